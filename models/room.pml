@@ -1,12 +1,12 @@
 /* models/room.pml -- senders wait for room in the mailbox of an actor on another worker. None waits for ever while
  * there is room, also if others give up, or the receiver ends.
  *
- * Stands for: send_across, wait_for_room, wait_for_mailbox, ask_room (actors/core/send.c); wf_room_asked,
- * wf_room_came, tell_room, wf_room_tell_all, deliver_room, drop_room (actors/core/backpressure.c); receive,
+ * Stands for: send_across, wait_for_room, wait_for_mailbox, ask_room (actors/core/send.c); wf_on_space_asked,
+ * wf_on_space_made, tell_room, wf_space_notify_all, deliver_room, drop_room (actors/core/backpressure.c); receive,
  * drop_if_dead, wait_for_mail (actors/core/mailbox.c); wf_deliver (actors/core/deliver.c). Bounds by count; those
  * by bytes take the same ways.
  *
- * What is between two workers comes in order (outbox and inbox are queues) and WF_MSG_ROOM is never refused. All that
+ * What is between two workers comes in order (outbox and inbox are queues) and WF_MSG_SPACE is never refused. All that
  * the home worker does with an arrival, and each step of the receiver, is one step, as its thread does one at a time.
  * A sender on the home worker itself is one whose messages arrive at once. A sender that is killed gives up.
  *

@@ -15,7 +15,7 @@ struct watch {
     int64_t span;
 };
 
-static void log_who_is_stuck(const struct wf_tally *t, int64_t span)
+static void log_who_is_stuck(const struct wf_node_stats *t, int64_t span)
 {
     for (uint32_t i = 0; i < t->workers; i++) {
         if (!t->worker[i].counted)
@@ -27,14 +27,14 @@ static void log_who_is_stuck(const struct wf_tally *t, int64_t span)
 static void watchdog_main(const void *arg, size_t size)
 {
     struct watch w;
-    struct wf_tally *tally = weft_alloc(sizeof *tally);
+    struct wf_node_stats *tally = weft_alloc(sizeof *tally);
     memcpy(&w, arg, size);
     if (tally == NULL) {
         weft_log(WEFT_ERROR, "no memory: the watchdog is not fed");
         return;
     }
     for (;;) {
-        int rc = wf_node_tally(w.node, false, tally, weft_after(w.span / 2));
+        int rc = wf_node_stats_take(w.node, false, tally, weft_after(w.span / 2));
         if (rc == WEFT_OK) pf_manager_notify("WATCHDOG=1");
         else if (rc == WEFT_ETIMEDOUT) log_who_is_stuck(tally, w.span);
         else if (rc == WEFT_ECANCELED) return;

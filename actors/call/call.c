@@ -44,7 +44,7 @@ void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)
     place_closed(a);
 }
 
-void wf_answer_came(struct wf_actor *a, weft_msg *m)
+void wf_on_answer(struct wf_actor *a, weft_msg *m)
 {
     struct weft_answer *place = wf_answer_place(a, m->ref);
     if (place == NULL) {
@@ -404,13 +404,13 @@ static void node_lost(struct wf_worker *w, uint64_t peer)
 static void deliver_answer(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     (void)w;
-    wf_answer_came(a, m);
+    wf_on_answer(a, m);
 }
 
 static void deliver_probe(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     (void)w;
-    wf_probe_came(a, m);
+    wf_on_probe(a, m);
 }
 
 static int worker_init(struct wf_actors *wa)

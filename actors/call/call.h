@@ -18,7 +18,7 @@ int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, c
 /* The running actor asks a node to start one: `m` is a WF_MSG_SPAWN, consumed; the answer its WF_MSG_SPAWNED. */
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
 /* A REPLY or FAILED has come. Consumes. */
-void wf_answer_came(struct wf_actor *a, weft_msg *m);
+void wf_on_answer(struct wf_actor *a, weft_msg *m);
 /* There will be no answer. */
 void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error);
 

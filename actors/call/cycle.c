@@ -430,7 +430,7 @@ static bool is_said_by(const struct path *p, enum probe what, weft_pid who)
     return i < p->count && weft_pid_equal(p->of[i].pid, who);
 }
 
-void wf_probe_came(struct wf_actor *a, weft_msg *m)
+void wf_on_probe(struct wf_actor *a, weft_msg *m)
 {
     struct path *p = m->post.word == HOLDS ? NULL : wf_block_new(WF_POOL_LARGE, sizeof *p);
     if (m->post.word == HOLDS) heard_of_holder(a, m);

@@ -11,6 +11,6 @@ void wf_patrol_add(struct wf_actor *a);
 bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
 /* One answer less is open in its long call: that may close a cycle with those that are left. */
 void wf_probe_rest(struct wf_actor *a);
-void wf_probe_came(struct wf_actor *a, weft_msg *m);
+void wf_on_probe(struct wf_actor *a, weft_msg *m);
 
 #endif

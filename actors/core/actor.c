@@ -184,7 +184,8 @@ static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 }
 
 /* The options that few use. */
-static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_keep *keep, const weft_spawn_options *o)
+static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_kept_actor *keep,
+                     const weft_spawn_options *o)
 {
     if (o->aside_max != 0) {
         struct wf_backlog *b = wf_backlog_from(a, from);
@@ -268,7 +269,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     return wf_actor_birth(node, from, out, &b);
 }
 
-int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
+int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options)
 {
     WF_ASSERT(keep != NULL);

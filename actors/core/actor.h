@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void wf_actor_record(const struct w
                                                                   weft_pid other, uint32_t value)
 {
     struct wf_worker *w = a->task.worker;
-    unsigned far = other.node != ((weft_node *)w->set)->incarnation ? WF_RECORD_FAR : 0;
+    unsigned far = other.node != ((weft_node *)w->set)->incarnation ? WF_RECORD_REMOTE : 0;
     wf_worker_record(w, kind | far, a->id, other.actor, value);
     if (kind == WEFT_RECORD_SEND) WF_PROBE3(send, a->id, other.actor, value); /* `kind` is a constant */
     else if (kind == WEFT_RECORD_RECEIVE) WF_PROBE3(receive, a->id, other.actor, value);
@@ -177,7 +177,7 @@ static inline void wf_actor_dropped(struct wf_actor *a)
     a->dropped += a->dropped != UINT32_MAX;
 }
 /* The keeper of an actor that has one. */
-static inline struct wf_keep *wf_actor_keep(const struct wf_actor *a)
+static inline struct wf_kept_actor *wf_actor_keep(const struct wf_actor *a)
 {
     return a->more == NULL ? NULL : a->more->keep;
 }
@@ -242,14 +242,14 @@ struct wf_birth {
     const void *arg;
     size_t size;
     const weft_spawn_options *options; /* NULL: defaults */
-    struct wf_keep *keep;              /* of a child: then and after each of its ends but the last; NULL: none */
+    struct wf_kept_actor *keep;        /* of a child: then and after each of its ends but the last; NULL: none */
     bool service, lasts;
 };
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
 /* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
-int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
+int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
 /* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);

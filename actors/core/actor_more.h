@@ -10,13 +10,13 @@ struct wf_actor;
 struct wf_charge;
 struct wf_cycle;
 struct wf_defer;
-struct wf_keep;
+struct wf_kept_actor;
 struct wf_locals;
 struct wf_name;
 
 /* What few mailboxes need: wf_actor_more.backlog. */
 struct wf_backlog {
-    struct wf_lane room;          /* WF_MSG_ROOM requests of senders that wait for room here */
+    struct wf_lane room;          /* WF_MSG_SPACE requests of senders that wait for room here */
     struct wf_list_node on_short; /* wf_actors.short_of_bytes */
     struct wf_actor *actor;
     weft_msg *mark;    /* a signal, not the first: mail_order.h; NULL: none */
@@ -32,14 +32,14 @@ struct wf_tie_set {
     struct wf_list monitors; /* wf_monitor.on_set: of others, by this actor; the newest first */
     weft_msg *ends;          /* a wf_chain of WATCH and of EXIT messages to be; `from` is the other */
 };
-struct wf_far_ties;
+struct wf_remote_ties;
 struct wf_ties {
-    struct wf_tie_set here;  /* with actors of this node */
-    struct wf_far_ties *far; /* with those of others */
+    struct wf_tie_set here;     /* with actors of this node */
+    struct wf_remote_ties *far; /* with those of others */
 };
 
-/* What a struct wf_keep begins with (lifecycle/kept_actor.c). */
-struct wf_keep_head {
+/* What a struct wf_kept_actor begins with (lifecycle/kept_actor.c). */
+struct wf_kept_actor_head {
     char name[WF_NAME_MAX + 1]; /* that stays; "": none */
 };
 
@@ -56,7 +56,7 @@ struct wf_actor_more {
     struct wf_defer *defers;            /* last first */
     struct wf_locals *locals;           /* local.h */
     int64_t latest;                     /* while clean-ups run: the end of the grace period */
-    struct wf_keep *keep;               /* of its supervisor, which keeps its mailbox from life to life */
+    struct wf_kept_actor *keep;         /* of its supervisor, which keeps its mailbox from life to life */
     const struct wf_charge *charge;     /* of a supervised child while its body runs */
     struct wf_body *end;                /* reason and text, if there is a text: wf_end_body */
     struct wf_cycle *cycle;             /* weft_call_cycle */

@@ -120,7 +120,7 @@ static void tell_room(struct wf_actor *a, struct wf_room *room)
     if (waiting->first != NULL && room->budget == 0) note_short(a);
 }
 
-void wf_room_tell_all(struct wf_actor *a)
+void wf_space_notify_all(struct wf_actor *a)
 {
     while (first_for_room(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->room), NULL);
 }
@@ -136,13 +136,13 @@ static void room_came_for(struct wf_actor *a, struct wf_room room)
     tell_room(a, &room);
 }
 
-void wf_room_came(struct wf_actor *a)
+void wf_on_space_made(struct wf_actor *a)
 {
     room_came_for(a, room_of(a));
 }
 
 /* Bytes of this worker's share came free: they are for whoever has none, in turn. */
-void wf_room_bytes_came(struct wf_actors *wa)
+void wf_on_space_of_bytes(struct wf_actors *wa)
 {
     if (wf_over_bytes(wa)) return;
     size_t budget = wa->mail_bytes_max - wa->mail_bytes;
@@ -171,15 +171,15 @@ static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
 }
 
 /* A sender asks for room here, or takes its request back, perhaps after it was told: then the room is another's. */
-void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(a->task.worker == w && w == wf_here);
-    const bool room = m->post.flags == WF_MSG_ROOM;
+    const bool room = m->post.flags == WF_MSG_SPACE;
     if (room && (m->post.word == WF_ROOM_FORGET || m->post.word == WF_ROOM_RELEASE)) {
         if (!forget(w, a, m->from) && m->post.word == WF_ROOM_RELEASE) wf_room_used(a, m->topic_size);
         wf_msg_free(w, m);
-        wf_room_came(a);
-        wf_room_bytes_came(wf_actors_of(w));
+        wf_on_space_made(a);
+        wf_on_space_of_bytes(wf_actors_of(w));
     } else if (wf_mailbox_is_taken(a) && backlog(a) != NULL) { /* without memory it asks again at once */
         wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
@@ -196,7 +196,7 @@ void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
  * time another eighth has come free. Those told before are on their way and do not ask again: told each time of all
  * that is free, all senders would come at once. */
-void wf_room_eighth_came(struct wf_actor *a, size_t weight)
+void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
 {
     struct wf_room free = room_of(a);
     struct wf_room eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
@@ -206,7 +206,7 @@ void wf_room_eighth_came(struct wf_actor *a, size_t weight)
     if (of_places || of_bytes) room_came_for(a, eighth);
 }
 
-/* ---- WF_MSG_ROOM ----------------------------------------------------------------------------------------------- */
+/* ---- WF_MSG_SPACE ---------------------------------------------------------------------------------------------- */
 
 /* A sender of this node asks for room here; or the news of it has come back to the sender. */
 static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
@@ -214,7 +214,7 @@ static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     WF_ASSERT(m->ref <= 1);
     if (m->ref == 0) {
         m->ref = 1;
-        wf_room_asked(w, a, m);
+        wf_on_space_asked(w, a, m);
         return;
     }
     if ((uint16_t)m->size == a->room_asked) {
@@ -248,6 +248,6 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 }
 
 static const struct wf_message_row messages[] = {
-    {.kind = WF_MSG_ROOM, .deliver = deliver_room, .drop = drop_room, .room = tell_sender}};
+    {.kind = WF_MSG_SPACE, .deliver = deliver_room, .drop = drop_room, .room = tell_sender}};
 const struct wf_feature wf_backpressure_feature = {
     .name = "backpressure", .messages = messages, .message_count = WF_COUNT(messages)};

@@ -27,22 +27,22 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m);
 /* It has become full. */
 void wf_mailbox_filled(struct wf_actor *a);
 /* There may be room: tells those that wait for it. */
-void wf_room_came(struct wf_actor *a);
+void wf_on_space_made(struct wf_actor *a);
 /* The same after a receive that made room for so many bytes, where somebody may wait. */
-void wf_room_eighth_came(struct wf_actor *a, size_t weight);
+void wf_on_space_of_eighth(struct wf_actor *a, size_t weight);
 /* Bytes of this worker's share came free. */
-void wf_room_bytes_came(struct wf_actors *wa);
+void wf_on_space_of_bytes(struct wf_actors *wa);
 /* Whether it is full for one that was promised nothing. */
 bool wf_mailbox_is_taken(const struct wf_actor *a);
 /* A sender of this worker uses the room for so many bytes that it was promised. */
 void wf_room_used(struct wf_actor *a, size_t weight);
-/* The tag of a WF_MSG_ROOM: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker,
+/* The tag of a WF_MSG_SPACE: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker,
  * for which the room is kept from the news until it has used it. */
 enum wf_room_wish { WF_ROOM_TELL, WF_ROOM_FORGET, WF_ROOM_PROMISE, WF_ROOM_RELEASE };
-/* A request for room in it has come: WF_MSG_ROOM, or of a kind whose row has `room`. Consumes. */
-void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
+/* A request for room in it has come: WF_MSG_SPACE, or of a kind whose row has `room`. Consumes. */
+void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 /* It ends: all that wait are told. */
-void wf_room_tell_all(struct wf_actor *a);
+void wf_space_notify_all(struct wf_actor *a);
 /* Whether it has subscriptions whose publishers wait. */
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited);
 

@@ -31,7 +31,7 @@ void wf_answer_lost(struct wf_worker *w, weft_pid asker)
 
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
-    WF_ASSERT(why < WF_DROP_REASONS && m->post.flags != WF_MSG_BUNCH);
+    WF_ASSERT(why < WF_DROP_REASONS && m->post.flags != WF_MSG_PUBLISHED_BLOCK);
     static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
     if (WF_UNLIKELY(wf_is_traced(m))) wf_node_of(w)->tracing->dropped(w, m, why);
     if (wf_message_row(w, m)->drop != NULL) {

@@ -92,7 +92,7 @@ void wf_actor_end(struct wf_actor *a)
     wf_actor_end_tail(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
     if (WF_UNLIKELY(a->handles)) {
-        wf_actor_stirs(&a->task); /* who comes to this slot next is looked at again */
+        wf_actor_woken(&a->task); /* who comes to this slot next is looked at again */
         wf_actor_free_arg(a, w);
     }
 }

@@ -29,8 +29,8 @@ struct wf_message_row {
     void (*deliver)(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
     /* There is no such actor. Consumes. NULL: it is counted as dropped. */
     void (*drop)(struct wf_worker *w, weft_msg *m, enum wf_drop why);
-    /* It waits for room in the mailbox of `a` (wf_room_asked) and gets its share of what there is; NULL: `a` ends and
-     * nobody will tell it any more. Consumes. */
+    /* It waits for room in the mailbox of `a` (wf_on_space_asked) and gets its share of what there is; NULL: `a` ends
+     * and nobody will tell it any more. Consumes. */
     void (*room)(struct wf_actor *a, weft_msg *m, struct wf_room *room);
     /* It leaves the mailbox of `a`, received or not. */
     void (*leave)(struct wf_actor *a, weft_msg *m);

@@ -4,7 +4,7 @@
  * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
  *     and by the worker's share of the node's byte budget). They are received in the order of their arrival, also by
  *     a selective receive, and whatever else leaves the mailbox meanwhile: mail_order.h.
- * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
+ * (2) At the bound a sender that can wait asks for room: a WF_MSG_SPACE request, kept here in arrival order. As many
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
  *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
@@ -16,7 +16,7 @@
  *     on the actor's held list (wf_mailbox_hand_over). That saves half of what a message costs. It is so only while
  *     nothing is in either lane, and whatever comes first ends it (wf_mail_came), so nothing is overtaken. If the actor
  *     is asked to end before it runs, the message goes back to the head of the mailbox (wf_mailbox_takes_back).
- * (6) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
+ * (6) What was published may stand in the lane of mail as a struct wf_published_block instead of as messages. */
 #include "mailbox.h"
 
 #include "deliver.h"
@@ -62,7 +62,7 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
     a->mail_bytes -= weight;
     a->mail_count--;
     wf_mail_left(a, place);
-    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_room_bytes_came(wa);
+    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_on_space_of_bytes(wa);
 }
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
@@ -70,7 +70,7 @@ static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place,
     WF_ASSERT(a->mail_count > 0);
     struct wf_worker *w = a->task.worker;
     size_t freed;
-    wf_body_drop(w, wf_bunch_take(a, previous, &freed));
+    wf_body_drop(w, wf_published_block_take(a, previous, &freed));
     wf_count_drop(w, why);
     count_out(a, place, freed);
 }
@@ -95,7 +95,7 @@ static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
     weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
-    wf_bunch_envelope(m, wf_bunch_take(a, previous, &freed));
+    wf_published_block_envelope(m, wf_published_block_take(a, previous, &freed));
     a->mail_bytes += sizeof *m - freed;
     wf_actors_of(a->task.worker)->mail_bytes += sizeof *m - freed;
     weft_msg **at = previous == NULL ? &a->mail.first : (weft_msg **)(void *)&previous->post.next;
@@ -110,7 +110,7 @@ void wf_mailbox_unpack(struct wf_actor *a)
     weft_msg *previous = NULL, *m;
     uint32_t place = 0;
     while ((m = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next) != NULL) {
-        if (!wf_is_bunch(m)) previous = m, place++;
+        if (!wf_is_published_block(m)) previous = m, place++;
         else (void)unpack_one(a, previous, place);
     }
 }
@@ -126,7 +126,7 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place
 static void drop_oldest(struct wf_actor *a)
 {
     WF_ASSERT(a->mail.first != NULL);
-    if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
+    if (wf_is_published_block(a->mail.first)) { /* which no scan has come to */
         count_evicted(a);
         wf_actor_dropped(a);
         drop_bunched(a, NULL, 0, WF_DROP_FULL);
@@ -140,7 +140,7 @@ static void drop_oldest(struct wf_actor *a)
     drop_at(a, oldest, WF_DROP_FULL);
 }
 
-void wf_mailbox_make_room(struct wf_actor *a)
+void wf_mailbox_make_space(struct wf_actor *a)
 {
     WF_ASSERT(a->mail_count > 0);
     do drop_oldest(a); /* it is full, so there is one */
@@ -152,8 +152,8 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
     WF_ASSERT(a->more != NULL && m != NULL);
-    while (wf_is_bunch(m) || m->ref != subscription || !is_counted(m)) {
-        place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
+    while (wf_is_published_block(m) || m->ref != subscription || !is_counted(m)) {
+        place += wf_is_published_block(m) ? wf_published_block_count(m) : 1;
         previous = m;
         m = (weft_msg *)m->post.next;
         WF_ASSERT(m != NULL); /* one of its own waits */
@@ -199,7 +199,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     }
     switch (wf_actor_policy(a)) {
     case WEFT_FULL_DROP_OLDEST:
-        wf_mailbox_make_room(a);
+        wf_mailbox_make_space(a);
         wf_mailbox_add(a, m);
         return true;
     case WEFT_FULL_FAIL:
@@ -240,7 +240,7 @@ static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_m
     weft_msg *dead = take_out(a, previous, place);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
-    if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
+    if (a->crowded) wf_on_space_made(a); /* weft_wait_any waits without receiving */
 }
 
 /* `m` comes after `previous`, which is the last of `place` messages; NULL and 0: it is the oldest. */
@@ -295,7 +295,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 {
     a->gone++;
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND)) received_other(a, m);
-    if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
+    if (WF_UNLIKELY(a->crowded)) wf_on_space_of_eighth(a, weight);
     if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_node_of(a->task.worker)->tracing->took(a, m);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
@@ -309,7 +309,7 @@ static bool receive_bunched(struct wf_actor *a, weft_msg **out)
     weft_msg *m = envelope_for_one(a, NULL, 0);
     size_t freed;
     if (m == NULL) return false;
-    wf_bunch_envelope(m, wf_bunch_take(a, NULL, &freed));
+    wf_published_block_envelope(m, wf_published_block_take(a, NULL, &freed));
     count_out(a, 0, freed);
     (void)receive(a, m, freed, out);
     return true;
@@ -317,7 +317,7 @@ static bool receive_bunched(struct wf_actor *a, weft_msg **out)
 
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
+    if (WF_UNLIKELY(a->crowded)) wf_on_space_made(a);
     a->task.wants_mail = WF_MAIL_WAKE;
     WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
     int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
@@ -353,7 +353,7 @@ static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **
         if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) {
             if (drop_if_dead(a, NULL, 0, a->mail.first)) continue;
-            if (wf_is_bunch(a->mail.first)) {
+            if (wf_is_published_block(a->mail.first)) {
                 if (receive_bunched(a, out)) return WEFT_OK;
                 continue;
             }
@@ -374,11 +374,11 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
         if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) {
             (void)take_signal(a, NULL, &m);
         } else if (a->mail.first == NULL) {
-            if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
+            if (WF_UNLIKELY(a->crowded)) wf_on_space_made(a);
             return NULL;
         } else if (drop_if_dead(a, NULL, 0, a->mail.first)) {
             continue;
-        } else if (wf_is_bunch(a->mail.first)) {
+        } else if (wf_is_published_block(a->mail.first)) {
             (void)receive_bunched(a, &m);
         } else {
             m = take_out(a, NULL, 0);
@@ -406,13 +406,13 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
                                                             weft_msg **out, int64_t deadline)
 {
     size_t weight = 0;
-    if (m->post.flags == WF_MSG_BUNCH) {
-        struct wf_bunch *b = (struct wf_bunch *)m;
+    if (m->post.flags == WF_MSG_PUBLISHED_BLOCK) {
+        struct wf_published_block *b = (struct wf_published_block *)m;
         uint32_t first = b->first, next = first + 1;
         m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
         if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
         b->first = (uint16_t)next;
-        wf_bunch_envelope(m, b->at[first]);
+        wf_published_block_envelope(m, b->at[first]);
     } else {
         struct wf_actors *wa = wf_actors_of(w);
         if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND || !wf_list_empty(&wa->short_of_bytes)))
@@ -492,7 +492,7 @@ static inline __attribute__((always_inline)) weft_msg *next_mail(struct wf_actor
     while (b != NULL && b->aside < b->aside_max) {
         weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
         if (m == NULL) break;
-        if (wf_is_bunch(m)) {
+        if (wf_is_published_block(m)) {
             (void)unpack_one(a, b->scanned, b->aside);
             continue;
         }
@@ -626,10 +626,10 @@ void wf_mailbox_close(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
     while (a->mail.first != NULL) {
-        weft_msg *m = wf_is_bunch(a->mail.first) ? NULL : take_out(a, NULL, 0);
+        weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
         if (m == NULL) drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
         else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
-    wf_room_tell_all(a);
+    wf_space_notify_all(a);
 }

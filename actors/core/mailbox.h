@@ -102,7 +102,7 @@ bool wf_mailbox_ready(const struct wf_task *t);
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* The oldest go: at least one, and as many as its own bounds want. */
-void wf_mailbox_make_room(struct wf_actor *a);
+void wf_mailbox_make_space(struct wf_actor *a);
 /* Drops the oldest message that this subscription counts. */
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
 void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: what it held, and the system lane */

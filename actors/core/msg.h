@@ -33,7 +33,7 @@ enum wf_msg_kind {
     WF_MSG_SYSTEM = 6,  /* system lane: tags from WEFT_TAG_SYSTEM up */
     /* never leaves the node: actor `from` wants to know when the mailbox of `to_actor` has room; and the news of
      * it */
-    WF_MSG_ROOM = 7,
+    WF_MSG_SPACE = 7,
     /* Monitors and links: actors/lifecycle/monitors.c says what their fields mean. */
     WF_MSG_WATCH = 8,
     WF_MSG_UNWATCH = 9,
@@ -52,12 +52,12 @@ enum wf_msg_kind {
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. `ref` of these, and of SYSTEM, is the
      * subscription that counts the message as long as it is in the mailbox, or 0. */
-    WF_MSG_RETAINED = 64,   /* as SEND: was published before its receiver subscribed */
-    WF_MSG_COUNTED = 65,    /* as SEND, until it leaves the mailbox */
-    WF_MSG_LOST = 66,       /* to no actor: a queue group of this node had no room for it */
-    WF_MSG_BUNCH = 67,      /* no message, but a struct wf_bunch of them */
-    WF_MSG_TIMED = 68,      /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
-    WF_MSG_GROUP_NEWS = 69, /* SYSTEM for the watch `ref` of a group, as long as that lives */
+    WF_MSG_RETAINED = 64,        /* as SEND: was published before its receiver subscribed */
+    WF_MSG_COUNTED = 65,         /* as SEND, until it leaves the mailbox */
+    WF_MSG_LOST = 66,            /* to no actor: a queue group of this node had no room for it */
+    WF_MSG_PUBLISHED_BLOCK = 67, /* no message, but a struct wf_published_block of them */
+    WF_MSG_TIMED = 68,           /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
+    WF_MSG_GROUP_NEWS = 69,      /* SYSTEM for the watch `ref` of a group, as long as that lives */
     WF_MSG_KINDS
 };
 
@@ -76,13 +76,13 @@ enum wf_drop {
     WF_DROP_REASONS
 };
 
-struct wf_reach_count;
+struct wf_publish_count;
 
 struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
     union {
-        uint64_t to_actor;              /* on its way: the receiver, on this node */
-        struct wf_reach_count *reached; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
+        uint64_t to_actor;                /* on its way: the receiver, on this node */
+        struct wf_publish_count *reached; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
         uint64_t came; /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
         struct {       /* in the system lane: mail_order.h */
             uint32_t mail_ahead, mail_total;

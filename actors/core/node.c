@@ -60,7 +60,7 @@ static const struct wf_hooks hooks = {
     .task_unstarted = wf_actor_unstarted,
     .wrong_time = wf_actor_wrong_time,
     .task_describe = wf_actor_describe,
-    .task_woken = wf_actor_stirs,
+    .task_woken = wf_actor_woken,
     .task_stack_used = wf_actor_stack_used,
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},

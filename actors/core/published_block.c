@@ -4,20 +4,20 @@
 #include "mailbox.h"
 
 /* One cache line for the first few, then larger ones. */
-static struct wf_bunch *bunch_new(struct wf_worker *w, const weft_msg *last)
+static struct wf_published_block *bunch_new(struct wf_worker *w, const weft_msg *last)
 {
-    uint16_t class_ = last == NULL || !wf_is_bunch(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
+    uint16_t class_ = last == NULL || !wf_is_published_block(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
     size_t bytes = (size_t)64 << class_;
-    struct wf_bunch *b = wf_pool_take(&w->pool, class_, bytes);
+    struct wf_published_block *b = wf_pool_take(&w->pool, class_, bytes);
     if (b == NULL) return NULL;
-    b->post = (struct wf_post){.kind = WF_POST_MESSAGE, .flags = WF_MSG_BUNCH, .block_class = class_};
+    b->post = (struct wf_post){.kind = WF_POST_MESSAGE, .flags = WF_MSG_PUBLISHED_BLOCK, .block_class = class_};
     b->first = b->end = 0;
     b->capacity = (uint16_t)((bytes - sizeof *b) / sizeof *b->at);
     WF_ASSERT(b->capacity > 0);
     return b;
 }
 
-static size_t bytes_of(const struct wf_bunch *b)
+static size_t bytes_of(const struct wf_published_block *b)
 {
     return (size_t)64 << b->post.block_class;
 }
@@ -32,8 +32,8 @@ static size_t places(const struct wf_actor *a)
 static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;
-    struct wf_bunch *b = (struct wf_bunch *)a->mail.last;
-    if (b == NULL || b->post.flags != WF_MSG_BUNCH || b->end == b->capacity) {
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    if (b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end == b->capacity) {
         b = bunch_new(w, a->mail.last);
         if (b == NULL) return false;
         wf_lane_push(&a->mail, (weft_msg *)b);
@@ -48,10 +48,11 @@ static bool bunch_put(struct wf_actor *a, struct wf_body *body)
     return true;
 }
 
-struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *freed)
+struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed)
 {
-    struct wf_bunch *b = (struct wf_bunch *)(previous == NULL ? a->mail.first : (weft_msg *)previous->post.next);
-    WF_ASSERT(b->post.flags == WF_MSG_BUNCH && b->first < b->end);
+    struct wf_published_block *b = (struct wf_published_block *)(previous == NULL ? a->mail.first
+                                                                                  : (weft_msg *)previous->post.next);
+    WF_ASSERT(b->post.flags == WF_MSG_PUBLISHED_BLOCK && b->first < b->end);
     struct wf_body *body = b->at[b->first++];
     *freed = 0;
     if (b->first < b->end) return body;
@@ -72,7 +73,7 @@ static bool put_timed(struct wf_actor *a, struct wf_body *body)
         wf_mail_time_another(t);
         return false;
     }
-    wf_bunch_envelope(m, body);
+    wf_published_block_envelope(m, body);
     wf_mailbox_add(a, m);
     return true;
 }
@@ -90,7 +91,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
 {
     enum wf_drop why = WF_DROP_SLOW_READER;
     if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
-        if (wf_mailbox_full(a)) wf_mailbox_make_room(a);
+        if (wf_mailbox_full(a)) wf_mailbox_make_space(a);
         if (put_one(a, body)) return true;
         why = WF_DROP_MEMORY;
     }

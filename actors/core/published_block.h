@@ -17,42 +17,42 @@
 
 #include "actor.h"
 
-struct wf_bunch {
-    struct wf_post post; /* .flags: WF_MSG_BUNCH; stands where a weft_msg would */
+struct wf_published_block {
+    struct wf_post post; /* .flags: WF_MSG_PUBLISHED_BLOCK; stands where a weft_msg would */
     uint16_t first, end; /* at[first..end - 1] wait */
     uint16_t limit;      /* note (2) */
     uint16_t capacity;
     struct wf_body *at[];
 };
 
-static inline bool wf_is_bunch(const weft_msg *m)
+static inline bool wf_is_published_block(const weft_msg *m)
 {
-    return m->post.flags == WF_MSG_BUNCH;
+    return m->post.flags == WF_MSG_PUBLISHED_BLOCK;
 }
 
 /* Puts a body, whose reference it takes over, at the end of the mailbox. False: only wf_mailbox_put_shared can tell
  * whether there is room. */
-static inline bool wf_bunch_add(struct wf_actor *a, struct wf_body *body)
+static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
 {
-    struct wf_bunch *b = (struct wf_bunch *)a->mail.last;
-    if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_BUNCH || b->end >= b->limit)) return false;
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
     b->at[b->end++] = body;
     a->mail_count++;
     return true;
 }
 /* Takes the first one out of the bunch that stands after `previous` (NULL: first) in the lane of mail; what counts
  * the mail is the caller's to change, by `*freed` bytes. */
-struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
-static inline uint32_t wf_bunch_count(const weft_msg *bunch)
+struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
+static inline uint32_t wf_published_block_count(const weft_msg *bunch)
 {
-    const struct wf_bunch *b = (const struct wf_bunch *)bunch;
+    const struct wf_published_block *b = (const struct wf_published_block *)bunch;
     return (uint32_t)b->end - b->first;
 }
 /* A published body for a subscriber; takes over a reference. False: the mailbox was full, or
  * there was no memory; it is counted, and the reference still the caller's. */
 bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
 /* A block of class 0 becomes an envelope on that body, and takes over a reference. */
-static inline void wf_bunch_envelope(weft_msg *m, struct wf_body *body)
+static inline void wf_published_block_envelope(weft_msg *m, struct wf_body *body)
 {
     m->post.next = NULL;
     memcpy(&m->post.kind, &body->head, sizeof body->head);

@@ -15,8 +15,8 @@
 #include <weft/pack.h>
 
 struct wf_entry;
-struct wf_reach;
-struct wf_reach_count;
+struct wf_publish_report;
+struct wf_publish_count;
 
 /* A node that is to hand a publication to one member of that queue group. */
 struct wf_chosen {
@@ -46,7 +46,8 @@ struct wf_route {
     /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops
      * and counts. Those that keep what is retained have a body that is (`body->retained`) by the next function
      * already. `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
-    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen, struct wf_reach *reach);
+    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
+                   struct wf_publish_report *reach);
     /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe;
      * and back. 0: there is no link with that node. */
     uint64_t (*seal)(struct wf_worker *w, uint64_t node, uint64_t ref);

@@ -9,7 +9,7 @@
  *     which is handed over once a turn.
  * (3) Another node: encoded by the route, then freed; a large one is kept by the route, which sends its bytes from
  *     where they are.
- * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
+ * (4) Where there is no room the sender waits: it asks for news (WF_MSG_SPACE to the mailbox, wf_worker_wait_room for
  *     a congested lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "send.h"
 
@@ -28,7 +28,7 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf
     WF_ASSERT(w == wf_here && w->current == &self->task);
     weft_msg *ask = wf_msg_new(w, wish, 0);
     if (ask == NULL) return WEFT_ENOMEM;
-    ask->post.flags = WF_MSG_ROOM;
+    ask->post.flags = WF_MSG_SPACE;
     ask->from = wf_actor_pid(self);
     ask->size = wish == WF_ROOM_TELL || wish == WF_ROOM_PROMISE ? ++self->room_asked : 0;
     ask->topic_size = weight;
@@ -52,7 +52,7 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight,
     return rc;
 }
 
-int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
+int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
@@ -64,7 +64,7 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
-void wf_return_room(struct wf_actor *self, weft_pid to)
+void wf_return_space(struct wf_actor *self, weft_pid to)
 {
     (void)ask_room(self, to, 0, WF_ROOM_FORGET);
 }

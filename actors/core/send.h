@@ -8,9 +8,9 @@ struct wf_actor;
 
 /* The running actor waits for room for `weight` bytes in that mailbox of this node, or in the lane to its worker.
  * WEFT_EFULL: until the deadline there was none. If it is killed it does not return. */
-int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline);
+int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline);
 /* It does not use what it was told of: that is for the next who waits. */
-void wf_return_room(struct wf_actor *self, weft_pid to);
+void wf_return_space(struct wf_actor *self, weft_pid to);
 enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
 /* From worker `w`, by no running actor: a SEND that does not wait. Consumes. Where there is no room, or nobody, it is
  * dropped and counted: WEFT_EFULL, WEFT_ENOACTOR, WEFT_ENONODE. */

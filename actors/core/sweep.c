@@ -8,7 +8,7 @@
  * (2) A round goes in slices, one a turn of the worker: LOOKS actors looked at, or a batch of them parked.
  * (3) There is a next round only if this one, or somebody since its beginning, gives it something to do: an actor
  *     that was not IDLE, a spawn, one that was woken from IDLE or PARKED, or a handler whose function waits
- *     (wf_actor_stirs). All else IDLE actors may do begins with being woken. So a node with nothing to do stops
+ *     (wf_actor_woken). All else IDLE actors may do begins with being woken. So a node with nothing to do stops
  *     looking, too.
  * (4) `settled` has a bit for each slot whose actor cannot become idle before it has stirred. A million parked actors
  *     are 16,000 words to pass over, not a million cache lines.
@@ -59,7 +59,7 @@ void wf_sweep_wanted(struct wf_actors *wa)
                   wf_timer_arm(wa->worker, &s->timer, weft_after(s->park_after)) == WEFT_OK;
 }
 
-void wf_actor_stirs(struct wf_task *t)
+void wf_actor_woken(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     WF_ASSERT(a->listed && t->worker == wf_here);

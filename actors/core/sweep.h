@@ -22,7 +22,7 @@ void wf_sweep_finish(struct wf_actors *wa);
 /* There is an actor that may become idle; if `restless` that is known. */
 void wf_sweep_wanted(struct wf_actors *wa);
 /* It was IDLE or PARKED, and has been woken. */
-void wf_actor_stirs(struct wf_task *t);
+void wf_actor_woken(struct wf_task *t);
 bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char *out, size_t size);
 
 #endif

@@ -116,7 +116,7 @@ static void deliver_credit_request(struct wf_worker *w, struct wf_actor *a, weft
     } else if (wf_actor_policy(a) != WEFT_FULL_SUSPEND) {
         grant(w, m, NO_LIMIT);
     } else {
-        wf_room_asked(w, a, m);
+        wf_on_space_asked(w, a, m);
     }
 }
 

@@ -15,7 +15,7 @@
 #include "stuck.h"
 
 struct census {
-    struct wf_round round;
+    struct wf_worker_query round;
     uint32_t workers;
     struct part {
         struct wf_call call;
@@ -26,7 +26,7 @@ struct census {
     } parts[WF_WORKERS_MAX];
 };
 
-static void free_census(struct wf_round *r)
+static void free_census(struct wf_worker_query *r)
 {
     struct census *c = WF_CONTAINER(r, struct census, round);
     for (uint32_t i = 0; i < c->workers; i++) free(c->parts[i].actors);
@@ -94,7 +94,7 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
         wf_actor_info_of(a, &p->actors[p->count]);
         p->actors[p->count++].memory.stack = wf_actor_stack_bytes(a);
     }
-    wf_round_answered(&p->census->round);
+    wf_worker_query_answered(&p->census->round);
 }
 
 static int gather(struct census *c, struct wf_actor_info **out, size_t *count)
@@ -121,18 +121,18 @@ int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *cou
     struct census *c = calloc(1, sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
     c->workers = node->workers.count;
-    int rc = wf_round_begin(&c->round, c->workers, free_census);
+    int rc = wf_worker_query_begin(&c->round, c->workers, free_census);
     if (rc < 0) {
         free(c);
         return rc;
     }
     for (uint32_t i = 0; i < c->workers; i++) {
         c->parts[i].census = c;
-        wf_round_ask(node, i, &c->parts[i].call, describe_here);
+        wf_worker_query_ask(node, i, &c->parts[i].call, describe_here);
     }
-    rc = wf_round_await(&c->round, deadline);
+    rc = wf_worker_query_await(&c->round, deadline);
     if (rc == WEFT_OK) rc = gather(c, out, count);
-    wf_round_drop(&c->round);
+    wf_worker_query_drop(&c->round);
     return rc;
 }
 
@@ -162,7 +162,8 @@ int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t dea
     page->count = 0;
     page->most = WF_MIN(page->most, (uint32_t)WF_PAGE_ACTORS);
     int rc = WEFT_OK;
-    if (page->worker < node->workers.count) rc = wf_look(node, page->worker, fill_page, page, sizeof *page, deadline);
+    if (page->worker < node->workers.count)
+        rc = wf_worker_inspect(node, page->worker, fill_page, page, sizeof *page, deadline);
     if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, page->worker, NULL)) { /* STUCK tells of it */
         page->worker++;
         page->slot = page->count = 0;
@@ -182,7 +183,7 @@ int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
     int rc = WEFT_OK;
     *count = 0;
     for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
-        rc = wf_look(node, i, add_alive, count, sizeof *count, deadline);
+        rc = wf_worker_inspect(node, i, add_alive, count, sizeof *count, deadline);
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK;
     }
     return rc;

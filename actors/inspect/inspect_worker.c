@@ -31,7 +31,7 @@ static void see_ties(const struct wf_actor *a, struct wf_actor_detail *d)
     }
 }
 
-void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
+void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
 {
     struct wf_actor_detail *d = actor_detail;
     const struct wf_actor *a = wf_actor_find(w, d->id);
@@ -66,7 +66,7 @@ static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct w
     }
 }
 
-void wf_look_at_waits(struct wf_worker *w, void *waits)
+void wf_inspect_waits(struct wf_worker *w, void *waits)
 {
     see_calls(w, &wf_actors_of(w)->long_calls, waits);
     see_calls(w, &wf_actors_of(w)->calls, waits);
@@ -88,7 +88,7 @@ static void see_asked(const struct wf_worker *w, const struct wf_actor *a, struc
     }
 }
 
-void wf_look_at_whos(struct wf_worker *w, void *whos)
+void wf_inspect_whos(struct wf_worker *w, void *whos)
 {
     struct wf_whos *all = whos;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -104,7 +104,7 @@ void wf_look_at_whos(struct wf_worker *w, void *whos)
 
 /* ---- Drops ----------------------------------------------------------------------------------------------------- */
 
-void wf_look_at_drops(struct wf_worker *w, void *drops_seen)
+void wf_inspect_drops(struct wf_worker *w, void *drops_seen)
 {
     struct wf_drops_seen *d = drops_seen;
     d->now = w->now;

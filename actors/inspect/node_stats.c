@@ -25,7 +25,7 @@ enum {
 };
 
 struct census {
-    struct wf_round round;
+    struct wf_worker_query round;
     uint32_t workers;
     uint64_t held_up; /* a bit for each worker that is, and is not asked */
     bool actors;      /* are looked at */
@@ -36,30 +36,30 @@ struct census {
         struct wf_call call;
         struct census *census;
         _Atomic bool done; /* release by the worker, acquire by the asker: the rest of the part is whole */
-        struct wf_tally_worker count;
+        struct wf_node_stats_worker count;
         uint32_t next; /* slot to look at */
         uint32_t kinds;
-        struct wf_tally_kind kind[WF_TALLY_KINDS];
-        uint32_t stacks[WF_TALLY_KINDS]; /* of each kind, that were looked at */
-        struct wf_picked picked;
+        struct wf_node_stats_kind kind[WF_NODE_STATS_KINDS];
+        uint32_t stacks[WF_NODE_STATS_KINDS]; /* of each kind, that were looked at */
+        struct wf_top_actors picked;
     } part[];
 };
 
-static void free_census(struct wf_round *r)
+static void free_census(struct wf_worker_query *r)
 {
     struct census *c = WF_CONTAINER(r, struct census, round);
-    for (uint32_t i = 0; i < c->workers; i++) wf_picked_free(&c->part[i].picked);
+    for (uint32_t i = 0; i < c->workers; i++) wf_top_actors_free(&c->part[i].picked);
     free(c);
 }
 
 /* The last place is for all that have none. */
-static struct wf_tally_kind *kind_of(struct wf_tally_kind *all, uint32_t *count, const char *kind)
+static struct wf_node_stats_kind *kind_of(struct wf_node_stats_kind *all, uint32_t *count, const char *kind)
 {
     uint32_t i = 0;
     while (i < *count && strncmp(all[i].kind, kind, sizeof all[i].kind - 1) != 0) i++;
     if (i < *count) return &all[i];
-    if (*count == WF_TALLY_KINDS) return &all[WF_TALLY_KINDS - 1];
-    if (*count == WF_TALLY_KINDS - 1) kind = "other";
+    if (*count == WF_NODE_STATS_KINDS) return &all[WF_NODE_STATS_KINDS - 1];
+    if (*count == WF_NODE_STATS_KINDS - 1) kind = "other";
     memset(&all[i], 0, sizeof all[i]);
     snprintf(all[i].kind, sizeof all[i].kind, "%s", kind);
     ++*count;
@@ -77,7 +77,7 @@ static void add_memory(struct wf_actor_memory *to, const struct wf_actor_memory 
 static void add_actor(struct part *p, const struct wf_actor *a)
 {
     struct wf_actor_memory memory;
-    struct wf_tally_kind *to = kind_of(p->kind, &p->kinds, a->kind);
+    struct wf_node_stats_kind *to = kind_of(p->kind, &p->kinds, a->kind);
     uint32_t *stacks = &p->stacks[to - p->kind];
     wf_actor_memory_of(a, &memory);
     if (p->census->exact || *stacks < STACKS_LOOKED) {
@@ -91,7 +91,7 @@ static void add_actor(struct part *p, const struct wf_actor *a)
     add_memory(&to->memory, &memory);
 }
 
-static void add_kind(struct wf_tally_kind *to, const struct wf_tally_kind *k)
+static void add_kind(struct wf_node_stats_kind *to, const struct wf_node_stats_kind *k)
 {
     to->actors += k->actors;
     to->deepest = WF_MAX(to->deepest, k->deepest);
@@ -105,15 +105,15 @@ static void begin(const struct wf_worker *w, struct part *p)
 {
     const struct wf_actors *wa = wf_actors_of(w);
     struct pf_env *env = w->set->env;
-    p->count = (struct wf_tally_worker){.counted = true,
-                                        .answered_in = env->now(env) - p->census->asked,
-                                        .turns = w->count.turns,
-                                        .sleeps = w->count.sleeps,
-                                        .posts = w->count.posts_in,
-                                        .timers_fired = w->count.timers_fired,
-                                        .parked = w->count.parked,
-                                        .runnable = w->ready_count,
-                                        .received = wa->received};
+    p->count = (struct wf_node_stats_worker){.counted = true,
+                                             .answered_in = env->now(env) - p->census->asked,
+                                             .turns = w->count.turns,
+                                             .sleeps = w->count.sleeps,
+                                             .posts = w->count.posts_in,
+                                             .timers_fired = w->count.timers_fired,
+                                             .parked = w->count.parked,
+                                             .runnable = w->ready_count,
+                                             .received = wa->received};
 }
 
 /* Whether there are more. */
@@ -126,7 +126,7 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
         if (a == NULL || !a->listed) continue;
         p->count.received += wf_actor_received(a);
         add_actor(p, a);
-        if (p->census->picks) wf_picked_offer(&p->picked, a);
+        if (p->census->picks) wf_top_actors_offer(&p->picked, a);
     }
     return p->next == end;
 }
@@ -134,7 +134,7 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
 static void estimate_stacks(struct part *p)
 {
     for (uint32_t i = 0; i < p->kinds; i++) {
-        struct wf_tally_kind *k = &p->kind[i];
+        struct wf_node_stats_kind *k = &p->kind[i];
         if (p->stacks[i] < k->actors) k->memory.stack = (size_t)((double)k->memory.stack * k->actors / p->stacks[i]);
     }
 }
@@ -148,7 +148,7 @@ static void add_mail_times(const struct wf_actors *wa, struct part *p)
 }
 
 /* Of those that are left over only, as it takes a system call for some of them. */
-static void look_at_stacks(struct wf_worker *w, struct wf_picked *picked)
+static void look_at_stacks(struct wf_worker *w, struct wf_top_actors *picked)
 {
     for (uint32_t i = 0; i < picked->count; i++) {
         struct wf_actor *a = wf_actor_find(w, picked->actors[i].pid.actor);
@@ -170,10 +170,10 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
     if (c->actors) add_mail_times(wf_actors_of(w), p);
     p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
-    wf_round_answered(&c->round);
+    wf_worker_query_answered(&c->round);
 }
 
-static void take(struct census *c, struct wf_tally *out, struct wf_picked *picked)
+static void take(struct census *c, struct wf_node_stats *out, struct wf_top_actors *picked)
 {
     out->workers = c->workers;
     for (uint32_t i = 0; i < c->workers; i++) {
@@ -182,26 +182,27 @@ static void take(struct census *c, struct wf_tally *out, struct wf_picked *picke
         out->worker[i] = p->count;
         for (uint32_t k = 0; k < p->kinds; k++)
             add_kind(kind_of(out->kind, &out->kinds, p->kind[k].kind), &p->kind[k]);
-        if (picked != NULL) wf_picked_merge(picked, &p->picked);
+        if (picked != NULL) wf_top_actors_merge(picked, &p->picked);
     }
 }
 
-static int prepare(struct census *c, const struct wf_picked *picked)
+static int prepare(struct census *c, const struct wf_top_actors *picked)
 {
     int rc = WEFT_OK;
     c->picks = picked != NULL;
     for (uint32_t i = 0; i < c->workers && rc == WEFT_OK; i++) {
         c->part[i].census = c;
-        if (picked != NULL) rc = wf_picked_init(&c->part[i].picked, &picked->want);
+        if (picked != NULL) rc = wf_top_actors_init(&c->part[i].picked, &picked->want);
     }
     if (rc == WEFT_OK)
-        rc = wf_round_begin(&c->round, c->workers - (uint32_t)__builtin_popcountll(c->held_up), free_census);
+        rc = wf_worker_query_begin(&c->round, c->workers - (uint32_t)__builtin_popcountll(c->held_up), free_census);
     if (rc < 0) free_census(&c->round);
     return rc;
 }
 
 /* `picked` may be NULL. */
-static int count_all(weft_node *node, bool actors, struct wf_tally *out, struct wf_picked *picked, int64_t deadline)
+static int count_all(weft_node *node, bool actors, struct wf_node_stats *out, struct wf_top_actors *picked,
+                     int64_t deadline)
 {
     uint32_t workers = node->workers.count;
     struct census *c = calloc(1, sizeof *c + workers * sizeof c->part[0]);
@@ -216,20 +217,20 @@ static int count_all(weft_node *node, bool actors, struct wf_tally *out, struct 
     if (rc < 0) return rc;
     c->asked = weft_now();
     for (uint32_t i = 0; i < workers; i++)
-        if ((c->held_up >> i & 1) == 0) wf_round_ask(node, i, &c->part[i].call, count_here);
-    rc = wf_round_await(&c->round, deadline);
+        if ((c->held_up >> i & 1) == 0) wf_worker_query_ask(node, i, &c->part[i].call, count_here);
+    rc = wf_worker_query_await(&c->round, deadline);
     if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out, picked);
     if (rc < 0) out->kinds = 0;
-    wf_round_drop(&c->round);
+    wf_worker_query_drop(&c->round);
     return rc;
 }
 
-int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline)
+int wf_node_stats_take(weft_node *node, bool kinds, struct wf_node_stats *out, int64_t deadline)
 {
     return count_all(node, kinds, out, NULL, deadline);
 }
 
-int wf_node_pick(weft_node *node, struct wf_tally *out, struct wf_picked *picked, int64_t deadline)
+int wf_node_stats_top(weft_node *node, struct wf_node_stats *out, struct wf_top_actors *picked, int64_t deadline)
 {
     return count_all(node, true, out, picked, deadline);
 }

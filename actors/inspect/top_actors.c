@@ -23,7 +23,7 @@ static bool contains(const char *text, const char *part)
     return part[0] == '\0';
 }
 
-static bool matches(const struct wf_pick *want, const struct wf_actor *a)
+static bool matches(const struct wf_top_want *want, const struct wf_actor *a)
 {
     char pid[WEFT_PID_TEXT];
     if (want->filter[0] == '\0') return true;
@@ -36,12 +36,12 @@ static uint64_t ranked(uint64_t first, uint64_t second)
     return WF_MIN(first, UINT32_MAX) << 32 | WF_MIN(second, UINT32_MAX);
 }
 
-static uint64_t value_of(enum wf_pick_by by, uint64_t waiting, uint64_t received, uint64_t dropped)
+static uint64_t value_of(enum wf_top_by by, uint64_t waiting, uint64_t received, uint64_t dropped)
 {
     switch (by) {
-    case WF_PICK_RECEIVED: return ranked(received, waiting);
-    case WF_PICK_DROPPED: return ranked(dropped, waiting);
-    case WF_PICK_MAILBOX: break;
+    case WF_TOP_BY_RECEIVED: return ranked(received, waiting);
+    case WF_TOP_BY_DROPPED: return ranked(dropped, waiting);
+    case WF_TOP_BY_MAILBOX: break;
     }
     return ranked(waiting, received);
 }
@@ -70,7 +70,7 @@ static void sift_down(struct wf_rank *h, uint32_t count)
 }
 
 /* Where the description of one with this rank goes; NULL: there are better ones. */
-static struct wf_actor_info *place_for(struct wf_picked *p, uint64_t value)
+static struct wf_actor_info *place_for(struct wf_top_actors *p, uint64_t value)
 {
     if (p->count < p->want.most) {
         uint32_t place = p->count++;
@@ -85,18 +85,18 @@ static struct wf_actor_info *place_for(struct wf_picked *p, uint64_t value)
     return &p->actors[place];
 }
 
-int wf_picked_init(struct wf_picked *p, const struct wf_pick *want)
+int wf_top_actors_init(struct wf_top_actors *p, const struct wf_top_want *want)
 {
-    *p = (struct wf_picked){.want = *want};
-    p->want.most = WF_MIN(want->most, WF_PICK_MOST);
+    *p = (struct wf_top_actors){.want = *want};
+    p->want.most = WF_MIN(want->most, WF_TOP_MOST);
     p->actors = calloc(p->want.most + 1, sizeof *p->actors);
     p->rank = calloc(p->want.most + 1, sizeof *p->rank);
     if (p->actors != NULL && p->rank != NULL) return WEFT_OK;
-    wf_picked_free(p);
+    wf_top_actors_free(p);
     return WEFT_ENOMEM;
 }
 
-void wf_picked_offer(struct wf_picked *p, const struct wf_actor *a)
+void wf_top_actors_offer(struct wf_top_actors *p, const struct wf_actor *a)
 {
     if (!matches(&p->want, a)) return;
     p->matched++;
@@ -104,7 +104,7 @@ void wf_picked_offer(struct wf_picked *p, const struct wf_actor *a)
     if (info != NULL) wf_actor_info_of(a, info);
 }
 
-void wf_picked_merge(struct wf_picked *p, struct wf_picked *from)
+void wf_top_actors_merge(struct wf_top_actors *p, struct wf_top_actors *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         const struct wf_actor_info *a = &from->actors[i];
@@ -112,10 +112,10 @@ void wf_picked_merge(struct wf_picked *p, struct wf_picked *from)
         if (to != NULL) *to = *a;
     }
     p->matched += from->matched;
-    wf_picked_free(from);
+    wf_top_actors_free(from);
 }
 
-void wf_picked_free(struct wf_picked *p)
+void wf_top_actors_free(struct wf_top_actors *p)
 {
     free(p->actors);
     free(p->rank);

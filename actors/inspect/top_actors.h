@@ -8,24 +8,24 @@
 
 struct wf_actor;
 
-enum wf_pick_by {
-    WF_PICK_MAILBOX,  /* messages that wait for it, then those it has received */
-    WF_PICK_RECEIVED, /* messages it has received, then those that wait */
-    WF_PICK_DROPPED,  /* messages dropped at its mailbox, then those that wait */
+enum wf_top_by {
+    WF_TOP_BY_MAILBOX,  /* messages that wait for it, then those it has received */
+    WF_TOP_BY_RECEIVED, /* messages it has received, then those that wait */
+    WF_TOP_BY_DROPPED,  /* messages dropped at its mailbox, then those that wait */
 };
 
-enum { WF_PICK_FILTER = 64, WF_PICK_MOST = 5000 };
+enum { WF_TOP_FILTER = 64, WF_TOP_MOST = 5000 };
 
 /* Which ones. */
-struct wf_pick {
-    enum wf_pick_by by;
-    uint32_t most;               /* at most WF_PICK_MOST */
-    char filter[WF_PICK_FILTER]; /* in kind, name or pid, in lower or upper case; "": all */
-    bool exact;                  /* the stack of every actor is looked at: wf_tally_kind.memory */
+struct wf_top_want {
+    enum wf_top_by by;
+    uint32_t most;              /* at most WF_TOP_MOST */
+    char filter[WF_TOP_FILTER]; /* in kind, name or pid, in lower or upper case; "": all */
+    bool exact;                 /* the stack of every actor is looked at: wf_node_stats_kind.memory */
 };
 
-struct wf_picked {
-    struct wf_pick want;
+struct wf_top_actors {
+    struct wf_top_want want;
     struct wf_actor_info *actors; /* in no order */
     struct wf_rank *rank;         /* of each: a heap */
     uint32_t count;
@@ -33,11 +33,11 @@ struct wf_picked {
 };
 
 /* WEFT_ENOMEM. */
-int wf_picked_init(struct wf_picked *p, const struct wf_pick *want);
+int wf_top_actors_init(struct wf_top_actors *p, const struct wf_top_want *want);
 /* On the actor's own thread. */
-void wf_picked_offer(struct wf_picked *p, const struct wf_actor *a);
+void wf_top_actors_offer(struct wf_top_actors *p, const struct wf_actor *a);
 /* All have been offered, those of `from` have been: takes the better ones of both, and frees `from`. */
-void wf_picked_merge(struct wf_picked *p, struct wf_picked *from);
-void wf_picked_free(struct wf_picked *p);
+void wf_top_actors_merge(struct wf_top_actors *p, struct wf_top_actors *from);
+void wf_top_actors_free(struct wf_top_actors *p);
 
 #endif

@@ -32,7 +32,7 @@ struct wf_child {
     uint32_t failures; /* without having lived for a whole period in between */
     int reason;        /* of its last end */
     weft_msg *asker;   /* the request that is answered when it has started, or is down */
-    struct wf_keep *keep;
+    struct wf_kept_actor *keep;
     struct wf_charge charge; /* and its argument */
 };
 

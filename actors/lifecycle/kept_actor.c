@@ -5,9 +5,9 @@
  * (1) A life ends as any does (end_actor): clean-ups, owned resources, subscriptions, links, what it held. Only its
  *     mail, the senders that wait for room, its name and those who monitor it stay. The task is DONE and its
  *     stack given back; mail arrives as ever, up to the mailbox's bound.
- * (2) A struct wf_keep ties it to its supervisor. The supervisor's worker writes it before a life; the actor's worker
- *     reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`, once
- *     after each such news, and `let_go`, once, after which `k` is the actor's worker's to free.
+ * (2) A struct wf_kept_actor ties it to its supervisor. The supervisor's worker writes it before a life; the actor's
+ *     worker reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`,
+ *     once after each such news, and `let_go`, once, after which `k` is the actor's worker's to free.
  * (3) The news of an end needs no memory at that time: its envelope is made with the life. */
 #include "kept_actor.h"
 
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct wf_keep {
-    struct wf_keep_head head; /* first */
+struct wf_kept_actor {
+    struct wf_kept_actor_head head; /* first */
     struct wf_call next_life, let_go;
     weft_pid supervisor;
     weft_pid actor; /* nobody before its first life */
@@ -30,7 +30,7 @@ struct wf_keep {
 
 /* ---- On the actor's worker ------------------------------------------------------------------------------------- */
 
-weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to)
+weft_msg *wf_kept_actor_take_news(struct wf_kept_actor *k, weft_pid *to)
 {
     weft_msg *m = k->news;
     WF_ASSERT(m != NULL);
@@ -39,7 +39,7 @@ weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to)
     return m;
 }
 
-static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
+static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_kept_actor *k)
 {
     struct wf_actor *a = wf_actor_find(w, k->actor.actor);
     WF_ASSERT(a != NULL && wf_actor_keep(a) == k); /* only let_go ends it */
@@ -48,7 +48,7 @@ static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
 
 static void next_life_here(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_keep *k = WF_CONTAINER(c, struct wf_keep, next_life);
+    struct wf_kept_actor *k = WF_CONTAINER(c, struct wf_kept_actor, next_life);
     struct wf_actor *a = actor_of(w, k);
     a->more->charge = NULL; /* it lay in the frame of the last life, which may have left it by weft_exit */
     wf_actor_restart(a, k->arg, k->arg_size);
@@ -56,7 +56,7 @@ static void next_life_here(struct wf_worker *w, struct wf_call *c)
 
 static void let_go_here(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_keep *k = WF_CONTAINER(c, struct wf_keep, let_go);
+    struct wf_kept_actor *k = WF_CONTAINER(c, struct wf_kept_actor, let_go);
     struct wf_actor *a = actor_of(w, k);
     a->more->keep = NULL;
     if (k->news != NULL) wf_msg_free(w, k->news);
@@ -67,16 +67,16 @@ static void let_go_here(struct wf_worker *w, struct wf_call *c)
 
 /* ---- On the supervisor's worker -------------------------------------------------------------------------------- */
 
-static void order(struct wf_worker *w, const struct wf_keep *k, struct wf_call *c)
+static void order(struct wf_worker *w, const struct wf_kept_actor *k, struct wf_call *c)
 {
     uint32_t index = wf_id_worker(k->actor.actor);
     if (index == w->index) c->call(w, c);
     else wf_worker_send(w, index, &c->post);
 }
 
-struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name)
+struct wf_kept_actor *wf_kept_actor_new(weft_pid supervisor, const char *name)
 {
-    struct wf_keep *k = calloc(1, sizeof *k);
+    struct wf_kept_actor *k = calloc(1, sizeof *k);
     if (k == NULL) return NULL;
     k->next_life = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = next_life_here};
     k->let_go = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = let_go_here};
@@ -85,13 +85,13 @@ struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name)
     return k;
 }
 
-static int make_news(struct wf_worker *w, struct wf_keep *k)
+static int make_news(struct wf_worker *w, struct wf_kept_actor *k)
 {
     if (k->news == NULL) k->news = wf_msg_new(w, WEFT_TAG_EXIT, 0);
     return k->news == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
 
-static int again(struct wf_worker *w, struct wf_keep *k, const void *arg, size_t size)
+static int again(struct wf_worker *w, struct wf_kept_actor *k, const void *arg, size_t size)
 {
     WF_ASSERT(k->news == NULL && size > 0); /* else a life still runs */
     k->arg = wf_pool_take(&w->pool, wf_pool_class(size), size);
@@ -106,8 +106,8 @@ static int again(struct wf_worker *w, struct wf_keep *k, const void *arg, size_t
     return WEFT_OK;
 }
 
-int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_actor *body, const void *arg,
-                  size_t size, const weft_spawn_options *options)
+int wf_kept_actor_start(struct wf_worker *w, struct wf_kept_actor *k, weft_pid *out, weft_actor *body,
+                        const void *arg, size_t size, const weft_spawn_options *options)
 {
     int rc;
     if (!weft_pid_is_nobody(k->actor)) rc = again(w, k, arg, size);
@@ -116,7 +116,7 @@ int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_ac
     return rc;
 }
 
-void wf_keep_let_go(struct wf_worker *w, struct wf_keep *k)
+void wf_kept_actor_let_go(struct wf_worker *w, struct wf_kept_actor *k)
 {
     if (!weft_pid_is_nobody(k->actor)) {
         order(w, k, &k->let_go);

@@ -5,16 +5,16 @@
 
 #include "actor.h"
 
-struct wf_keep;
+struct wf_kept_actor;
 /* By the supervisor, which owns it until it lets it go. NULL: no memory. */
-struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name /* that stays, or "" */);
+struct wf_kept_actor *wf_kept_actor_new(weft_pid supervisor, const char *name /* that stays, or "" */);
 /* The first life, and each other one after the news (a WEFT_TAG_EXIT message) that the one before has ended. As
  * weft_spawn; a failure leaves everything as it was. */
-int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_actor *body, const void *arg,
-                  size_t size, const weft_spawn_options *options);
+int wf_kept_actor_start(struct wf_worker *w, struct wf_kept_actor *k, weft_pid *out, weft_actor *body,
+                        const void *arg, size_t size, const weft_spawn_options *options);
 /* No further life; if one still runs it is asked to stop and nobody is told of its end. `k` is gone. */
-void wf_keep_let_go(struct wf_worker *w, struct wf_keep *k);
+void wf_kept_actor_let_go(struct wf_worker *w, struct wf_kept_actor *k);
 /* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
-weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to);
+weft_msg *wf_kept_actor_take_news(struct wf_kept_actor *k, weft_pid *to);
 
 #endif

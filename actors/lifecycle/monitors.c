@@ -440,7 +440,7 @@ static void tell_end(struct wf_actor *a, struct wf_tie_set *s, bool watchers, st
 static void tell_keeper(struct wf_actor *a, struct wf_body *end)
 {
     weft_pid supervisor;
-    weft_msg *m = wf_keep_take_news(wf_actor_keep(a), &supervisor);
+    weft_msg *m = wf_kept_actor_take_news(wf_actor_keep(a), &supervisor);
     m->post.flags = WF_MSG_SYSTEM;
     m->from = wf_actor_pid(a);
     set_body(a->task.worker, m, end);
@@ -556,7 +556,7 @@ void wf_tie_pend_end(struct wf_actor *self, weft_pid there)
     if (link != NULL) tie_free(w, self, link);
 }
 
-int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link)
+int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link)
 {
     if (has_too_many(w, asker)) return WEFT_EFULL;
     weft_msg *watch = monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, asker, monitor);

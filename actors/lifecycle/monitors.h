@@ -38,6 +38,6 @@ int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor
 void wf_tie_bind(struct wf_actor *self, weft_pid child);
 void wf_tie_pend_end(struct wf_actor *self, weft_pid there);
 /* The other side, before the child has run: 0 for none. */
-int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
+int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
 
 #endif

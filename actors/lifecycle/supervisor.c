@@ -59,7 +59,7 @@ static void answer(struct wf_child *c, int rc)
 
 static void free_child(struct supervisor *s, struct wf_child *c)
 {
-    if (c->keep != NULL) wf_keep_let_go(s->actor->task.worker, c->keep);
+    if (c->keep != NULL) wf_kept_actor_let_go(s->actor->task.worker, c->keep);
     free(c);
 }
 
@@ -123,9 +123,10 @@ static void start(struct supervisor *s, struct wf_child *c)
     if (!c->starved) c->deadline = weft_after(c->spec.start_timeout);
     int rc;
     if (c->spec.keep_mailbox) {
-        if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), c->spec.unregistered ? "" : c->charge.name);
-        rc = c->keep == NULL ? WEFT_ENOMEM
-                             : wf_keep_start(w, c->keep, &c->pid, wf_child_main, &c->charge, size, &c->spec.options);
+        if (c->keep == NULL) c->keep = wf_kept_actor_new(weft_self(), c->spec.unregistered ? "" : c->charge.name);
+        rc = c->keep == NULL
+                 ? WEFT_ENOMEM
+                 : wf_kept_actor_start(w, c->keep, &c->pid, wf_child_main, &c->charge, size, &c->spec.options);
     } else {
         rc = weft_spawn(&c->pid, wf_child_main, &c->charge, size, &c->spec.options);
     }

@@ -57,34 +57,34 @@ static struct wf_tied_node *find_or_make_node(struct wf_actors *wa, uint64_t nod
     return NULL;
 }
 
-static struct wf_far_ties *find_far(const struct wf_actor *a, uint64_t node)
+static struct wf_remote_ties *find_far(const struct wf_actor *a, uint64_t node)
 {
     const struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (a->more == NULL || a->more->ties.far == NULL) return NULL;
     WF_HASHED_WITH(e, &wf_ties_of(wa->worker)->far_ties, far_hash(wa, a, node))
     {
-        struct wf_far_ties *f = WF_CONTAINER(e, struct wf_far_ties, in_table);
+        struct wf_remote_ties *f = WF_CONTAINER(e, struct wf_remote_ties, in_table);
         if (f->actor == a && f->node->node == node) return f;
     }
     return NULL;
 }
 
-static struct wf_far_ties *far_new(struct wf_actors *wa)
+static struct wf_remote_ties *far_new(struct wf_actors *wa)
 {
-    struct wf_far_ties *f = wf_pool_take(&wa->worker->pool, wf_pool_class(sizeof *f), sizeof *f);
+    struct wf_remote_ties *f = wf_pool_take(&wa->worker->pool, wf_pool_class(sizeof *f), sizeof *f);
     if (f != NULL) memset(f, 0, sizeof *f);
     return f;
 }
 
-static void far_free(struct wf_actors *wa, struct wf_far_ties *f)
+static void far_free(struct wf_actors *wa, struct wf_remote_ties *f)
 {
     wf_pool_give(&wa->worker->pool, wf_pool_class(sizeof *f), f);
 }
 
-static struct wf_far_ties *make_far(struct wf_actors *wa, struct wf_actor *a, uint64_t node)
+static struct wf_remote_ties *make_far(struct wf_actors *wa, struct wf_actor *a, uint64_t node)
 {
     struct wf_tied_node *n = find_or_make_node(wa, node);
-    struct wf_far_ties *f = n == NULL ? NULL : far_new(wa);
+    struct wf_remote_ties *f = n == NULL ? NULL : far_new(wa);
     if (f == NULL || !wf_hash_table_add(&wf_ties_of(wa->worker)->far_ties, &f->in_table, far_hash(wa, a, node))) {
         if (f != NULL) far_free(wa, f);
         if (n != NULL) free_node_if_empty(wa, n);
@@ -100,12 +100,12 @@ static struct wf_far_ties *make_far(struct wf_actors *wa, struct wf_actor *a, ui
     return f;
 }
 
-static void count_up(struct wf_far_ties *f)
+static void count_up(struct wf_remote_ties *f)
 {
     if (f != NULL) f->count++;
 }
 
-static void count_down(struct wf_far_ties *f)
+static void count_down(struct wf_remote_ties *f)
 {
     WF_ASSERT(f == NULL || f->count > 0);
     if (f == NULL || --f->count > 0) return;
@@ -122,7 +122,7 @@ struct wf_tie_set *wf_tie_set_of(const struct wf_actor *a, uint64_t node)
 {
     if (a->more == NULL) return NULL;
     if (!is_far(a, node)) return &a->more->ties.here;
-    struct wf_far_ties *f = find_far(a, node);
+    struct wf_remote_ties *f = find_far(a, node);
     return f == NULL ? NULL : &f->set;
 }
 
@@ -131,13 +131,13 @@ struct wf_tie_set *wf_tie_set_next(const struct wf_actor *a, const struct wf_tie
     struct wf_ties *t = a->more == NULL ? NULL : &a->more->ties;
     if (t == NULL) return NULL;
     if (before == NULL) return &t->here;
-    struct wf_far_ties *f = before == &t->here ? t->far : WF_CONTAINER(before, struct wf_far_ties, set)->next;
+    struct wf_remote_ties *f = before == &t->here ? t->far : WF_CONTAINER(before, struct wf_remote_ties, set)->next;
     return f == NULL ? NULL : &f->set;
 }
 
 /* Made if there is none. False: no memory. `*far` is counted up; NULL: it is of this node. */
 static bool enter_set(struct wf_actor *a, struct wf_worker *w, uint64_t node, struct wf_tie_set **set,
-                      struct wf_far_ties **far)
+                      struct wf_remote_ties **far)
 {
     struct wf_actor_more *more = wf_actor_more_from(a, w);
     *far = NULL;
@@ -222,7 +222,7 @@ static bool put_in_table(struct wf_actor *a, weft_msg *few, weft_msg *m)
 bool wf_tie_add(struct wf_actor *a, struct wf_worker *w, weft_msg *m)
 {
     struct wf_tie_set *s;
-    struct wf_far_ties *f;
+    struct wf_remote_ties *f;
     if (!enter_set(a, w, m->from.node, &s, &f)) return false;
     wf_msg_drop_body(w, m);
     weft_msg *last = NULL;
@@ -241,7 +241,7 @@ bool wf_tie_add(struct wf_actor *a, struct wf_worker *w, weft_msg *m)
 
 void wf_tie_remove(struct wf_actor *a, weft_msg *m)
 {
-    struct wf_far_ties *f = is_far(a, m->from.node) ? find_far(a, m->from.node) : NULL;
+    struct wf_remote_ties *f = is_far(a, m->from.node) ? find_far(a, m->from.node) : NULL;
     WF_ASSERT(f != NULL || !is_far(a, m->from.node));
     if (m->post.word != IN_NO_TABLE) wf_hash_table_remove(&wf_ties_of(a->task.worker)->ties, &m->in_ties);
     clear_body(m);
@@ -265,7 +265,7 @@ bool wf_tie_add_monitor(struct wf_monitor *mon)
 {
     struct wf_actor *a = mon->watcher;
     struct wf_tie_set *s;
-    struct wf_far_ties *f;
+    struct wf_remote_ties *f;
     if (!enter_set(a, a->task.worker, mon->target.node, &s, &f)) return false;
     wf_list_push_front(&s->monitors, &mon->on_set);
     return true;
@@ -273,7 +273,8 @@ bool wf_tie_add_monitor(struct wf_monitor *mon)
 
 void wf_tie_remove_monitor(struct wf_monitor *mon)
 {
-    struct wf_far_ties *f = is_far(mon->watcher, mon->target.node) ? find_far(mon->watcher, mon->target.node) : NULL;
+    struct wf_remote_ties *f = is_far(mon->watcher, mon->target.node) ? find_far(mon->watcher, mon->target.node)
+                                                                      : NULL;
     wf_unlink(&mon->on_set);
     count_down(f);
 }
@@ -291,10 +292,10 @@ void wf_ties_each(struct wf_worker *w, uint64_t node,
 {
     struct wf_tied_node *n = find_node(wf_actors_of(w), node);
     if (n == NULL) return;
-    struct wf_far_ties last = {.node = n}; /* holds the list */
+    struct wf_remote_ties last = {.node = n}; /* holds the list */
     wf_list_push(&n->sets, &last.on_node);
     for (struct wf_list_node *k; (k = n->sets.head.next) != &last.on_node;) {
-        struct wf_far_ties *f = WF_CONTAINER(k, struct wf_far_ties, on_node);
+        struct wf_remote_ties *f = WF_CONTAINER(k, struct wf_remote_ties, on_node);
         wf_unlink(k);
         wf_list_push(&n->sets, k); /* behind the last: what is left of it stays */
         count_up(f);

@@ -7,9 +7,9 @@
  *     of the worker, whose fields lie in the message where its body will be. So one more or less costs the same
  *     however many there are, and the few ties that most actors have cost nothing beside their messages. A parent on
  *     another worker may tie itself to its child before that has run, as it only adds to these first few.
- * (2) What an actor has to do with the actors of one other node is in a set of its own (struct wf_far_ties), and the
- *     sets of one node are listed (struct wf_tied_node). So the end of a link costs what it ends, and the ties that a
- *     node has here can be counted. */
+ * (2) What an actor has to do with the actors of one other node is in a set of its own (struct wf_remote_ties), and
+ *     the sets of one node are listed (struct wf_tied_node). So the end of a link costs what it ends, and the ties
+ *     that a node has here can be counted. */
 #ifndef WF_TIES_H
 #define WF_TIES_H
 
@@ -36,13 +36,13 @@ struct wf_monitor {
 struct wf_tied_node {
     struct wf_hashed in_table; /* wf_worker_ties.tied_nodes, by `node` */
     uint64_t node;
-    struct wf_list sets; /* wf_far_ties.on_node */
+    struct wf_list sets; /* wf_remote_ties.on_node */
     uint32_t count;      /* of messages in them */
 };
 
-struct wf_far_ties {
-    struct wf_hashed in_table;           /* wf_worker_ties.far_ties, by actor and node */
-    struct wf_far_ties *next, *previous; /* wf_ties.far */
+struct wf_remote_ties {
+    struct wf_hashed in_table;              /* wf_worker_ties.far_ties, by actor and node */
+    struct wf_remote_ties *next, *previous; /* wf_ties.far */
     struct wf_list_node on_node;
     struct wf_tied_node *node;
     struct wf_actor *actor;
@@ -50,7 +50,8 @@ struct wf_far_ties {
     uint32_t count; /* of monitors and messages in it, and of who looks at it; never 0 */
 };
 
-_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32 && sizeof(struct wf_far_ties) <= 104,
+_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32 &&
+                   sizeof(struct wf_remote_ties) <= 104,
                "docs/monitors.md states what monitors and links cost");
 
 /* Of a worker. */

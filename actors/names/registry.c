@@ -192,7 +192,7 @@ static void leave(struct wf_actor *a)
 {
     if (a->more->names == NULL) return;
     weft_node *node = wf_node_of(a->task.worker);
-    const struct wf_keep_head *keep = (const struct wf_keep_head *)a->more->keep;
+    const struct wf_kept_actor_head *keep = (const struct wf_kept_actor_head *)a->more->keep;
     bool global = wf_names_global(a->more->names);
     if (global) wf_tables_begin(node);
     if (keep == NULL) wf_names_remove_all(wf_names_of(node), &a->more->names);

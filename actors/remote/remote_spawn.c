@@ -26,27 +26,27 @@
 
 struct peer {
     struct peer *next;
-    struct wf_far *far;
+    struct wf_remote *far;
     uint64_t incarnation;
     uint32_t alive; /* never 0 */
 };
 
-enum { SLOT = 5 }; /* of a node: struct wf_far */
+enum { SLOT = 5 }; /* of a node: struct wf_remote */
 
-struct wf_far {
+struct wf_remote {
     pf_mutex *lock;
     struct peer *peers;
     uint32_t limit; /* for each of them */
 };
 
-static struct peer **find_peer(struct wf_far *f, uint64_t incarnation)
+static struct peer **find_peer(struct wf_remote *f, uint64_t incarnation)
 {
     struct peer **at = &f->peers;
     while (*at != NULL && (*at)->incarnation != incarnation) at = &(*at)->next;
     return at;
 }
 
-static int count_one(struct wf_far *f, uint64_t incarnation, struct peer **out)
+static int count_one(struct wf_remote *f, uint64_t incarnation, struct peer **out)
 {
     int rc = WEFT_OK;
     pf_mutex_lock(f->lock);
@@ -68,7 +68,7 @@ static int count_one(struct wf_far *f, uint64_t incarnation, struct peer **out)
 static void uncount_one(void *arg)
 {
     struct peer *p = arg;
-    struct wf_far *f = p->far;
+    struct wf_remote *f = p->far;
     pf_mutex_lock(f->lock);
     bool last = --p->alive == 0;
     if (last) *find_peer(f, p->incarnation) = p->next;
@@ -129,7 +129,7 @@ static int tie(struct wf_worker *w, weft_pid pid, weft_pid asker, const struct o
 {
     struct wf_actor *a = wf_actor_find(w, pid.actor);
     int rc = wf_actor_defer(a, uncount_one, counted);
-    if (rc == WEFT_OK) rc = wf_tie_far(w, a, asker, o->monitor, (uint32_t)o->link);
+    if (rc == WEFT_OK) rc = wf_tie_remote(w, a, asker, o->monitor, (uint32_t)o->link);
     if (rc < 0) wf_actor_kill(a);
     return rc;
 }
@@ -144,7 +144,7 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
-    struct wf_far *far = node->slots[SLOT];
+    struct wf_remote *far = node->slots[SLOT];
     int rc = count_one(far, m->from.node, &counted);
     if (rc == WEFT_EFULL)
         return fault(why, rc, "%u actors that it has started live on node %.40s", far->limit, node->name);
@@ -218,7 +218,7 @@ static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     const struct weft_answer *at = a == NULL ? NULL : wf_answer_place(a, m->ref);
     if (at != NULL && (m->post.word != 0 || at->from.node == m->from.node)) {
         if (m->post.word == 0) wf_tie_bind(a, m->from);
-        wf_answer_came(a, m);
+        wf_on_answer(a, m);
         return;
     }
     if (m->post.word == 0 && !weft_pid_is_nobody(m->from)) { /* the asker has given up: note (3) */
@@ -356,7 +356,7 @@ int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const stru
 
 static int node_init(weft_node *n)
 {
-    struct wf_far *f = calloc(1, sizeof *f);
+    struct wf_remote *f = calloc(1, sizeof *f);
     if (f == NULL) return WEFT_ENOMEM;
     int rc = pf_mutex_create(&f->lock);
     if (rc < 0) {
@@ -370,7 +370,7 @@ static int node_init(weft_node *n)
 
 static void node_finish(weft_node *n)
 {
-    struct wf_far *f = n->slots[SLOT];
+    struct wf_remote *f = n->slots[SLOT];
     if (f == NULL) return;
     for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
     pf_mutex_destroy(f->lock);

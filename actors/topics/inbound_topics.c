@@ -10,7 +10,7 @@
 #include <string.h>
 
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
-                        struct wf_reach_count *reached)
+                        struct wf_publish_count *reached)
 {
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
@@ -23,7 +23,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
         m->reached = reached;
-        if (reached != NULL) wf_reach_count_keep(reached);
+        if (reached != NULL) wf_publish_count_keep(reached);
         wf_inbound_put(in, i, &m->post);
     }
     if (queues) wf_topics_choose_inbound(node, in, body);

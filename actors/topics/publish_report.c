@@ -11,9 +11,9 @@
 
 /* ---- Of a node ------------------------------------------------------------------------------------------------- */
 
-struct wf_reach_count *wf_reach_count_new(weft_pid to, uint64_t ref)
+struct wf_publish_count *wf_publish_count_new(weft_pid to, uint64_t ref)
 {
-    struct wf_reach_count *t = malloc(sizeof *t);
+    struct wf_publish_count *t = malloc(sizeof *t);
     if (t == NULL) return NULL;
     atomic_init(&t->left, 1);
     atomic_init(&t->count, 0);
@@ -22,21 +22,21 @@ struct wf_reach_count *wf_reach_count_new(weft_pid to, uint64_t ref)
     return t;
 }
 
-void wf_reach_count_keep(struct wf_reach_count *t)
+void wf_publish_count_keep(struct wf_publish_count *t)
 {
     atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
 }
 
-bool wf_reach_count_done(struct wf_reach_count *t, uint32_t count)
+bool wf_publish_count_done(struct wf_publish_count *t, uint32_t count)
 {
     if (t == NULL) return false;
     atomic_fetch_add_explicit(&t->count, count, memory_order_relaxed);
     return WF_LAST_HOLDER(&t->left, 1);
 }
 
-void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t count)
+void wf_publish_count_end(struct wf_worker *w, struct wf_publish_count *t, uint32_t count)
 {
-    if (!wf_reach_count_done(t, count)) return;
+    if (!wf_publish_count_done(t, count)) return;
     weft_msg *m = wf_msg_new(w, 0, sizeof(uint32_t));
     if (m != NULL) {
         wf_put_u32(wf_msg_bytes(m), atomic_load_explicit(&t->count, memory_order_relaxed));
@@ -49,19 +49,20 @@ void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t 
 
 /* ---- Of the publisher ------------------------------------------------------------------------------------------ */
 
-int wf_reach_begin(struct wf_reach *r, struct wf_actor *self, uint32_t nodes)
+int wf_publish_report_begin(struct wf_publish_report *r, struct wf_actor *self, uint32_t nodes)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
     size_t count = (size_t)nodes + 1;
-    *r = (struct wf_reach){.self = self, .held = wf_msg_new(wa->worker, 0, count * sizeof(struct weft_answer))};
+    *r = (struct wf_publish_report){.self = self,
+                                    .held = wf_msg_new(wa->worker, 0, count * sizeof(struct weft_answer))};
     if (r->held == NULL) return WEFT_ENOMEM;
     wf_hold(self, r->held);
     wf_asking_begin(self, &r->asking, (struct weft_answer *)(void *)wf_msg_bytes(r->held), count, 0);
-    r->asking.count = r->asking.open = 0; /* wf_reach_ask opens them */
+    r->asking.count = r->asking.open = 0; /* wf_publish_report_ask opens them */
     return WEFT_OK;
 }
 
-uint64_t wf_reach_ask(struct wf_reach *r, uint64_t node)
+uint64_t wf_publish_report_ask(struct wf_publish_report *r, uint64_t node)
 {
     struct wf_asking *s = &r->asking;
     if (s->count == r->held->size / sizeof(struct weft_answer)) {
@@ -73,13 +74,13 @@ uint64_t wf_reach_ask(struct wf_reach *r, uint64_t node)
     return s->first + s->count++;
 }
 
-void wf_reach_lost(struct wf_reach *r, uint64_t ref)
+void wf_publish_report_lost(struct wf_publish_report *r, uint64_t ref)
 {
     struct weft_answer *place = r == NULL || ref == 0 ? NULL : wf_answer_place(r->self, ref);
     if (place != NULL) wf_answer_fails(r->self, place, WEFT_EFULL);
 }
 
-static void sum_up(struct wf_reach *r, struct weft_reach *out)
+static void sum_up(struct wf_publish_report *r, struct weft_reach *out)
 {
     uint64_t own = wf_node_of(r->self->task.worker)->incarnation;
     uint64_t here = r->here;
@@ -100,7 +101,7 @@ static void sum_up(struct wf_reach *r, struct weft_reach *out)
     out->subscribers += here;
 }
 
-int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline)
+int wf_publish_report_end(struct wf_publish_report *r, struct weft_reach *out, int64_t deadline)
 {
     struct wf_asking *s = &r->asking;
     int rc = WEFT_OK;

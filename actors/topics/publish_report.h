@@ -17,24 +17,24 @@
 
 /* ---- Of a node ------------------------------------------------------------------------------------------------- */
 
-struct wf_reach_count {
+struct wf_publish_count {
     _Atomic uint32_t left;  /* who has not counted yet; acq_rel on the way down: the last one reads what others did */
     _Atomic uint32_t count; /* relaxed, see `left` */
     weft_pid to;
     uint64_t ref;
 };
 /* Of one who counts, the caller. NULL: no memory, there will be no answer. */
-struct wf_reach_count *wf_reach_count_new(weft_pid to, uint64_t ref);
+struct wf_publish_count *wf_publish_count_new(weft_pid to, uint64_t ref);
 /* One more. NULL is fine. */
-void wf_reach_count_keep(struct wf_reach_count *t);
+void wf_publish_count_keep(struct wf_publish_count *t);
 /* One has counted: true if it was the last, then the caller answers with `count` and frees it. NULL: false. */
-bool wf_reach_count_done(struct wf_reach_count *t, uint32_t count);
+bool wf_publish_count_done(struct wf_publish_count *t, uint32_t count);
 /* The same, and answers from worker `w`. */
-void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t count);
+void wf_publish_count_end(struct wf_worker *w, struct wf_publish_count *t, uint32_t count);
 
 /* ---- Of the publisher ------------------------------------------------------------------------------------------ */
 
-struct wf_reach {
+struct wf_publish_report {
     struct wf_actor *self;
     struct wf_asking asking;
     weft_msg *held;   /* with the slots */
@@ -42,12 +42,12 @@ struct wf_reach {
     uint32_t unasked; /* nodes that cannot answer */
 };
 /* For at most so many nodes beside this one. WEFT_ENOMEM. */
-int wf_reach_begin(struct wf_reach *r, struct wf_actor *self, uint32_t nodes);
+int wf_publish_report_begin(struct wf_publish_report *r, struct wf_actor *self, uint32_t nodes);
 /* The number of a slot for that node; 0: there is none, and it counts as silent. */
-uint64_t wf_reach_ask(struct wf_reach *r, uint64_t node);
+uint64_t wf_publish_report_ask(struct wf_publish_report *r, uint64_t node);
 /* The message does not get there. `r` may be NULL. */
-void wf_reach_lost(struct wf_reach *r, uint64_t ref);
+void wf_publish_report_lost(struct wf_publish_report *r, uint64_t ref);
 /* Waits. WEFT_OK, WEFT_ECANCELED. */
-int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline);
+int wf_publish_report_end(struct wf_publish_report *r, struct weft_reach *out, int64_t deadline);
 
 #endif

@@ -32,12 +32,12 @@ enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
 
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;         /* of queue groups: wf_wide.subscriber */
+    struct wf_trie trie;         /* of queue groups: wf_queue_group.subscriber */
     struct wf_trie awaited;      /* of those that are waited for */
     struct wf_hash_table groups; /* queue groups, by pattern and queue */
     uint64_t secret;             /* of its hashes */
     uint32_t changes;
-    _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (5) */
+    _Atomic uint32_t any; /* wf_queue_groups_any: relaxed, see note (5) */
     struct wf_retained_table retained;
     bool overflows; /* the last one of another node was too much */
 };
@@ -46,15 +46,15 @@ struct wf_topics {
 struct wide_node {
     struct wf_list_node on_wide;
     struct wf_list_node in_copies; /* wf_copies.queues */
-    struct wf_wide *wide;
+    struct wf_queue_group *wide;
     uint64_t node;
     uint32_t round; /* wf_copies.round, in which it came */
 };
 
-struct wf_wide {
+struct wf_queue_group {
     struct wf_subscriber subscriber;
     struct wf_hashed in_table; /* wf_topics.groups, of a group */
-    struct wf_list members;    /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list members;    /* wf_queue_member.on_wide; whose turn it is comes first */
     struct wf_list nodes;      /* wide_node.on_wide; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
@@ -90,7 +90,7 @@ void wf_topics_destroy(struct wf_topics *t)
     free(t);
 }
 
-uint32_t wf_wide_any(const struct wf_topics *t)
+uint32_t wf_queue_groups_any(const struct wf_topics *t)
 {
     return atomic_load_explicit(&t->any, memory_order_relaxed);
 }
@@ -100,7 +100,7 @@ static uint32_t hash_of(const struct wf_topics *t, weft_text pattern, weft_text 
     return wf_hash(queue.data, queue.size, t->secret + wf_hash(pattern.data, pattern.size, t->secret));
 }
 
-static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue)
+static bool is_of(const struct wf_queue_group *wide, weft_text pattern, weft_text queue)
 {
     char text[WF_TOPIC_MAX + 1];
     if (memcmp(wide->queue, queue.data, queue.size) != 0 || wide->queue[queue.size] != 0) return false;
@@ -108,17 +108,17 @@ static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue
     return own.size == pattern.size && memcmp(own.data, pattern.data, own.size) == 0;
 }
 
-static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
+static struct wf_queue_group *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
 {
     WF_HASHED_WITH(e, &t->groups, hash_of(t, pattern, queue))
     {
-        struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
+        struct wf_queue_group *wide = WF_CONTAINER(e, struct wf_queue_group, in_table);
         if (is_of(wide, pattern, queue)) return wide;
     }
     return NULL;
 }
 
-static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
+static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_queue_group *wide)
 {
     return wide->queue[0] == 0 ? &t->awaited : &t->trie;
 }
@@ -133,9 +133,9 @@ static void count_groups(struct wf_topics *t)
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
 
 /* `queue` empty: a subscriber on its own. */
-static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text queue)
+static struct wf_queue_group *make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    struct wf_wide *wide = calloc(1, sizeof *wide);
+    struct wf_queue_group *wide = calloc(1, sizeof *wide);
     if (wide == NULL) return NULL;
     wf_list_init(&wide->members);
     wf_list_init(&wide->nodes);
@@ -154,13 +154,13 @@ static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text qu
     return wide;
 }
 
-static struct wf_wide *find_or_make(struct wf_topics *t, weft_text pattern, weft_text queue)
+static struct wf_queue_group *find_or_make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    struct wf_wide *wide = queue.size == 0 ? NULL : find(t, pattern, queue);
+    struct wf_queue_group *wide = queue.size == 0 ? NULL : find(t, pattern, queue);
     return wide == NULL ? make(t, pattern, queue) : wide;
 }
 
-static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
+static void free_if_empty(struct wf_topics *t, struct wf_queue_group *wide)
 {
     if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
     wf_trie_remove(trie_of(t, wide), &wide->subscriber);
@@ -171,7 +171,7 @@ static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
     free(wide);
 }
 
-static struct wide_node *node_of(const struct wf_wide *wide, uint64_t node)
+static struct wide_node *node_of(const struct wf_queue_group *wide, uint64_t node)
 {
     WF_LIST_EACH(k, &wide->nodes) {
         struct wide_node *n = WF_CONTAINER(k, struct wide_node, on_wide);
@@ -182,7 +182,7 @@ static struct wide_node *node_of(const struct wf_wide *wide, uint64_t node)
 
 static void forget_node(struct wf_topics *t, struct wide_node *n)
 {
-    struct wf_wide *wide = n->wide;
+    struct wf_queue_group *wide = n->wide;
     wf_unlink(&n->on_wide);
     wf_unlink(&n->in_copies);
     free(n);
@@ -191,11 +191,12 @@ static void forget_node(struct wf_topics *t, struct wide_node *n)
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
 
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m)
+int wf_queue_groups_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait,
+                        struct wf_queue_member *m)
 {
     int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
-    struct wf_wide *wide = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
+    struct wf_queue_group *wide = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
     if (wide != NULL) {
         rc = wf_list_empty(&wide->members);
         if (queue == NULL) wide->wait = wait;
@@ -206,10 +207,10 @@ int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64
     return rc;
 }
 
-bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1],
-                    char queue[WF_QUEUE_MAX + 1])
+bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char pattern[WF_TOPIC_MAX + 1],
+                            char queue[WF_QUEUE_MAX + 1])
 {
-    struct wf_wide *wide = m->wide;
+    struct wf_queue_group *wide = m->wide;
     pf_mutex_lock(t->lock);
     (void)wf_trie_pattern(&wide->subscriber, pattern);
     memcpy(queue, wide->queue, sizeof wide->queue);
@@ -221,7 +222,7 @@ bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[
     return last;
 }
 
-weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1])
+weft_text wf_queue_groups_pattern(struct wf_topics *t, const struct wf_queue_member *m, char out[WF_TOPIC_MAX + 1])
 {
     pf_mutex_lock(t->lock);
     weft_text pattern = wf_trie_pattern(&m->wide->subscriber, out);
@@ -229,7 +230,7 @@ weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, c
     return pattern;
 }
 
-static bool pass_to_node(struct wf_wide *wide, const struct wf_wide_ask *ask)
+static bool pass_to_node(struct wf_queue_group *wide, const struct wf_queue_choice *ask)
 {
     WF_LIST_EACH(k, &wide->nodes) {
         uint64_t node = WF_CONTAINER(k, struct wide_node, on_wide)->node;
@@ -243,11 +244,11 @@ static bool pass_to_node(struct wf_wide *wide, const struct wf_wide_ask *ask)
     return false;
 }
 
-static void choose_in(struct wf_wide *wide, const struct wf_wide_ask *ask)
+static void choose_in(struct wf_queue_group *wide, const struct wf_queue_choice *ask)
 {
     if (ask->reaches == NULL && wf_list_empty(&wide->members)) return;
     WF_LIST_EACH(k, &wide->members) {
-        struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
+        struct wf_queue_member *m = WF_CONTAINER(k, struct wf_queue_member, on_wide);
         if (!ask->room(m->actor, ask->arg)) continue;
         wf_unlink(k);
         wf_list_push(&wide->members, k);
@@ -259,10 +260,10 @@ static void choose_in(struct wf_wide *wide, const struct wf_wide_ask *ask)
 
 static void choose(struct wf_subscriber *s, void *arg)
 {
-    choose_in(WF_CONTAINER(s, struct wf_wide, subscriber), arg);
+    choose_in(WF_CONTAINER(s, struct wf_queue_group, subscriber), arg);
 }
 
-size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
+size_t wf_queue_groups_choose(struct wf_topics *t, weft_text topic, const struct wf_queue_choice *ask)
 {
     pf_mutex_lock(t->lock);
     size_t groups = wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
@@ -270,10 +271,11 @@ size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide
     return groups;
 }
 
-void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask)
+void wf_queue_groups_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue,
+                               const struct wf_queue_choice *ask)
 {
     pf_mutex_lock(t->lock);
-    struct wf_wide *wide = find(t, pattern, queue);
+    struct wf_queue_group *wide = find(t, pattern, queue);
     bool here = wide != NULL && !wf_list_empty(&wide->members);
     if (here || (wide != NULL && ask->reaches != NULL)) choose_in(wide, ask);
     else ask->take(NULL, ask->arg);
@@ -290,15 +292,15 @@ struct looking {
 static void look(struct wf_subscriber *s, void *arg)
 {
     struct looking *l = arg;
-    struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
-    struct wf_wide_member *m = WF_CONTAINER(wf_list_first(&wide->members), struct wf_wide_member, on_wide);
+    struct wf_queue_group *wide = WF_CONTAINER(s, struct wf_queue_group, subscriber);
+    struct wf_queue_member *m = WF_CONTAINER(wf_list_first(&wide->members), struct wf_queue_member, on_wide);
     if (!l->blocked(m->actor, l->arg)) return;
     l->found = m->actor;
     l->wait = WF_MAX(l->wait, wide->wait);
 }
 
-uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
-                         int64_t *wait)
+uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg),
+                                 void *arg, int64_t *wait)
 {
     struct looking l = {blocked, arg, 0, 0};
     pf_mutex_lock(t->lock);
@@ -320,11 +322,11 @@ static bool put_on(struct wide_node *n, struct wf_copies *from)
     return fresh;
 }
 
-int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
+int wf_queue_groups_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
     int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
-    struct wf_wide *wide = find_or_make(t, pattern, queue);
+    struct wf_queue_group *wide = find_or_make(t, pattern, queue);
     struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
     if (n == NULL && wide != NULL && (n = calloc(1, sizeof *n)) != NULL) {
         n->node = from->node;
@@ -337,10 +339,10 @@ int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text patt
     return rc;
 }
 
-bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
+bool wf_queue_groups_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
     pf_mutex_lock(t->lock);
-    struct wf_wide *wide = find(t, pattern, queue);
+    struct wf_queue_group *wide = find(t, pattern, queue);
     struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
     bool had = n != NULL && n->round == from->round;
     if (n != NULL) forget_node(t, n);
@@ -348,7 +350,7 @@ bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pa
     return had;
 }
 
-void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
+void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
 {
     pf_mutex_lock(t->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
@@ -359,8 +361,8 @@ void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t 
     pf_mutex_unlock(t->lock);
 }
 
-bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
-                  void *arg)
+bool wf_queue_groups_some(struct wf_topics *t, uint64_t *at,
+                          bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
 {
     bool more = true;
     pf_mutex_lock(t->lock);
@@ -369,7 +371,7 @@ bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text patte
         uint32_t bucket = wf_hash_part(at, t->groups.bucket_count);
         WF_HASHED_IN(e, &t->groups, bucket)
         {
-            const struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
+            const struct wf_queue_group *wide = WF_CONTAINER(e, struct wf_queue_group, in_table);
             char text[WF_TOPIC_MAX + 1];
             if (wf_list_empty(&wide->members)) continue;
             more &= see(wf_trie_pattern(&wide->subscriber, text), weft_cstr(wide->queue), arg);

@@ -9,8 +9,8 @@
 #include "topic_retained.h"
 #include "topic_trie.h"
 
-struct wf_topics; /* of a node */
-struct wf_wide;   /* a queue group, or one such subscriber */
+struct wf_topics;      /* of a node */
+struct wf_queue_group; /* a queue group, or one such subscriber */
 
 /* Those of a node. */
 enum { WF_TOPICS_SLOT = 4 };
@@ -22,9 +22,9 @@ static inline struct wf_topics *wf_topics_of(const weft_node *node)
 enum { WF_QUEUE_MAX = 64 }; /* bytes of a queue's name */
 
 /* Embedded in a subscription; zero it first. Under the table's lock, but `wide`, which only its owner changes. */
-struct wf_wide_member {
+struct wf_queue_member {
     struct wf_list_node on_wide;
-    struct wf_wide *wide; /* NULL: in none */
+    struct wf_queue_group *wide; /* NULL: in none */
     uint64_t actor;
     uint64_t subscription;
 };
@@ -35,7 +35,7 @@ int wf_topics_create(struct wf_topics **out, uint64_t secret, uint32_t retained_
 void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
 /* 0: there are no queue groups, here or on another node; else a number that changes whenever one comes or goes. Any
  * thread, one load. */
-uint32_t wf_wide_any(const struct wf_topics *t);
+uint32_t wf_queue_groups_any(const struct wf_topics *t);
 /* Reads what is retained, under the lock, for a new subscription. */
 struct wf_recall {
     bool (*see)(const struct wf_retained *r, void *arg);
@@ -43,46 +43,48 @@ struct wf_recall {
 };
 /* Joins the queue group of that pattern and name: 1 if it is the first member of this node, else 0. NULL: a
  * subscriber whose publishers wait for at most `wait`; it is in its worker's trie as well. WEFT_ENOMEM. */
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m);
+int wf_queue_groups_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait,
+                        struct wf_queue_member *m);
 /* `pattern` and `queue` get what it was added with. True: it was the last member of this node. */
-bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1],
-                    char queue[WF_QUEUE_MAX + 1]);
+bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char pattern[WF_TOPIC_MAX + 1],
+                            char queue[WF_QUEUE_MAX + 1]);
 
 /* The pattern it was added with. */
-weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1]);
+weft_text wf_queue_groups_pattern(struct wf_topics *t, const struct wf_queue_member *m, char out[WF_TOPIC_MAX + 1]);
 
 /* Decides which members of queue groups get what is published under a topic, under the lock: a member of this node
  * that has room, else a node that is reached. `room` says whether that actor of this node seems to have room; `take`
  * is called with each choice. A group without anybody: `take` with NULL. */
-struct wf_wide_ask {
+struct wf_queue_choice {
     bool (*room)(uint64_t actor, void *arg);
-    void (*take)(const struct wf_wide_member *m, void *arg);
+    void (*take)(const struct wf_queue_member *m, void *arg);
     /* NULL: it is for members of this node only, groups without such are left out. */
     bool (*reaches)(uint64_t node, void *arg);
     void (*pass)(uint64_t node, weft_text pattern, weft_text queue, void *arg);
     void *arg;
 };
 /* How many groups there were. */
-size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask);
+size_t wf_queue_groups_choose(struct wf_topics *t, weft_text topic, const struct wf_queue_choice *ask);
 /* The same for one group. */
-void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask);
+void wf_queue_groups_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue,
+                               const struct wf_queue_choice *ask);
 
 /* Copies of what other nodes tell, see tables.h: that the group has members there, 1, or 0 if that was known,
  * WEFT_ENOMEM; or that it has no more, whether it had. The third one takes out those that are over, one for each of
  * `*work`, which becomes less. */
-int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
-bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
-void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work);
+int wf_queue_groups_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+bool wf_queue_groups_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work);
 /* Calls `see` for a part of the groups with members on this node, until the lock has been held for long enough or
  * `see` has said false; then perhaps for some more. `*at` is 0 at first. False: that was the last part. A group that
  * is there all the time is seen once. */
-bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
-                  void *arg);
+bool wf_queue_groups_some(struct wf_topics *t, uint64_t *at,
+                          bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg);
 
 /* Looks for those to be waited for under a topic that `blocked` is true of, under the lock. 0: none; else the actor
  * of the last one, as those before it are likely to get on first. `*wait` becomes the longest wait of all of them. */
-uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
-                         int64_t *wait);
+uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg),
+                                 void *arg, int64_t *wait);
 
 /* Retains a signed body that nobody has seen yet, and numbers it: as wf_retained_put. */
 int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body,

@@ -98,7 +98,7 @@ static weft_msg *news_new(struct wf_subscription *s, weft_text pattern)
 
 static weft_text pattern_of(const struct wf_subscription *s, char out[WF_TOPIC_MAX + 1])
 {
-    return is_wide(s) ? wf_wide_pattern(wf_topics_of(actors_of(s)->node), &s->more->wide, out)
+    return is_wide(s) ? wf_queue_groups_pattern(wf_topics_of(actors_of(s)->node), &s->more->wide, out)
                       : wf_trie_pattern(&s->subscriber, out);
 }
 
@@ -182,7 +182,7 @@ static bool make_place(struct wf_subscription *s)
     bool over = more != NULL && more->max > 0 && more->waiting >= more->max;
     if (!over && !wf_mailbox_full(a)) return true;
     if (!over && slow == WEFT_SLOW_DROP && wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST) {
-        wf_mailbox_make_room(a);
+        wf_mailbox_make_space(a);
         return true;
     }
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
@@ -323,7 +323,7 @@ static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pat
 {
     wf_tables_begin(node);
     int rc = wf_tables_room(node);
-    if (rc == WEFT_OK) rc = wf_wide_add(wf_topics_of(node), pattern, queue, 0, &s->more->wide);
+    if (rc == WEFT_OK) rc = wf_queue_groups_add(wf_topics_of(node), pattern, queue, 0, &s->more->wide);
     if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
     wf_tables_end(node);
     return rc < 0 ? rc : 1;
@@ -333,7 +333,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
 {
     char queue[WF_QUEUE_MAX + 1];
     wf_tables_begin(node);
-    if (wf_wide_remove(wf_topics_of(node), &s->more->wide, pattern, queue))
+    if (wf_queue_groups_remove(wf_topics_of(node), &s->more->wide, pattern, queue))
         tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
     wf_tables_end(node);
 }
@@ -347,12 +347,12 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
     WF_ASSERT(!awaited || o != NULL);
     if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
     if (o != NULL && o->queue != NULL) return enter_queue(wa->node, s, pattern, o->queue);
-    int rc = awaited ? wf_wide_add(topics, pattern, NULL, s->more->wait, &s->more->wide) : WEFT_OK;
+    int rc = awaited ? wf_queue_groups_add(topics, pattern, NULL, s->more->wait, &s->more->wide) : WEFT_OK;
     if (rc < 0) return rc;
     int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
     if (first < 0) {
         char unused[WF_TOPIC_MAX + 1], none[WF_QUEUE_MAX + 1];
-        if (awaited) (void)wf_wide_remove(topics, &s->more->wide, unused, none);
+        if (awaited) (void)wf_queue_groups_remove(topics, &s->more->wide, unused, none);
         return first;
     }
     count_subscription(wa, s, 1);
@@ -369,7 +369,7 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
         leave_queue(wa->node, s, pattern);
         return true;
     }
-    if (is_wide(s)) (void)wf_wide_remove(wf_topics_of(wa->node), &s->more->wide, pattern, none);
+    if (is_wide(s)) (void)wf_queue_groups_remove(wf_topics_of(wa->node), &s->more->wide, pattern, none);
     count_subscription(wa, s, -1);
     if (wa->node->route != NULL) (void)wf_trie_pattern(&s->subscriber, pattern);
     return wf_trie_remove(&wa->topics, &s->subscriber);

@@ -102,8 +102,9 @@ static inline void come_into_cache(const struct wf_match *m, uint32_t i)
     if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
     __builtin_prefetch(&wf_match_actor(&m->places[i + 3 * AHEAD])->mail, 1);
     __builtin_prefetch(wf_match_actor(&m->places[i + 2 * AHEAD])->mail.last, 1);
-    const struct wf_bunch *b = (struct wf_bunch *)wf_match_actor(&m->places[i + AHEAD])->mail.last;
-    if (b != NULL && b->post.flags == WF_MSG_BUNCH) __builtin_prefetch(&b->at[b->end], 1);
+    const struct wf_published_block *b =
+        (struct wf_published_block *)wf_match_actor(&m->places[i + AHEAD])->mail.last;
+    if (b != NULL && b->post.flags == WF_MSG_PUBLISHED_BLOCK) __builtin_prefetch(&b->at[b->end], 1);
 }
 
 /* From place `from` to before `end`; how many did not go the quick way. `*given`: those of them that took a
@@ -116,7 +117,7 @@ static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d
     for (uint32_t i = from; i < end; i++) {
         const struct wf_match_place *p = &m->places[i];
         if (far) come_into_cache(m, i);
-        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_bunch_add(wf_match_actor(p), body))) continue;
+        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_published_block_add(wf_match_actor(p), body))) continue;
         others++;
         d->most = m->count - i;
         deliver_otherwise(p, d, given);
@@ -175,7 +176,7 @@ uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_va
 
 /* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
 static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now,
-                               struct wf_reach_count *reached)
+                               struct wf_publish_count *reached)
 {
     uint32_t handed = 0;
     for (uint32_t i = 0; i < w->set->count; i++) {
@@ -192,7 +193,7 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->from = body->from;
         m->ref = in_vain;
         m->reached = reached;
-        if (WF_UNLIKELY(reached != NULL)) wf_reach_count_keep(reached);
+        if (WF_UNLIKELY(reached != NULL)) wf_publish_count_keep(reached);
         wf_worker_send(w, i, &m->post);
         if (now && w->batches[i].count > 0) wf_post_batch_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
@@ -231,7 +232,7 @@ static bool publisher_room(uint64_t actor, void *arg)
     return has_room(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
 }
 
-static void publisher_take(const struct wf_wide_member *to, void *arg)
+static void publisher_take(const struct wf_queue_member *to, void *arg)
 {
     struct choice *c = arg;
     struct wf_worker *w = c->self->task.worker;
@@ -269,12 +270,12 @@ static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, vo
 static void choose(struct choice *c, struct wf_match *m)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
-    uint32_t groups = wf_wide_any(wf_topics_of(node));
+    uint32_t groups = wf_queue_groups_any(wf_topics_of(node));
     if (WF_LIKELY(groups == 0 || (m != NULL && m->no_groups == groups))) return;
     c->route = node->route;
-    struct wf_wide_ask ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
-                              publisher_pass, c};
-    if (wf_wide_choose(wf_topics_of(node), weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
+    struct wf_queue_choice ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
+                                  publisher_pass, c};
+    if (wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
         m->no_groups = groups;
 }
 
@@ -300,7 +301,7 @@ static bool arrival_room(uint64_t actor, void *arg)
     return has_room(((struct arrival *)arg)->node, actor);
 }
 
-static void arrival_take(const struct wf_wide_member *to, void *arg)
+static void arrival_take(const struct wf_queue_member *to, void *arg)
 {
     struct arrival *a = arg;
     /* Without a receiver the loss goes to worker 0, which counts it. */
@@ -319,9 +320,9 @@ static void arrival_take(const struct wf_wide_member *to, void *arg)
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
 {
     struct arrival a = {.node = node, .in = in, .body = body};
-    struct wf_wide_ask ask = {arrival_room, arrival_take, NULL, NULL, &a};
-    if (wf_wide_any(wf_topics_of(node)) != 0)
-        wf_wide_choose(wf_topics_of(node), weft_cstr(wf_body_topic(body)), &ask);
+    struct wf_queue_choice ask = {arrival_room, arrival_take, NULL, NULL, &a};
+    if (wf_queue_groups_any(wf_topics_of(node)) != 0)
+        wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(body)), &ask);
 }
 
 static bool arrival_reaches(uint64_t node, void *arg)
@@ -339,8 +340,8 @@ uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body
                           weft_text queue, uint64_t peer, bool pass, bool *taken)
 {
     struct arrival a = {.node = node, .in = in, .body = body, .peer = peer};
-    struct wf_wide_ask ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
-    wf_wide_choose_in(wf_topics_of(node), pattern, queue, &ask);
+    struct wf_queue_choice ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
+    wf_queue_groups_choose_in(wf_topics_of(node), pattern, queue, &ask);
     *taken = a.taken;
     return a.next;
 }
@@ -375,27 +376,28 @@ static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
 }
 
 /* The publisher wants to know; what is counted is of the other workers. */
-static int begin_reach(struct wf_reach *reach, struct wf_actor *self, struct wf_reach_count **reached)
+static int begin_reach(struct wf_publish_report *reach, struct wf_actor *self, struct wf_publish_count **reached)
 {
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
-    int rc = wf_reach_begin(reach, self, route == NULL ? 0 : route->peers(w));
+    int rc = wf_publish_report_begin(reach, self, route == NULL ? 0 : route->peers(w));
     if (rc < 0) return rc;
-    uint64_t ref = wf_reach_ask(reach, wf_node_of(w)->incarnation);
-    *reached = wf_reach_count_new(wf_actor_pid(self), ref);
-    if (*reached == NULL) wf_reach_lost(reach, ref);
+    uint64_t ref = wf_publish_report_ask(reach, wf_node_of(w)->incarnation);
+    *reached = wf_publish_count_new(wf_actor_pid(self), ref);
+    if (*reached == NULL) wf_publish_report_lost(reach, ref);
     return WEFT_OK;
 }
 
 /* What has to be there before anybody gets it. */
-static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_reach *reach,
-                   struct wf_reach_count **reached)
+static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_publish_report *reach,
+                   struct wf_publish_count **reached)
 {
     if (WF_LIKELY(!retain && reach == NULL)) return WEFT_OK;
     return retain ? retain_body(self->task.worker, body, false) : begin_reach(reach, self, reached);
 }
 
-static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain, struct wf_reach *reach)
+static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain,
+                   struct wf_publish_report *reach)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
@@ -410,7 +412,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
     wf_actor_record(self, WEFT_RECORD_SEND, weft_nobody(), tag);
-    struct wf_reach_count *reached = NULL;
+    struct wf_publish_count *reached = NULL;
     if ((rc = prepare(self, body, retain, reach, &reached)) < 0) {
         wf_body_drop(NULL, body);
         return rc;
@@ -420,7 +422,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct choice c = {.self = self, .body = body};
     uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, reached), waited_for = 0;
     /* Here and not at the end: who is killed while he waits for room does not come back. */
-    if (WF_UNLIKELY(reached != NULL)) wf_reach_count_end(w, reached, 0);
+    if (WF_UNLIKELY(reached != NULL)) wf_publish_count_end(w, reached, 0);
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
@@ -435,10 +437,10 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
 int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size, struct weft_reach *out,
                        int64_t deadline)
 {
-    struct wf_reach reach;
+    struct wf_publish_report reach;
     if (out == NULL) return WEFT_EINVAL;
     int rc = publish(topic, tag, data, size, false, &reach);
-    return rc < 0 ? rc : wf_reach_end(&reach, out, deadline);
+    return rc < 0 ? rc : wf_publish_report_end(&reach, out, deadline);
 }
 
 int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size)

@@ -52,13 +52,13 @@ bool wf_await_others(struct wf_actor *self, const char *topic)
     struct wf_worker *w = self->task.worker;
     if (WF_LIKELY(!somebody_may_be_blocked(w))) return true;
     int64_t start = weft_now(), longest = 0, wait;
-    for (uint64_t actor;
-         (actor = wf_wide_blocked(wf_topics_of(wf_node_of(w)), weft_cstr(topic), is_blocked, w, &wait)) != 0;) {
+    for (uint64_t actor; (actor = wf_queue_groups_blocked(wf_topics_of(wf_node_of(w)), weft_cstr(topic), is_blocked,
+                                                          w, &wait)) != 0;) {
         longest = WF_MAX(longest, wait);
         weft_pid to = {wf_node_of(w)->incarnation, actor};
         int64_t deadline = longest > WEFT_FOREVER - start ? WEFT_FOREVER : start + longest;
-        if (wf_await_room(self, to, sizeof(weft_msg), deadline) < 0) return false;
-        wf_return_room(self, to); /* what is published may come in spite of the bound: note (3) */
+        if (wf_await_space(self, to, sizeof(weft_msg), deadline) < 0) return false;
+        wf_return_space(self, to); /* what is published may come in spite of the bound: note (3) */
     }
     return true;
 }
@@ -102,7 +102,7 @@ static bool give_one(struct wf_actor *self, uint64_t id, struct wf_body *body, i
     struct wf_actors *wa = wf_actors_of(self->task.worker);
     struct wf_subscription *s;
     while ((s = wf_slab_find(&wa->subscription_slab, id)) != NULL && must_wait(s->actor)) {
-        int rc = wf_await_room(self, wf_actor_pid(s->actor), sizeof(weft_msg), *deadline);
+        int rc = wf_await_space(self, wf_actor_pid(s->actor), sizeof(weft_msg), *deadline);
         if (rc == WEFT_ECANCELED) *deadline = WEFT_NOW;
         if (rc < 0) break;
     }

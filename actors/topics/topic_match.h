@@ -32,7 +32,7 @@ struct wf_match {
     struct wf_match_place *places; /* NULL: no list */
     uint32_t count, room;
     uint64_t changes;   /* wf_trie.changes when it was last published */
-    uint32_t no_groups; /* wf_wide_any when it was found to have no queue groups; 0: not looked */
+    uint32_t no_groups; /* wf_queue_groups_any when it was found to have no queue groups; 0: not looked */
     uint32_t hash;
     uint32_t size;
     char topic[WF_TOPIC_MAX + 1];

@@ -13,13 +13,13 @@ static void deliver_publication(struct wf_worker *w, struct wf_actor *a, weft_ms
 {
     uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
     (void)a;
-    if (WF_UNLIKELY(m->reached != NULL)) wf_reach_count_end(w, m->reached, count);
+    if (WF_UNLIKELY(m->reached != NULL)) wf_publish_count_end(w, m->reached, count);
     wf_msg_free(w, m);
 }
 
 static void discard_publication(weft_msg *m)
 {
-    if (wf_reach_count_done(m->reached, 0)) free(m->reached);
+    if (wf_publish_count_done(m->reached, 0)) free(m->reached);
 }
 
 static void drop_lost(struct wf_worker *w, weft_msg *m, enum wf_drop why)
@@ -41,22 +41,22 @@ static void leave_signals(struct wf_actor *a, weft_msg *m)
 
 static bool some(weft_node *n, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
 {
-    return wf_wide_some(wf_topics_of(n), at, see, arg);
+    return wf_queue_groups_some(wf_topics_of(n), at, see, arg);
 }
 
 static int put(weft_node *n, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
-    return wf_wide_put_copy(wf_topics_of(n), from, pattern, queue);
+    return wf_queue_groups_put_copy(wf_topics_of(n), from, pattern, queue);
 }
 
 static bool take(weft_node *n, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
-    return wf_wide_take_copy(wf_topics_of(n), from, pattern, queue);
+    return wf_queue_groups_take_copy(wf_topics_of(n), from, pattern, queue);
 }
 
 static void clear(weft_node *n, struct wf_copies *from, uint32_t *work)
 {
-    wf_wide_clear_copies(wf_topics_of(n), from, work);
+    wf_queue_groups_clear_copies(wf_topics_of(n), from, work);
 }
 
 static const struct wf_queue_tables queue_tables = {.some = some, .put = put, .take = take, .clear = clear};

@@ -131,7 +131,7 @@ int wf_tap_open(weft_node *node, struct wf_tap *tap)
     atomic_fetch_add_explicit(&node->tap_count, 1, memory_order_relaxed);
     pf_mutex_unlock(node->taps_lock);
     for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
-        rc = wf_look(node, i, look_at_taps, &(char){0}, 1, weft_after(WEFT_SEC(2)));
+        rc = wf_worker_inspect(node, i, look_at_taps, &(char){0}, 1, weft_after(WEFT_SEC(2)));
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK; /* it looks when it goes on */
     }
     if (rc < 0) wf_tap_close(node, tap);

@@ -7,7 +7,7 @@
 #include "stuck.h"
 #include "sanitizer.h"
 
-void wf_round_drop(struct wf_round *r)
+void wf_worker_query_drop(struct wf_worker_query *r)
 {
     if (!WF_LAST_HOLDER(&r->refs, 1)) return;
     if (r->free != NULL) r->free(r);
@@ -16,10 +16,10 @@ void wf_round_drop(struct wf_round *r)
 
 static void asker_ended(struct wf_owned *o)
 {
-    wf_round_drop(WF_CONTAINER(o, struct wf_round, asker));
+    wf_worker_query_drop(WF_CONTAINER(o, struct wf_worker_query, asker));
 }
 
-int wf_round_begin(struct wf_round *r, uint32_t workers, void (*free)(struct wf_round *r))
+int wf_worker_query_begin(struct wf_worker_query *r, uint32_t workers, void (*free)(struct wf_worker_query *r))
 {
     atomic_init(&r->refs, workers + 1);
     atomic_init(&r->left, workers);
@@ -28,20 +28,20 @@ int wf_round_begin(struct wf_round *r, uint32_t workers, void (*free)(struct wf_
     return weft_event_open(&r->ready);
 }
 
-void wf_round_ask(weft_node *node, uint32_t worker, struct wf_call *c,
-                  void (*answer)(struct wf_worker *w, struct wf_call *c))
+void wf_worker_query_ask(weft_node *node, uint32_t worker, struct wf_call *c,
+                         void (*answer)(struct wf_worker *w, struct wf_call *c))
 {
     *c = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = answer};
     wf_worker_post(node->workers.at[worker], &c->post);
 }
 
-void wf_round_answered(struct wf_round *r)
+void wf_worker_query_answered(struct wf_worker_query *r)
 {
     if (WF_LAST_HOLDER(&r->left, 1)) (void)weft_event_set(r->ready);
-    wf_round_drop(r);
+    wf_worker_query_drop(r);
 }
 
-int wf_round_await(struct wf_round *r, int64_t deadline)
+int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline)
 {
     wf_list_push(&wf_here->current->owned, &r->asker.on_task);
     int rc = weft_event_await(r->ready, deadline);
@@ -51,7 +51,7 @@ int wf_round_await(struct wf_round *r, int64_t deadline)
 }
 
 struct look {
-    struct wf_round round;
+    struct wf_worker_query round;
     struct wf_call call;
     void (*look)(struct wf_worker *w, void *data);
     alignas(max_align_t) unsigned char data[];
@@ -61,24 +61,24 @@ static void look_here(struct wf_worker *w, struct wf_call *call)
 {
     struct look *l = WF_CONTAINER(call, struct look, call);
     l->look(w, l->data);
-    wf_round_answered(&l->round);
+    wf_worker_query_answered(&l->round);
 }
 
-int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
-            int64_t deadline)
+int wf_worker_inspect(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data,
+                      size_t size, int64_t deadline)
 {
     struct look *l = calloc(1, sizeof *l + size);
     if (l == NULL) return WEFT_ENOMEM;
-    int rc = wf_round_begin(&l->round, 1, NULL);
+    int rc = wf_worker_query_begin(&l->round, 1, NULL);
     if (rc < 0) {
         free(l);
         return rc;
     }
     l->look = look;
     memcpy(l->data, data, size);
-    wf_round_ask(node, worker, &l->call, look_here);
-    rc = wf_round_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
+    wf_worker_query_ask(node, worker, &l->call, look_here);
+    rc = wf_worker_query_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
     if (rc == WEFT_OK) memcpy(data, l->data, size);
-    wf_round_drop(&l->round);
+    wf_worker_query_drop(&l->round);
     return rc;
 }

@@ -11,28 +11,28 @@
 
 #include "task.h"
 
-struct wf_round {
+struct wf_worker_query {
     _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
     _Atomic uint32_t left; /* workers that have not answered; the same */
     weft_event ready;
-    struct wf_owned asker;            /* its reference, if it is killed while it waits */
-    void (*free)(struct wf_round *r); /* NULL: free() is enough */
+    struct wf_owned asker;                   /* its reference, if it is killed while it waits */
+    void (*free)(struct wf_worker_query *r); /* NULL: free() is enough */
 };
 
 /* [A] `workers` will be asked. WEFT_ENOMEM: the caller frees it. */
-int wf_round_begin(struct wf_round *r, uint32_t workers, void (*free)(struct wf_round *r));
-/* Has `answer` called on that worker, which ends with wf_round_answered or posts `c` to itself again. */
-void wf_round_ask(weft_node *node, uint32_t worker, struct wf_call *c,
-                  void (*answer)(struct wf_worker *w, struct wf_call *c));
+int wf_worker_query_begin(struct wf_worker_query *r, uint32_t workers, void (*free)(struct wf_worker_query *r));
+/* Has `answer` called on that worker, which ends with wf_worker_query_answered or posts `c` to itself again. */
+void wf_worker_query_ask(weft_node *node, uint32_t worker, struct wf_call *c,
+                         void (*answer)(struct wf_worker *w, struct wf_call *c));
 /* [W] The worker does not touch it any more. */
-void wf_round_answered(struct wf_round *r);
+void wf_worker_query_answered(struct wf_worker_query *r);
 /* [A] As weft_event_await: WEFT_OK when all have answered. Then the asker reads what there is, and drops it. */
-int wf_round_await(struct wf_round *r, int64_t deadline);
-void wf_round_drop(struct wf_round *r);
+int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline);
+void wf_worker_query_drop(struct wf_worker_query *r);
 
 /* [A, W] Runs `look` on that worker with a copy of `data`, and copies the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM,
  * WEFT_ECANCELED: then `data` is as it was. */
-int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
-            int64_t deadline);
+int wf_worker_inspect(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data,
+                      size_t size, int64_t deadline);
 
 #endif

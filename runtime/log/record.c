@@ -47,7 +47,7 @@ bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_r
     uint64_t next = atomic_load_explicit(&r->next, memory_order_relaxed);
     if ((mark ^ (uint32_t)wanted) >= sizeof *e || mark % sizeof *e == 0 || wanted + r->places + sizeof *e < next)
         return false;
-    weft_record_kind kind = (weft_record_kind)(mark % WF_RECORD_FAR);
+    weft_record_kind kind = (weft_record_kind)(mark % WF_RECORD_REMOTE);
     *out = (struct weft_record){
         .at = (int64_t)at,
         .actor = {.node = 1, .actor = who},
@@ -57,7 +57,7 @@ bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_r
         .number = number,
     };
     if (kind != WEFT_RECORD_WAIT && other != 0)
-        out->other = (weft_pid){.node = (mark & WF_RECORD_FAR) == 0, .actor = other};
+        out->other = (weft_pid){.node = (mark & WF_RECORD_REMOTE) == 0, .actor = other};
     return true;
 }
 

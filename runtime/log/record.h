@@ -17,7 +17,7 @@
 
 enum { WF_RECORD_EVENTS = 2048, WF_RECORD_EVENTS_MAX = 1 << 20 };
 
-enum { WF_RECORD_FAR = 16 }; /* with the kind: the other actor is another node's */
+enum { WF_RECORD_REMOTE = 16 }; /* with the kind: the other actor is another node's */
 
 struct wf_record {
     _Atomic uint64_t at, who, other; /* `other`: an actor, or the text that is waited for */

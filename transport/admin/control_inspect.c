@@ -162,7 +162,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
     struct wf_actor_detail d = {.id = r.error < 0 ? 0 : find(t->node, who)};
     uint32_t worker = wf_id_worker(d.id);
     if (d.id == 0 || worker >= t->node->workers.count) return nobody;
-    int rc = wf_look(t->node, worker, wf_look_at_actor, &d, sizeof d, weft_after(LOOK_WITHIN));
+    int rc = wf_worker_inspect(t->node, worker, wf_inspect_actor, &d, sizeof d, weft_after(LOOK_WITHIN));
     if (rc == WEFT_ETIMEDOUT) return inspect_stuck(t, ask, &d, worker);
     if (rc < 0) return weft_strerror(rc);
     return d.found ? wf_control_answer(ask, put_actor, t, &d) : nobody;
@@ -177,7 +177,7 @@ static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void
     char *all = calloc(node->workers.count, size);
     int rc = all == NULL ? WEFT_ENOMEM : WEFT_OK;
     for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
-        rc = wf_look(node, i, look, all + i * size, size, weft_after(LOOK_WITHIN));
+        rc = wf_worker_inspect(node, i, look, all + i * size, size, weft_after(LOOK_WITHIN));
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK; /* STUCK tells of it */
     }
     if (rc == WEFT_OK) return all;
@@ -242,8 +242,8 @@ const char *wf_control_inspect(const struct wf_transport *t, const weft_msg *ask
     const char *why = NULL;
     if (weft_tag(ask) == WF_CONTROL_INSPECT) return inspect(t, ask);
     bool waits = weft_tag(ask) == WF_CONTROL_WAITS;
-    void *all = waits ? look_at_all(t->node, wf_look_at_waits, sizeof(struct wf_waits), &why)
-                      : look_at_all(t->node, wf_look_at_drops, sizeof(struct wf_drops_seen), &why);
+    void *all = waits ? look_at_all(t->node, wf_inspect_waits, sizeof(struct wf_waits), &why)
+                      : look_at_all(t->node, wf_inspect_drops, sizeof(struct wf_drops_seen), &why);
     if (all != NULL) why = wf_control_answer(ask, waits ? put_waits : put_drops, t, all);
     free(all);
     return why;

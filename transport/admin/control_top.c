@@ -20,7 +20,7 @@
 enum { NODES_MAX = 64, REQUEST_MAX = 256 };
 
 struct request {
-    struct wf_pick pick;
+    struct wf_top_want pick;
     bool everywhere;
 };
 
@@ -34,16 +34,16 @@ static const char *read_request(const weft_msg *ask, struct request *q)
     bool everywhere = weft_get_bool(&r);
     *q = (struct request){.everywhere = everywhere, .pick.exact = fields > 4 && weft_get_bool(&r)};
     if (r.error < 0 || fields < 4 || filter.size >= sizeof q->pick.filter) return "the request is malformed";
-    q->pick.by = by.size == 8 && memcmp(by.data, "received", 8) == 0  ? WF_PICK_RECEIVED
-                 : by.size == 7 && memcmp(by.data, "dropped", 7) == 0 ? WF_PICK_DROPPED
-                                                                      : WF_PICK_MAILBOX;
-    q->pick.most = (uint32_t)WF_MIN(most, WF_PICK_MOST);
+    q->pick.by = by.size == 8 && memcmp(by.data, "received", 8) == 0  ? WF_TOP_BY_RECEIVED
+                 : by.size == 7 && memcmp(by.data, "dropped", 7) == 0 ? WF_TOP_BY_DROPPED
+                                                                      : WF_TOP_BY_MAILBOX;
+    q->pick.most = (uint32_t)WF_MIN(most, WF_TOP_MOST);
     memcpy(q->pick.filter, filter.data, filter.size);
     return NULL;
 }
 
 /* What other nodes are asked: the same, of themselves alone. */
-static size_t put_request(uint8_t out[REQUEST_MAX], const struct wf_pick *pick)
+static size_t put_request(uint8_t out[REQUEST_MAX], const struct wf_top_want *pick)
 {
     static const char *const by[] = {"mailbox", "received", "dropped"};
     weft_writer w = weft_writer_on(out, REQUEST_MAX);

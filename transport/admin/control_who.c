@@ -164,9 +164,10 @@ static int look_at_worker(struct who *who, uint32_t worker)
         if (a->own && a->pid.actor != 0 && wf_id_worker(a->pid.actor) == worker)
             some->of[some->count++].id = a->pid.actor;
     }
-    int rc = some->count == 0 ? WEFT_OK
-                              : wf_look(who->t->node, worker, wf_look_at_whos, some,
-                                        sizeof *some + some->count * sizeof some->of[0], weft_after(LOOK_WITHIN));
+    int rc = some->count == 0
+                 ? WEFT_OK
+                 : wf_worker_inspect(who->t->node, worker, wf_inspect_whos, some,
+                                     sizeof *some + some->count * sizeof some->of[0], weft_after(LOOK_WITHIN));
     bool silent = rc == WEFT_ETIMEDOUT;
     if (silent) rc = WEFT_OK;
     for (uint32_t i = 0, at = 0; i < who->count && rc == WEFT_OK && at < some->count; i++) {

@@ -86,7 +86,7 @@ static void look_at_credits(struct way *way, const struct wf_credits *c)
     }
 }
 
-/* For wf_look. */
+/* For wf_worker_inspect. */
 static void look_at_ways(struct wf_worker *w, void *data)
 {
     struct wf_ways *all = data;
@@ -123,20 +123,21 @@ static int look_at_workers(struct wf_snapshot *s)
     for (uint32_t i = 0; i < s->tally.workers && rc == WEFT_OK; i++) {
         if (!s->tally.worker[i].counted) continue;
         memset(s->ways, 0, sizeof *s->ways);
-        rc = wf_look(s->t->node, i, look_at_ways, s->ways, sizeof *s->ways, weft_after(LOOK_WITHIN));
+        rc = wf_worker_inspect(s->t->node, i, look_at_ways, s->ways, sizeof *s->ways, weft_after(LOOK_WITHIN));
         if (rc == WEFT_OK) add_ways(s, s->ways);
         else if (rc == WEFT_ETIMEDOUT) rc = WEFT_OK; /* it has become busy: its part is missing */
     }
     return rc;
 }
 
-int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_pick *want)
+int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_top_want *want)
 {
     uint64_t states[WF_PEER_STATES];
     s->t = t;
-    int rc = wf_picked_init(&s->picked, want);
+    int rc = wf_top_actors_init(&s->picked, want);
     if (rc == WEFT_OK)
-        rc = wf_node_pick(t->node, &s->tally, &s->picked, weft_after(want->exact ? LOOK_AT_ALL_WITHIN : LOOK_WITHIN));
+        rc = wf_node_stats_top(t->node, &s->tally, &s->picked,
+                               weft_after(want->exact ? LOOK_AT_ALL_WITHIN : LOOK_WITHIN));
     if (rc < 0 && rc != WEFT_ETIMEDOUT) return rc;
     s->at = weft_now();
     pf_usage(&s->usage);
@@ -147,7 +148,7 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 void wf_snapshot_clear(void *snapshot)
 {
     struct wf_snapshot *s = snapshot;
-    wf_picked_free(&s->picked);
+    wf_top_actors_free(&s->picked);
     free(s->ways);
     s->ways = NULL;
 }
@@ -174,7 +175,7 @@ static void put_list(weft_writer *w, const char *key, uint32_t values)
 
 static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
 {
-    const struct wf_tally_worker *k = &s->tally.worker[i];
+    const struct wf_node_stats_worker *k = &s->tally.worker[i];
     const struct wf_workers *set = &s->t->node->workers;
     struct wf_pace_seen pace;
     wf_pace_see(set->at[i], s->at, &pace);
@@ -210,7 +211,7 @@ static void put_histogram(weft_writer *w, const char *key, const struct wf_histo
     }
 }
 
-static void put_kind(weft_writer *w, const struct wf_tally_kind *k)
+static void put_kind(weft_writer *w, const struct wf_node_stats_kind *k)
 {
     weft_put_map(w, 10);
     put_text(w, "kind", k->kind);

@@ -29,16 +29,16 @@ struct wf_snapshot {
     struct wf_transport *t;
     int64_t at; /* on the node's clock */
     struct pf_usage usage;
-    struct wf_tally tally;
-    struct wf_picked picked;
+    struct wf_node_stats tally;
+    struct wf_top_actors picked;
     uint32_t link_count;
     struct wf_link_seen link[WF_LINKS_SHOWN];
     struct wf_ways *ways; /* while it looks */
 };
 
 /* [A] Looks; `s` is zeroed, and to be cleared whatever comes of it. A worker that does not answer within two seconds
- * is left out (wf_tally_worker.counted). WEFT_ENOMEM, and others of wf_node_pick. */
-int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_pick *want);
+ * is left out (wf_node_stats_worker.counted). WEFT_ENOMEM, and others of wf_node_stats_top. */
+int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_top_want *want);
 /* The answer to STUCK of docs/wire.md: which actors hold workers up. No worker has to answer for it (stuck.h). `data`
  * is not used. */
 void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data);

@@ -406,7 +406,7 @@ static bool is_chosen(const struct wf_chosen *c, uint64_t node)
 }
 
 static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
-                         struct wf_reach *reach)
+                         struct wf_publish_report *reach)
 {
     struct wf_link_writers *all = writers_of(w);
     weft_text topic = weft_cstr(wf_body_topic(body));
@@ -430,10 +430,10 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
         }
         bool asks = reach != NULL && wf_link_shares_topics(writer->link);
         if ((chosen != NULL && is_chosen(chosen, writer->incarnation)) || (plain && asks)) {
-            uint64_t ref = asks ? wf_reach_ask(reach, writer->incarnation) : 0;
+            uint64_t ref = asks ? wf_publish_report_ask(reach, writer->incarnation) : 0;
             to.ref = ref == 0 ? 0 : wf_seal(&writer->link->seal, ref);
             bool ok = publish_to(w, writer, &to, plain);
-            if (!ok) wf_reach_lost(reach, ref);
+            if (!ok) wf_publish_report_lost(reach, ref);
             sent += ok;
         } else if (plain) {
             sent += publish_plain(w, writer, topic, body);

@@ -99,7 +99,7 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
 }
 
 /* By whoever counts last, if that is the receiving side. */
-static void answer(struct wf_channel *ch, struct wf_reach_count *t)
+static void answer(struct wf_channel *ch, struct wf_publish_count *t)
 {
     WF_ASSERT(t->to.node == ch->incarnation);
     uint8_t body[4];
@@ -116,10 +116,10 @@ static void answer(struct wf_channel *ch, struct wf_reach_count *t)
 static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
 {
     bool asked = f->ref != 0 && f->from != 0 && f->to == 0 && f->number == 0;
-    struct wf_reach_count *t = asked ? wf_reach_count_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
+    struct wf_publish_count *t = asked ? wf_publish_count_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
     if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false, t);
     uint32_t count = receive_queues(ch, f, body);
-    if (t != NULL && wf_reach_count_done(t, count)) answer(ch, t);
+    if (t != NULL && wf_publish_count_done(t, count)) answer(ch, t);
 }
 
 /* Its stamp is of a time to come. */

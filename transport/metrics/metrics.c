@@ -23,7 +23,7 @@ struct wf_metrics {
     enum { BEGINS, AWAKE, CLOSED } state;
     struct wf_pages pages;
     /* Of $metrics: */
-    struct wf_tally tally;             /* with kinds */
+    struct wf_node_stats tally;        /* with kinds */
     int64_t tallied_at;                /* 0: never */
     struct wf_histogram answers;       /* after how long workers came to a question */
     uint64_t received[WF_WORKERS_MAX]; /* the most that was told: a counter does not go back */
@@ -64,10 +64,10 @@ static int tally(struct wf_metrics *m, bool kinds)
 {
     enum { PATIENCE = 2 }; /* seconds */
     if (kinds && m->tallied_at != 0 && weft_now() - m->tallied_at < WEFT_SEC(1)) return WEFT_OK;
-    int rc = wf_node_tally(m->node, kinds, &m->tally, weft_after(WEFT_SEC(PATIENCE)));
+    int rc = wf_node_stats_take(m->node, kinds, &m->tally, weft_after(WEFT_SEC(PATIENCE)));
     m->tallied_at = rc == WEFT_OK && kinds ? weft_now() : 0;
     for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
-        struct wf_tally_worker *w = &m->tally.worker[i];
+        struct wf_node_stats_worker *w = &m->tally.worker[i];
         wf_histogram_add(&m->answers, w->counted ? w->answered_in : WEFT_SEC(PATIENCE), 1);
         if (kinds) m->received[i] = WF_MAX(m->received[i], w->received);
         w->received = m->received[i];

@@ -73,12 +73,12 @@ static const char *worker_label(char out[LABEL], const struct wf_workers *set, u
     return out;
 }
 
-static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_tally *tally,
+static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally,
                             const char *name, const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
     for (uint32_t i = 0; i < tally->workers; i++) {
-        const struct wf_tally_worker *w = &tally->worker[i];
+        const struct wf_node_stats_worker *w = &tally->worker[i];
         if (!w->counted) continue;
         char worker[LABEL];
         uint64_t value;
@@ -117,7 +117,7 @@ static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
     }
 }
 
-static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_tally *tally)
+static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally)
 {
     uint64_t received = 0, bytes = 0;
     for (uint32_t i = 0; i < tally->workers; i++) {
@@ -126,7 +126,7 @@ static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, 
     }
     single(t, "workers", "gauge", "Worker threads of users' actors.", set->users);
 #define EACH(name, type, help, field) \
-    put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_tally_worker, field))
+    put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_node_stats_worker, field))
     EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
     EACH("worker_sleeps_total", "counter", "How often the worker had nothing to do.", sleeps);
     EACH("worker_posts_total", "counter", "What other threads have handed to the worker.", posts);
@@ -140,63 +140,63 @@ static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, 
 
 /* ---- Actors ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t actors(const struct wf_tally_kind *k)
+static uint64_t actors(const struct wf_node_stats_kind *k)
 {
     return k->actors;
 }
-static uint64_t waiting(const struct wf_tally_kind *k)
+static uint64_t waiting(const struct wf_node_stats_kind *k)
 {
     return k->waiting;
 }
-static uint64_t deepest(const struct wf_tally_kind *k)
+static uint64_t deepest(const struct wf_node_stats_kind *k)
 {
     return k->deepest;
 }
-static uint64_t mailbox_bytes(const struct wf_tally_kind *k)
+static uint64_t mailbox_bytes(const struct wf_node_stats_kind *k)
 {
     return k->memory.mailbox;
 }
-static uint64_t held(const struct wf_tally_kind *k)
+static uint64_t held(const struct wf_node_stats_kind *k)
 {
     return k->held;
 }
-static uint64_t held_bytes(const struct wf_tally_kind *k)
+static uint64_t held_bytes(const struct wf_node_stats_kind *k)
 {
     return k->memory.held;
 }
-static uint64_t stack_bytes(const struct wf_tally_kind *k)
+static uint64_t stack_bytes(const struct wf_node_stats_kind *k)
 {
     return k->memory.stack;
 }
-static uint64_t heap_bytes(const struct wf_tally_kind *k)
+static uint64_t heap_bytes(const struct wf_node_stats_kind *k)
 {
     return k->memory.heap;
 }
 
-static void put_each_kind(struct wf_text_buffer *t, const struct wf_tally *tally, const char *name, const char *help,
-                          uint64_t (*value)(const struct wf_tally_kind *k))
+static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *tally, const char *name,
+                          const char *help, uint64_t (*value)(const struct wf_node_stats_kind *k))
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
     for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_tally_kind *k = &tally->kind[i];
+        const struct wf_node_stats_kind *k = &tally->kind[i];
         wf_text_buffer_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
     }
 }
 
-static void put_mail_times(struct wf_text_buffer *t, const struct wf_tally *tally)
+static void put_mail_times(struct wf_text_buffer *t, const struct wf_node_stats *tally)
 {
     char kind[LABEL], labels[LABEL + 16];
     head(t, "mailbox_seconds", "histogram", "How long messages lay in mailboxes, estimated from some of them.");
     for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_tally_kind *k = &tally->kind[i];
+        const struct wf_node_stats_kind *k = &tally->kind[i];
         if (wf_histogram_count(&k->mail) == 0) continue;
         snprintf(labels, sizeof labels, "kind=\"%s\",", label(kind, k->kind));
         put_histogram(t, "mailbox_seconds", labels, &k->mail, MAIL_BITS_MIN, MAIL_BITS_MAX);
     }
 }
 
-static void put_actors(struct wf_text_buffer *t, const struct wf_tally *tally)
+static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *tally)
 {
     put_each_kind(t, tally, "actors", "Actors that are alive.", actors);
     put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
@@ -293,8 +293,8 @@ static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
                            used.resident);
 }
 
-int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally, const struct wf_histogram *answers,
-                    char **out)
+int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *tally,
+                    const struct wf_histogram *answers, char **out)
 {
     struct wf_text_buffer t = {.data = NULL};
     put_node(&t, tr);

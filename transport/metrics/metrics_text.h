@@ -3,12 +3,12 @@
 #define WF_METRICS_TEXT_H
 
 struct wf_histogram;
-struct wf_tally;
+struct wf_node_stats;
 struct wf_transport;
 
 /* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
  * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
-int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_histogram *answers,
-                    char **out);
+int wf_metrics_text(const struct wf_transport *t, const struct wf_node_stats *tally,
+                    const struct wf_histogram *answers, char **out);
 
 #endif

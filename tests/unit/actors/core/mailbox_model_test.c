@@ -157,7 +157,7 @@ static int64_t id_of(const weft_msg *m)
     return id;
 }
 
-static int64_t id_in_bunch(const struct wf_bunch *b, uint32_t i)
+static int64_t id_in_bunch(const struct wf_published_block *b, uint32_t i)
 {
     int64_t id;
     memcpy(&id, wf_body_bytes(b->at[i]), sizeof id);
@@ -183,7 +183,7 @@ static void compare(struct spec *s)
     uint32_t ahead = 0, place = 0;
     size_t i = 0;
     for (const weft_msg *m = a->mail.first; m != NULL; m = (const weft_msg *)m->post.next) {
-        const struct wf_bunch *b = wf_is_bunch(m) ? (const struct wf_bunch *)m : NULL;
+        const struct wf_published_block *b = wf_is_published_block(m) ? (const struct wf_published_block *)m : NULL;
         for (uint32_t k = b == NULL ? 0 : b->first; k < (b == NULL ? 1 : b->end); k++, i++, place++) {
             check_signals_before(s, &i, &signal, &ahead, place);
             int64_t id = b == NULL ? id_of(m) : id_in_bunch(b, k);

@@ -11,7 +11,7 @@ enum { DATA = 1, OTHER = 2 };
 static struct wf_actor_info info_of(weft_pid who)
 {
     struct wf_actor_detail d = {.id = who.actor};
-    want_int(wf_look(weft_here(), 0, wf_look_at_actor, &d, sizeof d, WEFT_FOREVER), 0);
+    want_int(wf_worker_inspect(weft_here(), 0, wf_inspect_actor, &d, sizeof d, WEFT_FOREVER), 0);
     want(d.found);
     return d.info;
 }

@@ -136,7 +136,7 @@ END_TEST
 
 /* ---- Figures (node_stats.h) ------------------------------------------------------------------------------------ */
 
-static const struct wf_tally_kind *tallied(const struct wf_tally *t, const char *kind)
+static const struct wf_node_stats_kind *tallied(const struct wf_node_stats *t, const char *kind)
 {
     for (uint32_t i = 0; i < t->kinds; i++) {
         if (strcmp(t->kind[i].kind, kind) == 0) return &t->kind[i];
@@ -157,10 +157,10 @@ static void takes_all(const void *arg, size_t size)
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
 }
 
-static uint64_t received(struct wf_tally *t)
+static uint64_t received(struct wf_node_stats *t)
 {
     uint64_t sum = 0;
-    want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
+    want_int(wf_node_stats_take(weft_here(), true, t, WEFT_FOREVER), 0);
     for (uint32_t i = 0; i < t->workers; i++) sum += t->worker[i].received;
     return sum;
 }
@@ -170,7 +170,7 @@ static void counts(const void *arg, size_t size)
 {
     enum { MANY = 5000, MAIL = 7 };
     (void)arg, (void)size;
-    struct wf_tally *t = malloc(sizeof *t);
+    struct wf_node_stats *t = malloc(sizeof *t);
     weft_pid *all = calloc(MANY, sizeof *all), last = {0, 0};
     for (int i = 0; i < MANY; i++) {
         weft_spawn_options o = {.kind = "idler", .worker = 2, .shares_stack = true};
@@ -194,10 +194,10 @@ static void counts(const void *arg, size_t size)
     while (received(t) < before + 100) {}
     want_int(weft_stop(taker), 0);
     await_end(taker);
-    const struct wf_tally_kind *k; /* stays if any of its mail was timed */
+    const struct wf_node_stats_kind *k; /* stays if any of its mail was timed */
     while (received(t), (k = tallied(t, "taker")) != NULL && k->actors > 0) {}
     want(received(t) >= before + 100);
-    want_int(wf_node_tally(weft_here(), false, t, WEFT_FOREVER), 0);
+    want_int(wf_node_stats_take(weft_here(), false, t, WEFT_FOREVER), 0);
     want_int(t->kinds, 0);
     for (int i = 0; i < MANY; i++) (void)weft_stop(all[i]);
     free(all);
@@ -230,7 +230,7 @@ static const struct wf_dropped *last_drop(const struct wf_drops_seen *seen, uint
 
 static void look_at_drops(struct wf_drops_seen *seen)
 {
-    want_int(wf_look(weft_here(), 0, wf_look_at_drops, seen, sizeof *seen, WEFT_FOREVER), 0);
+    want_int(wf_worker_inspect(weft_here(), 0, wf_inspect_drops, seen, sizeof *seen, WEFT_FOREVER), 0);
 }
 
 static void drops_of_the_named(const void *arg, size_t size)
@@ -321,9 +321,9 @@ static void adds_up(const void *arg, size_t size)
         sum.heap += m->heap;
     }
     free(all);
-    struct wf_tally *t = malloc(sizeof *t);
-    want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
-    const struct wf_tally_kind *k = tallied(t, "hoarder");
+    struct wf_node_stats *t = malloc(sizeof *t);
+    want_int(wf_node_stats_take(weft_here(), true, t, WEFT_FOREVER), 0);
+    const struct wf_node_stats_kind *k = tallied(t, "hoarder");
     want_int(k->actors, HOARDERS);
     want_int((int)k->held, HOARDERS * HELD);
     want(memcmp(&k->memory, &sum, sizeof sum) == 0);
@@ -379,12 +379,13 @@ static int by_mailbox(const void *a, const void *b)
 }
 
 /* Sorted, so that they can be looked at. */
-static void pick(struct wf_picked *p, struct wf_tally *t, enum wf_pick_by by, uint32_t most, const char *filter)
+static void pick(struct wf_top_actors *p, struct wf_node_stats *t, enum wf_top_by by, uint32_t most,
+                 const char *filter)
 {
-    struct wf_pick want = {.by = by, .most = most};
+    struct wf_top_want want = {.by = by, .most = most};
     snprintf(want.filter, sizeof want.filter, "%s", filter);
-    want_int(wf_picked_init(p, &want), 0);
-    want_int(wf_node_pick(weft_here(), t, p, WEFT_FOREVER), 0);
+    want_int(wf_top_actors_init(p, &want), 0);
+    want_int(wf_node_stats_top(weft_here(), t, p, WEFT_FOREVER), 0);
     qsort(p->actors, p->count, sizeof *p->actors, by_mailbox);
 }
 
@@ -393,8 +394,8 @@ static void picks(const void *arg, size_t size)
 {
     enum { MANY = 5000, STEP = 25, EACH = MANY / 10 / STEP, MOST = EACH + 10 };
     (void)arg, (void)size;
-    struct wf_tally *t = malloc(sizeof *t);
-    struct wf_picked p;
+    struct wf_node_stats *t = malloc(sizeof *t);
+    struct wf_top_actors p;
     weft_pid *all = calloc(MANY, sizeof *all);
     uint64_t sent = 0, there = 0;
     for (int i = 0; i < MANY; i++) {
@@ -409,23 +410,23 @@ static void picks(const void *arg, size_t size)
         there = 0;
         for (uint32_t i = 0; i < t->kinds; i++) there += t->kind[i].waiting;
     }
-    pick(&p, t, WF_PICK_MAILBOX, MOST, "");
+    pick(&p, t, WF_TOP_BY_MAILBOX, MOST, "");
     want_int((int)p.count, MOST);
     want(p.matched >= MANY); /* and this actor, and weft's own */
     for (int i = 0; i < MOST; i++) want_int((int)p.actors[i].mailbox, i < EACH ? STEP - 1 : STEP - 2);
     want_int((int)tallied(t, "Odd")->actors, MANY / 20);
-    wf_picked_free(&p);
-    pick(&p, t, WF_PICK_RECEIVED, 10, "oDD");
+    wf_top_actors_free(&p);
+    pick(&p, t, WF_TOP_BY_RECEIVED, 10, "oDD");
     want_int((int)p.count, 10);
     want_int((int)p.matched, MANY / 20);
     for (int i = 0; i < 10; i++) want(strcmp(p.actors[i].kind, "Odd") == 0);
-    wf_picked_free(&p);
-    pick(&p, t, WF_PICK_DROPPED, 10, "nobody has this");
+    wf_top_actors_free(&p);
+    pick(&p, t, WF_TOP_BY_DROPPED, 10, "nobody has this");
     want_int((int)(p.count + p.matched), 0);
-    wf_picked_free(&p);
-    pick(&p, t, WF_PICK_MAILBOX, 0, "");
+    wf_top_actors_free(&p);
+    pick(&p, t, WF_TOP_BY_MAILBOX, 0, "");
     want_int((int)p.count, 0);
-    wf_picked_free(&p);
+    wf_top_actors_free(&p);
     for (int i = 0; i < MANY; i++) (void)weft_stop(all[i]);
     free(all);
     free(t);
@@ -445,7 +446,7 @@ static void many_kinds(const void *arg, size_t size)
     static char kinds[100][16];
     weft_pid pids[100];
     (void)arg, (void)size;
-    struct wf_tally *t = malloc(sizeof *t);
+    struct wf_node_stats *t = malloc(sizeof *t);
     for (int i = 0; i < 100; i++) {
         snprintf(kinds[i], sizeof kinds[i], "kind-%d", i);
         weft_spawn_options o = {.kind = kinds[i], .worker = WEFT_SPREAD};
@@ -453,12 +454,13 @@ static void many_kinds(const void *arg, size_t size)
     }
     uint32_t all = 0;
     while (all < 100) { /* they are on their way to their workers */
-        want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
+        want_int(wf_node_stats_take(weft_here(), true, t, WEFT_FOREVER), 0);
         all = 0;
         for (uint32_t i = 0; i < t->kinds; i++) all += t->kind[i].actors;
     }
-    want_int(t->kinds, WF_TALLY_KINDS);
-    want(tallied(t, "other") == &t->kind[WF_TALLY_KINDS - 1] && tallied(t, "other")->actors >= 100 - WF_TALLY_KINDS);
+    want_int(t->kinds, WF_NODE_STATS_KINDS);
+    want(tallied(t, "other") == &t->kind[WF_NODE_STATS_KINDS - 1] &&
+         tallied(t, "other")->actors >= 100 - WF_NODE_STATS_KINDS);
     for (int i = 0; i < 100; i++) (void)weft_stop(pids[i]);
     free(t);
 }

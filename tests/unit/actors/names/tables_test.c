@@ -56,7 +56,7 @@ static bool room(uint64_t actor, void *arg)
     return ((struct chosen *)arg)->room;
 }
 
-static void take(const struct wf_wide_member *m, void *arg)
+static void take(const struct wf_queue_member *m, void *arg)
 {
     struct chosen *c = arg;
     if (m == NULL) c->lost++;
@@ -79,8 +79,8 @@ static const weft_text PATTERN = {"job.*", 5}, TOPIC = {"job.1", 5}, QUEUE = {"q
 
 static struct chosen choose(struct wf_topics *t, struct chosen c, bool far)
 {
-    struct wf_wide_ask ask = {room, take, far ? reaches : NULL, pass, &c};
-    ck_assert_uint_eq(wf_wide_choose(t, TOPIC, &ask), wf_wide_any(t) != 0);
+    struct wf_queue_choice ask = {room, take, far ? reaches : NULL, pass, &c};
+    ck_assert_uint_eq(wf_queue_groups_choose(t, TOPIC, &ask), wf_queue_groups_any(t) != 0);
     return c;
 }
 
@@ -97,7 +97,7 @@ static void lose(struct wf_topics *t, uint64_t node)
 {
     uint32_t work = 10;
     from(node)->round++;
-    wf_wide_clear_copies(t, from(node), &work);
+    wf_queue_groups_clear_copies(t, from(node), &work);
     ck_assert_uint_gt(work, 0);
 }
 
@@ -111,33 +111,33 @@ static struct wf_topics *topics(void)
 START_TEST(members_here_come_first_then_nodes_in_turn)
 {
     struct wf_topics *t = topics();
-    struct wf_wide_member member = {.actor = 77};
+    struct wf_queue_member member = {.actor = 77};
     char pattern[WF_TOPIC_MAX + 1], queue[WF_QUEUE_MAX + 1];
-    ck_assert_int_eq(wf_wide_any(t), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 1);
-    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, from(6), PATTERN, QUEUE), 1);
-    uint32_t before = wf_wide_any(t);
+    ck_assert_int_eq(wf_queue_groups_any(t), 0);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, QUEUE), 1);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, QUEUE), 0);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(6), PATTERN, QUEUE), 1);
+    uint32_t before = wf_queue_groups_any(t);
     ck_assert_uint_ne(before, 0);
     ck_assert_uint_eq(choose(t, (struct chosen){.lost = 0}, true).node, 5);
     ck_assert_uint_eq(choose(t, (struct chosen){.lost = 0}, true).node, 6);
     ck_assert_uint_eq(choose(t, (struct chosen){.missing = 5}, true).node, 6); /* it keeps its turn */
     ck_assert_uint_eq(choose(t, (struct chosen){.lost = 0}, true).node, 5);
     ck_assert_int_eq(choose(t, (struct chosen){.lost = 0}, false).lost, 0); /* nobody here, none of our business */
-    ck_assert_int_eq(wf_wide_add(t, PATTERN, "q", 0, &member), 1);
+    ck_assert_int_eq(wf_queue_groups_add(t, PATTERN, "q", 0, &member), 1);
     ck_assert_uint_eq(choose(t, (struct chosen){.room = true}, true).actor, 77);
     ck_assert_uint_eq(choose(t, (struct chosen){.room = false}, true).node, 6);
     ck_assert_int_eq(choose(t, (struct chosen){.room = false}, false).lost, 1);
-    ck_assert(wf_wide_take_copy(t, from(5), PATTERN, QUEUE));
-    ck_assert(!wf_wide_take_copy(t, from(5), PATTERN, QUEUE));
+    ck_assert(wf_queue_groups_take_copy(t, from(5), PATTERN, QUEUE));
+    ck_assert(!wf_queue_groups_take_copy(t, from(5), PATTERN, QUEUE));
     ck_assert_int_eq(choose(t, (struct chosen){.missing = 6}, true).lost, 1);
-    ck_assert(wf_wide_remove(t, &member, pattern, queue));
+    ck_assert(wf_queue_groups_remove(t, &member, pattern, queue));
     ck_assert_str_eq(pattern, "job.*");
     ck_assert_str_eq(queue, "q");
     lose(t, 6);
-    ck_assert_uint_eq(wf_wide_any(t), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, from(6), PATTERN, QUEUE), 1);
-    ck_assert_uint_ne(wf_wide_any(t), before);
+    ck_assert_uint_eq(wf_queue_groups_any(t), 0);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(6), PATTERN, QUEUE), 1);
+    ck_assert_uint_ne(wf_queue_groups_any(t), before);
     lose(t, 6);
     wf_topics_destroy(t);
 }
@@ -147,16 +147,16 @@ START_TEST(one_group_is_asked_by_its_name)
 {
     struct wf_topics *t = topics();
     struct chosen c = {.room = true};
-    struct wf_wide_ask here = {room, take, NULL, pass, &c}, anywhere = {room, take, reaches, pass, &c};
-    wf_wide_choose_in(t, PATTERN, QUEUE, &here);
+    struct wf_queue_choice here = {room, take, NULL, pass, &c}, anywhere = {room, take, reaches, pass, &c};
+    wf_queue_groups_choose_in(t, PATTERN, QUEUE, &here);
     ck_assert_int_eq(c.lost, 1); /* there is no such group */
-    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 1);
-    wf_wide_choose_in(t, PATTERN, QUEUE, &here);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, QUEUE), 1);
+    wf_queue_groups_choose_in(t, PATTERN, QUEUE, &here);
     ck_assert_int_eq(c.lost, 2); /* its last member here has gone */
-    wf_wide_choose_in(t, PATTERN, QUEUE, &anywhere);
+    wf_queue_groups_choose_in(t, PATTERN, QUEUE, &anywhere);
     ck_assert_uint_eq(c.node, 5);
     c.missing = 5;
-    wf_wide_choose_in(t, PATTERN, QUEUE, &anywhere);
+    wf_queue_groups_choose_in(t, PATTERN, QUEUE, &anywhere);
     ck_assert_int_eq(c.lost, 3);
     lose(t, 5);
     wf_topics_destroy(t);
@@ -169,21 +169,21 @@ START_TEST(queue_groups_of_a_node_go_in_parts)
     char queue[16];
     for (int i = 0; i < 100; i++) {
         snprintf(queue, sizeof queue, "q%d", i);
-        ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr(queue)), 1);
+        ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, weft_cstr(queue)), 1);
     }
     from(5)->round++;
     uint32_t work = 60;
-    wf_wide_clear_copies(t, from(5), &work);
+    wf_queue_groups_clear_copies(t, from(5), &work);
     ck_assert_uint_eq(work, 0);
-    ck_assert(!wf_wide_take_copy(t, from(5), PATTERN, weft_cstr("q70"))); /* it was over */
-    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 1);
-    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 0);
+    ck_assert(!wf_queue_groups_take_copy(t, from(5), PATTERN, weft_cstr("q70"))); /* it was over */
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 1);
+    ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 0);
     work = 60;
-    wf_wide_clear_copies(t, from(5), &work);
+    wf_queue_groups_clear_copies(t, from(5), &work);
     ck_assert_uint_eq(work, 60 - 38);
-    ck_assert_uint_ne(wf_wide_any(t), 0);
+    ck_assert_uint_ne(wf_queue_groups_any(t), 0);
     lose(t, 5);
-    ck_assert_uint_eq(wf_wide_any(t), 0);
+    ck_assert_uint_eq(wf_queue_groups_any(t), 0);
     wf_topics_destroy(t);
 }
 END_TEST

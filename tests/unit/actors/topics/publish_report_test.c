@@ -64,29 +64,30 @@ static void silent_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     struct wf_actor *self = wf_actor_self();
-    struct wf_reach reach;
+    struct wf_publish_report reach;
     struct weft_reach out;
-    want_int(wf_reach_begin(&reach, self, 3), 0);
-    uint64_t own = wf_reach_ask(&reach, wf_actor_pid(self).node);
-    uint64_t lost = wf_reach_ask(&reach, 5), mute = wf_reach_ask(&reach, 6), down = wf_reach_ask(&reach, 7);
+    want_int(wf_publish_report_begin(&reach, self, 3), 0);
+    uint64_t own = wf_publish_report_ask(&reach, wf_actor_pid(self).node);
+    uint64_t lost = wf_publish_report_ask(&reach, 5), mute = wf_publish_report_ask(&reach, 6),
+             down = wf_publish_report_ask(&reach, 7);
     want(own != 0 && lost == own + 1 && mute == own + 2 && down == own + 3);
-    want_int((int64_t)wf_reach_ask(&reach, 8), 0); /* no slot is left */
-    struct wf_reach_count *t = wf_reach_count_new(wf_actor_pid(self), own);
-    wf_reach_count_keep(t);
-    wf_reach_count_end(wf_here, t, 4);
-    wf_reach_count_end(wf_here, t, 3);
-    wf_reach_lost(&reach, lost);
-    wf_reach_lost(&reach, 0);
-    wf_reach_lost(NULL, 0);
+    want_int((int64_t)wf_publish_report_ask(&reach, 8), 0); /* no slot is left */
+    struct wf_publish_count *t = wf_publish_count_new(wf_actor_pid(self), own);
+    wf_publish_count_keep(t);
+    wf_publish_count_end(wf_here, t, 4);
+    wf_publish_count_end(wf_here, t, 3);
+    wf_publish_report_lost(&reach, lost);
+    wf_publish_report_lost(&reach, 0);
+    wf_publish_report_lost(NULL, 0);
     reach.here = 1;
-    want_int(wf_reach_end(&reach, &out, WEFT_NOW), 0);
+    want_int(wf_publish_report_end(&reach, &out, WEFT_NOW), 0);
     want_int(out.nodes, 1);
     want_int((int64_t)out.subscribers, 8);
     want_int(out.silent, 4);
 
-    want_int(wf_reach_begin(&reach, self, 0), 0);
-    want(wf_reach_ask(&reach, wf_actor_pid(self).node) != 0); /* its other workers have not counted yet */
-    want_int(wf_reach_end(&reach, &out, WEFT_NOW), 0);
+    want_int(wf_publish_report_begin(&reach, self, 0), 0);
+    want(wf_publish_report_ask(&reach, wf_actor_pid(self).node) != 0); /* its other workers have not counted yet */
+    want_int(wf_publish_report_end(&reach, &out, WEFT_NOW), 0);
     want_int(out.silent, 1);
 }
 

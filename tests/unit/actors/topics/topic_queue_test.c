@@ -50,7 +50,7 @@ static void queue_body(const void *arg, size_t size)
     want_int(atomic_load(&met_by[0]), MESSAGES - 1);
     for (int i = 1; i < 4; i++) want_int(atomic_load(&met_by[i]), (MESSAGES - 1) / 3);
     want_int(publish_value(0), 0);
-    want(!wf_wide_any(wf_topics_of(wf_node_of(wf_here))));
+    want(!wf_queue_groups_any(wf_topics_of(wf_node_of(wf_here))));
 }
 
 START_TEST(one_member_of_a_queue_group_gets_each_message_in_turn)
@@ -189,7 +189,7 @@ static void bad_body(const void *arg, size_t size)
     want_int(weft_subscribe_with("a.", &(weft_subscribe_options){.queue = "q"}, NULL), WEFT_EINVAL);
     want_int(weft_subscribe_with(NULL, NULL, NULL), WEFT_EINVAL);
     want_int(wf_actors_of(wf_here)->subscription_slab.used, 0);
-    want(!wf_wide_any(wf_topics_of(wf_node_of(wf_here))));
+    want(!wf_queue_groups_any(wf_topics_of(wf_node_of(wf_here))));
     name[64] = 0;
     want_int(weft_subscribe_with("a", &(weft_subscribe_options){.queue = name}, NULL), 0);
     want_int(weft_subscribe_with("a", &(weft_subscribe_options){.queue = "q"}, NULL), 0);
