@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -258,5 +259,6 @@ int main(int argc, char **argv)
     else publish();
     fflush(stdout);
     kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
     _exit(0); /* the library's threads would report closed connections */
 }
