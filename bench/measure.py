@@ -11,7 +11,7 @@ from workloads import less_is_better
 
 SLOW = 1.5  # a run is slow if it is so many times worse than the best run of the same command
 PACKAGES = ("erlang-base", "golang-go", "libboost-fiber-dev", "libcaf-dev", "libnng-dev", "libuv1-dev",
-            "redis-server")
+            "redis-server", "nats-server", "libnats-dev", "libzmq3-dev")
 failed = []
 
 

@@ -8,7 +8,8 @@ import collections
 # timers), so they are shown and not counted in the ratio.
 LOCAL = ("erlang", "go", "boost-fiber", "caf")
 NO_FIBER = ("erlang", "go", "caf")
-REMOTE = ("erlang", "nng", "go", "libuv", "epoll", "weft-tcp")
+REMOTE = ("erlang", "nng", "nats", "zmq", "go", "libuv", "epoll", "weft-tcp")
+ONEWAY = ("erlang", "nng", "zmq", "go", "epoll", "weft-tcp")
 FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",)}
 
 # weft-tcp: weft with `--carrier tcp`, beside NNG, which carries by default.
@@ -112,9 +113,9 @@ WORKLOADS = [
            {"p50_us": ("remote round trip 16 B, p50, cores kept awake", 10)}, "awake"),
     remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
            {"p50_us": ("remote round trip 16 B, p50, quiet machine", 60)}),
-    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "nng", "go", "epoll", "weft-tcp"),
+    remote("oneway", "16 1000000", "16 300000", "16 1000", ONEWAY,
            rate("remote one way, 16 B", 10e6), carried=rate("remote one way, 16 B, NNG to tcp", 0.95)),
-    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "nng", "go", "epoll", "weft-tcp"),
+    remote("oneway", "1024 300000", "1024 100000", "1024 500", ONEWAY,
            rate("remote one way, 1 KiB", 1.8e6), carried=rate("remote one way, 1 KiB, NNG to tcp", 0.95)),
     remote("oneway", "16 1000000", "16 300000", "16 1000", ("weft-tcp",), setting="apart",
            carried=rate("remote one way, 16 B, actors and link on two workers, NNG to tcp", 0.9)),
@@ -123,10 +124,10 @@ WORKLOADS = [
     Workload("bench_echo", [], numbers("1000 64 1000000 embedded", "1000 64 200000 embedded", "10 64 200 embedded"),
              ("libuv",)),
     Workload("bench_lateness", [], numbers("1000 100 50", "1000 100 10", "10 2 3"), ("libuv",)),
-    remote("publish", "1 500000", "1 200000", "1 500", ("redis", "weft-tcp"),
+    remote("publish", "1 500000", "1 200000", "1 500", ("redis", "nats", "weft-tcp"),
            rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s"),
            carried=rate("cluster publish, 1 remote subscriber, NNG to tcp", 0.95, "deliveries_per_s")),
-    remote("publish", "50 100000", "50 20000", "5 200", ("redis",),
+    remote("publish", "50 100000", "50 20000", "5 200", ("redis", "nats"),
            rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]
 

@@ -282,10 +282,10 @@ static const struct cli_verb verbs[] = {
      cli_log},
     {"stop",
      "",
-     "Ends a node in order: its actors are asked to stop, its links say good-bye",
+     "Ends a node in order: its actors are asked to stop, its links are closed",
      "Waits until the node is gone. Actors that do not end within --drain are killed; the code is 5 then, and if "
      "the\n"
-     "node went without a good-bye.",
+     "node ended without closing its links.",
      "weft stop --node a --drain 5",
      {CLI_DRAIN, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -313,7 +313,7 @@ static const struct cli_verb verbs[] = {
      "user\n"
      "or to root. Actors that have called weft_trap_reload (weft/reload.h) hand their state over and go on with the "
      "new\n"
-     "code, with their pids, names and mail. Others go on with the old one. Code 1, and nothing has changed, if it "
+     "code, with their pids, names and messages. Others keep the old one. Code 1, and nothing has changed, if it "
      "cannot\n"
      "be compiled or loaded; code 1 also if an actor stays, with its reason. Not for nodes on Windows.",
      "weft reload chat.c --node a",
@@ -360,7 +360,7 @@ static const struct cli_verb verbs[] = {
      cli_certs_show},
     {"certs reload",
      "",
-     "Makes a running node load its certificates anew",
+     "Makes a running node load its certificates again",
      "From the folder and under the name that it was started with. Links that begin from then on show the new ones; "
      "those\n"
      "that are there go on. SIGHUP does the same. Code 1, and the old ones stay, if the files are missing or do not "
@@ -477,14 +477,14 @@ static int unknown_verb(const char *word)
 {
 #ifndef WF_TLS
     if (strcmp(word, "certs") == 0) {
-        fputs("weft certs: this weft was built without TLS: install libmbedtls-dev (2.28) and build it anew\n",
+        fputs("weft certs: this weft was built without TLS: install libmbedtls-dev (2.28) and build weft again\n",
               stderr);
         return CLI_FAILED;
     }
 #endif
 #ifndef WF_TOP
     if (strcmp(word, "top") == 0) {
-        fputs("weft top: this weft was built without ncurses: install libncurses-dev and build it anew\n", stderr);
+        fputs("weft top: this weft was built without ncurses: install libncurses-dev and build weft again\n", stderr);
         return CLI_FAILED;
     }
 #endif

@@ -1,9 +1,13 @@
 """Builds the other runtimes' programs and gives the command of each for one of our workloads."""
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+
+from measure import on_first_core
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 C = ["-O2", "-std=gnu11", "-D_GNU_SOURCE"]
@@ -16,24 +20,30 @@ BUILDS = {  # in the order of the table's columns
     "caf": (["g++", *CPP, "-o", "{out}/peer_caf", "caf.cpp", "-lcaf_core", "-lpthread"], {}),
     "nng": (["gcc", *C, "-o", "{out}/peer_nng", "nng.c", "-lnng"], {}),
     "redis": (["gcc", *C, "-o", "{out}/peer_redis", "redis.c"], {}),
+    "nats": (["gcc", *C, "-o", "{out}/peer_nats", "nats.c", "-lnats"], {}),
+    "zmq": (["gcc", *C, "-o", "{out}/peer_zmq", "zmq.c", "-lzmq"], {}),
     "libuv": (["gcc", *C, "-o", "{out}/peer_uv", "uv.c", "-luv"], {}),
     "epoll": (["gcc", *C, "-o", "{out}/peer_epoll", "epoll.c"], {}),
 }
 NAMES = tuple(BUILDS)
+SERVERS = {"redis": "redis-server", "nats": "nats-server"}
+PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin"  # Debian has nats-server there
+NATS = 'max_pending: 1GB\nwrite_deadline: "60s"\n'  # a subscriber that is behind is not cut off
 PROGRAMS = {"go": "peer_go", "boost-fiber": "peer_fiber", "caf": "peer_caf"}
 
 
 class Peers:
-    """A context: the built programs live in a temporary folder, and Erlang's name server on a port of its own."""
+    """A context: the built programs live in a temporary folder, Erlang's name server and NATS's servers on ports of
+    their own."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="weft-peers-")
-        self.names, self.epmd = [], None
+        self.names, self.servers, self.nats = [], [], {}
         for name, (command, extra) in BUILDS.items():
             fill = {"out": self.folder.name}
             command = [self.folder.name if c == "." else c.format(**fill) for c in command]
-            needed = [command[0]] + (["redis-server"] if name == "redis" else [])
-            missing = [n for n in needed if shutil.which(n) is None]
+            needed = [command[0]] + ([SERVERS[name]] if name in SERVERS else [])
+            missing = [n for n in needed if shutil.which(n, path=PATH) is None]
             if missing:
                 print(f"{name}: no {missing[0]}, left out", file=sys.stderr)
                 continue
@@ -46,14 +56,40 @@ class Peers:
         self.environment = {**os.environ, "ERL_EPMD_ADDRESS": "127.0.0.1",
                             "ERL_EPMD_PORT": str(20000 + os.getpid() % 10000), "ERL_CRASH_DUMP": "/dev/null"}
         if "erlang" in self.names and shutil.which("epmd"):
-            self.epmd = subprocess.Popen(["epmd"], env=self.environment)
+            self.servers.append(subprocess.Popen(["epmd"], env=self.environment))
         return self
 
     def __exit__(self, *_):
-        if self.epmd is not None:
-            self.epmd.terminate()
-            self.epmd.wait()
+        for server in self.servers:
+            server.terminate()
+            server.wait()
         self.folder.cleanup()
+
+    def nats_url(self, pinned):
+        """Of a server that is started when it is first needed: one on the first core for workloads that are pinned
+        there, one for all others."""
+        if pinned not in self.nats:
+            folder = tempfile.mkdtemp(dir=self.folder.name)
+            config = os.path.join(folder, "nats.conf")
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(NATS)
+            server = subprocess.Popen(
+                [shutil.which("nats-server", path=PATH), "--config", config, "--addr", "127.0.0.1", "--port", "-1",
+                 "--ports_file_dir", folder], stderr=subprocess.DEVNULL, preexec_fn=on_first_core if pinned else None)
+            self.servers.append(server)
+            self.nats[pinned] = self.url_in(os.path.join(folder, f"nats-server_{server.pid}.ports"))
+        return self.nats[pinned]
+
+    @staticmethod
+    def url_in(path):
+        """What the server writes when it listens; empty where it did not, so that the program fails."""
+        for _ in range(500):
+            try:
+                with open(path, encoding="utf-8") as file:
+                    return json.load(file)["nats"][0]
+            except (OSError, ValueError):
+                time.sleep(.01)
+        return ""
 
     def command(self, name, workload, size):
         """The command for a workload of ours, or None."""
@@ -65,7 +101,10 @@ class Peers:
         far = workload.program == "bench_remote"
         if name == "redis":
             return [os.path.join(self.folder.name, "peer_redis"), *rest]
-        if name in ("epoll", "nng", "libuv"):
+        if name == "nats":
+            url = self.nats_url(workload.setting == "pinned")
+            return [os.path.join(self.folder.name, "peer_nats"), url, what, *rest]
+        if name in ("epoll", "nng", "libuv", "zmq"):
             return [os.path.join(self.folder.name, "peer_uv" if name == "libuv" else "peer_" + name), what, *rest]
         # Some have no number of workers on our side.
         threads = "2" if far else "1" if what in ("idle", "yield", "switch") else rest.pop(0)

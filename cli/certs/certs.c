@@ -100,8 +100,8 @@ int cli_certs_init(const struct cli *c)
     if (strlen(cluster) > 40 || strpbrk(cluster, ",=+\\\"<>#; ") != NULL)
         return cli_fail(c, CLI_USAGE, "--cluster: '%s' is not a name of at most 40 letters, digits, '_' and '-'",
                         cluster);
-    rc = refuse_existing(c, p.key, "and no certificate issued so far is good any more");
-    if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "and no certificate issued so far is good any more");
+    rc = refuse_existing(c, p.key, "then no certificate issued before is valid");
+    if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "then no certificate issued before is valid");
     if (rc == CLI_OK) rc = make_folder(c, folder);
     if (rc != CLI_OK) return rc;
     time_t now = time(NULL);

@@ -143,6 +143,7 @@ static int serve(struct player *p)
         p->forwarding = true; /* a kill while that waits for room ends the request here */
         rc = weft_send_msg(somebody(&p->seed), m);
         p->forwarding = false;
+        if (rc == WEFT_ECANCELED) add(&requests); /* asked to stop while it waited for room: as above */
         return rc;
     }
     add(&requests);

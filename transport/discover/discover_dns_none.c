@@ -8,7 +8,7 @@
 static int no_dns(struct wf_source *s, const char *rest, char *why)
 {
     (void)s, (void)rest;
-    snprintf(why, WF_REASON_TEXT, "this weft was built without c-ares: install libc-ares-dev and build it anew");
+    snprintf(why, WF_REASON_TEXT, "this weft was built without c-ares: install libc-ares-dev and build weft again");
     return WEFT_EADDRESS;
 }
 

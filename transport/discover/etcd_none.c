@@ -8,7 +8,7 @@ static int no_etcd(struct wf_source *s, const char *rest, char *why)
 {
     (void)s, (void)rest;
     snprintf(why, WF_REASON_TEXT,
-             "this weft was built without libcurl: install libcurl4-gnutls-dev and build it anew");
+             "this weft was built without libcurl: install libcurl4-gnutls-dev and build weft again");
     return WEFT_EADDRESS;
 }
 

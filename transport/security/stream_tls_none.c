@@ -7,7 +7,8 @@
 static int none(char *why, size_t why_size)
 {
     if (why != NULL)
-        snprintf(why, why_size, "this weft was built without TLS: install libmbedtls-dev (2.28) and build it anew");
+        snprintf(why, why_size,
+                 "this weft was built without TLS: install libmbedtls-dev (2.28) and build weft again");
     return WEFT_ENOTSUP;
 }
 

@@ -10,7 +10,7 @@ int wf_tls_load(struct wf_tls **out, const char *folder, const char *name, char 
     (void)out;
     (void)folder;
     (void)name;
-    snprintf(why, why_size, "this weft was built without TLS: install libmbedtls-dev (2.28) and build it anew");
+    snprintf(why, why_size, "this weft was built without TLS: install libmbedtls-dev (2.28) and build weft again");
     return WEFT_ENOTFOUND;
 }
 
