@@ -107,7 +107,7 @@ SITES = [
     }
     bool lost = (part.count > 0 && b == NULL && wf_mutant("link_begins_without_patterns")) ||
                 (b != NULL && wf_mutant("link_says_one_frame"));
-    if (lost) wf_patterns_end(p, &s->mark);
+    if (lost) wf_patterns_end(p, &l->mark);
 '''),
     ("transport/cluster/links.c", '''\
     if (now >= c->tables_at) { /* each link has us come by that often, also one that needs no PING */
