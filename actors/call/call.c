@@ -424,7 +424,7 @@ static void worker_stop(struct wf_worker *w)
     wf_timer_disarm(w, &wf_actors_of(w)->patrol);
 }
 
-/* Whoever asked waits no more, or is gone. */
+/* The asker waits no longer, or has ended. */
 static void drop_reply(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;

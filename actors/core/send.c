@@ -281,9 +281,8 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
     return WF_LIKELY(m != NULL) ? send_or_free(self, to, m, WF_SEND_TIMEOUT) : why;
 }
 
-enum {
-    SMALL = sizeof(weft_msg)
-}; /* bodies up to this lie in blocks of class 1, and empty ones in those of class 0 */
+/* Bodies up to this lie in blocks of class 1, and empty ones in those of class 0. */
+enum { SMALL = sizeof(weft_msg) };
 
 /* At most SMALL bytes. */
 static inline void copy_small(unsigned char *to, const unsigned char *from, size_t size)
@@ -333,30 +332,30 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
     return m;
 }
 
-/* `a` waits, and gets it at once. */
-static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+/* `a` waits, and gets it at once; a handler waits without a stack. */
+static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                      const void *data, size_t size, bool stackless)
 {
     const uint32_t class_ = size > 0;
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m);
-    wf_task_wake_waiting(w, &a->task);
+    if (stackless) wf_task_wake_stackless(w, &a->task);
+    else wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;
 }
 
-/* The same for a handler that has no stack. */
+static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
+{
+    return hand(w, a, tag, data, size, false);
+}
+
 static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                            const void *data, size_t size)
 {
-    const uint32_t class_ = size > 0;
-    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
-    weft_msg *m = make_small(w, class_, tag, data, size);
-    WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_hand_over(a, m);
-    wf_task_wake_stackless(w, &a->task);
-    return WEFT_OK;
+    return hand(w, a, tag, data, size, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)

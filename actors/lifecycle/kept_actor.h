@@ -12,7 +12,7 @@ struct wf_kept_actor *wf_kept_actor_new(weft_pid supervisor, const char *name /*
  * weft_spawn; a failure leaves everything as it was. */
 int wf_kept_actor_start(struct wf_worker *w, struct wf_kept_actor *k, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
-/* No further life; if one still runs it is asked to stop and nobody is told of its end. `k` is gone. */
+/* No further life. One that still runs is asked to stop, and no monitor hears of its end. `k` is freed. */
 void wf_kept_actor_let_go(struct wf_worker *w, struct wf_kept_actor *k);
 /* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
 weft_msg *wf_kept_actor_take_news(struct wf_kept_actor *k, weft_pid *to);

@@ -7,7 +7,7 @@
  * (2) Monitor and link are made on both sides before the actor first runs: here the asker keeps them with an
  *     incomplete pid (actor 0), which the arriving answer completes, on the asker's worker, before anything that
  *     follows is delivered; there they are tied to the new actor before its worker turns to it.
- * (3) An answer that nobody waits for kills its actor: whoever gave up, or ended, does not leave one behind.
+ * (3) An answer that nobody waits for kills its actor, so that an asker which gave up or ended leaves none behind.
  * (4) Fields: SPAWN: `from` asks, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED: `from` is
  *     the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
 #include "actor.h"

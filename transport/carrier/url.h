@@ -8,7 +8,7 @@
 /* Whether a node may listen there: on what other machines reach only with TLS, or if its operator has said
  * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
-/* Whether it may dial: a node with certificates does not talk plainly to other machines, whoever gave it the URL. */
+/* Whether it may dial: a node with certificates does not talk plainly to other machines, wherever the URL came from. */
 int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
 /* A listener that the service manager hands over, "inherited://NAME": NAME. NULL: another URL. */
 const char *wf_url_inherited(const char *url);
