@@ -4,7 +4,7 @@
 
 #include "group_table.h"
 
-/* Who makes and posts news: worker `w`, or who has the receiving side `in`, for then `w` may be NULL. */
+/* Where an event is made and posted: on worker `w`; or by the receiving side `in`, and then `w` may be NULL. */
 struct wf_group_voice {
     weft_node *node;
     struct wf_worker *w;

@@ -1,4 +1,4 @@
-/* cli/inspect/inspect_actor.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
+/* cli/inspect/inspect_actor.c -- weft inspect [PID]: what an actor does, and the chain of actors that wait. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cli/inspect/inspect_actor.h -- what a node says of one actor, and of who waits for whom. */
+/* cli/inspect/inspect_actor.h -- what a node says of one actor, and of the chain of actors that wait for each other. */
 #ifndef CLI_INSPECT_ACTOR_H
 #define CLI_INSPECT_ACTOR_H
 

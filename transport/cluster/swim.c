@@ -33,7 +33,7 @@ static bool send_message(struct wf_swim *s, uint64_t to, struct wf_swim_message 
     return send_frame(s, to, &w);
 }
 
-/* Whoever is thought to be gone, or may be, has to know, to refute it. */
+/* A node that is believed to be gone, or suspected, must hear of it: only it can refute it. */
 static struct wf_swim_member *to_be_told(struct wf_swim_member *m)
 {
     return m != NULL && m->state != WF_SWIM_ALIVE ? m : NULL;
