@@ -15,6 +15,7 @@ struct pair {
     bool eof[2];     /* that side has said its last byte */
     bool hung;       /* nothing is read or written any more, and nobody is told */
     bool deaf[2];    /* what comes from that side is thrown away */
+    bool gentle;     /* when it is cut, what was passed on still arrives */
     uint64_t passed; /* bytes */
     uint64_t cut_at; /* 0: never */
 };
@@ -28,7 +29,9 @@ struct proxy {
     int target;                  /* port */
     bool closed, ended;          /* takes no connections: closes them at once; the thread ends */
     uint64_t upward, upward_max; /* bytes that came from dialling sides; so many are passed on, 0: all */
-    uint64_t cut_every;          /* each connection is cut after up to so many bytes, 0: never */
+    uint64_t cut_every;          /* each connection is cut after up to so many bytes, 0: never; each second one gently:
+                                  * a reset takes from a node what it has not read yet, and a node that is slower than
+                                  * the resets gets no further */
     uint64_t seed, cuts, taken;
 };
 
@@ -64,7 +67,22 @@ static void proxy_accept(struct proxy *p)
     }
     *k = (struct pair){.fd = {in, out}};
     if (p->cut_every > 0) k->cut_at = 1 + proxy_random(p) % p->cut_every;
-    p->taken++;
+    k->gentle = p->taken++ % 2 == 1;
+}
+
+/* The connection has passed on as much as it may. */
+static void proxy_cut_pair(struct proxy *p, struct pair *k)
+{
+    p->cuts++;
+    k->cut_at = 0;
+    if (!k->gentle) {
+        proxy_close(k);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        k->deaf[i] = true;
+        shutdown(k->fd[i], SHUT_WR);
+    }
 }
 
 /* Passes on what has come from side `i`. */
@@ -92,10 +110,7 @@ static void proxy_pass(struct proxy *p, struct pair *k, int i)
     }
     k->passed += (uint64_t)n;
     if (i == 0) p->upward += (uint64_t)n;
-    if (k->cut_at > 0 && k->passed >= k->cut_at) {
-        p->cuts++;
-        proxy_close(k);
-    }
+    if (k->cut_at > 0 && k->passed >= k->cut_at) proxy_cut_pair(p, k);
 }
 
 static void *proxy_main(void *arg)

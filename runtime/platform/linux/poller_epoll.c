@@ -98,7 +98,7 @@ static void give_up_timer_slack(void)
 {
     static _Thread_local bool done;
     if (done) return;
-    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     done = true;
 }
 
