@@ -119,10 +119,9 @@ static const struct cli_verb verbs[] = {
      "[PID|NAME]",
      "Shows what an actor does and waits for, or who waits for whom",
      "Of one actor (0.17.1, or its registered name): what it waits for and since when, in which functions of its\n"
-     "program, whose answer it waits for, its links and monitors, its last events; and the chain of those who wait "
-     "for\n"
-     "each other's answers, over all nodes: its end is who holds up the others. Actors of other nodes are "
-     "NODE/NAME.\n"
+     "program, whose answer it waits for, its links and monitors, what carries messages to their nodes, its last\n"
+     "events; and the chain of those who wait for each other's answers, over all nodes: its end is who holds up the\n"
+     "others. Actors of other nodes are NODE/NAME.\n"
      "Without a name: all calls under way, who waits for whose answer.\n"
      "With --record: the last events of the node's flight recorder, of all actors or of one: who started, sent,\n"
      "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inspect_actor.h"
+#include "carriers.h"
 #include "chain.h"
 #include "control.h"
 #include "json.h"
@@ -222,7 +223,8 @@ static void collect(weft_reader r, struct cli_whos *whos, weft_text *pid)
 }
 
 /* What the node has said, and besides what others are called, and the chain. */
-static void print_actor_json(weft_reader *r, const struct cli_whos *whos, const struct cli_chain *c)
+static int print_actor_json(struct cli_client *k, weft_reader *r, const struct cli_whos *whos,
+                            const struct cli_chain *c)
 {
     putchar('{');
     uint32_t count = weft_get_map(r);
@@ -247,7 +249,9 @@ static void print_actor_json(weft_reader *r, const struct cli_whos *whos, const 
     }
     putchar('}');
     print_chain_json(c);
+    int rc = cli_print_carriers(k, whos);
     puts("}");
+    return rc;
 }
 
 static int print_actor(struct cli_client *k, weft_reader *r, struct cli_whos *whos, const struct cli_chain *c)
@@ -261,11 +265,13 @@ static int print_actor(struct cli_client *k, weft_reader *r, struct cli_whos *wh
     }
     if (r->error < 0 || pid.size >= sizeof full) return other_form(k);
     snprintf(full, sizeof full, "%.*s", WEFT_STR(pid));
+    int rc = cli_print_carriers(k, whos);
+    if (rc != CLI_OK) return rc;
     print_chain(c, k->node);
     puts("last events, seconds before the node's last one:");
     fflush(stdout);
     int64_t last;
-    int rc = cli_last_events(k, full, whos, &last);
+    rc = cli_last_events(k, full, whos, &last);
     if (rc != CLI_OK) return rc;
     if (last < 0) puts("  none that the recorder still has: it has done nothing for long");
     else printf("its last event was %s before the node's\n", cli_span(last, span));
@@ -295,7 +301,7 @@ int cli_inspect_actor(struct cli_client *k)
     snprintf(self, sizeof self, "%.*s", WEFT_STR(pid));
     rc = cli_who_ask(k, &whos);
     if (rc == CLI_OK) rc = cli_chain_follow(chain, self, ask_for_one, &asking);
-    if (rc == CLI_OK && k->c->json) print_actor_json(&r, &whos, chain);
+    if (rc == CLI_OK && k->c->json) rc = print_actor_json(k, &r, &whos, chain);
     else if (rc == CLI_OK) rc = print_actor(k, &r, &whos, chain);
     free(chain);
     cli_who_free(&whos);

@@ -57,8 +57,8 @@ class Node:
         if log_to:
             words = ["sh", "-c", 'exec "$@" 2>"$0"', log_to, *words]
         self.runs.append(Counts(path))
-        self.program = Program(*words, env=dict(os.environ, XDG_RUNTIME_DIR=log_to and os.path.dirname(log_to)
-                                                or c.folder))
+        folder = os.path.dirname(log_to) if log_to else c.folder
+        self.program = Program(*words, env=dict(os.environ, XDG_RUNTIME_DIR=folder, **c.env_of(i)))
         self.logs.append(self.program.err.seen)
 
     def signal(self, number):
@@ -78,6 +78,10 @@ class Cluster:
 
     def url(self, i):
         return f"tcp://{self.net.address(i)}:{PORT}"
+
+    def env_of(self, _):
+        """What else stands in the environment of node i."""
+        return {}
 
     def __enter__(self):
         return self

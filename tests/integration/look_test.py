@@ -127,11 +127,14 @@ class Look(unittest.TestCase):
         told = self.chain("one")
         self.assertEqual([(w["node"], w["kind"]) for w in told["chain"]], [(node, "main") for node in "abc"])
         self.assertEqual((told["chain_end"], "deadlock" in told), ("works", False))
+        self.assertEqual(told["carriers"], {"b": "nng", "c": "nng"})
         pid = r"\(main \d+\.\d+\.\d+\)"
         self.assertRegex(self.weft("inspect", "one", "--node", "a"),
                          rf"(?m)^who waits for whom:\n  one {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
                          rf"    b/two {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
                          rf"      c/three {pid}, which waits for sleep$")
+        self.assertRegex(self.weft("inspect", "one", "--node", "a"),
+                         r"(?m)^over        nng to node b\n            nng to node c$")
         self.assertRegex(self.weft("inspect", "--node", "a"), rf"(?m)^one {pid} waits for b/two {pid} for ")
         self.assertNotIn("@", self.weft("inspect", "--node", "a"))
 
