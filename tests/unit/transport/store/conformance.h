@@ -1,0 +1,502 @@
+/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine.h), as
+ * tests. A program that includes it defines `fixture` for its engine, and adds conformance_case() to its suite. */
+#ifndef WF_STORE_CONFORMANCE_H
+#define WF_STORE_CONFORMANCE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "suite.h"
+
+static struct {
+    const struct wf_store_engine *engine;
+    const char *vfs, *where;
+    void (*begin)(void), (*end)(void); /* before the first opening of a test, and after the last close */
+    bool threads;                      /* whether several may use it at once */
+} fixture;
+
+static struct wf_store *store;
+static struct wf_store_why why;
+
+static struct wf_store *open_as(bool read_only, int *rc)
+{
+    struct wf_store *s = NULL;
+    *rc = fixture.engine->open(&s, fixture.where,
+                               &(struct wf_store_opening){.read_only = read_only, .vfs = fixture.vfs}, &why);
+    return s;
+}
+
+static void open_it(void)
+{
+    int rc;
+    store = open_as(false, &rc);
+    ck_assert_msg(rc == WEFT_OK, "%s: %s", weft_strerror(rc), why.text);
+}
+
+static void close_it(void)
+{
+    fixture.engine->close(store);
+    store = NULL;
+}
+
+static void reopen(void)
+{
+    close_it();
+    open_it();
+}
+
+static void setup(void)
+{
+    fixture.begin();
+    open_it();
+}
+
+static void teardown(void)
+{
+    close_it();
+    fixture.end();
+}
+
+static int append_one(const char *topic, const char *text, const struct wf_store_limits *limits, uint64_t *offset)
+{
+    struct wf_store_append a = {
+        .topic = topic, .time = 1000, .tag = 7, .data = text, .size = strlen(text), .limits = limits};
+    int rc = fixture.engine->append(store, &a, 1);
+    if (offset != NULL) *offset = a.offset;
+    return rc < 0 ? rc : a.error;
+}
+
+static void append_ok(const char *topic, const char *text)
+{
+    int rc = append_one(topic, text, NULL, NULL);
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+}
+
+/* "3=text 4=text ": what was read. */
+struct text_of {
+    char text[4096];
+    size_t size;
+    int stop_after;
+};
+
+static bool add_text(void *arg, const struct wf_store_record *r)
+{
+    struct text_of *t = arg;
+    t->size += (size_t)snprintf(t->text + t->size, sizeof t->text - t->size, "%llu=%.*s ",
+                                (unsigned long long)r->offset, (int)r->size, (const char *)r->data);
+    return --t->stop_after != 0;
+}
+
+static const char *read_text(const char *topic, uint64_t from, size_t count, size_t bytes)
+{
+    static struct text_of t;
+    t = (struct text_of){0};
+    int rc = fixture.engine->read(store, topic, from, count, bytes, add_text, &t, NULL);
+    if (rc < 0) return weft_error_name(rc);
+    return t.text;
+}
+
+static struct wf_store_log find_log(const char *topic)
+{
+    struct wf_store_log log;
+    ck_assert_int_eq(fixture.engine->find(store, topic, &log), WEFT_OK);
+    return log;
+}
+
+static void no_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    (void)arg;
+    ck_abort_msg("%s %llu: %s", topic == NULL ? "-" : topic, (unsigned long long)offset, text);
+}
+
+/* ---- Logs ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(records_have_offsets_from_one)
+{
+    uint64_t offset;
+    ck_assert_int_eq(append_one("room.tea", "a", NULL, &offset), WEFT_OK);
+    ck_assert_uint_eq(offset, 1);
+    ck_assert_int_eq(append_one("room.tea", "b", NULL, &offset), WEFT_OK);
+    ck_assert_uint_eq(offset, 2);
+    ck_assert_int_eq(append_one("room.milk", "c", NULL, &offset), WEFT_OK);
+    ck_assert_uint_eq(offset, 1);
+    ck_assert_str_eq(read_text("room.tea", 1, 100, 1000), "1=a 2=b ");
+    ck_assert_str_eq(read_text("room.milk", 1, 100, 1000), "1=c ");
+    struct wf_store_log log = find_log("room.tea");
+    ck_assert(log.epoch != 0 && log.first == 1 && log.last == 2 && log.bytes == 2);
+    ck_assert(find_log("room.milk").epoch != log.epoch);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(they_are_there_after_an_opening)
+{
+    append_ok("a", "one");
+    uint64_t epoch = find_log("a").epoch;
+    reopen();
+    append_ok("a", "two");
+    ck_assert_str_eq(read_text("a", 1, 100, 1000), "1=one 2=two ");
+    ck_assert_uint_eq(find_log("a").epoch, epoch);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_batch_is_many_records)
+{
+    struct wf_store_append batch[] = {{.topic = "a", .data = "1", .size = 1},
+                                      {.topic = "b", .data = "2", .size = 1, .tag = UINT32_MAX, .time = INT64_MAX},
+                                      {.topic = "a", .data = NULL, .size = 0}};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 3), WEFT_OK);
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(batch[i].error, WEFT_OK);
+    ck_assert_uint_eq(batch[2].offset, 2);
+    ck_assert_uint_eq(batch[2].epoch, batch[0].epoch);
+    ck_assert_str_eq(read_text("a", 1, 9, 9), "1=1 2= ");
+    ck_assert_str_eq(read_text("b", 1, 9, 9), "1=2 ");
+}
+END_TEST
+
+START_TEST(a_bad_record_does_not_spoil_its_batch)
+{
+    char *large = calloc(1, WF_STORE_RECORD_MAX + 1);
+    struct wf_store_append batch[] = {{.topic = "a", .data = "1", .size = 1},
+                                      {.topic = "a.*", .data = "2", .size = 1},
+                                      {.topic = "a", .data = large, .size = WF_STORE_RECORD_MAX + 1},
+                                      {.topic = "a", .data = large, .size = WF_STORE_RECORD_MAX},
+                                      {.topic = "a", .data = NULL, .size = 1},
+                                      {.topic = "", .data = "5", .size = 1}};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 6), WEFT_OK);
+    const int expected[] = {WEFT_OK, WEFT_EINVAL, WEFT_ETOOBIG, WEFT_OK, WEFT_EINVAL, WEFT_EINVAL};
+    for (int i = 0; i < 6; i++) ck_assert_int_eq(batch[i].error, expected[i]);
+    ck_assert_uint_eq(batch[1].offset, 0);
+    ck_assert_uint_eq(batch[3].offset, 2);
+    ck_assert_uint_eq(find_log("a").last, 2);
+    free(large);
+}
+END_TEST
+
+START_TEST(batches_are_bounded)
+{
+    static struct wf_store_append batch[WF_STORE_BATCH_MAX + 1];
+    char *large = calloc(1, WF_STORE_RECORD_MAX);
+    for (int i = 0; i <= WF_STORE_BATCH_MAX; i++)
+        batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 0), WEFT_EINVAL);
+    ck_assert_int_eq(fixture.engine->append(store, batch, WF_STORE_BATCH_MAX + 1), WEFT_EINVAL);
+    ck_assert_int_eq(batch[0].error, WEFT_EINVAL);
+    ck_assert_int_eq(fixture.engine->append(store, batch, WF_STORE_BATCH_MAX), WEFT_OK);
+    for (int i = 0; i < 17; i++)
+        batch[i] = (struct wf_store_append){.topic = "a", .data = large, .size = WF_STORE_RECORD_MAX};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 17), WEFT_ETOOBIG);
+    ck_assert_uint_eq(find_log("a").last, WF_STORE_BATCH_MAX);
+    free(large);
+}
+END_TEST
+
+START_TEST(topics_are_bounded)
+{
+    char topic[300];
+    memset(topic, 'x', sizeof topic);
+    topic[256] = '\0';
+    ck_assert_int_eq(append_one(topic, "1", NULL, NULL), WEFT_EINVAL);
+    topic[255] = '\0';
+    ck_assert_int_eq(append_one(topic, "1", NULL, NULL), WEFT_OK);
+    ck_assert_str_eq(read_text(topic, 1, 9, 9), "1=1 ");
+    ck_assert_int_eq(append_one("1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17", "1", NULL, NULL), WEFT_EINVAL);
+    ck_assert_int_eq(append_one("a..b", "1", NULL, NULL), WEFT_EINVAL);
+    ck_assert_int_eq(append_one("a.b'); DROP TABLE records; --", "1", NULL, NULL), WEFT_EINVAL);
+    ck_assert_int_eq(append_one(NULL, "1", NULL, NULL), WEFT_EINVAL);
+}
+END_TEST
+
+START_TEST(a_page_has_bounds)
+{
+    for (int i = 0; i < 9; i++) append_ok("a", "abc");
+    ck_assert_str_eq(read_text("a", 3, 2, 1000), "3=abc 4=abc ");
+    ck_assert_str_eq(read_text("a", 3, 100, 6), "3=abc 4=abc ");
+    ck_assert_str_eq(read_text("a", 3, 100, 1), "3=abc ");
+    ck_assert_str_eq(read_text("a", 0, 1, 1000), "1=abc ");
+    ck_assert_str_eq(read_text("a", 9, 100, 1000), "9=abc ");
+    ck_assert_str_eq(read_text("a", 10, 100, 1000), "");
+    ck_assert_str_eq(read_text("a", UINT64_MAX, 100, 1000), "");
+    ck_assert_str_eq(read_text("b", 1, 100, 1000), "WEFT_ENOTFOUND");
+    ck_assert_str_eq(read_text("a.>", 1, 100, 1000), "WEFT_ENOTFOUND");
+    struct text_of t = {.stop_after = 2};
+    ck_assert_int_eq(fixture.engine->read(store, "a", 1, 100, 1000, add_text, &t, NULL), 2);
+    ck_assert_str_eq(t.text, "1=abc 2=abc ");
+}
+END_TEST
+
+static bool add_topic(void *arg, const struct wf_store_log *log)
+{
+    strcat(arg, log->topic);
+    strcat(arg, " ");
+    return strcmp(log->topic, "d") != 0;
+}
+
+START_TEST(logs_are_listed_in_order)
+{
+    char text[256] = "";
+    ck_assert_int_eq(fixture.engine->list(store, NULL, add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "");
+    for (const char *topics = "cbeda"; *topics != '\0'; topics++) append_ok((char[]){*topics, '\0'}, "x");
+    ck_assert_int_eq(fixture.engine->list(store, NULL, add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "a b c d ");
+    text[0] = '\0';
+    ck_assert_int_eq(fixture.engine->list(store, "b", add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "c d ");
+}
+END_TEST
+
+START_TEST(many_logs)
+{
+    char topic[32], text[32];
+    static struct wf_store_append batch[1000];
+    static char topics[1000][16];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(topics[i], sizeof topics[i], "t.%d", i);
+        batch[i] = (struct wf_store_append){.topic = topics[i], .data = topics[i], .size = strlen(topics[i])};
+    }
+    ck_assert_int_eq(fixture.engine->append(store, batch, 1000), WEFT_OK);
+    reopen();
+    for (int i = 0; i < 1000; i++) {
+        snprintf(topic, sizeof topic, "t.%d", i);
+        snprintf(text, sizeof text, "1=t.%d ", i);
+        ck_assert_str_eq(read_text(topic, 1, 9, 99), text);
+        ck_assert_uint_eq(find_log(topic).epoch, batch[i].epoch);
+    }
+}
+END_TEST
+
+/* ---- Trimming --------------------------------------------------------------------------------------------------- */
+
+START_TEST(old_records_go)
+{
+    for (int i = 0; i < 9; i++) append_ok("a", "abc");
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 7}, 0), WEFT_OK);
+    ck_assert_uint_eq(find_log("a").first, 3);
+    ck_assert_uint_eq(find_log("a").bytes, 21);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.bytes = 16}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 1, 9), "5=abc ");
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){0}, 0), WEFT_OK);
+    ck_assert_uint_eq(find_log("a").first, 5);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.age = 10}, 1010), WEFT_OK);
+    ck_assert_uint_eq(find_log("a").first, 5);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.age = 10}, 1011), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "9=abc ");
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "9=abc ");
+    append_ok("a", "new");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "9=abc 10=new ");
+    ck_assert_int_eq(fixture.engine->trim(store, "b", &(struct wf_store_limits){.count = 7}, 0), WEFT_ENOTFOUND);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(limits_hold_at_each_append)
+{
+    const struct wf_store_limits few = {.count = 3};
+    uint64_t offset;
+    for (uint64_t i = 1; i <= 50; i++) {
+        ck_assert_int_eq(append_one("a", "abc", &few, &offset), WEFT_OK);
+        ck_assert_uint_eq(offset, i);
+        ck_assert_uint_eq(find_log("a").first, i < 3 ? 1 : i - 2);
+    }
+    /* One record that is alone over the limit stays. */
+    ck_assert_int_eq(append_one("b", "0123456789", &(struct wf_store_limits){.bytes = 5}, &offset), WEFT_OK);
+    ck_assert_int_eq(append_one("b", "0123456789", &(struct wf_store_limits){.bytes = 5}, &offset), WEFT_OK);
+    ck_assert_str_eq(read_text("b", 1, 9, 99), "2=0123456789 ");
+}
+END_TEST
+
+/* ---- Snapshots and cursors -------------------------------------------------------------------------------------- */
+
+START_TEST(snapshots_replace_each_other)
+{
+    void *data = NULL;
+    size_t size;
+    char key[300];
+    ck_assert_int_eq(fixture.engine->load(store, "k", &data, &size), WEFT_ENOTFOUND);
+    ck_assert_int_eq(fixture.engine->save(store, "k", "one", 3), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->save(store, "'; -- \n\xC3\xA9", "two!", 4), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->save(store, "k", "three", 5), WEFT_OK);
+    reopen();
+    ck_assert_int_eq(fixture.engine->load(store, "k", &data, &size), WEFT_OK);
+    ck_assert(size == 5 && memcmp(data, "three", 5) == 0);
+    free(data);
+    ck_assert_int_eq(fixture.engine->load(store, "'; -- \n\xC3\xA9", &data, &size), WEFT_OK);
+    ck_assert(size == 4 && memcmp(data, "two!", 4) == 0);
+    free(data);
+    ck_assert_int_eq(fixture.engine->save(store, "k", NULL, 0), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->load(store, "k", &data, &size), WEFT_OK);
+    ck_assert_uint_eq(size, 0);
+    free(data);
+    memset(key, 'k', sizeof key);
+    key[256] = '\0';
+    ck_assert_int_eq(fixture.engine->save(store, key, "x", 1), WEFT_EINVAL);
+    key[255] = '\0';
+    ck_assert_int_eq(fixture.engine->save(store, key, "x", 1), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->save(store, "", "x", 1), WEFT_EINVAL);
+    ck_assert_int_eq(fixture.engine->save(store, "k", key, WF_STORE_SNAPSHOT_MAX + 1), WEFT_ETOOBIG);
+}
+END_TEST
+
+static void expect_cursor(const char *name, const char *topic, uint64_t epoch, uint64_t offset)
+{
+    struct wf_store_cursor at;
+    ck_assert_int_eq(fixture.engine->cursor(store, name, topic, &at), WEFT_OK);
+    ck_assert_uint_eq(at.epoch, epoch);
+    ck_assert_uint_eq(at.offset, offset);
+}
+
+START_TEST(cursors_go_forward)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    expect_cursor("billing", "orders", 0, 0);
+    ck_assert_int_eq(e->advance(store, "billing", "orders", (struct wf_store_cursor){5, 10}), WEFT_OK);
+    ck_assert_int_eq(e->advance(store, "billing", "orders", (struct wf_store_cursor){5, 9}), WEFT_OK);
+    ck_assert_int_eq(e->advance(store, "other\tname", "orders", (struct wf_store_cursor){5, 1}), WEFT_OK);
+    reopen();
+    expect_cursor("billing", "orders", 5, 10);
+    expect_cursor("other\tname", "orders", 5, 1);
+    expect_cursor("billing", "orders.other", 0, 0);
+    /* Another log under the same topic begins anew. */
+    ck_assert_int_eq(e->advance(store, "billing", "orders", (struct wf_store_cursor){6, 2}), WEFT_OK);
+    expect_cursor("billing", "orders", 6, 2);
+    ck_assert_int_eq(e->advance(store, "", "orders", (struct wf_store_cursor){6, 2}), WEFT_EINVAL);
+    ck_assert_int_eq(e->advance(store, "billing", "orders.>", (struct wf_store_cursor){6, 2}), WEFT_EINVAL);
+    ck_assert_int_eq(e->advance(store, "billing", "orders", (struct wf_store_cursor){0, 2}), WEFT_EINVAL);
+}
+END_TEST
+
+/* ---- Owners and readers ----------------------------------------------------------------------------------------- */
+
+START_TEST(a_store_has_one_owner)
+{
+    int rc;
+    append_ok("a", "one");
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_int_eq(rc, WEFT_EINUSE);
+    ck_assert_ptr_nonnull(strstr(why.text, "open"));
+    append_ok("a", "two");
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+}
+END_TEST
+
+START_TEST(tools_read_beside_the_owner)
+{
+    int rc;
+    append_ok("a", "one");
+    struct wf_store *owned = store;
+    struct wf_store *tool = open_as(true, &rc);
+    ck_assert_msg(tool != NULL, "%s", why.text);
+    append_ok("a", "two");
+    append_ok("b", "three");
+    store = tool;
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    ck_assert_str_eq(read_text("b", 1, 9, 99), "1=three ");
+    ck_assert_int_eq(append_one("a", "four", NULL, NULL), WEFT_EACCESS);
+    ck_assert_int_eq(fixture.engine->save(store, "k", "", 0), WEFT_EACCESS);
+    ck_assert_int_eq(fixture.engine->advance(store, "c", "a", (struct wf_store_cursor){1, 1}), WEFT_EACCESS);
+    ck_assert_int_eq(fixture.engine->check(tool, no_fault, NULL), 0);
+    fixture.engine->close(tool);
+    store = owned;
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_not_made_read_only)
+{
+    int rc;
+    close_it();
+    fixture.end();
+    fixture.begin();
+    ck_assert_ptr_null(open_as(true, &rc));
+    ck_assert_int_eq(rc, WEFT_ENOTFOUND);
+}
+END_TEST
+
+static atomic_bool is_over;
+
+struct order {
+    uint64_t last;
+};
+
+static bool in_order(void *arg, const struct wf_store_record *r)
+{
+    struct order *o = arg;
+    if (o->last != 0) ck_assert_uint_eq(r->offset, o->last + 1);
+    ck_assert_uint_eq(r->size, sizeof r->offset);
+    ck_assert(memcmp(&r->offset, r->data, sizeof r->offset) == 0);
+    o->last = r->offset;
+    return true;
+}
+
+static void *read_on(void *arg)
+{
+    long pages = 0;
+    while (!atomic_load(&is_over)) {
+        struct order o = {0};
+        int rc = fixture.engine->read(store, "a", 1, 100, 10000, in_order, &o, NULL);
+        if (rc < 0 && rc != WEFT_ENOTFOUND) fprintf(stderr, "a reader got %s\n", weft_error_name(rc)), abort();
+        pages++;
+    }
+    *(long *)arg = pages;
+    return NULL;
+}
+
+START_TEST(readers_and_the_writer_at_once)
+{
+    if (!fixture.threads) return;
+    pthread_t thread[2];
+    long pages[2];
+    const struct wf_store_limits few = {.count = 50};
+    atomic_store(&is_over, false);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, read_on, &pages[i]), 0);
+    for (uint64_t i = 0; i < (uint64_t)repeats(500) * 7; i += 7) {
+        uint64_t body[7];
+        struct wf_store_append batch[7];
+        for (uint64_t k = 0; k < 7; k++) {
+            body[k] = i + k + 1;
+            batch[k] = (struct wf_store_append){
+                .topic = "a", .data = &body[k], .size = sizeof body[k], .limits = &few};
+        }
+        ck_assert_int_eq(fixture.engine->append(store, batch, 7), WEFT_OK);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+        ck_assert_int_gt(pages[i], 0);
+    }
+}
+END_TEST
+
+static TCase *conformance_case(const char *name)
+{
+    TCase *c = tcase_create(name);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, records_have_offsets_from_one);
+    tcase_add_test(c, they_are_there_after_an_opening);
+    tcase_add_test(c, a_batch_is_many_records);
+    tcase_add_test(c, a_bad_record_does_not_spoil_its_batch);
+    tcase_add_test(c, batches_are_bounded);
+    tcase_add_test(c, topics_are_bounded);
+    tcase_add_test(c, a_page_has_bounds);
+    tcase_add_test(c, logs_are_listed_in_order);
+    tcase_add_test(c, many_logs);
+    tcase_add_test(c, old_records_go);
+    tcase_add_test(c, limits_hold_at_each_append);
+    tcase_add_test(c, snapshots_replace_each_other);
+    tcase_add_test(c, cursors_go_forward);
+    tcase_add_test(c, a_store_has_one_owner);
+    tcase_add_test(c, tools_read_beside_the_owner);
+    tcase_add_test(c, what_is_not_there_is_not_made_read_only);
+    tcase_add_test(c, readers_and_the_writer_at_once);
+    return c;
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* tests/unit/transport/store/sqlite_faults_test.c -- the engine for SQLite on a disk that fails. */
+#include <sqlite3.h>
+
+#include "conformance.h"
+#include "faulty_vfs.h"
+
+static void begin(void)
+{
+    faulty_begin(1);
+}
+
+static void end(void)
+{
+    faulty_end();
+}
+
+static void run_sql(const char *sql)
+{
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open_v2("s.db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "faulty"), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+static void expect_refused(int error, const char *text)
+{
+    int rc;
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_msg(rc == error, "%s: %s", weft_error_name(rc), why.text);
+    ck_assert_msg(strstr(why.text, text) != NULL, "%s", why.text);
+}
+
+/* ---- Files that are not ours ------------------------------------------------------------------------------------ */
+
+START_TEST(a_newer_file_is_refused)
+{
+    append_ok("a", "one");
+    close_it();
+    run_sql("PRAGMA user_version = 2");
+    size_t size, size_after;
+    uint8_t *copy = malloc(1 << 20), *bytes = faulty_bytes("s.db", &size);
+    ck_assert_uint_lt(size, 1 << 20);
+    memcpy(copy, bytes, size);
+    expect_refused(WEFT_ENOTSUP, "newer");
+    bytes = faulty_bytes("s.db", &size_after);
+    ck_assert(size == size_after && memcmp(copy, bytes, size) == 0);
+    free(copy);
+    run_sql("PRAGMA user_version = 1");
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+START_TEST(a_database_of_others_is_refused)
+{
+    close_it();
+    faulty_end();
+    run_sql("CREATE TABLE theirs(x)");
+    expect_refused(WEFT_EFORMAT, "no store");
+    faulty_begin(1);
+    run_sql("PRAGMA user_version = 9; CREATE TABLE theirs(x)");
+    expect_refused(WEFT_EFORMAT, "no store");
+}
+END_TEST
+
+START_TEST(what_is_no_database_is_refused)
+{
+    close_it();
+    size_t size;
+    uint8_t *bytes = faulty_bytes("s.db", &size);
+    memset(bytes, 'x', size);
+    faulty_power_on();
+    expect_refused(WEFT_EFORMAT, "damaged");
+}
+END_TEST
+
+START_TEST(a_read_only_file_is_refused)
+{
+    int rc;
+    append_ok("a", "one");
+    close_it();
+    faulty_read_only(true);
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_msg(rc == WEFT_EACCESS, "%s: %s", weft_error_name(rc), why.text);
+    faulty_read_only(false);
+}
+END_TEST
+
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+static int faults;
+
+static void count_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    (void)arg, (void)topic, (void)text;
+    faults += offset == 2;
+}
+
+static void expect_record_two_is_damaged(void)
+{
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    ck_assert_str_eq(read_text("a", 2, 9, 99), "WEFT_EFORMAT");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=three ");
+    append_ok("a", "four");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=three 4=four ");
+    faults = 0;
+    ck_assert_int_ge(fixture.engine->check(store, count_fault, NULL), 1);
+    ck_assert_int_eq(faults, 1);
+}
+
+static void change_by_hand(const char *sql)
+{
+    append_ok("a", "one");
+    append_ok("a", "two");
+    append_ok("a", "three");
+    close_it();
+    run_sql(sql);
+}
+
+START_TEST(a_record_with_other_bytes_is_not_served)
+{
+    change_by_hand("UPDATE records SET body = CAST('twO' AS BLOB) WHERE id = (1 << 40) + 2");
+    expect_record_two_is_damaged();
+}
+END_TEST
+
+START_TEST(a_record_of_another_offset_is_not_served)
+{
+    change_by_hand(
+        "UPDATE records SET (time, tag, body, sum) = (SELECT time, tag, body, sum FROM records WHERE id = (1 << 40)"
+        " + 1) WHERE id = (1 << 40) + 2");
+    expect_record_two_is_damaged();
+}
+END_TEST
+
+START_TEST(a_hole_is_found)
+{
+    change_by_hand("DELETE FROM records WHERE id = (1 << 40) + 2");
+    expect_record_two_is_damaged();
+}
+END_TEST
+
+START_TEST(a_missing_end_is_found)
+{
+    change_by_hand("DELETE FROM records WHERE id = (1 << 40) + 3");
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "WEFT_EFORMAT");
+}
+END_TEST
+
+START_TEST(a_log_with_another_last_offset_is_refused)
+{
+    change_by_hand("UPDATE logs SET last = 2");
+    expect_refused(WEFT_EFORMAT, "row 1");
+}
+END_TEST
+
+START_TEST(a_missing_log_is_refused)
+{
+    change_by_hand("DELETE FROM logs");
+    expect_refused(WEFT_EFORMAT, "row 1");
+}
+END_TEST
+
+START_TEST(damaged_snapshots_and_cursors_are_found)
+{
+    void *data;
+    size_t size;
+    struct wf_store_cursor at;
+    ck_assert_int_eq(fixture.engine->save(store, "k", "one", 3), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->advance(store, "c", "a", (struct wf_store_cursor){3, 3}), WEFT_OK);
+    close_it();
+    run_sql("UPDATE snapshots SET body = CAST('onE' AS BLOB); UPDATE cursors SET last = 4");
+    open_it();
+    ck_assert_int_eq(fixture.engine->load(store, "k", &data, &size), WEFT_EFORMAT);
+    ck_assert_int_eq(fixture.engine->cursor(store, "c", "a", &at), WEFT_EFORMAT);
+}
+END_TEST
+
+/* ---- Disks -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_full_disk_is_said_and_can_be_emptied)
+{
+    static char text[20001];
+    memset(text, 'x', sizeof text - 1);
+    append_ok("a", "one");
+    faulty_space(50000);
+    int rc = WEFT_OK, stored = 0;
+    for (int i = 0; i < 10 && rc == WEFT_OK; i++) stored += (rc = append_one("a", text, NULL, NULL)) == WEFT_OK;
+    ck_assert_msg(rc == WEFT_ENOSPC, "%s", weft_strerror(rc));
+    ck_assert_uint_eq(find_log("a").last, (uint64_t)stored + 1);
+    ck_assert_str_eq(read_text("a", 1, 1, 99), "1=one ");
+    faulty_space(SIZE_MAX);
+    append_ok("a", "last");
+    ck_assert_uint_eq(find_log("a").last, (uint64_t)stored + 2);
+    reopen();
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(after_a_failed_sync_nothing_is_appended)
+{
+    append_ok("a", "one");
+    faulty_fail_sync(0);
+    ck_assert_int_eq(append_one("a", "two", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_int_eq(fixture.engine->save(store, "k", "", 0), WEFT_ESYSTEM);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    reopen();
+    append_ok("a", "four");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(what_was_acknowledged_survives_a_power_cut)
+{
+    append_ok("a", "one");
+    append_ok("a", "two");
+    faulty_cut_power(0);
+    ck_assert_int_lt(append_one("a", "three", NULL, NULL), 0);
+    close_it();
+    faulty_power_on();
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+}
+END_TEST
+
+int main(void)
+{
+    fixture.engine = &wf_store_sqlite;
+    fixture.vfs = "faulty";
+    fixture.where = "s.db";
+    fixture.begin = begin;
+    fixture.end = end;
+    Suite *suite = suite_create("the store on a disk that fails");
+    TCase *c = tcase_create("faults");
+    suite_add_tcase(suite, conformance_case("conformance"));
+    suite_add_tcase(suite, c);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, a_newer_file_is_refused);
+    tcase_add_test(c, a_database_of_others_is_refused);
+    tcase_add_test(c, what_is_no_database_is_refused);
+    tcase_add_test(c, a_read_only_file_is_refused);
+    tcase_add_test(c, a_record_with_other_bytes_is_not_served);
+    tcase_add_test(c, a_record_of_another_offset_is_not_served);
+    tcase_add_test(c, a_hole_is_found);
+    tcase_add_test(c, a_missing_end_is_found);
+    tcase_add_test(c, a_log_with_another_last_offset_is_refused);
+    tcase_add_test(c, a_missing_log_is_refused);
+    tcase_add_test(c, damaged_snapshots_and_cursors_are_found);
+    tcase_add_test(c, a_full_disk_is_said_and_can_be_emptied);
+    tcase_add_test(c, after_a_failed_sync_nothing_is_appended);
+    tcase_add_test(c, what_was_acknowledged_survives_a_power_cut);
+    return run_suite(suite);
+}

@@ -1,0 +1,113 @@
+/* tests/unit/transport/store/sqlite_file_test.c -- the engine for SQLite on a file of this machine. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance.h"
+#include "crc32c.h"
+
+static char folder[64], file[80];
+
+static void begin(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/weft-store-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/s.db", folder);
+    fixture.where = file;
+}
+
+static void end(void)
+{
+    const char *more[] = {"", "-wal", "-shm", "-owner", "-owner-journal"};
+    char path[100];
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        snprintf(path, sizeof path, "%s%s", file, more[i]);
+        (void)unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/link.db", folder);
+    (void)unlink(path);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+START_TEST(another_name_of_the_file_has_the_same_owner)
+{
+    char path[100];
+    int rc;
+    snprintf(path, sizeof path, "%s/link.db", folder);
+    ck_assert_int_eq(symlink(file, path), 0);
+    fixture.where = path;
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_int_eq(rc, WEFT_EINUSE);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_missing)
+{
+    int rc;
+    fixture.where = "/tmp/weft-store-no-such-folder/s.db";
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_int_eq(rc, WEFT_ENOTFOUND);
+    ck_assert_ptr_nonnull(strstr(why.text, "folder"));
+    fixture.where = "";
+    ck_assert_ptr_null(open_as(false, &rc));
+    ck_assert_int_eq(rc, WEFT_EINVAL);
+}
+END_TEST
+
+/* A process that dies leaves no lock and no half of a record. */
+START_TEST(the_lock_goes_with_its_process)
+{
+    close_it();
+    pid_t child = fork();
+    if (child == 0) {
+        open_it();
+        append_ok("a", "one");
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+START_TEST(the_checksum_is_crc_32c)
+{
+    ck_assert_uint_eq(wf_crc32c(0, "123456789", 9), 0xE3069283);
+    ck_assert_uint_eq(wf_crc32c(wf_crc32c(0, "1234", 4), "56789", 5), 0xE3069283);
+    ck_assert_uint_eq(wf_crc32c(0, "", 0), 0);
+    const uint8_t zeroes[32] = {0}; /* RFC 3720, B.4 */
+    ck_assert_uint_eq(wf_crc32c(0, zeroes, 32), 0x8A9136AA);
+}
+END_TEST
+
+START_TEST(patterns)
+{
+    ck_assert(wf_store_pattern_ok("room.>") && wf_store_pattern_ok("*") && wf_store_pattern_ok("a.*.b"));
+    ck_assert(!wf_store_pattern_ok("room.>.a") && !wf_store_pattern_ok("") && !wf_store_pattern_ok("a*"));
+    ck_assert(wf_store_topic_matches("room.>", "room.a.b") && !wf_store_topic_matches("room.>", "room"));
+    ck_assert(wf_store_topic_matches("room.*", "room.a") && !wf_store_topic_matches("room.*", "room.a.b"));
+    ck_assert(wf_store_topic_matches("a", "a") && !wf_store_topic_matches("a", "ab"));
+    ck_assert(!wf_store_topic_matches("a.b", "a") && !wf_store_topic_matches("a", "a.b"));
+    ck_assert(wf_store_topic_matches("*.b", "x.b") && wf_store_topic_matches(">", "x"));
+}
+END_TEST
+
+int main(void)
+{
+    fixture.engine = &wf_store_sqlite;
+    fixture.begin = begin;
+    fixture.end = end;
+    fixture.threads = true;
+    Suite *suite = suite_create("the store on a file");
+    TCase *files = tcase_create("files");
+    suite_add_tcase(suite, conformance_case("conformance"));
+    suite_add_tcase(suite, files);
+    tcase_add_checked_fixture(files, setup, teardown);
+    tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
+    tcase_add_test(files, a_folder_that_is_missing);
+    tcase_add_test(files, the_lock_goes_with_its_process);
+    tcase_add_test(files, the_checksum_is_crc_32c);
+    tcase_add_test(files, patterns);
+    return run_suite(suite);
+}

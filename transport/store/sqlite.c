@@ -1,0 +1,182 @@
+/* transport/store/sqlite.c -- the engine for SQLite: opens a file, owns it, closes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite.h"
+
+static const char tables[] =
+    "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
+    " sum INTEGER);"
+    "CREATE TABLE log_count(id INTEGER PRIMARY KEY, count INTEGER, sum INTEGER);"
+    "CREATE TABLE records(id INTEGER PRIMARY KEY, time INTEGER, tag INTEGER, body BLOB, sum INTEGER);"
+    "CREATE TABLE snapshots(name TEXT PRIMARY KEY, body BLOB, sum INTEGER);"
+    "CREATE TABLE cursors(name TEXT, topic TEXT, epoch INTEGER, last INTEGER, sum INTEGER, PRIMARY KEY(name, topic))"
+    " WITHOUT ROWID;";
+
+static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
+{
+    snprintf(why->text, sizeof why->text, "%s: %s", file, text);
+    return error;
+}
+
+static int failed_with(struct wf_store_why *why, int code, const char *file)
+{
+    int error = sq_error(code);
+    const char *text = error == WEFT_ENOTFOUND ? "cannot be opened: the file or its folder is not there, or not ours"
+                       : error == WEFT_EFORMAT ? "is damaged, or no store of weft"
+                       : error == WEFT_EACCESS ? "cannot be written"
+                       : error == WEFT_EINUSE  ? "another process uses it"
+                                               : sqlite3_errstr(code);
+    return failed(why, error, file, text);
+}
+
+static int exec(struct sq_store *s, const char *sql)
+{
+    return sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+}
+
+static int pragma(struct sq_store *s, const char *sql, int64_t *number, char text[16])
+{
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_prepare_v2(s->writer.db, sql, -1, &row, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW && number != NULL) *number = sqlite3_column_int64(row, 0);
+    if (rc == SQLITE_ROW && text != NULL) snprintf(text, 16, "%s", (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- The owner -------------------------------------------------------------------------------------------------- */
+
+static int lock_owner(struct sq_store *s, struct wf_store_why *why)
+{
+    char *path = sqlite3_mprintf("%s-owner", s->file);
+    if (path == NULL) return failed_with(why, SQLITE_NOMEM, s->file);
+    int rc = sqlite3_open_v2(path, &s->owner, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             s->vfs);
+    /* Nothing is written to it, so it needs no journal. */
+    if (rc == SQLITE_OK) rc = sqlite3_exec(s->owner, "PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
+    sqlite3_free(path);
+    if (rc == SQLITE_OK) return WEFT_OK;
+    if ((rc & 0xFF) == SQLITE_BUSY)
+        return failed(why, WEFT_EINUSE, s->file, "another process, or another node of this one, has this store open");
+    return failed_with(why, rc, s->file);
+}
+
+/* ---- The file --------------------------------------------------------------------------------------------------- */
+
+static int make_tables(struct sq_store *s)
+{
+    char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; PRAGMA application_id=%d; %s"
+                                "INSERT INTO log_count VALUES(1, 0, %lld); PRAGMA user_version=%d; COMMIT",
+                                SQ_APPLICATION, tables, (long long)sq_count_sum(0), SQ_VERSION);
+    int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
+    if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int check_version(struct sq_store *s, struct wf_store_why *why)
+{
+    int64_t version = 0, application = 0, objects = 0;
+    int rc = pragma(s, "PRAGMA user_version", &version, NULL);
+    if (rc == SQLITE_OK) rc = pragma(s, "PRAGMA application_id", &application, NULL);
+    if (rc == SQLITE_OK) rc = pragma(s, "SELECT count(*) FROM sqlite_master", &objects, NULL);
+    if (rc != SQLITE_OK) return failed_with(why, rc, s->file);
+    if (version == 0 && application == 0 && objects == 0 && !s->read_only) {
+        rc = make_tables(s);
+        return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
+    }
+    if (application != SQ_APPLICATION || version < 1)
+        return failed(why, WEFT_EFORMAT, s->file, "is no store of weft");
+    if (version == SQ_VERSION) return WEFT_OK;
+    snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
+             s->file, (long long)version, SQ_VERSION);
+    return WEFT_ENOTSUP;
+}
+
+/* The version is looked at first: a newer file is not changed in any way. */
+static int prepare_file(struct sq_store *s, struct wf_store_why *why)
+{
+    char mode[16] = "";
+    if (!s->read_only && sqlite3_db_readonly(s->writer.db, "main") == 1)
+        return failed(why, WEFT_EACCESS, s->file, "the file is read-only");
+    int rc = s->read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+    int error = rc == SQLITE_OK ? check_version(s, why) : failed_with(why, rc, s->file);
+    if (error < 0 || s->read_only) return error;
+    rc = pragma(s, "PRAGMA journal_mode=WAL", NULL, mode);
+    if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
+        return failed(why, WEFT_ENOTSUP, s->file, "the file system allows no write-ahead log");
+    if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+    return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
+}
+
+static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
+{
+    int rc = sq_connect(&s->writer, where, s->vfs, s->read_only);
+    if (rc != SQLITE_OK) return failed_with(why, rc, where);
+    /* The full name, without symbolic links: two names of one file have one owner. */
+    s->file = sqlite3_mprintf("%s", sqlite3_db_filename(s->writer.db, "main"));
+    if (s->file == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    int error = s->read_only ? WEFT_OK : lock_owner(s, why);
+    if (error == WEFT_OK) error = prepare_file(s, why);
+    if (error < 0) return error;
+    snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);
+    error = sq_logs_load(s, &s->writer, why);
+    if (error == WEFT_OK) why->text[0] = '\0';
+    return error;
+}
+
+static void close_store(struct wf_store *store)
+{
+    if (store == NULL) return;
+    struct sq_store *s = sq_of(store);
+    for (struct sq_connection *c = s->idle, *next; c != NULL; c = next) {
+        next = c->next;
+        sq_disconnect(c);
+        free(c);
+    }
+    sq_disconnect(&s->writer);
+    sqlite3_close(s->owner);
+    sq_logs_free(s);
+    sqlite3_mutex_free(s->lock);
+    sqlite3_free(s->file);
+    sqlite3_free(s->vfs);
+    free(s);
+}
+
+static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
+                      struct wf_store_why *why)
+{
+    *out = NULL;
+    if (where == NULL || where[0] == '\0' || where[0] == ':')
+        return failed(why, WEFT_EINVAL, "sqlite:", "needs a file");
+    struct sq_store *s = calloc(1, sizeof *s);
+    if (s == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    s->base.engine = &wf_store_sqlite;
+    s->read_only = how->read_only;
+    s->lock = sqlite3_mutex_alloc(SQLITE_MUTEX_FAST);
+    s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);
+    int rc = s->lock == NULL || (how->vfs != NULL && s->vfs == NULL) ? failed_with(why, SQLITE_NOMEM, where)
+                                                                     : open_file(s, where, why);
+    if (rc == WEFT_OK) *out = &s->base;
+    else close_store(&s->base);
+    return rc;
+}
+
+const struct wf_store_engine wf_store_sqlite = {
+    .scheme = "sqlite",
+    .open = open_store,
+    .close = close_store,
+    .append = sq_append,
+    .read = sq_read,
+    .trim = sq_trim,
+    .find = sq_find,
+    .list = sq_list,
+    .save = sq_save,
+    .load = sq_load,
+    .cursor = sq_cursor,
+    .advance = sq_advance,
+    .check = sq_check,
+};

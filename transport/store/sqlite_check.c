@@ -1,0 +1,74 @@
+/* transport/store/sqlite_check.c -- reads everything, and says what is damaged. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sqlite.h"
+
+struct checking {
+    struct wf_store *s;
+    wf_store_each_fault *each;
+    void *arg;
+    int faults, rc;
+};
+
+static void say(struct checking *c, const char *topic, uint64_t offset, const char *text)
+{
+    c->faults++;
+    c->each(c->arg, topic, offset, text);
+}
+
+static bool ignore_record(void *arg, const struct wf_store_record *r)
+{
+    *(uint64_t *)arg = r->offset;
+    return true;
+}
+
+static bool check_log(void *arg, const struct wf_store_log *is)
+{
+    struct checking *c = arg;
+    struct wf_store_log log = *is;
+    uint64_t next = log.first;
+    while (next <= log.last) {
+        uint64_t last = next - 1;
+        int rc = sq_read(c->s, log.topic, next, WF_STORE_BATCH_MAX, WF_STORE_BATCH_BYTES_MAX, ignore_record, &last,
+                         &log);
+        if (rc < 0 && rc != WEFT_EFORMAT) {
+            c->rc = rc;
+            return false;
+        }
+        if (rc < 0) say(c, log.topic, next, "the record is damaged or missing");
+        next = rc < 0 ? next + 1 : last + 1;
+        if (next < log.first) next = log.first;
+    }
+    return true;
+}
+
+/* SQLite's own check: pages, and the order of keys. */
+static void check_pages(struct checking *c)
+{
+    int code;
+    struct sq_connection *connection = sq_borrow(sq_of(c->s), &code);
+    sqlite3_stmt *row = NULL;
+    if (connection != NULL) code = sqlite3_prepare_v2(connection->db, "PRAGMA integrity_check(100)", -1, &row, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(row, 0);
+        if (text != NULL && strcmp(text, "ok") != 0) say(c, NULL, 0, text);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(row);
+    if (code != SQLITE_DONE && sq_error(code) != WEFT_EFORMAT) c->rc = sq_error(code);
+    else if (code != SQLITE_DONE) say(c, NULL, 0, "pages of the file are damaged");
+    if (connection != NULL) sq_give_back(sq_of(c->s), connection);
+}
+
+int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
+{
+    struct checking c = {.s = s, .each = each, .arg = arg};
+    check_pages(&c);
+    if (c.rc == WEFT_OK) {
+        int rc = sq_list(s, NULL, check_log, &c);
+        if (rc == WEFT_EFORMAT) say(&c, NULL, 0, "the table of logs is damaged");
+        else if (rc < 0) c.rc = rc;
+    }
+    return c.rc < 0 ? c.rc : c.faults;
+}

@@ -1,0 +1,117 @@
+/* transport/store/sqlite_connection.c -- connections to the file, their statements, and what SQLite's errors mean. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite.h"
+
+static const char *const text_of[SQ_STATEMENTS] = {
+    [SQ_BEGIN] = "BEGIN IMMEDIATE",
+    [SQ_COMMIT] = "COMMIT",
+    [SQ_ROLLBACK] = "ROLLBACK",
+    [SQ_INSERT_RECORD] = "INSERT INTO records(id, time, tag, body, sum) VALUES(?, ?, ?, ?, ?)",
+    [SQ_DELETE_RECORDS] = "DELETE FROM records WHERE id BETWEEN ? AND ?",
+    [SQ_RECORD_SIZES] = "SELECT id, time, length(body) FROM records WHERE id BETWEEN ? AND ? ORDER BY id",
+    [SQ_READ_RECORDS] = "SELECT id, time, tag, body, sum FROM records WHERE id BETWEEN ? AND ? ORDER BY id",
+    [SQ_INSERT_LOG] = "INSERT INTO logs(id, topic, epoch, first, last, bytes, sum) VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [SQ_UPDATE_LOG] =
+        "UPDATE logs SET topic = ?2, epoch = ?3, first = ?4, last = ?5, bytes = ?6, sum = ?7 WHERE id = ?1",
+    [SQ_READ_LOGS] = "SELECT id, topic, epoch, first, last, bytes, sum FROM logs ORDER BY id",
+    [SQ_COUNT_LOGS] = "UPDATE log_count SET count = ?, sum = ? WHERE id = 1",
+    [SQ_READ_COUNT] = "SELECT count, sum FROM log_count WHERE id = 1",
+    [SQ_SAVE] = "INSERT OR REPLACE INTO snapshots(name, body, sum) VALUES(?, ?, ?)",
+    [SQ_LOAD] = "SELECT body, sum FROM snapshots WHERE name = ?",
+    [SQ_ADVANCE] = "INSERT OR REPLACE INTO cursors(name, topic, epoch, last, sum) VALUES(?, ?, ?, ?, ?)",
+    [SQ_CURSOR] = "SELECT epoch, last, sum FROM cursors WHERE name = ? AND topic = ?",
+};
+
+int sq_error(int rc)
+{
+    if (rc == SQLITE_IOERR_NOMEM) return WEFT_ENOMEM;
+    switch (rc & 0xFF) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE: return WEFT_OK;
+    case SQLITE_NOMEM: return WEFT_ENOMEM;
+    case SQLITE_FULL: return WEFT_ENOSPC;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return WEFT_EACCESS;
+    case SQLITE_CANTOPEN: return WEFT_ENOTFOUND;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return WEFT_EFORMAT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return WEFT_EINUSE;
+    case SQLITE_TOOBIG: return WEFT_ETOOBIG;
+    default: return WEFT_ESYSTEM;
+    }
+}
+
+int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int rc = sqlite3_open_v2(file, &c->db, flags, vfs);
+    if (rc == SQLITE_OK) rc = sqlite3_extended_result_codes(c->db, 1);
+    if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, 2000);
+    /* What lies in a damaged file is not run, and its pages are looked at closely. */
+    if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(c->db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+    return rc;
+}
+
+void sq_disconnect(struct sq_connection *c)
+{
+    for (int i = 0; i < SQ_STATEMENTS; i++) sqlite3_finalize(c->statement[i]);
+    sqlite3_close(c->db);
+    *c = (struct sq_connection){0};
+}
+
+sqlite3_stmt *sq_prepare(struct sq_connection *c, enum sq_statement which, int *rc)
+{
+    *rc = SQLITE_OK;
+    if (c->statement[which] == NULL)
+        *rc = sqlite3_prepare_v3(c->db, text_of[which], -1, SQLITE_PREPARE_PERSISTENT, &c->statement[which], NULL);
+    return *rc == SQLITE_OK ? c->statement[which] : NULL;
+}
+
+int sq_step_once(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+int sq_run(struct sq_connection *c, enum sq_statement which)
+{
+    int rc;
+    sqlite3_stmt *statement = sq_prepare(c, which, &rc);
+    return statement == NULL ? rc : sq_step_once(statement);
+}
+
+struct sq_connection *sq_borrow(struct sq_store *s, int *rc)
+{
+    sqlite3_mutex_enter(s->lock);
+    struct sq_connection *c = s->idle;
+    if (c != NULL) s->idle = c->next, s->idle_count--;
+    sqlite3_mutex_leave(s->lock);
+    *rc = SQLITE_OK;
+    if (c != NULL) return c;
+    c = calloc(1, sizeof *c);
+    *rc = c == NULL ? SQLITE_NOMEM : sq_connect(c, s->file, s->vfs, true);
+    if (*rc == SQLITE_OK) return c;
+    if (c != NULL) sq_disconnect(c);
+    free(c);
+    return NULL;
+}
+
+void sq_give_back(struct sq_store *s, struct sq_connection *c)
+{
+    sqlite3_mutex_enter(s->lock);
+    bool keep = s->idle_count < SQ_READERS_MAX;
+    if (keep) c->next = s->idle, s->idle = c, s->idle_count++;
+    sqlite3_mutex_leave(s->lock);
+    if (keep) return;
+    sq_disconnect(c);
+    free(c);
+}
