@@ -142,12 +142,4 @@ struct wf_store {
     const struct wf_store_engine *engine;
 };
 
-extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
-
-/* Words of letters, digits, '_', '-' and '$', joined by dots: at most 255 bytes and 16 words. A pattern may also have
- * '*' for a word, and '>' for its last ones. */
-bool wf_store_topic_ok(const char *topic);
-bool wf_store_pattern_ok(const char *pattern);
-bool wf_store_topic_matches(const char *pattern, const char *topic);
-
 #endif

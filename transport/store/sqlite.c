@@ -4,6 +4,12 @@
 #include <string.h>
 
 #include "sqlite.h"
+#include "sqlite_append.h"
+#include "sqlite_check.h"
+#include "sqlite_connection.h"
+#include "sqlite_logs.h"
+#include "sqlite_read.h"
+#include "sqlite_state.h"
 
 static const char tables[] =
     "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"

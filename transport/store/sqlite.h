@@ -1,4 +1,4 @@
-/* transport/store/sqlite.h -- the engine for SQLite, which several files share.
+/* transport/store/sqlite.h -- the engine for SQLite, and what its files share.
  *
  * Design notes.
  * (1) The file is in WAL mode with synchronous=FULL. One connection writes. COMMIT returns after the WAL was synced,
@@ -16,6 +16,8 @@
 #include <sqlite3.h>
 
 #include "engine.h"
+
+extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
     SQ_VERSION = 1,              /* of the tables: PRAGMA user_version */
@@ -82,47 +84,5 @@ static inline struct sq_store *sq_of(struct wf_store *s)
 {
     return (struct sq_store *)s;
 }
-
-/* sqlite_connection.c */
-int sq_error(int rc); /* of SQLite's code, as a WEFT_E* */
-int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only);
-void sq_disconnect(struct sq_connection *c);
-/* Returns the statement, ready to be bound; NULL: *rc is the error. */
-sqlite3_stmt *sq_prepare(struct sq_connection *c, enum sq_statement which, int *rc);
-/* Runs a statement that gives no rows. Returns 0 or a code of SQLite. */
-int sq_run(struct sq_connection *c, enum sq_statement which);
-int sq_step_once(sqlite3_stmt *statement); /* the same, for one that is bound; resets it */
-struct sq_connection *sq_borrow(struct sq_store *s, int *rc);
-void sq_give_back(struct sq_store *s, struct sq_connection *c);
-
-/* sqlite_logs.c: all under the lock, or while no other thread knows the store */
-struct sq_log *sq_log_find(const struct sq_store *s, const char *topic);
-struct sq_log *sq_log_add(struct sq_store *s, const char *topic); /* NULL: no memory */
-int sq_logs_load(struct sq_store *s, struct sq_connection *c, struct wf_store_why *why);
-void sq_logs_free(struct sq_store *s);
-int64_t sq_log_sum(int64_t id, const struct wf_store_log *log);
-int64_t sq_count_sum(int64_t count);
-
-/* sqlite_append.c */
-int sq_append(struct wf_store *s, struct wf_store_append *batch, size_t count);
-int sq_trim(struct wf_store *s, const char *topic, const struct wf_store_limits *limits, int64_t now);
-/* Ends the transaction of the writer that `rc`, a code of SQLite, stands for: commits, or rolls back. Returns a WEFT_E*. */
-int sq_finish(struct sq_store *s, int rc);
-int64_t sq_record_sum(uint64_t epoch, const struct wf_store_record *r);
-
-/* sqlite_read.c */
-int sq_read(struct wf_store *s, const char *topic, uint64_t from, size_t count, size_t bytes,
-            wf_store_each_record *each, void *arg, struct wf_store_log *log);
-int sq_find(struct wf_store *s, const char *topic, struct wf_store_log *out);
-int sq_list(struct wf_store *s, const char *after, wf_store_each_log *each, void *arg);
-
-/* sqlite_state.c */
-int sq_save(struct wf_store *s, const char *key, const void *data, size_t size);
-int sq_load(struct wf_store *s, const char *key, void **out, size_t *size);
-int sq_cursor(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
-int sq_advance(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor to);
-
-/* sqlite_check.c */
-int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
 #endif

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "crc32c.h"
-#include "sqlite.h"
+#include "sqlite_append.h"
+#include "sqlite_connection.h"
+#include "sqlite_logs.h"
+#include "stored_topic.h"
 
 /* The list of logs that the running transaction has touched ends here. */
 struct commit {

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sqlite.h"
+#include "sqlite_check.h"
+#include "sqlite_connection.h"
+#include "sqlite_read.h"
 
 struct checking {
     struct wf_store *s;

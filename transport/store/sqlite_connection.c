@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sqlite.h"
+#include "sqlite_connection.h"
 
 static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_BEGIN] = "BEGIN IMMEDIATE",
@@ -27,6 +27,7 @@ static const char *const text_of[SQ_STATEMENTS] = {
 int sq_error(int rc)
 {
     if (rc == SQLITE_IOERR_NOMEM) return WEFT_ENOMEM;
+    if (rc == SQLITE_IOERR_SHORT_READ || rc == SQLITE_IOERR_CORRUPTFS) return WEFT_EFORMAT;
     switch (rc & 0xFF) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -37,6 +38,8 @@ int sq_error(int rc)
     case SQLITE_PERM:
     case SQLITE_AUTH: return WEFT_EACCESS;
     case SQLITE_CANTOPEN: return WEFT_ENOTFOUND;
+    case SQLITE_ERROR: /* the statements are right, so the tables are not ours any more */
+    case SQLITE_CONSTRAINT:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return WEFT_EFORMAT;
     case SQLITE_BUSY:

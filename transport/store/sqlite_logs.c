@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "crc32c.h"
-#include "sqlite.h"
+#include "sqlite_connection.h"
+#include "sqlite_logs.h"
+#include "stored_topic.h"
 
 static size_t bucket_of(const char *topic, size_t buckets)
 {

@@ -2,7 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sqlite.h"
+#include "sqlite_append.h"
+#include "sqlite_connection.h"
+#include "sqlite_logs.h"
+#include "sqlite_read.h"
+#include "stored_topic.h"
 
 struct reading {
     struct sq_store *s;

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "crc32c.h"
-#include "sqlite.h"
+#include "sqlite_append.h"
+#include "sqlite_connection.h"
+#include "sqlite_state.h"
+#include "stored_topic.h"
 
 static bool is_key(const char *key)
 {

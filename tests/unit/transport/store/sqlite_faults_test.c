@@ -1,8 +1,7 @@
 /* tests/unit/transport/store/sqlite_faults_test.c -- the engine for SQLite on a disk that fails. */
-#include <sqlite3.h>
-
 #include "conformance.h"
 #include "faulty_vfs.h"
+#include "sqlite.h"
 
 static void begin(void)
 {

@@ -4,6 +4,8 @@
 
 #include "conformance.h"
 #include "crc32c.h"
+#include "sqlite.h"
+#include "stored_topic.h"
 
 static char folder[64], file[80];
 

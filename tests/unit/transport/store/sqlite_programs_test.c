@@ -12,8 +12,8 @@
 
 #include <weft/time.h>
 
-#include "engine.h"
 #include "faulty_vfs.h"
+#include "sqlite.h"
 #include "suite.h"
 
 enum { TOPICS = 3, RECORDS_MAX = 1024, BATCH = 6, STEPS = 60 };

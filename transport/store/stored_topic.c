@@ -1,7 +1,8 @@
-/* transport/store/topics.c -- topics and patterns, by the rules of weft/topic.h. */
+/* transport/store/stored_topic.c -- topics and patterns, by the rules of weft/topic.h. */
 #include <string.h>
 
 #include "engine.h"
+#include "stored_topic.h"
 
 enum { WORDS_MAX = 16 };
 

@@ -1,0 +1,12 @@
+/* transport/store/sqlite_state.h -- snapshots and cursors. */
+#ifndef WF_STORE_SQLITE_STATE_H
+#define WF_STORE_SQLITE_STATE_H
+
+#include "sqlite.h"
+
+int sq_save(struct wf_store *s, const char *key, const void *data, size_t size);
+int sq_load(struct wf_store *s, const char *key, void **out, size_t *size);
+int sq_cursor(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
+int sq_advance(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor to);
+
+#endif

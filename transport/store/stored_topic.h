@@ -1,0 +1,13 @@
+/* transport/store/stored_topic.h -- topics and patterns, by the rules of weft/topic.h. */
+#ifndef WF_STORED_TOPIC_H
+#define WF_STORED_TOPIC_H
+
+#include <stdbool.h>
+
+/* Words of letters, digits, '_', '-' and '$', joined by dots: at most 255 bytes and 16 words. A pattern may also have
+ * '*' for a word, and '>' for its last ones. */
+bool wf_store_topic_ok(const char *topic);
+bool wf_store_pattern_ok(const char *pattern);
+bool wf_store_topic_matches(const char *pattern, const char *topic);
+
+#endif
