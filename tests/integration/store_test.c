@@ -1,0 +1,519 @@
+/* Stored topics on one node and on two: what was acknowledged is read again, the past and then the live. */
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weft/store.h>
+
+#include "transport_harness.h"
+
+enum { SAY = 5 };
+
+static char folder[64], file[2][96], url[2][112];
+static weft_node *a, *b;
+
+static void setup(void)
+{
+    forget_all();
+    snprintf(folder, sizeof folder, "/tmp/weft-stored-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(file[i], sizeof file[i], "%s/%d.db", folder, i);
+        snprintf(url[i], sizeof url[i], "sqlite:%s", file[i]);
+    }
+    a = node_up("a", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
+    b = NULL;
+}
+
+static void teardown(void)
+{
+    if (b != NULL) node_down(b);
+    if (a != NULL) node_down(a);
+    static const char *const more[] = {"", "-wal", "-shm", "-owner", "-owner-journal"};
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < sizeof more / sizeof *more; k++) {
+            char path[256];
+            snprintf(path, sizeof path, "%s%s", file[i], more[k]);
+            (void)unlink(path);
+        }
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void second_node(void)
+{
+    b = node_up("b", NULL, weft_node_url(a, 0), WEFT_MS(200));
+}
+
+/* ---- What actors do ---------------------------------------------------------------------------------------------- */
+
+static weft_pid open_store(int which, uint64_t count)
+{
+    weft_pid pid;
+    const struct weft_stored_topics topics[] = {{.pattern = "few.>", .count = count == 0 ? 5 : count},
+                                                {.pattern = "room.*", .count = count}};
+    int rc = weft_store_open(&(weft_store_options){.url = url[which], .topics = topics, .topic_count = 2}, &pid,
+                             patience());
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+    return pid;
+}
+
+static void end_store(weft_pid pid)
+{
+    ck_assert_int_eq(weft_stop(pid), WEFT_OK);
+    weft_wait on = weft_on_end(pid);
+    ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
+}
+
+static void await_store(void)
+{
+    weft_pid pid;
+    ck_assert_int_eq(weft_await_name(WEFT_STORE_NAME, &pid, patience()), WEFT_OK);
+}
+
+static struct weft_position publish(const char *topic, const char *text)
+{
+    struct weft_position at;
+    int rc = weft_publish_stored(topic, SAY, text, strlen(text), &at, patience());
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+    return at;
+}
+
+static void publish_numbers(const char *topic, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", i);
+        ck_assert_uint_eq(publish(topic, text).offset, (uint64_t)i);
+    }
+}
+
+static struct weft_stored next_stored(weft_msg **m)
+{
+    struct weft_stored got;
+    ck_assert_int_eq(weft_recv_tag(m, WEFT_STORED, patience()), WEFT_OK);
+    ck_assert_int_eq(weft_stored_read(*m, &got), WEFT_OK);
+    return got;
+}
+
+static struct weft_position expect_record(const char *topic, uint64_t offset, const char *text)
+{
+    weft_msg *m;
+    struct weft_stored got = next_stored(&m);
+    ck_assert_int_eq(got.kind, WEFT_STORED_RECORD);
+    ck_assert_str_eq(got.topic, topic);
+    ck_assert_uint_eq(got.at.offset, offset);
+    ck_assert_uint_eq(got.tag, SAY);
+    ck_assert_int_gt(got.time, INT64_C(1000000000) * 1000000000);
+    ck_assert_msg(got.size == strlen(text) && memcmp(got.data, text, got.size) == 0, "%.*s", (int)got.size,
+                  (const char *)got.data);
+    weft_msg_free(m);
+    return got.at;
+}
+
+static void expect_numbers(const char *topic, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", i);
+        expect_record(topic, (uint64_t)i, text);
+    }
+}
+
+static struct weft_stored expect_news(weft_stored_kind kind)
+{
+    weft_msg *m;
+    struct weft_stored got = next_stored(&m);
+    ck_assert_int_eq(got.kind, kind);
+    weft_msg_free(m);
+    return got;
+}
+
+static weft_stored_subscription subscribe(const char *topic, struct weft_position from)
+{
+    weft_stored_subscription s;
+    int rc = weft_subscribe_from(topic, from, &s, patience());
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+    return s;
+}
+
+static void expect_nothing_more(void)
+{
+    weft_msg *m;
+    ck_assert_int_eq(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT);
+}
+
+#define RUN(node, body)                 \
+    do {                                \
+        run_actor(node, body, NULL, 0); \
+        HEAR("done");                   \
+    } while (0)
+
+/* ---- One node ---------------------------------------------------------------------------------------------------- */
+
+static void past_and_live(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store(0, 0);
+    ck_assert_int_eq(weft_subscribe("room.>", NULL), WEFT_OK);
+    struct weft_position first = publish("room.tea", "one"), second = publish("room.tea", "two");
+    ck_assert(first.offset == 1 && second.offset == 2 && first.epoch == second.epoch && first.epoch != 0);
+    for (int i = 0; i < 2; i++) { /* ordinary subscribers got them, too */
+        weft_msg *m;
+        ck_assert_int_eq(weft_recv_tag(&m, SAY, patience()), WEFT_OK);
+        ck_assert_str_eq(weft_topic(m), "room.tea");
+        ck_assert_int_eq(memcmp(weft_data(m), i == 0 ? "one" : "two", 3), 0);
+        weft_msg_free(m);
+    }
+    weft_stored_subscription s = subscribe("room.tea", WEFT_FROM_START);
+    expect_record("room.tea", 1, "one");
+    struct weft_position at = expect_record("room.tea", 2, "two");
+    ck_assert_uint_eq(at.epoch, second.epoch);
+    publish("room.tea", "three");
+    expect_record("room.tea", 3, "three");
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    s = subscribe("room.tea", weft_position_after(at));
+    expect_record("room.tea", 3, "three");
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    subscribe("room.tea", WEFT_FROM_NOW);
+    publish("room.tea", "four");
+    expect_record("room.tea", 4, "four");
+    say("done");
+}
+
+START_TEST(the_past_and_then_the_live)
+{
+    RUN(a, past_and_live);
+}
+END_TEST
+
+static void errors(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct weft_position at;
+    static char large[WEFT_STORE_RECORD_MAX + 1];
+    const struct weft_stored_topics bad = {.pattern = "a.>.b"}, good = {.pattern = "a"};
+    ck_assert_int_eq(weft_publish_stored("room.a", SAY, "x", 1, &at, patience()), WEFT_ENOACTOR);
+    ck_assert_int_eq(weft_subscribe_from("room.a", WEFT_FROM_START, NULL, patience()), WEFT_ENOACTOR);
+    ck_assert_int_eq(weft_store_open(&(weft_store_options){.url = url[0]}, NULL, patience()), WEFT_EINVAL);
+    ck_assert_int_eq(
+        weft_store_open(&(weft_store_options){.url = url[0], .topics = &bad, .topic_count = 1}, NULL, patience()),
+        WEFT_EINVAL);
+    ck_assert_int_eq(
+        weft_store_open(&(weft_store_options){.url = "file", .topics = &good, .topic_count = 1}, NULL, patience()),
+        WEFT_EINVAL);
+    ck_assert_int_eq(
+        weft_store_open(
+            &(weft_store_options){.url = "sqlite:/tmp/weft-no-such-folder/x", .topics = &good, .topic_count = 1},
+            NULL, patience()),
+        WEFT_ENOTFOUND);
+    weft_pid pid = open_store(0, 0);
+    ck_assert_int_eq(weft_publish_stored("other", SAY, "x", 1, &at, patience()), WEFT_EACCESS);
+    ck_assert_int_eq(weft_subscribe_from("other", WEFT_FROM_START, NULL, patience()), WEFT_EACCESS);
+    ck_assert_int_eq(weft_publish_stored("room.*", SAY, "x", 1, &at, patience()), WEFT_EINVAL);
+    ck_assert_int_eq(weft_publish_stored("room.a", WEFT_TAG_SYSTEM, "x", 1, &at, patience()), WEFT_EINVAL);
+    ck_assert_int_eq(weft_publish_stored("room.a", SAY, large, sizeof large, &at, patience()), WEFT_ETOOBIG);
+    ck_assert_int_eq(weft_publish_stored("room.a", SAY, large, sizeof large - 1, &at, patience()), WEFT_OK);
+    ck_assert_int_eq(
+        weft_store_open(&(weft_store_options){.url = url[1], .topics = &good, .topic_count = 1}, NULL, patience()),
+        WEFT_EEXIST);
+    ck_assert_int_eq(
+        weft_store_open(&(weft_store_options){.url = url[0], .topics = &good, .topic_count = 1}, NULL, patience()),
+        WEFT_EINUSE);
+    weft_msg *m;
+    ck_assert_int_eq(weft_call_name(WEFT_STORE_NAME, 1, "\xC1", 1, &m, patience()), WEFT_OK);
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name(WEFT_STORE_NAME, 77, NULL, 0, &m, patience()), WEFT_OK);
+    weft_msg_free(m);
+    publish("room.a", "it lives on");
+    end_store(pid);
+    ck_assert_int_eq(weft_publish_stored("room.a", SAY, "x", 1, &at, patience()), WEFT_ENOACTOR);
+    say("done");
+}
+
+START_TEST(errors_are_those_of_the_header)
+{
+    RUN(a, errors);
+}
+END_TEST
+
+static void restart(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pid = open_store(0, 0);
+    publish_numbers("room.a", 1, 10);
+    subscribe("room.a", WEFT_FROM_START);
+    expect_numbers("room.a", 1, 10);
+    end_store(pid);
+    open_store(0, 0);
+    publish_numbers("room.a", 11, 20);
+    expect_numbers("room.a", 11, 20);
+    expect_nothing_more();
+    say("done");
+}
+
+START_TEST(a_subscription_outlives_its_store)
+{
+    RUN(a, restart);
+}
+END_TEST
+
+static void new_epoch(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pid = open_store(0, 0);
+    struct weft_position at = publish("room.a", "old");
+    publish("room.a", "old too");
+    subscribe("room.a", weft_position_after(at));
+    expect_record("room.a", 2, "old too");
+    end_store(pid);
+    open_store(1, 0);
+    struct weft_position now = publish("room.a", "new");
+    ck_assert_uint_ne(now.epoch, at.epoch);
+    struct weft_stored news = expect_news(WEFT_STORED_EPOCH);
+    ck_assert_uint_eq(news.at.epoch, now.epoch);
+    ck_assert_uint_eq(expect_record("room.a", 1, "new").epoch, now.epoch);
+    say("done");
+}
+
+START_TEST(another_file_is_a_new_epoch)
+{
+    RUN(a, new_epoch);
+}
+END_TEST
+
+static void gaps(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store(0, 0);
+    publish_numbers("few.x", 1, 20);
+    weft_stored_subscription s = subscribe("few.x", (struct weft_position){0, 4});
+    struct weft_stored news = expect_news(WEFT_STORED_GAP);
+    ck_assert_uint_eq(news.missing, 12);
+    ck_assert_uint_eq(news.at.offset, 16);
+    expect_numbers("few.x", 16, 20);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    s = subscribe("few.x", WEFT_FROM_START); /* asks for what is there, and gets it */
+    expect_numbers("few.x", 16, 20);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    subscribe("few.x", (struct weft_position){0, 22});
+    ck_assert_int_eq(expect_news(WEFT_STORED_ENDED).error, WEFT_ENOTFOUND);
+    say("done");
+}
+
+START_TEST(what_is_not_stored_any_more_is_said)
+{
+    RUN(a, gaps);
+}
+END_TEST
+
+static void damage(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pid = open_store(0, 0);
+    publish_numbers("room.a", 1, 5);
+    end_store(pid);
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(file[0], &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "UPDATE records SET tag = 6 WHERE id = (1 << 40) + 3", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    open_store(0, 0);
+    subscribe("room.a", WEFT_FROM_START);
+    expect_numbers("room.a", 1, 2);
+    struct weft_stored news = expect_news(WEFT_STORED_ENDED);
+    ck_assert_int_eq(news.error, WEFT_EFORMAT);
+    ck_assert_uint_eq(news.at.offset, 3);
+    subscribe("room.a", weft_position_after(news.at));
+    expect_numbers("room.a", 4, 5);
+    say("done");
+}
+
+START_TEST(a_damaged_record_is_said_and_not_served)
+{
+    RUN(a, damage);
+}
+END_TEST
+
+static void list_all(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct weft_stored_log log[3];
+    open_store(0, 0);
+    ck_assert_int_eq(weft_stored_logs(NULL, log, 3, patience()), 0);
+    publish("room.c", "x");
+    publish("room.a", "yy");
+    publish("few.b.c", "z");
+    ck_assert_int_eq(weft_stored_logs(NULL, log, 3, patience()), 3);
+    ck_assert_str_eq(log[0].topic, "few.b.c");
+    ck_assert_str_eq(log[1].topic, "room.a");
+    ck_assert(log[1].first == 1 && log[1].last == 1 && log[1].bytes == 2 && log[1].epoch != 0);
+    ck_assert_int_eq(weft_stored_logs("few.b.c", log, 1, patience()), 1);
+    ck_assert_str_eq(log[0].topic, "room.a");
+    ck_assert_int_eq(weft_stored_logs("room.c", log, 3, patience()), 0);
+    say("done");
+}
+
+START_TEST(logs_are_listed)
+{
+    RUN(a, list_all);
+}
+END_TEST
+
+/* ---- Two nodes --------------------------------------------------------------------------------------------------- */
+
+static void keep_store(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store(0, 0);
+    say("open");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void from_afar(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    publish_numbers("room.a", 1, 600);
+    subscribe("room.a", WEFT_FROM_START);
+    expect_numbers("room.a", 1, 600);
+    publish_numbers("room.a", 601, 610);
+    expect_numbers("room.a", 601, 610);
+    say("done");
+}
+
+START_TEST(a_node_without_the_store_uses_it)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    RUN(b, from_afar);
+}
+END_TEST
+
+enum { PUBLISHERS = 8, EACH = 250 };
+
+static void publish_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    for (int i = 0; i < EACH; i++) publish("room.a", "x");
+    say("published");
+}
+
+static void read_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    subscribe("room.a", WEFT_FROM_START);
+    for (uint64_t i = 1; i <= PUBLISHERS * EACH; i++) expect_record("room.a", i, "x");
+    expect_nothing_more();
+    say("read");
+}
+
+START_TEST(no_gap_and_no_double_while_others_publish)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    for (int i = 0; i < PUBLISHERS; i++) {
+        run_actor(i % 2 == 0 ? a : b, publish_many, NULL, 0);
+        run_actor(i % 2 == 0 ? b : a, read_many, NULL, 0);
+    }
+    ck_assert_int_ge(heard("read", PUBLISHERS), PUBLISHERS);
+    ck_assert_int_ge(heard("published", PUBLISHERS), PUBLISHERS);
+}
+END_TEST
+
+static void slow_reader(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    subscribe("room.a", WEFT_FROM_START);
+    say("subscribed");
+    heard("published", 1); /* this worker stands still until all is stored */
+    for (uint64_t i = 1; i <= EACH; i++) expect_record("room.a", i, "x");
+    say("done");
+}
+
+/* Its mailbox has room for four: the reader slows itself, and neither loses a record nor stops the publisher. */
+START_TEST(a_slow_reader_loses_nothing)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    ck_assert_int_eq(weft_node_spawn(b, NULL, slow_reader, NULL, 0, &(weft_spawn_options){.mailbox_max = 4}),
+                     WEFT_OK);
+    HEAR("subscribed");
+    run_actor(a, publish_many, NULL, 0);
+    HEAR("done");
+}
+END_TEST
+
+static void see_the_owner_go(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    publish("room.a", "1");
+    subscribe("room.a", WEFT_FROM_START);
+    expect_record("room.a", 1, "1");
+    say("ready");
+    int rc;
+    struct weft_position at;
+    do rc = weft_publish_stored("room.a", SAY, "x", 1, &at, weft_after(WEFT_SEC(20)));
+    while (rc == WEFT_OK);
+    say("error %d", rc == WEFT_ENOREPLY || rc == WEFT_ENOACTOR || rc == WEFT_ENONODE || rc == WEFT_ECANCELED);
+}
+
+START_TEST(the_owner_is_gone_and_it_is_said)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    run_actor(b, see_the_owner_go, NULL, 0);
+    HEAR("ready");
+    node_down(a);
+    a = NULL;
+    HEAR("error 1");
+}
+END_TEST
+
+static void open_the_same(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const struct weft_stored_topics all = {.pattern = ">"};
+    ck_assert_int_eq(
+        weft_store_open(&(weft_store_options){.url = url[0], .topics = &all, .topic_count = 1}, NULL, patience()),
+        WEFT_EINUSE);
+    say("done");
+}
+
+START_TEST(two_nodes_that_do_not_know_each_other_cannot_share_a_file)
+{
+    b = node_up("b", NULL, NULL, WEFT_MS(200));
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    RUN(b, open_the_same);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *c = tcase_create("store");
+    suite_add_tcase(suite, c);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 280);
+    tcase_add_test(c, the_past_and_then_the_live);
+    tcase_add_test(c, errors_are_those_of_the_header);
+    tcase_add_test(c, a_subscription_outlives_its_store);
+    tcase_add_test(c, another_file_is_a_new_epoch);
+    tcase_add_test(c, what_is_not_stored_any_more_is_said);
+    tcase_add_test(c, a_damaged_record_is_said_and_not_served);
+    tcase_add_test(c, logs_are_listed);
+    tcase_add_test(c, a_node_without_the_store_uses_it);
+    tcase_add_test(c, no_gap_and_no_double_while_others_publish);
+    tcase_add_test(c, a_slow_reader_loses_nothing);
+    tcase_add_test(c, the_owner_is_gone_and_it_is_said);
+    tcase_add_test(c, two_nodes_that_do_not_know_each_other_cannot_share_a_file);
+    return run_suite_unforked(suite);
+}

@@ -1,0 +1,67 @@
+/* transport/store/append_batch.c -- see append_batch.h. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "append_batch.h"
+
+struct wf_append_batch *wf_append_batch_new(struct wf_store_file *file, size_t count, size_t bytes)
+{
+    struct wf_append_batch *b = calloc(1, sizeof *b);
+    if (b == NULL) return NULL;
+    b->item = calloc(count, sizeof *b->item);
+    b->limits = calloc(count, sizeof *b->limits);
+    b->bytes = malloc(bytes + 1);
+    b->count_max = count;
+    b->size_max = bytes;
+    b->file = wf_store_file_share(file);
+    if (b->item != NULL && b->limits != NULL && b->bytes != NULL) return b;
+    wf_append_batch_free(b);
+    return NULL;
+}
+
+void wf_append_batch_free(struct wf_append_batch *b)
+{
+    if (b == NULL) return;
+    wf_store_file_release(b->file);
+    free(b->item);
+    free(b->limits);
+    free(b->bytes);
+    free(b);
+}
+
+static char *copy(struct wf_append_batch *b, const void *data, size_t size)
+{
+    assert(size <= b->size_max - b->size);
+    char *to = b->bytes + b->size;
+    if (size > 0) memcpy(to, data, size);
+    b->size += size;
+    return to;
+}
+
+void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t tag, const void *data, size_t size,
+                         const struct wf_store_limits *limits)
+{
+    assert(b->count < b->count_max);
+    b->limits[b->count] = *limits;
+    struct wf_store_append *a = &b->item[b->count];
+    *a = (struct wf_store_append){.tag = tag, .size = size, .limits = &b->limits[b->count]};
+    a->topic = copy(b, topic, strlen(topic) + 1);
+    a->data = copy(b, data, size);
+    b->count++;
+}
+
+void wf_append_batch_run(void *block)
+{
+    struct wf_append_batch *b = *(struct wf_append_batch **)block;
+    struct timespec now;
+    (void)timespec_get(&now, TIME_UTC);
+    for (size_t i = 0; i < b->count; i++) b->item[i].time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    (void)b->file->store->engine->append(b->file->store, b->item, b->count); /* each item has its error */
+}
+
+void wf_append_batch_drop(void *block)
+{
+    wf_append_batch_free(*(struct wf_append_batch **)block);
+}

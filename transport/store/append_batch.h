@@ -1,0 +1,28 @@
+/* transport/store/append_batch.h -- publications that are stored together: one commit, one sync. */
+#ifndef WF_APPEND_BATCH_H
+#define WF_APPEND_BATCH_H
+
+#include <weft/message.h>
+
+#include "store_file.h"
+
+/* A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
+struct wf_append_batch {
+    struct wf_store_file *file;
+    struct wf_store_append *item;
+    struct wf_store_limits *limits; /* of each item */
+    size_t count, count_max;
+    char *bytes;
+    size_t size, size_max;
+};
+
+/* A batch for so many items with so many bytes of topics, their NULs and bodies in all. NULL: no memory. */
+struct wf_append_batch *wf_append_batch_new(struct wf_store_file *file, size_t count, size_t bytes);
+void wf_append_batch_free(struct wf_append_batch *b);
+void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t tag, const void *data, size_t size,
+                         const struct wf_store_limits *limits);
+/* For weft_offload_start: the block is a pointer to the batch. */
+void wf_append_batch_run(void *block);
+void wf_append_batch_drop(void *block);
+
+#endif

@@ -1,0 +1,33 @@
+/* transport/store/parked_reads.h -- requests to read that wait until there is something to read: one for each
+ * subscription that has got to the end of its log. */
+#ifndef WF_PARKED_READS_H
+#define WF_PARKED_READS_H
+
+#include <weft/message.h>
+#include <weft/monitor.h>
+
+#include "engine.h"
+
+enum { WF_PARKED_MAX = 100 * 1000, WF_PARKED_BUCKETS = 1024 };
+
+struct wf_parked_read {
+    weft_msg *ask;
+    weft_monitor_ref caller; /* a request of an actor that has ended is let go */
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_parked_read *next;
+};
+
+struct wf_parked_reads {
+    struct wf_parked_read *bucket[WF_PARKED_BUCKETS]; /* by topic */
+    size_t count;
+};
+
+/* Keeps the request. Errors, after which it is still the caller's: WEFT_EFULL, WEFT_ENOMEM. */
+int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *ask);
+/* Takes one of the requests for that topic; NULL: there is none. */
+weft_msg *wf_parked_reads_take(struct wf_parked_reads *p, const char *topic);
+/* The caller of this monitor has ended. */
+void wf_parked_reads_forget(struct wf_parked_reads *p, weft_monitor_ref caller);
+void wf_parked_reads_free(struct wf_parked_reads *p);
+
+#endif

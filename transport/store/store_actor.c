@@ -1,0 +1,449 @@
+/* transport/store/store_actor.c -- see store_actor.h.
+ *
+ * Design notes.
+ * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy
+ *     store has large batches and a quiet one has no delay.
+ * (2) The actor never waits for the disk. A batch is a job of weft_offload, and reads are the readers'.
+ * (3) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <weft/store.h>
+#include <weft/actor.h>
+#include <weft/log.h>
+#include <weft/monitor.h>
+#include <weft/names.h>
+#include <weft/offload.h>
+
+#include "append_batch.h"
+#include "parked_reads.h"
+#include "store_actor.h"
+#include "store_messages.h"
+#include "store_reader.h"
+#include "stored_topic.h"
+
+enum { READERS = 4 };
+
+struct keep {
+    char pattern[WF_STORE_TOPIC_MAX + 1];
+    struct wf_store_limits limits;
+};
+
+/* A publication that has not been stored yet. The views in `in` are of the request. */
+struct waiting {
+    weft_msg *ask;
+    struct store_append in;
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    const struct wf_store_limits *limits;
+    struct waiting *next;
+};
+
+struct store_actor {
+    struct wf_store_file *file;
+    struct keep *keep;
+    size_t keeps;
+    struct waiting *first, **end; /* to be stored */
+    size_t waiting, waiting_bytes;
+    struct waiting *stored; /* those of the running batch */
+    weft_job job;
+    bool job_runs, stops;
+    weft_pid reader[READERS];
+    unsigned turn;
+    struct wf_parked_reads parked;
+};
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+
+/* On a thread of its own; it owns all of this. */
+struct opening {
+    char url[1024];
+    struct keep *keep;
+    size_t keeps;
+    struct wf_store_file *file;
+    struct wf_store_why why;
+    int rc;
+};
+
+static const struct keep *keep_of(const struct keep *keep, size_t count, const char *topic)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wf_store_topic_matches(keep[i].pattern, topic)) return &keep[i];
+    return NULL;
+}
+
+static void free_opening(void *block)
+{
+    struct opening *o = *(struct opening **)block;
+    wf_store_file_release(o->file);
+    free(o->keep);
+    free(o);
+}
+
+static bool trim_log(void *arg, const struct wf_store_log *log)
+{
+    struct opening *o = arg;
+    struct timespec now;
+    (void)timespec_get(&now, TIME_UTC);
+    const struct keep *keep = keep_of(o->keep, o->keeps, log->topic);
+    const struct wf_store_engine *engine = o->file->store->engine;
+    if (keep != NULL)
+        o->rc = engine->trim(o->file->store, log->topic, &keep->limits,
+                             (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    return o->rc == WEFT_OK;
+}
+
+static void open_blocking(void *block)
+{
+    struct opening *o = *(struct opening **)block;
+    o->rc = wf_store_file_open(&o->file, o->url, false, &o->why);
+    if (o->rc < 0) return;
+    int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
+    if (o->rc == WEFT_OK) o->rc = rc;
+}
+
+static int read_config(struct opening *o, const void *config, size_t size)
+{
+    struct store_config in;
+    int rc = weft_typed_read(store_config_type(), config, size, &in, NULL);
+    if (rc < 0) return rc;
+    if (!weft_text_copy(in.url, o->url, sizeof o->url)) return WEFT_EINVAL;
+    o->keep = calloc(in.keep.count + 1, sizeof *o->keep);
+    if (o->keep == NULL) return WEFT_ENOMEM;
+    for (struct store_keep k; store_keep_next(&in.keep, &k); o->keeps++) {
+        struct keep *to = &o->keep[o->keeps];
+        if (!weft_text_copy(k.pattern, to->pattern, sizeof to->pattern)) return WEFT_EINVAL;
+        to->limits = (struct wf_store_limits){k.count, k.bytes, k.age};
+    }
+    return WEFT_OK;
+}
+
+static int open_store(struct store_actor *s, const void *config, size_t size)
+{
+    weft_job job;
+    struct opening *o = calloc(1, sizeof *o);
+    int rc = o == NULL ? WEFT_ENOMEM : read_config(o, config, size);
+    if (rc == WEFT_OK) rc = weft_offload_start(&job, open_blocking, free_opening, &o, sizeof(void *), WEFT_FOREVER);
+    if (rc < 0) {
+        if (o != NULL) free_opening(&o);
+        return rc;
+    }
+    rc = weft_offload_take(job, &o, sizeof(void *), WEFT_FOREVER);
+    if (rc < 0) {
+        (void)weft_offload_drop(job);
+        return rc;
+    }
+    rc = o->rc;
+    if (rc < 0) weft_log(WEFT_ERROR, "store %s: %s: %s", o->url, weft_strerror(rc), o->why.text);
+    else weft_log(WEFT_INFO, "store %s is open", o->url);
+    if (rc == WEFT_OK) {
+        s->file = wf_store_file_share(o->file);
+        s->keep = o->keep;
+        s->keeps = o->keeps;
+        o->keep = NULL;
+    }
+    free_opening(&o);
+    return rc;
+}
+
+static int start_readers(struct store_actor *s)
+{
+    int rc = WEFT_OK;
+    for (int i = 0; i < READERS && rc == WEFT_OK; i++) {
+        struct wf_store_file *file = wf_store_file_share(s->file);
+        rc = weft_spawn(&s->reader[i], wf_store_reader, &file, sizeof file,
+                        &(weft_spawn_options){.kind = "store reader", .link = true, .worker = WEFT_SPREAD});
+        if (rc < 0) wf_store_file_release(file);
+    }
+    return rc;
+}
+
+/* The file is closed when this actor has ended, so that another one can open it. */
+static void end_readers(struct store_actor *s)
+{
+    for (int i = 0; i < READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
+    for (int i = 0; i < READERS; i++) {
+        weft_wait on = weft_on_end(s->reader[i]);
+        weft_ignore(weft_wait_any(&on, 1, weft_after(WEFT_SEC(10))));
+    }
+}
+
+/* ---- Publications ----------------------------------------------------------------------------------------------- */
+
+static void answer(const weft_msg *ask, int error, uint64_t epoch, uint64_t offset)
+{
+    struct store_appended out = {error, epoch, offset};
+    wf_store_answer(ask, store_appended_type(), &out);
+}
+
+static int check_append(const struct store_actor *s, struct waiting *w)
+{
+    if (weft_typed_read(store_append_type(), weft_data(w->ask), weft_size(w->ask), &w->in, NULL) < 0)
+        return WEFT_EFORMAT;
+    if (!weft_text_copy(w->in.topic, w->topic, sizeof w->topic) || !wf_store_topic_ok(w->topic)) return WEFT_EINVAL;
+    if (w->in.tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
+    if (w->in.body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
+    const struct keep *keep = keep_of(s->keep, s->keeps, w->topic);
+    if (keep == NULL) return WEFT_EACCESS;
+    w->limits = &keep->limits;
+    return WEFT_OK;
+}
+
+static void take_append(struct store_actor *s, weft_msg *ask)
+{
+    struct waiting *w = calloc(1, sizeof *w);
+    int rc = WEFT_ENOMEM;
+    if (w != NULL) {
+        w->ask = ask;
+        rc = check_append(s, w);
+    }
+    if (rc < 0) {
+        answer(ask, rc, 0, 0);
+        weft_msg_free(ask);
+        free(w);
+        return;
+    }
+    *s->end = w;
+    s->end = &w->next;
+    s->waiting++;
+    s->waiting_bytes += w->in.body.size;
+}
+
+static struct waiting *pop(struct store_actor *s)
+{
+    struct waiting *w = s->first;
+    s->first = w->next;
+    if (s->first == NULL) s->end = &s->first;
+    s->waiting--;
+    s->waiting_bytes -= w->in.body.size;
+    w->next = NULL;
+    return w;
+}
+
+static void let_go(struct waiting *w)
+{
+    weft_msg_free(w->ask);
+    free(w);
+}
+
+/* What fits into one batch; the requests that their callers have given up are not stored. */
+static struct wf_append_batch *next_batch(struct store_actor *s)
+{
+    struct waiting **end = &s->stored;
+    size_t count = 0, bytes = 0, room = 0;
+    while (s->first != NULL && count < WF_STORE_BATCH_MAX &&
+           bytes + s->first->in.body.size <= WF_STORE_BATCH_BYTES_MAX) {
+        struct waiting *w = pop(s);
+        if (weft_expired(w->ask)) {
+            let_go(w);
+            continue;
+        }
+        count++;
+        bytes += w->in.body.size;
+        room += strlen(w->topic) + 1;
+        *end = w;
+        end = &w->next;
+    }
+    struct wf_append_batch *b = count == 0 ? NULL : wf_append_batch_new(s->file, count, bytes + room);
+    for (struct waiting *w = s->stored; w != NULL && b != NULL; w = w->next)
+        wf_append_batch_add(b, w->topic, (uint32_t)w->in.tag, w->in.body.data, w->in.body.size, w->limits);
+    return b;
+}
+
+static void refuse_batch(struct store_actor *s, int error)
+{
+    for (struct waiting *w = s->stored, *next; w != NULL; w = next) {
+        next = w->next;
+        answer(w->ask, error, 0, 0);
+        let_go(w);
+    }
+    s->stored = NULL;
+}
+
+static void start_batch(struct store_actor *s)
+{
+    if (s->job_runs || s->first == NULL) return;
+    struct wf_append_batch *b = next_batch(s);
+    if (s->stored == NULL) return;
+    int rc = b == NULL ? WEFT_ENOMEM
+                       : weft_offload_start(&s->job, wf_append_batch_run, wf_append_batch_drop, &b, sizeof(void *),
+                                            WEFT_FOREVER);
+    s->job_runs = rc == WEFT_OK;
+    if (rc < 0) wf_append_batch_free(b);
+    if (rc < 0) refuse_batch(s, rc);
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------------- */
+
+static void forward(struct store_actor *s, weft_msg *ask)
+{
+    weft_ignore(weft_send_msg(s->reader[s->turn++ % READERS], ask)); /* the caller gets the error */
+}
+
+static void answer_find(const weft_msg *ask, int error, const struct wf_store_log *log)
+{
+    struct store_page out = {.error = error};
+    if (error == WEFT_OK) out = (struct store_page){.epoch = log->epoch, .first = log->first, .last = log->last};
+    wf_store_answer(ask, store_page_type(), &out);
+}
+
+static int look_up(const struct store_actor *s, const struct store_read *in, char topic[WF_STORE_TOPIC_MAX + 1],
+                   struct wf_store_log *log)
+{
+    if (!weft_text_copy(in->topic, topic, WF_STORE_TOPIC_MAX + 1) || !wf_store_topic_ok(topic)) return WEFT_EINVAL;
+    int rc = s->file->store->engine->find(s->file->store, topic, log);
+    return rc == WEFT_ENOTFOUND && keep_of(s->keep, s->keeps, topic) == NULL ? WEFT_EACCESS : rc;
+}
+
+/* Whether the reader has that log in mind, and not one that was under the topic before. */
+static bool is_same(const struct store_read *in, const struct wf_store_log *log)
+{
+    return in->epoch == 0 || in->epoch == log->epoch;
+}
+
+static void take_read(struct store_actor *s, weft_msg *ask)
+{
+    struct store_read in;
+    struct wf_store_log log = {0};
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    int rc = weft_typed_read(store_read_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc == WEFT_OK) rc = look_up(s, &in, topic, &log);
+    bool waits = weft_tag(ask) == WF_STORE_READ && in.wait;
+    if (weft_tag(ask) == WF_STORE_READ && rc == WEFT_OK && is_same(&in, &log) && in.from > log.last + 1)
+        rc = WEFT_ENOTFOUND, waits = false; /* an older copy of the file was put back */
+    bool at_end = rc == WEFT_ENOTFOUND || (rc == WEFT_OK && is_same(&in, &log) && in.from == log.last + 1);
+    if (waits && at_end) {
+        rc = wf_parked_reads_add(&s->parked, topic, ask);
+        if (rc == WEFT_OK) return;
+    } else if (rc == WEFT_OK && weft_tag(ask) == WF_STORE_READ) {
+        forward(s, ask);
+        return;
+    }
+    answer_find(ask, rc, &log);
+    weft_msg_free(ask);
+}
+
+static void wake_readers(struct store_actor *s, const char *topic)
+{
+    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) forward(s, ask);
+}
+
+/* The batch is on disk, or has failed. */
+static void finish_batch(struct store_actor *s)
+{
+    struct wf_append_batch *b = NULL;
+    s->job_runs = false;
+    int rc = weft_offload_take(s->job, &b, sizeof(void *), WEFT_FOREVER);
+    if (rc < 0) {
+        refuse_batch(s, WEFT_ESYSTEM);
+        return;
+    }
+    struct waiting *w = s->stored;
+    for (size_t i = 0; i < b->count; i++) {
+        struct waiting *next = w->next;
+        answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
+        if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
+        let_go(w);
+        w = next;
+    }
+    s->stored = NULL;
+    wf_append_batch_free(b);
+}
+
+/* ---- The actor -------------------------------------------------------------------------------------------------- */
+
+static void take_message(struct store_actor *s, weft_msg *m)
+{
+    struct weft_down down;
+    struct weft_name_lost lost;
+    if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
+        wf_parked_reads_forget(&s->parked, down.ref);
+    } else if (weft_tag(m) == WEFT_TAG_STOP) {
+        s->stops = true;
+    } else if (weft_name_lost_read(m, &lost) == WEFT_OK) {
+        weft_log(WEFT_ERROR, "the cluster has another store, which had the name %s first: this one ends", lost.name);
+        s->stops = true;
+    } else if (weft_wants_reply(m)) {
+        switch (weft_tag(m)) {
+        case WF_STORE_APPEND: take_append(s, m); return;
+        case WF_STORE_READ:
+        case WF_STORE_FIND: take_read(s, m); return;
+        case WF_STORE_LIST: forward(s, m); return;
+        case WF_STORE_STATUS: answer(m, WEFT_OK, 0, 0); break;
+        default: answer(m, WEFT_ENOTSUP, 0, 0); break;
+        }
+    }
+    weft_msg_free(m);
+}
+
+/* While a batch runs, no more is taken than the next one holds; the rest waits in the mailbox, and its senders. */
+static bool has_room(const struct store_actor *s)
+{
+    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+}
+
+static void serve(struct store_actor *s)
+{
+    while (!s->stops || s->job_runs || s->first != NULL) {
+        weft_wait on[2];
+        size_t count = 0;
+        start_batch(s);
+        if (s->job_runs) on[count++] = weft_on_offload(s->job);
+        if (!s->stops && (has_room(s) || !s->job_runs)) on[count++] = weft_on_mailbox();
+        if (count == 0) continue;
+        int which = weft_wait_any(on, count, WEFT_FOREVER);
+        if (which < 0) return;
+        if (which == 0 && s->job_runs) finish_batch(s);
+        weft_msg *m;
+        while (!s->stops && has_room(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
+    }
+}
+
+/* Requests that are left are freed with the actor: their callers get WEFT_ENOREPLY. */
+static void free_actor(void *arg)
+{
+    struct store_actor *s = arg;
+    if (s->job_runs) (void)weft_offload_drop(s->job);
+    while (s->first != NULL) free(pop(s));
+    for (struct waiting *w = s->stored, *next; w != NULL; w = next) {
+        next = w->next;
+        free(w);
+    }
+    for (int i = 0; i < READERS; i++) (void)weft_stop(s->reader[i]);
+    wf_parked_reads_free(&s->parked);
+    wf_store_file_leave(s->file);
+    free(s->keep);
+    free(s);
+}
+
+/* Whoever opens the store waits for this. */
+static void report(int rc)
+{
+    weft_msg *m;
+    if (rc < 0 && weft_recv_tag(&m, WF_STORE_STATUS, weft_after(WEFT_SEC(10))) == WEFT_OK) {
+        answer(m, rc, 0, 0);
+        weft_msg_free(m);
+    }
+}
+
+void wf_store_actor(const void *config, size_t size)
+{
+    struct store_actor *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        report(WEFT_ENOMEM);
+        return;
+    }
+    s->end = &s->first;
+    if (weft_defer(free_actor, s) < 0) return;
+    int rc = open_store(s, config, size);
+    if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);
+    if (rc == WEFT_OK) rc = start_readers(s);
+    if (rc < 0) {
+        report(rc);
+        return;
+    }
+    (void)weft_trap_stop(true);
+    serve(s);
+    if (!s->stops) weft_fail(WEFT_ESYSTEM, "the store cannot wait any more");
+    end_readers(s);
+}

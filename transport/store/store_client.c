@@ -1,0 +1,119 @@
+/* transport/store/store_client.c -- the calls of weft/store.h that ask the store once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "engine.h"
+#include "store_actor.h"
+#include "store_client.h"
+#include "store_messages.h"
+#include "stored_topic.h"
+
+int wf_store_ask(uint32_t request, const struct weft_type_info *type, const void *value,
+                 const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline)
+{
+    *answer = NULL;
+    weft_msg *m = wf_store_message(request, type, value);
+    if (m == NULL) return WEFT_ENOMEM;
+    int rc = weft_call_name(WEFT_STORE_NAME, request, weft_msg_body(m), weft_size(m), answer, deadline);
+    weft_msg_free(m);
+    if (rc < 0) return rc;
+    if (weft_tag(*answer) == request &&
+        weft_typed_read(answer_type, weft_data(*answer), weft_size(*answer), out, NULL) == 0)
+        return WEFT_OK;
+    weft_msg_free(*answer);
+    *answer = NULL;
+    return WEFT_EFORMAT;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+
+static int pack_config(const weft_store_options *o, void **out, size_t *size)
+{
+    struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
+    if (o == NULL || o->url == NULL || o->topics == NULL || o->topic_count == 0) return WEFT_EINVAL;
+    if (o->topic_count > WEFT_STORE_PATTERNS_MAX) return WEFT_EINVAL;
+    for (size_t i = 0; i < o->topic_count; i++) {
+        const struct weft_stored_topics *t = &o->topics[i];
+        if (!wf_store_pattern_ok(t->pattern) || t->age < 0) {
+            weft_log(WEFT_ERROR, "store: '%s' is no pattern of topics, or its limits are wrong",
+                     t->pattern == NULL ? "" : t->pattern);
+            return WEFT_EINVAL;
+        }
+        keep[i] = (struct store_keep){weft_cstr(t->pattern), t->count, t->bytes, t->age};
+    }
+    struct store_config config = {.url = weft_cstr(o->url), .keep = store_keep_list(keep, o->topic_count)};
+    weft_writer measure = weft_writer_on(NULL, 0);
+    store_config_put(&measure, &config);
+    *out = malloc(measure.size);
+    if (*out == NULL) return WEFT_ENOMEM;
+    *size = measure.size;
+    weft_writer w = weft_writer_on(*out, *size);
+    store_config_put(&w, &config);
+    return WEFT_OK;
+}
+
+int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t deadline)
+{
+    void *config;
+    size_t size;
+    weft_pid pid;
+    weft_msg *answer = NULL;
+    struct store_appended status = {0};
+    int rc = pack_config(options, &config, &size);
+    if (rc < 0) return rc;
+    rc = weft_spawn(&pid, wf_store_actor, config, size,
+                    &(weft_spawn_options){.kind = "store", .stack_bytes = 128 * 1024});
+    free(config);
+    if (rc < 0) return rc;
+    rc = weft_call(pid, WF_STORE_STATUS, NULL, 0, &answer, deadline);
+    if (rc == WEFT_OK)
+        rc = weft_typed_read(store_appended_type(), weft_data(answer), weft_size(answer), &status, NULL);
+    if (rc == WEFT_OK) rc = wf_store_error(status.error);
+    weft_msg_free(answer);
+    if (rc < 0) (void)weft_stop(pid);
+    else if (out != NULL) *out = pid;
+    return rc;
+}
+
+/* ---- Publishing and listing ------------------------------------------------------------------------------------- */
+
+int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_t size, struct weft_position *out,
+                        int64_t deadline)
+{
+    if (!wf_store_topic_ok(topic) || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
+    if (size > WEFT_STORE_RECORD_MAX) return WEFT_ETOOBIG;
+    struct store_append ask = {.topic = weft_cstr(topic), .tag = tag, .body = weft_str(data, size)};
+    struct store_appended got;
+    weft_msg *answer;
+    int rc = wf_store_ask(WF_STORE_APPEND, store_append_type(), &ask, store_appended_type(), &got, &answer, deadline);
+    if (rc < 0) return rc;
+    weft_msg_free(answer);
+    if (got.error != 0) return wf_store_error(got.error);
+    if (out != NULL) *out = (struct weft_position){got.epoch, got.offset};
+    weft_ignore(weft_publish(topic, tag, data, size)); /* it is stored: who missed it reads it from there */
+    return WEFT_OK;
+}
+
+int weft_stored_logs(const char *after, struct weft_stored_log *out, size_t max, int64_t deadline)
+{
+    struct store_list ask = {weft_cstr(after), max};
+    struct store_logs got;
+    weft_msg *answer;
+    if (out == NULL && max > 0) return WEFT_EINVAL;
+    int rc = wf_store_ask(WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer, deadline);
+    if (rc < 0) return rc;
+    int count = 0;
+    for (struct store_log l; (size_t)count < max && got.error == 0 && store_log_next(&got.logs, &l); count++) {
+        struct weft_stored_log *to = &out[count];
+        if (!weft_text_copy(l.topic, to->topic, sizeof to->topic)) got.error = WEFT_EFORMAT;
+        to->epoch = l.epoch;
+        to->first = l.first;
+        to->last = l.last;
+        to->bytes = l.bytes;
+    }
+    weft_msg_free(answer);
+    return got.error != 0 ? wf_store_error(got.error) : count;
+}

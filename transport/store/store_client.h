@@ -1,0 +1,14 @@
+/* transport/store/store_client.h -- asking the store's actor. */
+#ifndef WF_STORE_CLIENT_H
+#define WF_STORE_CLIENT_H
+
+#include <weft/message.h>
+#include <weft/time.h>
+#include <weft/typed_desc.h>
+
+/* [A, W] Sends the store a request and waits for its answer, which is read into `*out`: its views live as long as
+ * `*answer`. Returns 0, and the answer is a message of the caller's; or an error of weft_call_name, or WEFT_EFORMAT. */
+int wf_store_ask(uint32_t request, const struct weft_type_info *type, const void *value,
+                 const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
+
+#endif

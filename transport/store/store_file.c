@@ -1,0 +1,63 @@
+/* transport/store/store_file.c -- see store_file.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/offload.h>
+
+#include "sqlite.h"
+#include "store_file.h"
+
+static const struct wf_store_engine *const engines[] = {&wf_store_sqlite};
+
+int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why)
+{
+    const struct wf_store_engine *engine = NULL;
+    size_t scheme = strcspn(url, ":");
+    *out = NULL;
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        if (strlen(engines[i]->scheme) == scheme && strncmp(engines[i]->scheme, url, scheme) == 0)
+            engine = engines[i];
+    if (engine == NULL || url[scheme] == '\0') {
+        snprintf(why->text, sizeof why->text, "'%s': a store is given as sqlite:FILE", url);
+        return WEFT_EINVAL;
+    }
+    struct wf_store_file *f = calloc(1, sizeof *f);
+    snprintf(why->text, sizeof why->text, "%s: out of memory", url);
+    if (f == NULL) return WEFT_ENOMEM;
+    atomic_init(&f->users, 1);
+    int rc = engine->open(&f->store, url + scheme + 1, &(struct wf_store_opening){.read_only = read_only}, why);
+    if (rc == WEFT_OK) *out = f;
+    else free(f);
+    return rc;
+}
+
+struct wf_store_file *wf_store_file_share(struct wf_store_file *f)
+{
+    atomic_fetch_add(&f->users, 1);
+    return f;
+}
+
+void wf_store_file_release(struct wf_store_file *f)
+{
+    if (f == NULL || atomic_fetch_sub(&f->users, 1) > 1) return;
+    f->store->engine->close(f->store);
+    free(f);
+}
+
+static void release_once(void *block)
+{
+    struct wf_store_file **f = block;
+    wf_store_file_release(*f);
+    *f = NULL;
+}
+
+void wf_store_file_leave(struct wf_store_file *f)
+{
+    weft_job job;
+    if (weft_offload_start(&job, release_once, release_once, &f, sizeof(void *), WEFT_FOREVER) < 0) {
+        wf_store_file_release(f);
+        return;
+    }
+    weft_ignore(weft_offload_take(job, &f, sizeof(void *), WEFT_FOREVER));
+}

@@ -1,0 +1,81 @@
+/* transport/store/store_messages.h -- what actors and the store's actor say to each other. They change by the rules of
+ * weft/typed.h only, as the two may be of different versions. */
+#ifndef WF_STORE_MESSAGES_H
+#define WF_STORE_MESSAGES_H
+
+#include <weft/typed.h>
+
+enum {
+    WF_STORE_PAGE_RECORDS = 256,      /* of a page, at most */
+    WF_STORE_PAGE_BYTES = 256 * 1024, /* of its bodies, if there is more than one */
+    WF_STORE_PAGE_LOGS = 200,
+};
+
+/* Requests. An answer has the tag of its request. */
+enum wf_store_request {
+    WF_STORE_APPEND = 1, /* struct store_append; answered by a struct store_appended */
+    WF_STORE_READ = 2,   /* struct store_read; struct store_page */
+    WF_STORE_FIND = 3,   /* struct store_read; struct store_page without rows */
+    WF_STORE_LIST = 4,   /* struct store_list; struct store_logs */
+    WF_STORE_STATUS = 5, /* nothing; struct store_appended, once the store is open or has failed to open */
+    WF_STORE_QUIT = 6,   /* no request: a reader ends when it has answered what came before */
+};
+
+#define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
+WEFT_STRUCT(store_append, STORE_APPEND)
+#define STORE_APPENDED(F) F(int, error) F(uint, epoch) F(uint, offset)
+WEFT_STRUCT(store_appended, STORE_APPENDED)
+
+/* `wait`: if the log has nothing from `from` on, the answer comes when it has. `epoch` 0: any. */
+#define STORE_READ(F) F(str, topic) F(uint, epoch) F(uint, from) F(uint, count) F(uint, bytes) F(bool, wait)
+WEFT_STRUCT(store_read, STORE_READ)
+#define STORE_ROW(F) F(uint, offset) F(int, time) F(uint, tag) F(bin, body)
+WEFT_STRUCT(store_row, STORE_ROW)
+#define STORE_PAGE(F) F(int, error) F(uint, epoch) F(uint, first) F(uint, last) F(list(store_row), rows)
+WEFT_STRUCT(store_page, STORE_PAGE)
+
+#define STORE_LIST(F) F(str, after) F(uint, count)
+WEFT_STRUCT(store_list, STORE_LIST)
+#define STORE_LOG(F) F(str, topic) F(uint, epoch) F(uint, first) F(uint, last) F(uint, bytes)
+WEFT_STRUCT(store_log, STORE_LOG)
+#define STORE_LOGS(F) F(int, error) F(list(store_log), logs)
+WEFT_STRUCT(store_logs, STORE_LOGS)
+
+/* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
+#define STORE_NEWS(F) \
+    F(uint, kind)     \
+    F(str, topic) F(uint, epoch) F(uint, offset) F(int, time) F(uint, tag) F(bin, body) F(int, error) F(uint, missing)
+WEFT_STRUCT(store_news, STORE_NEWS)
+
+/* The argument of the store's actor. */
+#define STORE_KEEP(F) F(str, pattern) F(uint, count) F(uint, bytes) F(int, age)
+WEFT_STRUCT(store_keep, STORE_KEEP)
+#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep)
+WEFT_STRUCT(store_config, STORE_CONFIG)
+
+/* A message of the value; NULL: no memory. */
+static inline weft_msg *wf_store_message(uint32_t tag, const struct weft_type_info *type, const void *value)
+{
+    weft_writer measure = weft_writer_on(NULL, 0);
+    weft_typed_put(&measure, type, value);
+    weft_msg *m = measure.error != 0 ? NULL : weft_msg_new(tag, measure.size);
+    if (m == NULL) return NULL;
+    weft_writer w = weft_writer_on(weft_msg_body(m), measure.size);
+    weft_typed_put(&w, type, value);
+    return m;
+}
+
+/* Answers a request. Without memory its caller gets WEFT_ENOREPLY when the request is freed. */
+static inline void wf_store_answer(const weft_msg *ask, const struct weft_type_info *type, const void *value)
+{
+    weft_msg *m = wf_store_message(weft_tag(ask), type, value);
+    if (m != NULL) (void)weft_reply_msg(ask, m);
+}
+
+/* The error of an answer, which another node may have written. */
+static inline int wf_store_error(int64_t error)
+{
+    return error == 0 ? WEFT_OK : error < 0 && error > -1000 ? (int)error : WEFT_EFORMAT;
+}
+
+#endif

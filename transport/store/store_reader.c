@@ -1,0 +1,198 @@
+/* transport/store/store_reader.c -- see store_reader.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/actor.h>
+#include <weft/offload.h>
+
+#include "store_file.h"
+#include "store_messages.h"
+#include "store_reader.h"
+
+/* A page that is being read; it owns all that its job touches. */
+struct page {
+    struct wf_store_file *file;
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    uint64_t epoch, from;
+    size_t count, bytes;
+    struct wf_store_log log;
+    int rc;
+    struct store_row row[WF_STORE_PAGE_RECORDS];
+    size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
+    size_t rows;
+    char *body;
+    size_t size, room;
+};
+
+static void free_page(void *block)
+{
+    struct page *p = *(struct page **)block;
+    wf_store_file_release(p->file);
+    free(p->body);
+    free(p);
+}
+
+static bool add_row(void *arg, const struct wf_store_record *r)
+{
+    struct page *p = arg;
+    if (p->rows == WF_STORE_PAGE_RECORDS) return false;
+    if (p->size + r->size > p->room) {
+        size_t room = (p->size + r->size) * 2;
+        char *body = realloc(p->body, room);
+        if (body == NULL) p->rc = WEFT_ENOMEM;
+        if (body == NULL) return false;
+        p->body = body;
+        p->room = room;
+    }
+    if (r->size > 0) memcpy(p->body + p->size, r->data, r->size);
+    p->at[p->rows] = p->size;
+    p->row[p->rows++] = (struct store_row){
+        .offset = r->offset, .time = r->time, .tag = r->tag, .body = {.size = r->size}};
+    p->size += r->size;
+    return true;
+}
+
+static void read_page(void *block)
+{
+    struct page *p = *(struct page **)block;
+    const struct wf_store_engine *engine = p->file->store->engine;
+    int rc = engine->find(p->file->store, p->topic, &p->log);
+    bool other_log = p->epoch != 0 && p->epoch != p->log.epoch;
+    if (rc == WEFT_OK && !other_log)
+        rc = engine->read(p->file->store, p->topic, p->from, p->count, p->bytes, add_row, p, &p->log);
+    if (p->rc == WEFT_OK || p->rows > 0) p->rc = rc < 0 ? rc : WEFT_OK;
+}
+
+static struct page *new_page(struct wf_store_file *file, const struct store_read *in)
+{
+    struct page *p = calloc(1, sizeof *p);
+    if (p == NULL) return NULL;
+    p->file = wf_store_file_share(file);
+    if (!weft_text_copy(in->topic, p->topic, sizeof p->topic)) p->topic[0] = '\0'; /* no log has that name */
+    p->epoch = in->epoch;
+    p->from = in->from;
+    p->count = in->count < WF_STORE_PAGE_RECORDS ? (size_t)in->count : WF_STORE_PAGE_RECORDS;
+    p->bytes = in->bytes < WF_STORE_PAGE_BYTES ? (size_t)in->bytes : WF_STORE_PAGE_BYTES;
+    return p;
+}
+
+static void answer_page(const weft_msg *ask, struct page *p, int rc)
+{
+    struct store_page out = {.error = rc};
+    if (rc == WEFT_OK) {
+        for (size_t i = 0; i < p->rows; i++) p->row[i].body.data = p->body == NULL ? "" : p->body + p->at[i];
+        out = (struct store_page){.error = p->rc, .epoch = p->log.epoch, .first = p->log.first, .last = p->log.last};
+        out.rows = store_row_list(p->row, p->rows);
+    }
+    wf_store_answer(ask, store_page_type(), &out);
+}
+
+/* Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which `*p` is not ours any more. */
+static int run_for(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, void *p)
+{
+    weft_job job;
+    int rc = weft_offload_start(&job, run, drop, p, sizeof(void *), weft_deadline(ask));
+    if (rc < 0) {
+        drop(p);
+        return rc;
+    }
+    rc = weft_offload_take(job, p, sizeof(void *), weft_deadline(ask));
+    if (rc < 0) (void)weft_offload_drop(job); /* what the block points to goes with the job */
+    return rc;
+}
+
+static void read_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct store_read in;
+    int rc = weft_typed_read(store_read_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    struct page *p = rc < 0 ? NULL : new_page(file, &in);
+    if (p == NULL) {
+        answer_page(ask, NULL, rc < 0 ? rc : WEFT_ENOMEM);
+        return;
+    }
+    rc = run_for(ask, read_page, free_page, &p);
+    answer_page(ask, p, rc);
+    if (rc == WEFT_OK) free_page(&p);
+}
+
+/* ---- Lists of logs ---------------------------------------------------------------------------------------------- */
+
+struct listing {
+    struct wf_store_file *file;
+    char after[WF_STORE_TOPIC_MAX + 1];
+    struct wf_store_log log[WF_STORE_PAGE_LOGS];
+    struct store_log row[WF_STORE_PAGE_LOGS];
+    size_t count, max;
+    int rc;
+};
+
+static void free_listing(void *block)
+{
+    struct listing *l = *(struct listing **)block;
+    wf_store_file_release(l->file);
+    free(l);
+}
+
+static bool add_log(void *arg, const struct wf_store_log *log)
+{
+    struct listing *l = arg;
+    if (l->count == l->max) return false;
+    l->log[l->count] = *log;
+    const struct wf_store_log *at = &l->log[l->count];
+    l->row[l->count++] = (struct store_log){weft_cstr(at->topic), at->epoch, at->first, at->last, at->bytes};
+    return true;
+}
+
+static void list_logs(void *block)
+{
+    struct listing *l = *(struct listing **)block;
+    l->rc = l->file->store->engine->list(l->file->store, l->after, add_log, l);
+}
+
+static void answer_logs(const weft_msg *ask, struct listing *l, int rc)
+{
+    struct store_logs out = {.error = rc};
+    if (rc == WEFT_OK) out.error = l->rc;
+    if (rc == WEFT_OK) out.logs = store_log_list(l->row, l->count);
+    wf_store_answer(ask, store_logs_type(), &out);
+}
+
+static void list_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct store_list in;
+    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    struct listing *l = rc < 0 ? NULL : calloc(1, sizeof *l);
+    if (rc == WEFT_OK && l == NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK && !weft_text_copy(in.after, l->after, sizeof l->after)) rc = WEFT_EINVAL;
+    if (rc < 0) {
+        answer_logs(ask, NULL, rc);
+        free(l);
+        return;
+    }
+    l->file = wf_store_file_share(file);
+    l->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
+    rc = run_for(ask, list_logs, free_listing, &l);
+    answer_logs(ask, l, rc);
+    if (rc == WEFT_OK) free_listing(&l);
+}
+
+/* ---- The actor -------------------------------------------------------------------------------------------------- */
+
+static void release(void *file)
+{
+    wf_store_file_leave(file);
+}
+
+void wf_store_reader(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_store_file *file = *(struct wf_store_file *const *)arg;
+    if (weft_defer(release, file) < 0) return;
+    weft_msg *m;
+    for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
+        quits = weft_tag(m) == WF_STORE_QUIT;
+        if (weft_tag(m) == WF_STORE_READ && !weft_expired(m)) read_for(file, m);
+        if (weft_tag(m) == WF_STORE_LIST && !weft_expired(m)) list_for(file, m);
+        weft_msg_free(m);
+    }
+}

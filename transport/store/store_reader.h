@@ -1,0 +1,11 @@
+/* transport/store/store_reader.h -- an actor that answers requests to read: WF_STORE_READ and WF_STORE_LIST, which the
+ * store's actor forwards. It waits for the disk on a thread of weft_offload. */
+#ifndef WF_STORE_READER_H
+#define WF_STORE_READER_H
+
+#include <stddef.h>
+
+/* A weft_actor; its argument is a struct wf_store_file *, of which it gets a share. */
+void wf_store_reader(const void *arg, size_t size);
+
+#endif
