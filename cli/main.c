@@ -19,6 +19,7 @@
 #include "run.h"
 #include "sim.h"
 #include "stop.h"
+#include "stored.h"
 #include "talk.h"
 #include "top.h"
 #include "trace.h"
@@ -62,6 +63,8 @@ static const struct cli_verb verbs[] = {
       CLI_WS_ORIGIN,
       CLI_MAX_PATTERNS,
       CLI_MAX_SUBSCRIPTIONS,
+      CLI_STORE,
+      CLI_STORED_TOPICS,
       CLI_HEARTBEAT,
       CLI_HEARTBEATS_LOST,
       CLI_STUCK_AFTER,
@@ -199,10 +202,12 @@ static const struct cli_verb verbs[] = {
      "Publishes a message under a topic",
      "The body is the msgpack of the JSON, or the bytes of --text. Says to how many nodes it went; one without\n"
      "subscribers gets none. With --report, how many nodes and subscribers have got it; a node that has not said so\n"
-     "before the time is over is counted as silent.",
+     "before the time is over is counted as silent. With --stored it is on disk before it is published, and its "
+     "epoch and\n"
+     "offset are printed; the node of --node has to be the one that runs the store.",
      "weft publish room.lobby '[\"ann\", \"hello\"]' --tag 1",
-     {CLI_TEXT, CLI_TAG, CLI_REPORT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG,
-      CLI_END},
+     {CLI_TEXT, CLI_TAG, CLI_REPORT, CLI_STORED, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
+      CLI_CONFIG, CLI_END},
      1,
      2,
      false,
@@ -212,13 +217,46 @@ static const struct cli_verb verbs[] = {
      "Prints what is published under a pattern",
      "A line for each message: topic, tag, body. '*' stands for one word, '>' at the end for the rest. Ends after\n"
      "--count messages, at SIGINT, or with exit code 4 when the time of --timeout is over. What comes faster than\n"
-     "it can be printed waits on the node; if that is too much, a line on standard error says how much is lost.",
+     "it can be printed waits on the node; if that is too much, a line on standard error says how much is lost.\n"
+     "With --from a stored topic is read from that place on, the past and then the live, and nothing is lost; each "
+     "line\n"
+     "begins with its epoch and offset. The node of --node has to be the one that runs the store.",
      "weft subscribe 'room.>' --json",
-     {CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     {CLI_COUNT, CLI_FROM, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
      1,
      false,
      cli_subscribe},
+    {"store topics",
+     "",
+     "Lists the topics in a store: how many records each has, and from which offset to which",
+     "Reads the file of --store, also while a node has it open.",
+     "weft store topics --store sqlite:rooms.db",
+     {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_store_topics},
+    {"store read",
+     "TOPIC",
+     "Prints the records of a topic in a store",
+     "Reads the file of --store, also while a node has it open. A line for each record: epoch and offset, tag, body.",
+     "weft store read room.tea --store sqlite:rooms.db --from 17",
+     {CLI_STORE, CLI_FROM, CLI_COUNT, CLI_JSON, CLI_CONFIG, CLI_END},
+     1,
+     1,
+     false,
+     cli_store_read},
+    {"store check",
+     "",
+     "Reads all of a store and says what is damaged or missing",
+     "Reads the file of --store, also while a node has it open. Code 1 if there is a fault.",
+     "weft store check --store sqlite:rooms.db",
+     {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_store_check},
     {"send",
      "NAME [JSON]",
      "Sends a message to a registered actor of a node",

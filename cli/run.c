@@ -11,6 +11,7 @@
 #include "main.h"
 #include "module.h"
 #include "sockets.h"
+#include "stored.h"
 #include "values.h"
 
 /* The node has to have a name before it starts: its control socket is called after it. */
@@ -90,6 +91,8 @@ int cli_run(const struct cli *c)
     if (rc != CLI_OK) return rc;
     weft_actor *first = cli_load(c, path);
     if (first == NULL) return CLI_FAILED;
+    rc = cli_store_first(c, &first);
+    if (rc != CLI_OK) return rc;
     const char **argv = calloc((size_t)c->rest_count + 2, sizeof *argv);
     if (argv == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
     argv[0] = c->argv[0];

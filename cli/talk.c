@@ -5,6 +5,7 @@
 
 #include "talk.h"
 #include "control.h"
+#include "stored.h"
 #include "trace.h"
 
 static uint32_t tag_of(const struct cli *c)
@@ -58,6 +59,10 @@ static void print_report(const struct cli *c, weft_reader *r)
 static int publish(struct cli_client *k)
 {
     const struct cli *c = k->c;
+    if (c->stored) {
+        int stored = cli_publish_stored(k);
+        if (stored != CLI_OK) return stored;
+    }
     weft_writer measure = weft_writer_on(NULL, 0);
     put_publish(&measure, k);
     void *request = malloc(measure.size);
@@ -76,6 +81,7 @@ static int publish(struct cli_client *k)
     }
     long long handed = weft_get_int(&r);
     weft_msg_free(m);
+    if (c->stored) return CLI_OK; /* where it is has been printed */
     if (c->json) printf("{\"topic\": \"%s\", \"handed\": %lld}\n", c->argv[0], handed);
     else if (handed == 0) printf("%s: nobody has subscribed to it\n", c->argv[0]);
     else printf("%s: handed to %lld (each other node counts as one)\n", c->argv[0], handed);
@@ -167,7 +173,7 @@ static int listen_to_topic(struct cli_client *k)
 
 int cli_subscribe(const struct cli *c)
 {
-    return cli_ask_node(c, listen_to_topic);
+    return cli_ask_node(c, c->from != NULL ? cli_subscribe_stored : listen_to_topic);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */

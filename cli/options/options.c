@@ -60,6 +60,16 @@ static bool check_partition(const char *value)
     return cli_read_partition(value, &(struct cli_partition){0});
 }
 
+static bool check_stored(const char *value)
+{
+    return cli_read_stored(value, &(struct cli_stored){0});
+}
+
+static bool check_position(const char *value)
+{
+    return cli_read_position(value, &(struct cli_position){0});
+}
+
 static const struct cli_option options[] = {
     [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
                   .preset = "weft- and 8 hex digits"},
@@ -240,6 +250,20 @@ static const struct cli_option options[] = {
                       FIELD(interval), 0, 0, 3600, .preset = "1"},
     [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print once what there is, and end", NULL, FIELD(once), 0, 0, 0,
                   .preset = NULL},
+    [CLI_STORE] = {"store", 0, CLI_WORD, "URL", "where stored topics are: sqlite:FILE", "WEFT_STORE", FIELD(store), 0,
+                   0, 0, .preset = NULL},
+    [CLI_STORED_TOPICS] = {"stored", 0, CLI_LIST, "PATTERN[:count=N][:bytes=N][:age=S]",
+                           "topics that the store of this node takes, and how much of each it keeps; may be repeated",
+                           "WEFT_STORED", FIELD(stored_topics), 0, 0, 0, .check = check_stored,
+                           .wanted = "like room.> or room.>:count=1000:bytes=64M:age=86400", .preset = NULL},
+    [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and say where it is in its log", NULL,
+                    FIELD(stored), 0, 0, 0, .preset = NULL},
+    [CLI_FROM] =
+        {"from", 0, CLI_WORD, "start|now|[EPOCH:]N",
+         "begin there in the log of a stored topic: with its first record, the next one, or that of offset N", NULL,
+         FIELD(from), 0, 0, 0, .choices = "start now", .check = check_position,
+         .wanted = "start, now, an offset such as 17, or an epoch and an offset such as 6fe2a1b09c4d3e58:17",
+         .preset = NULL},
     [CLI_CONFIG] = {"config", 0, CLI_WORD, "FILE|none", "the configuration file, weft.conf(5); none: no file",
                     "WEFT_CONFIG", FIELD(config), 0, 0, 0,
                     .preset = "~/.config/weft/weft.conf, else /etc/weft/weft.conf", .choices = "none",
@@ -614,6 +638,7 @@ void cli_finish(struct cli *c)
     free(c->discover.copy);
     free(c->dial_only.copy);
     free(c->meta.copy);
+    free(c->stored_topics.copy);
     if (c->file != NULL) free(c->file->text);
     free(c->file);
 }

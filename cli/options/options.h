@@ -44,7 +44,9 @@ struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
-    struct cli_list listen, join, discover, dial_only, san, meta, ws_origin;
+    struct cli_list listen, join, discover, dial_only, san, meta, ws_origin, stored_topics;
+    const char *store, *from; /* of stored topics */
+    bool stored;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
@@ -142,6 +144,10 @@ enum cli_option_id {
     CLI_FILTER,
     CLI_INTERVAL,
     CLI_ONCE,
+    CLI_STORE,
+    CLI_STORED_TOPICS,
+    CLI_STORED,
+    CLI_FROM,
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };

@@ -5,6 +5,19 @@
 #include <string.h>
 #include <weft.h>
 
+/* Digits and perhaps k, M or G; returns what follows, NULL: there is no such number. */
+static const char *read_units(const char *digits, uint64_t *out)
+{
+    char *end;
+    uint64_t n = strtoull(digits, &end, 10);
+    uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
+    if (unit > 1) end++;
+    if (digits[0] < '0' || digits[0] > '9') return NULL;
+    if (n > 999999999999 / unit) return NULL; /* twelve digits, written out */
+    *out = n * unit;
+    return end;
+}
+
 bool cli_read_limits(const char *value, struct cli_limits *out)
 {
     const struct {
@@ -15,14 +28,8 @@ bool cli_read_limits(const char *value, struct cli_limits *out)
         size_t i = 0;
         while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
         if (i == 3) return false;
-        const char *digits = at + strlen(limits[i].name);
-        char *end;
-        uint64_t n = strtoull(digits, &end, 10);
-        uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
-        if (unit > 1) end++;
-        if (digits[0] < '0' || digits[0] > '9' || (*end != ',' && *end != '\0')) return false;
-        if (n > 999999999999 / unit) return false; /* twelve digits, written out */
-        *limits[i].value = n * unit;
+        const char *end = read_units(at + strlen(limits[i].name), limits[i].value);
+        if (end == NULL || (*end != ',' && *end != '\0')) return false;
         at = *end == ',' ? end + 1 : end;
     }
     return true;
@@ -41,6 +48,43 @@ bool cli_read_partition(const char *value, struct cli_partition *out)
     if (*value < '1' || *value > '9' || *end != '\0' || quorum > 4096) return false;
     *out = (struct cli_partition){WEFT_PARTITION_QUORUM, (uint32_t)quorum};
     return true;
+}
+
+bool cli_read_stored(const char *value, struct cli_stored *out)
+{
+    uint64_t seconds = 0;
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } limits[] = {{":count=", &out->count}, {":bytes=", &out->bytes}, {":age=", &seconds}};
+    size_t size = strcspn(value, ":");
+    if (size == 0 || size >= sizeof out->pattern) return false;
+    memcpy(out->pattern, value, size);
+    out->pattern[size] = '\0';
+    for (const char *at = value + size; at[0] != '\0';) {
+        size_t i = 0;
+        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
+        at = i == 3 ? NULL : read_units(at + strlen(limits[i].name), limits[i].value);
+        if (at == NULL || (at[0] != ':' && at[0] != '\0')) return false;
+    }
+    if (seconds > INT64_MAX / 1000000000) return false;
+    out->age = (int64_t)seconds * 1000000000;
+    return true;
+}
+
+bool cli_read_position(const char *value, struct cli_position *out)
+{
+    const char *colon = strchr(value, ':'), *digits = colon == NULL ? value : colon + 1;
+    char *end;
+    *out = (struct cli_position){0, strcmp(value, "now") == 0 ? UINT64_MAX : 0};
+    if (strcmp(value, "start") == 0 || strcmp(value, "now") == 0) return true;
+    if (colon != NULL) {
+        size_t size = (size_t)(colon - value);
+        if (size == 0 || size > 16 || strspn(value, "0123456789abcdef") != size) return false;
+        out->epoch = strtoull(value, NULL, 16);
+    }
+    out->offset = strtoull(digits, &end, 10);
+    return digits[0] >= '0' && digits[0] <= '9' && *end == '\0' && end - digits <= 13;
 }
 
 bool cli_is_node_name(const char *name)

@@ -20,6 +20,20 @@ struct cli_partition {
 };
 bool cli_read_partition(const char *value, struct cli_partition *out);
 
+/* "room.>:count=1000:bytes=64M:age=86400": a pattern of topics, and what is kept of each. */
+struct cli_stored {
+    char pattern[256];
+    uint64_t count, bytes;
+    int64_t age; /* ns */
+};
+bool cli_read_stored(const char *value, struct cli_stored *out);
+
+/* "start", "now", "17", "6fe2a1b09c4d3e58:17": where to begin in a log. Epoch 0: any. */
+struct cli_position {
+    uint64_t epoch, offset;
+};
+bool cli_read_position(const char *value, struct cli_position *out);
+
 /* Names of nodes. */
 enum { CLI_NODE_NAME_MAX = 64 };
 bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */

@@ -11,13 +11,13 @@
 #include "store_messages.h"
 #include "stored_topic.h"
 
-int wf_store_ask(uint32_t request, const struct weft_type_info *type, const void *value,
+int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                  const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline)
 {
     *answer = NULL;
     weft_msg *m = wf_store_message(request, type, value);
     if (m == NULL) return WEFT_ENOMEM;
-    int rc = weft_call_name(WEFT_STORE_NAME, request, weft_msg_body(m), weft_size(m), answer, deadline);
+    int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
     weft_msg_free(m);
     if (rc < 0) return rc;
     if (weft_tag(*answer) == request &&
@@ -88,7 +88,8 @@ int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_
     struct store_append ask = {.topic = weft_cstr(topic), .tag = tag, .body = weft_str(data, size)};
     struct store_appended got;
     weft_msg *answer;
-    int rc = wf_store_ask(WF_STORE_APPEND, store_append_type(), &ask, store_appended_type(), &got, &answer, deadline);
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_APPEND, store_append_type(), &ask, store_appended_type(), &got,
+                          &answer, deadline);
     if (rc < 0) return rc;
     weft_msg_free(answer);
     if (got.error != 0) return wf_store_error(got.error);
@@ -103,7 +104,8 @@ int weft_stored_logs(const char *after, struct weft_stored_log *out, size_t max,
     struct store_logs got;
     weft_msg *answer;
     if (out == NULL && max > 0) return WEFT_EINVAL;
-    int rc = wf_store_ask(WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer, deadline);
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer,
+                          deadline);
     if (rc < 0) return rc;
     int count = 0;
     for (struct store_log l; (size_t)count < max && got.error == 0 && store_log_next(&got.logs, &l); count++) {

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include <weft/api.h>
+
 #include "engine.h"
 
 struct wf_store_file {
@@ -12,9 +14,10 @@ struct wf_store_file {
 };
 
 /* Opens the store of a URL, "sqlite:FILE". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such engine. */
-int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why);
+WEFT_API int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only,
+                                struct wf_store_why *why);
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f);
-void wf_store_file_release(struct wf_store_file *f); /* NULL is allowed; the last one blocks */
+WEFT_API void wf_store_file_release(struct wf_store_file *f); /* NULL is allowed; the last one blocks */
 /* [A, W] The same for a clean-up of an actor, which waits for a thread that releases it. */
 void wf_store_file_leave(struct wf_store_file *f);
 

@@ -105,7 +105,8 @@ static int read_on(struct reading *r)
                              .count = WF_STORE_PAGE_RECORDS,
                              .bytes = WF_STORE_PAGE_BYTES,
                              .wait = true};
-    int rc = wf_store_ask(WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer, WEFT_FOREVER);
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
+                          WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
     if (rc < 0) return wait_for_store();
     rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
@@ -142,7 +143,8 @@ static int begin_reading(struct reading *r, struct weft_position from, int64_t d
     struct store_read ask = {.topic = weft_cstr(r->topic)};
     struct store_page log;
     weft_msg *answer;
-    int rc = wf_store_ask(WF_STORE_FIND, store_read_type(), &ask, store_page_type(), &log, &answer, deadline);
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_FIND, store_read_type(), &ask, store_page_type(), &log, &answer,
+                          deadline);
     if (rc < 0) return rc;
     weft_msg_free(answer);
     if (log.error != 0 && log.error != WEFT_ENOTFOUND) return wf_store_error(log.error);

@@ -1,0 +1,274 @@
+/* cli/stored.c -- see stored.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "store_client.h"
+#include "store_file.h"
+#include "store_messages.h"
+#include "stored.h"
+#include "talk.h"
+#include "values.h"
+
+static void print_record(const struct cli *c, const char *topic, struct weft_position at, const struct store_row *r)
+{
+    if (!c->json) {
+        printf("%016" PRIx64 ":%" PRIu64 " %" PRIu64 " ", at.epoch, at.offset, r->tag);
+        cli_print_body(stdout, r->body.data, r->body.size);
+        putchar('\n');
+    } else {
+        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
+               ", \"tag\": %" PRIu64 ", ",
+               topic, at.epoch, at.offset, r->time, r->tag);
+        cli_print_json_body(r->body.data, r->body.size);
+        puts("}");
+    }
+}
+
+/* ---- Files -------------------------------------------------------------------------------------------------------- */
+
+static int open_file(const struct cli *c, struct wf_store_file **out)
+{
+    struct wf_store_why why;
+    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE");
+    if (wf_store_file_open(out, c->store, true, &why) < 0) return cli_fail(c, CLI_FAILED, "%s", why.text);
+    return CLI_OK;
+}
+
+static bool print_log(void *arg, const struct wf_store_log *log)
+{
+    const struct cli *c = arg;
+    uint64_t count = log->last + 1 - log->first;
+    if (c->json)
+        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"first\": %" PRIu64 ", \"last\": %" PRIu64
+               ", \"bytes\": %" PRIu64 "}\n",
+               log->topic, log->epoch, log->first, log->last, log->bytes);
+    else
+        printf("%-32s %10" PRIu64 " records %14" PRIu64 " bytes   %016" PRIx64 ":%" PRIu64 "-%" PRIu64 "\n",
+               log->topic, count, log->bytes, log->epoch, log->first, log->last);
+    return true;
+}
+
+static int end(const struct cli *c, struct wf_store_file *f, int rc)
+{
+    wf_store_file_release(f);
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+}
+
+int cli_store_topics(const struct cli *c)
+{
+    struct wf_store_file *f;
+    int rc = open_file(c, &f);
+    if (rc != CLI_OK) return rc;
+    return end(c, f, f->store->engine->list(f->store, NULL, print_log, (void *)(uintptr_t)c));
+}
+
+struct printing {
+    const struct cli *c;
+    uint64_t epoch, last;
+    int64_t left;
+};
+
+static bool print_stored(void *arg, const struct wf_store_record *r)
+{
+    struct printing *p = arg;
+    const struct store_row row = {r->offset, r->time, r->tag, weft_str(r->data, r->size)};
+    print_record(p->c, p->c->argv[0], (struct weft_position){p->epoch, r->offset}, &row);
+    p->last = r->offset;
+    return --p->left > 0;
+}
+
+/* Prints from `from` on, to the end of the log as it is. An exit code. */
+static int read_log(struct wf_store_file *f, struct printing *p, struct cli_position from)
+{
+    const struct cli *c = p->c;
+    struct wf_store_log log;
+    int rc = f->store->engine->find(f->store, c->argv[0], &log);
+    if (rc == WEFT_ENOTFOUND) return cli_fail(c, CLI_FAILED, "%s has no topic %s", c->store, c->argv[0]);
+    if (rc == WEFT_OK && from.epoch != 0 && from.epoch != log.epoch)
+        return cli_fail(c, CLI_FAILED, "the log has another epoch: %016" PRIx64, log.epoch);
+    p->epoch = log.epoch;
+    uint64_t next = from.offset < log.first ? log.first : from.offset;
+    while (rc >= 0 && p->left > 0 && next <= log.last) {
+        rc = f->store->engine->read(f->store, log.topic, next, WF_STORE_PAGE_RECORDS, WF_STORE_PAGE_BYTES,
+                                    print_stored, p, NULL);
+        if (rc >= 0) next = p->last + 1;
+    }
+    if (rc == WEFT_EFORMAT)
+        return cli_fail(c, CLI_FAILED, "record %" PRIu64 " is damaged or missing; --from %" PRIu64 " reads behind it",
+                        next, next + 1);
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+}
+
+int cli_store_read(const struct cli *c)
+{
+    struct wf_store_file *f;
+    struct cli_position from = {0, 0};
+    struct printing p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
+    int rc = open_file(c, &f);
+    if (rc != CLI_OK) return rc;
+    if (c->from != NULL) (void)cli_read_position(c->from, &from);
+    rc = read_log(f, &p, from);
+    wf_store_file_release(f);
+    return rc;
+}
+
+static void print_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    const struct cli *c = arg;
+    if (c->json) {
+        printf("{\"topic\": \"%s\", \"offset\": %" PRIu64 ", \"fault\": ", topic == NULL ? "" : topic, offset);
+        cli_print_string(stdout, text, strlen(text));
+        puts("}");
+    } else if (topic == NULL) {
+        printf("%s: %s\n", c->store, text);
+    } else {
+        printf("%s %" PRIu64 ": %s\n", topic, offset, text);
+    }
+}
+
+int cli_store_check(const struct cli *c)
+{
+    struct wf_store_file *f;
+    int rc = open_file(c, &f);
+    if (rc != CLI_OK) return rc;
+    int faults = f->store->engine->check(f->store, print_fault, (void *)(uintptr_t)c);
+    if (faults < 0) return end(c, f, faults);
+    wf_store_file_release(f);
+    if (faults > 0) return cli_fail(c, CLI_FAILED, "%s: %d faults", c->store, faults);
+    if (!c->json) printf("%s: no fault\n", c->store);
+    return CLI_OK;
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+
+static int refused(const struct cli_client *k, int rc)
+{
+    if (rc == WEFT_ENOACTOR)
+        return cli_fail(k->c, CLI_FAILED, "node %s runs no store; 'weft names --prefix weft.store' says where it is",
+                        k->node);
+    if (rc == WEFT_EACCESS) return cli_fail(k->c, CLI_FAILED, "the store does not take the topic %s", k->c->argv[0]);
+    return cli_fail_with(k->c, rc, k->c->argv[0]);
+}
+
+static void store_of(const struct cli_client *k, char out[96])
+{
+    snprintf(out, 96, "%s@%s", WEFT_STORE_NAME, k->node);
+}
+
+int cli_publish_stored(struct cli_client *k)
+{
+    char name[96];
+    struct store_append ask = {weft_cstr(k->c->argv[0]), (uint64_t)k->c->tag, weft_str(k->body.data, k->body.size)};
+    struct store_appended got;
+    weft_msg *answer;
+    store_of(k, name);
+    int rc = wf_store_ask(name, WF_STORE_APPEND, store_append_type(), &ask, store_appended_type(), &got, &answer,
+                          k->deadline);
+    if (rc < 0) return refused(k, rc);
+    weft_msg_free(answer);
+    if (got.error != 0) return refused(k, wf_store_error(got.error));
+    if (k->c->json)
+        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 "}\n", k->c->argv[0],
+               got.epoch, got.offset);
+    else printf("%s: stored as %016" PRIx64 ":%" PRIu64 "\n", k->c->argv[0], got.epoch, got.offset);
+    return CLI_OK;
+}
+
+/* Where to begin, with the log as it is now. */
+static int begin(struct cli_client *k, const char *name, struct cli_position *at)
+{
+    struct store_read ask = {.topic = weft_cstr(k->c->argv[0])};
+    struct store_page log;
+    weft_msg *answer;
+    int rc = wf_store_ask(name, WF_STORE_FIND, store_read_type(), &ask, store_page_type(), &log, &answer,
+                          k->deadline);
+    if (rc < 0) return rc;
+    weft_msg_free(answer);
+    if (log.error != 0 && log.error != WEFT_ENOTFOUND) return wf_store_error(log.error);
+    if (at->offset == UINT64_MAX) at->offset = log.error == 0 ? log.last + 1 : 1;
+    if (at->offset == 0) at->offset = log.error == 0 ? log.first : 1;
+    return WEFT_OK;
+}
+
+/* Prints a page; `*at` is the next place. Returns the number of records, or an exit code below 0. */
+static int64_t print_page(struct cli_client *k, struct store_page *page, struct cli_position *at, int64_t left)
+{
+    int64_t count = 0;
+    if (at->epoch != 0 && page->epoch != at->epoch)
+        return -cli_fail(k->c, CLI_FAILED, "the log has a new epoch: %016" PRIx64, page->epoch);
+    at->epoch = page->epoch;
+    if (at->offset < page->first) {
+        fprintf(stderr, "weft subscribe: records %" PRIu64 " to %" PRIu64 " are not stored any more\n", at->offset,
+                page->first - 1);
+        at->offset = page->first;
+    }
+    for (struct store_row row; count < left && store_row_next(&page->rows, &row); count++) {
+        print_record(k->c, k->c->argv[0], (struct weft_position){at->epoch, row.offset}, &row);
+        at->offset = row.offset + 1;
+    }
+    fflush(stdout);
+    return count;
+}
+
+int cli_subscribe_stored(struct cli_client *k)
+{
+    char name[96];
+    struct cli_position at;
+    (void)cli_read_position(k->c->from, &at);
+    store_of(k, name);
+    int rc = begin(k, name, &at);
+    if (rc < 0) return refused(k, rc);
+    int64_t left = k->c->has_count ? k->c->count : INT64_MAX;
+    while (left > 0) {
+        struct store_read ask = {weft_cstr(k->c->argv[0]), at.epoch, at.offset, WF_STORE_PAGE_RECORDS,
+                                 WF_STORE_PAGE_BYTES,      true};
+        struct store_page page;
+        weft_msg *answer;
+        rc = wf_store_ask(name, WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
+                          k->c->has_timeout ? k->deadline : WEFT_FOREVER);
+        if (rc == WEFT_ECANCELED) return CLI_OK;
+        if (rc == WEFT_OK && page.error != 0) rc = wf_store_error(page.error);
+        int64_t count = rc < 0 ? 0 : print_page(k, &page, &at, left);
+        weft_msg_free(answer);
+        if (rc < 0) return refused(k, rc);
+        if (count < 0) return (int)-count;
+        left -= count;
+    }
+    return CLI_OK;
+}
+
+/* ---- weft run ----------------------------------------------------------------------------------------------------- */
+
+static const struct cli *running;
+static weft_actor *module_first;
+
+static void open_and_go_on(const void *arg, size_t size)
+{
+    struct cli_stored stored[CLI_LIST_MAX];
+    struct weft_stored_topics topics[CLI_LIST_MAX];
+    for (size_t i = 0; i < running->stored_topics.count; i++) {
+        stored[i] = (struct cli_stored){0};
+        (void)cli_read_stored(running->stored_topics.item[i], &stored[i]);
+        topics[i] = (struct weft_stored_topics){stored[i].pattern, stored[i].count, stored[i].bytes, stored[i].age};
+    }
+    const weft_store_options options = {running->store, topics, running->stored_topics.count};
+    int rc = weft_store_open(&options, NULL, WEFT_FOREVER);
+    if (rc < 0) weft_fail(rc, "--store %s: %s", running->store, weft_strerror(rc));
+    module_first(arg, size);
+}
+
+int cli_store_first(const struct cli *c, weft_actor **first)
+{
+    if (c->store == NULL && c->stored_topics.count == 0) return CLI_OK;
+    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "--stored needs --store, which says where");
+    if (c->stored_topics.count == 0)
+        return cli_fail(c, CLI_USAGE, "--store needs --stored, which says what is stored");
+    running = c;
+    module_first = *first;
+    *first = open_and_go_on;
+    return CLI_OK;
+}

@@ -1,0 +1,38 @@
+/* cli/stored_none.c -- a weft that was built without SQLite. */
+#include "stored.h"
+
+static int none(const struct cli *c)
+{
+    return cli_fail(c, CLI_FAILED, "this weft was built without SQLite: install libsqlite3-dev and build weft again");
+}
+
+int cli_store_topics(const struct cli *c)
+{
+    return none(c);
+}
+
+int cli_store_read(const struct cli *c)
+{
+    return none(c);
+}
+
+int cli_store_check(const struct cli *c)
+{
+    return none(c);
+}
+
+int cli_publish_stored(struct cli_client *k)
+{
+    return none(k->c);
+}
+
+int cli_subscribe_stored(struct cli_client *k)
+{
+    return none(k->c);
+}
+
+int cli_store_first(const struct cli *c, weft_actor **first)
+{
+    (void)first;
+    return c->store == NULL && c->stored_topics.count == 0 ? CLI_OK : none(c);
+}

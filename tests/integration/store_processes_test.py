@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Stored topics in real processes: the command line, and nodes that are killed while they publish.
+
+STORE_KILLS=N: how often (default 6)."""
+import json
+import os
+import sqlite3
+import subprocess
+import unittest
+
+from harness import Cluster, PATIENCE, Program, built, patient
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_storing.so")
+KILLS = int(os.environ.get("STORE_KILLS", "6"))
+
+
+class Store(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.env = self.cluster.env
+        self.addCleanup(self.cluster.__exit__)
+        self.file = os.path.join(self.cluster.folder.name, "s.db")
+        self.url = "sqlite:" + self.file
+
+    def weft(self, *words, code=0):
+        """Runs a verb to its end; its standard output and error."""
+        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE, env=patient(self.env))
+        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def node(self, *what, options=(), name="a", store=True):
+        stores = ("--store", self.url, "--stored", "room.>") if store else ()
+        node = Program(WEFT, "run", MODULE, "--name", name, *stores, *options, "--", *what, env=self.env)
+        self.addCleanup(node.kill)
+        self.assertEqual(node.line(), "ready")
+        return node
+
+    def stored(self, topic):
+        """{offset: text} of a log, which has no hole."""
+        rows = [json.loads(line) for line in
+                self.weft("store", "read", topic, "--store", self.url, "--json")[0].splitlines()]
+        self.assertEqual([row["offset"] for row in rows], list(range(1, len(rows) + 1)))
+        return {row["offset"]: row["text"] for row in rows}
+
+    # ---- The command line -----------------------------------------------------------------------------------------
+
+    def test_verbs(self):
+        node = self.node("idle", options=("--stored", "few.*:count=2"))
+        out = self.weft("publish", "room.tea", "--text", "one", "--tag", "7", "--stored", "--node", "a")[0]
+        epoch = out.split()[-1].split(":")[0]
+        self.assertEqual(out, f"room.tea: stored as {epoch}:1\n")
+        got = json.loads(self.weft("publish", "room.tea", "[2]", "--stored", "--json", "--node", "a")[0])
+        self.assertEqual(got, {"topic": "room.tea", "epoch": epoch, "offset": 2})
+        for text in ("xa", "xb", "xc"):
+            self.weft("publish", "few.x", "--text", text, "--stored", "--node", "a")
+        out = self.weft("subscribe", "room.tea", "--from", "start", "--count", "2", "--node", "a")[0]
+        self.assertEqual(out, f"{epoch}:1 7 one\n{epoch}:2 0 [2]\n")
+        out = self.weft("subscribe", "room.tea", "--from", f"{epoch}:2", "--count", "1", "--json", "--node", "a")[0]
+        self.assertEqual(json.loads(out)["body"], [2])
+        out, err = self.weft("subscribe", "few.x", "--from", "1", "--count", "1", "--node", "a")
+        self.assertIn(":2 0 xb", out)
+        self.assertIn("records 1 to 1 are not stored any more", err)
+        self.assertIn("does not take", self.weft("publish", "other", "1", "--stored", "--node", "a", code=1)[1])
+        self.assertIn("another epoch", self.weft("store", "read", "room.tea", "--store", self.url, "--from", "1:1", code=1)[1])
+        self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
+        # Beside the node that has it open.
+        out = self.weft("store", "topics", "--store", self.url)[0].splitlines()
+        self.assertEqual([line.split()[:2] for line in out], [["few.x", "2"], ["room.tea", "2"]])
+        self.assertEqual(self.stored("room.tea")[1], "one")
+        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+        self.assertIn("no topic", self.weft("store", "read", "room.milk", "--store", self.url, code=1)[1])
+        node.stop()
+        self.weft("store", "topics", "--store", self.url)
+
+    def test_bad_words(self):
+        for words, what in ((("run", MODULE, "--store", self.url), "--stored"),
+                            (("run", MODULE, "--stored", "a"), "--store"),
+                            (("run", MODULE, "--store", self.url, "--stored", "a:size=3"), "count="),
+                            (("store", "read", "a", "--store", self.url, "--from", "x"), "start"),
+                            (("store", "topics"), "--store")):
+            self.assertIn(what, self.weft(*words, code=2)[1])
+        self.weft("run", MODULE, "--store", "mysql:x", "--stored", "a", code=1)
+        self.assertIn("folder", self.weft("run", MODULE, "--store", "sqlite:/no/such/folder/x", "--stored", "a",
+                                          code=1)[1])
+
+    def test_a_second_process(self):
+        self.node("idle")
+        err = self.weft("run", MODULE, "--name", "b", "--store", self.url, "--stored", "a", "--", "idle", code=1)[1]
+        self.assertIn("open", err)
+
+    def test_check(self):
+        node = self.node("publish", "room.a", "1")
+        for _ in range(5):
+            node.line()
+        node.stop()
+        with sqlite3.connect(self.file) as db:
+            db.execute("UPDATE records SET body = x'00' WHERE id = (1 << 40) + 3")
+        db.close()
+        self.assertIn("room.a 3: ", self.weft("store", "check", "--store", self.url, code=1)[0])
+        out, err = self.weft("store", "read", "room.a", "--store", self.url, code=1)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertIn("--from 4", err)
+        with sqlite3.connect(self.file) as db:
+            db.execute("PRAGMA user_version = 9")
+        db.close()
+        self.assertIn("newer", self.weft("store", "check", "--store", self.url, code=1)[1])
+
+    # ---- Killed while they publish --------------------------------------------------------------------------------
+
+    def test_killed_nodes_lose_nothing(self):
+        acknowledged = {}
+        for turn in range(KILLS):
+            node = self.node("publish", "room.a", "8")
+            for _ in range(50 + 37 * turn):
+                node.line()
+            node.process.kill()
+            node.process.wait()
+            for line in [line for line in node.out.rest() + node.out.seen if line != "ready"]:
+                words = line.split(" ")
+                if len(words) == 3:  # the last line may be cut
+                    acknowledged[int(words[1])] = (words[0], words[2])
+            stored = self.stored("room.a")
+            for offset, (_, text) in acknowledged.items():
+                self.assertEqual(stored.get(offset), text)
+            self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+        self.assertEqual(len({epoch for epoch, _ in acknowledged.values()}), 1)
+        print(f"{len(acknowledged)} acknowledged, {KILLS} kills")
+
+    def test_others_go_on_when_the_store_is_back(self):
+        store_url = self.cluster.url("store")
+        def start():
+            return self.node("idle", options=("--listen", store_url, "--heartbeat", "0.2", "--resume-window", "1"))
+        store = start()
+        join = ("--join", store_url, "--heartbeat", "0.2", "--resume-window", "1")
+        reader = self.node("read", "room.a", options=join, name="r", store=False)
+        self.assertEqual(reader.line(), "subscribed")
+        publisher = self.node("publish", "room.a", "4", options=join, name="p", store=False)
+        acknowledged = []
+        for _ in range(2):
+            acknowledged += [publisher.line() for _ in range(40)]
+            store.process.kill()
+            store.process.wait()
+            store = start()
+        acknowledged += [publisher.line() for _ in range(400)]
+        wanted, expected = set(acknowledged), 1
+        while wanted:
+            line = reader.line()
+            self.assertEqual(line.split(" ")[1], str(expected), line)  # no gap, no double, and no news
+            expected += 1
+            wanted.discard(line)
+
+
+if __name__ == "__main__":
+    unittest.main()
