@@ -28,7 +28,7 @@ static void print_record(const struct cli *c, const char *topic, struct weft_pos
     }
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
 
 static int open_file(const struct cli *c, struct wf_store_file **out)
 {
@@ -143,7 +143,7 @@ int cli_store_check(const struct cli *c)
     return CLI_OK;
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
 
 static int refused(const struct cli_client *k, int rc)
 {
@@ -241,7 +241,7 @@ int cli_subscribe_stored(struct cli_client *k)
     return CLI_OK;
 }
 
-/* ---- weft run ----------------------------------------------------------------------------------------------------- */
+/* ---- weft run -------------------------------------------------------------------------------------------------- */
 
 static const struct cli *running;
 static weft_actor *module_first;

@@ -1,4 +1,4 @@
-/* cli/stored.h -- stored topics from the command line: weft store, publish --stored, subscribe --from, run --store. */
+/* cli/stored.h -- stored topics from the command line: weft store, publish --stored, subscribe --from, run */
 #ifndef CLI_STORED_H
 #define CLI_STORED_H
 

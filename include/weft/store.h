@@ -1,12 +1,13 @@
-/* weft/store.h -- stored topics: what is published is on disk before weft says so, and is read again from any position.
+/* weft/store.h -- stored topics: what is published is on disk before weft says so, and is read again from any
+ * position.
  *
  * This is a library of its own, libweft-store: link with `pkg-config --libs weft-store`. weft.h does not include this
  * header. docs/store.md has examples.
  *
- * One node of a cluster runs the store (weft_store_open, or `weft run --store sqlite:FILE --stored 'room.>'`). Actors on
- * any node publish to it and read from it. It keeps one log for each topic. Each record has an offset within its log:
- * 1, 2, 3, ..., without a hole. The log has an epoch, a random number that was drawn when the log began: the same topic
- * in another file has another epoch, so a position (epoch and offset) never means two records.
+ * One node of a cluster runs the store (weft_store_open, or `weft run --store sqlite:FILE --stored 'room.>'`).
+ * Actors on any node publish to it and read from it. It keeps one log for each topic. Each record has an offset
+ * within its log: 1, 2, 3, ..., without a hole. The log has an epoch, a random number that was drawn when the log
+ * began: the same topic in another file has another epoch, so a position (epoch and offset) never means two records.
  *
  *     struct weft_position at;
  *     int rc = weft_publish_stored("room.tea", SAY, text, size, &at, weft_after(WEFT_SEC(5)));
@@ -16,7 +17,7 @@
  *     rc = weft_subscribe_from("room.tea", WEFT_FROM_START, &s, weft_after(WEFT_SEC(5)));
  *     ... then messages arrive with the tag WEFT_STORED:
  *     struct weft_stored got;
- *     if (weft_stored_read(m, &got) == 0 && got.kind == WEFT_STORED_RECORD) ... got.at, got.tag, got.data, got.size */
+ *     if (weft_stored_read(m, &got) == 0 && got.kind == WEFT_STORED_RECORD) ... got.at, got.data, got.size */
 #ifndef WEFT_STORE_H
 #define WEFT_STORE_H
 
@@ -34,7 +35,7 @@ enum {
     WEFT_STORE_PATTERNS_MAX = 256,       /* of one store */
 };
 
-/* ---- The store --------------------------------------------------------------------------------------------------- */
+/* ---- The store ------------------------------------------------------------------------------------------------- */
 
 /* Topics that a store takes, and what it keeps of each; 0: no limit. The last record of a topic always stays. What is
  * older than `age` (ns) is removed when something is stored under its topic, and when the store is opened. */
@@ -51,9 +52,9 @@ typedef struct {
     size_t topic_count; /* 1 to WEFT_STORE_PATTERNS_MAX */
 } weft_store_options;
 
-/* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives the
- * actor's pid. weft_stop ends it: what it has taken is stored and acknowledged first. If another actor takes the global
- * name, as after a partition of the network, the store ends. After an error the log has said why.
+/* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives
+ * the actor's pid. weft_stop ends it: what it has taken is stored and acknowledged first. If another actor takes the
+ * global name, as after a partition of the network, the store ends. After an error the log has said why.
  * Errors: WEFT_EINVAL (the URL, a pattern, a limit). WEFT_EEXIST (the cluster has a store). WEFT_EINUSE (another
  * process, or another node of this one, has the file open). WEFT_ENOTSUP (a newer version of weft made the file).
  * WEFT_EFORMAT (the file is damaged, or no store of weft: see `weft store check`). WEFT_EACCESS (it is read-only).
@@ -61,7 +62,7 @@ typedef struct {
  * those of weft_register_global. */
 WEFT_API WEFT_CHECKED int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t deadline);
 
-/* ---- Publishing -------------------------------------------------------------------------------------------------- */
+/* ---- Publishing ------------------------------------------------------------------------------------------------ */
 
 /* Where a record is. */
 struct weft_position {
@@ -69,9 +70,9 @@ struct weft_position {
     uint64_t offset; /* in the log; the first one is 1 */
 };
 
-/* [A, W] Stores a copy of `size` bytes under the topic, waits until they are on disk, and publishes them to the present
- * subscribers of the topic as weft_publish does. `out` (may be NULL) receives the position. Publications of one actor
- * have the order in which it published them.
+/* [A, W] Stores a copy of `size` bytes under the topic, waits until they are on disk, and publishes them to the
+ * present subscribers of the topic as weft_publish does. `out` (may be NULL) receives the position. Publications of
+ * one actor have the order in which it published them.
  *
  * With these errors nothing was stored, and nothing was published:
  *     WEFT_EINVAL, WEFT_ETOOBIG (more than WEFT_STORE_RECORD_MAX)
@@ -87,23 +88,22 @@ struct weft_position {
 WEFT_API WEFT_CHECKED int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_t size,
                                               struct weft_position *out, int64_t deadline);
 
-/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
 
 /* The tag of the messages that a subscription from a position brings. */
 #define WEFT_STORED UINT32_C(0xFFFFFE01)
 
 /* Positions to begin at: with all that is stored, or with what is stored from now on. To continue after a record that
  * was read, begin at weft_position_after(its position). */
-#define WEFT_FROM_START    \
-    (struct weft_position) \
-    {                      \
-        0, 0               \
-    }
-#define WEFT_FROM_NOW      \
-    (struct weft_position) \
-    {                      \
-        0, UINT64_MAX      \
-    }
+#define WEFT_FROM_START weft_position_of(0, 0)
+#define WEFT_FROM_NOW weft_position_of(0, UINT64_MAX)
+static inline struct weft_position weft_position_of(uint64_t epoch, uint64_t offset)
+{
+    struct weft_position at;
+    at.epoch = epoch;
+    at.offset = offset;
+    return at;
+}
 static inline struct weft_position weft_position_after(struct weft_position at)
 {
     at.offset++;
@@ -115,16 +115,16 @@ typedef struct {
 } weft_stored_subscription;
 
 /* [A, W] From now on the calling actor gets the records of that topic, which has no wildcards, from the position on:
- * first what is stored, then what is stored later, in order, without a gap and without a double. Each is a message with
- * the tag WEFT_STORED. An epoch of 0 in `from` means whatever epoch the log has.
+ * first what is stored, then what is stored later, in order, without a gap and without a double. Each is a message
+ * with the tag WEFT_STORED. An epoch of 0 in `from` means whatever epoch the log has.
  *
- * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits while
- * the caller's mailbox is full, so a slow reader slows itself and nobody else (with the mailbox policy
- * WEFT_FULL_SUSPEND, which is the default; another policy drops records as it says, and the offsets show it). While the
- * store is not reachable it waits, and continues where it was.
+ * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits
+ * while the caller's mailbox is full, so a slow reader slows itself and nobody else (with the mailbox policy
+ * WEFT_FULL_SUSPEND, which is the default; another policy drops records as it says, and the offsets show it). While
+ * the store is not reachable it waits, and continues where it was.
  *
- * The subscription ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message. `out` may be
- * NULL.
+ * The subscription ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message. `out` may
+ * be NULL.
  * Errors: WEFT_EINVAL. WEFT_ENOACTOR (no store is known in the cluster), WEFT_EACCESS (it does not take this topic),
  * WEFT_ENONODE, WEFT_ENOREPLY, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_subscribe_from(const char *topic, struct weft_position from,
@@ -136,12 +136,12 @@ typedef enum {
     WEFT_STORED_RECORD = 0,
     /* Records that the subscription should have brought are not stored any more: `missing` of them, before `at`. */
     WEFT_STORED_GAP = 1,
-    /* The log is another one than the position was of: `at.epoch` is the new epoch. The records of the new log follow,
-     * from its first one on. */
+    /* The log is another one than the position was of: `at.epoch` is the new epoch. The records of the new log
+     * follow, from its first one on. */
     WEFT_STORED_EPOCH = 2,
     /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription that
-     * begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the file was
-     * put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_ENOMEM. */
+     * begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the file
+     * was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_ENOMEM. */
     WEFT_STORED_ENDED = 3,
 } weft_stored_kind;
 

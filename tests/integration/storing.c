@@ -1,5 +1,5 @@
-/* A module for store_processes_test.py: `publish TOPIC ACTORS` stores numbered texts for ever and prints each one that is
- * acknowledged; `read TOPIC` prints what a subscription from the start brings; `idle` does nothing. */
+/* A module for store_processes_test.py: `publish TOPIC ACTORS` stores numbered texts for ever and prints each one
+ * that is acknowledged; `read TOPIC` prints what a subscription from the start brings; `idle` does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

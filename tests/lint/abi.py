@@ -5,7 +5,7 @@ usage: abi.py LIBRARY INCLUDE [--store]      INCLUDE: the folder of weft.h; exit
 
 Types are those of a program made of the public headers, so the library may be stripped.
 
-The list is packaging/abi.txt. A line that is new there is an addition. One that changes or goes breaks programs that
+The list is packaging/abi.txt, of libweft-store packaging/abi-store.txt. A line that is new there is an addition. One that changes or goes breaks programs that
 are linked already: once a version has been released that needs the next number in the soname (`abi` in meson.build).
 """
 import difflib
@@ -17,6 +17,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIST = os.path.join(ROOT, "packaging", "abi.txt")
+HEADERS = ["weft.h", "weft/msgpack.h", "weft/sim.h", "weft/test.h"]
+# A library beside libweft: its list and its headers.
+BESIDE = {"libweft-store": ("abi-store.txt", ["weft/store.h"])}
 
 
 def exported(library):
@@ -97,12 +100,12 @@ print("\n".join(sorted(set(re.sub(r" +(?=[;(), ])", "", line) for line in lines)
 '''
 
 
-def described(include, names):
+def described(include, names, headers):
     """One line for each function, object and type that the public headers define."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "all.c"), os.path.join(folder, "all.o")
         with open(source, "w", encoding="utf-8") as out:
-            out.write("#include <weft.h>\n#include <weft/msgpack.h>\n#include <weft/sim.h>\n#include <weft/test.h>\n")
+            out.writelines(f"#include <{header}>\n" for header in headers)
             out.writelines(f"__typeof__({name}) *at_{name} = &{name};\n" for name in sorted(names))
         subprocess.run(["cc", "-std=gnu11", "-g", "-c", f"-I{include}", source, "-o", program], check=True)
         env = {**os.environ, "ABI_NAMES": " ".join(sorted(names))}
@@ -115,26 +118,31 @@ def described(include, names):
 
 def main():
     library, include = sys.argv[1], os.path.realpath(sys.argv[2])
+    name = os.path.basename(library).split(".so")[0]
+    known, headers = BESIDE.get(name, ("abi.txt", HEADERS))
+    known = os.path.join(os.path.dirname(LIST), known)
+    public = "WEFT_STORE_0" if name in BESIDE else "WEFT_0"
     tags = exported(library)
-    strange = {tag: sorted(names) for tag, names in tags.items() if tag not in ("WEFT_0", "WEFT_PRIVATE")}
+    strange = {tag: sorted(names) for tag, names in tags.items()
+               if tag not in (public, public.replace("_0", "_PRIVATE"))}
     if strange:
         sys.exit(f"exported, and in no part of packaging/weft.map: {strange}")
     if shutil.which("gdb") is None:
         print("skipped: there is no gdb")
         sys.exit(77)
-    lines = described(include, tags["WEFT_0"])
+    lines = described(include, tags[public], headers)
     if "--store" in sys.argv[3:]:
-        with open(LIST, "w", encoding="utf-8") as out:
+        with open(known, "w", encoding="utf-8") as out:
             out.writelines(lines)
         return
-    with open(LIST, encoding="utf-8") as stored:
-        difference = list(difflib.unified_diff(stored.readlines(), lines, "packaging/abi.txt", "now", n=0))
+    with open(known, encoding="utf-8") as stored:
+        difference = list(difflib.unified_diff(stored.readlines(), lines, os.path.relpath(known, ROOT), "now", n=0))
     if difference:
         sys.stdout.writelines(difference)
         sys.exit("What programs are linked with has changed. If that is meant:\n"
-                 "tests/lint/abi.py build-gcc/libweft.so include --store;\n"
+                 f"tests/lint/abi.py build-gcc/{name}.so include --store;\n"
                  "if a line went or changed since the last release: the next `abi` in meson.build, too.")
-    print(f"{len(tags['WEFT_0'])} symbols, {len(lines)} lines as stored")
+    print(f"{len(tags[public])} symbols, {len(lines)} lines as stored")
 
 
 if __name__ == "__main__":

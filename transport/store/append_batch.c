@@ -2,7 +2,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "append_batch.h"
 
@@ -55,10 +54,10 @@ void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t 
 void wf_append_batch_run(void *block)
 {
     struct wf_append_batch *b = *(struct wf_append_batch **)block;
-    struct timespec now;
-    (void)timespec_get(&now, TIME_UTC);
-    for (size_t i = 0; i < b->count; i++) b->item[i].time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    (void)b->file->store->engine->append(b->file->store, b->item, b->count); /* each item has its error */
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) b->item[i].time = now;
+    (void)engine->append(b->file->store, b->item, b->count); /* each item has its error */
 }
 
 void wf_append_batch_drop(void *block)

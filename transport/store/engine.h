@@ -1,13 +1,14 @@
 /* transport/store/engine.h -- the interface between the store and what keeps its data on disk.
  *
  * An engine keeps logs, snapshots and cursors. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
- * without a hole; old records are removed from the front only. A log has an epoch: a random number that was drawn when
- * the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never means two
- * different records.
+ * without a hole; old records are removed from the front only. A log has an epoch: a random number that was drawn
+ * when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
+ * means two different records.
  *
  * What every engine promises (tests/unit/transport/store/conformance.h checks it):
  *     - append returns 0 only when all records are on disk: they survive a crash of the process and of the machine;
- *     - after any crash each log holds its acknowledged records, in order, without a hole. Records whose append was not
+ *     - after any crash each log holds its acknowledged records, in order, without a hole. Records whose append was
+ *     not
  *       acknowledged may be there, too, after these;
  *     - each record has a checksum (CRC-32C, crc32c.h) over its epoch, offset, time, tag and bytes. A record that is
  *       damaged or missing is never served: WEFT_EFORMAT;
@@ -99,12 +100,14 @@ struct wf_store_engine {
     const char *scheme; /* of its URLs: "sqlite" */
 
     /* Opens the store; makes it if there is none.
-     * Errors: WEFT_EINUSE (another process, or another store of this one, is its owner), WEFT_ENOTSUP (a newer version
-     * of weft made it), WEFT_EFORMAT (no store of weft, or damaged), WEFT_ENOTFOUND (no such folder, or nothing there
-     * to open read-only). */
+     * Errors: WEFT_EINUSE (another process, or another store of this one, is its owner), WEFT_ENOTSUP (a newer
+     * version of weft made it), WEFT_EFORMAT (no store of weft, or damaged), WEFT_ENOTFOUND (no such folder, or
+     * nothing there to open read-only). */
     int (*open)(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                 struct wf_store_why *why);
     void (*close)(struct wf_store *s); /* NULL is allowed */
+    /* What the clock of the store says: ns since 1970, UTC, perhaps to the millisecond only. */
+    int64_t (*clock)(struct wf_store *s);
 
     /* Appends the records in order, all within one commit, and removes what is over their limits. Returns 0 when that
      * commit is on disk: then each record has its own `error`. Else nothing was stored, and each has this error.
@@ -114,8 +117,8 @@ struct wf_store_engine {
     /* Gives records to `each`, from `from` on, or from the first if that is later: at most `count` of them, and of at
      * most `bytes` bytes if there is more than one. `log` (may be NULL) receives the log as it was then. Returns the
      * number of records.
-     * Errors: WEFT_ENOTFOUND (no such log); WEFT_EFORMAT, if the very first record is damaged or missing. Otherwise the
-     * reading ends in front of such a record. */
+     * Errors: WEFT_ENOTFOUND (no such log); WEFT_EFORMAT, if the very first record is damaged or missing. Otherwise
+     * the reading ends in front of such a record. */
     int (*read)(struct wf_store *s, const char *topic, uint64_t from, size_t count, size_t bytes,
                 wf_store_each_record *each, void *arg, struct wf_store_log *log);
     /* Removes what is over the limits at the time `now`. Returns 0. Errors: WEFT_ENOTFOUND. */
@@ -124,13 +127,13 @@ struct wf_store_engine {
     /* Gives the logs in the order of their topics, those after `after` (NULL: all). */
     int (*list)(struct wf_store *s, const char *after, wf_store_each_log *each, void *arg);
 
-    /* A snapshot replaces the one with the same key. Loading copies it into `*out`, for free(). WEFT_ENOTFOUND: there is
-     * none; WEFT_ETOOBIG, WEFT_EINVAL (a key that is empty or too long). */
+    /* A snapshot replaces the one with the same key. Loading copies it into `*out`, for free(). WEFT_ENOTFOUND:
+     * there is none; WEFT_ETOOBIG, WEFT_EINVAL (a key that is empty or too long). */
     int (*save)(struct wf_store *s, const char *key, const void *data, size_t size);
     int (*load)(struct wf_store *s, const char *key, void **out, size_t *size);
 
-    /* A cursor is where the reader `name` of a log has got to. It never goes back: advancing it to an earlier offset of
-     * the same epoch changes nothing. */
+    /* A cursor is where the reader `name` of a log has got to. It never goes back: advancing it to an earlier offset
+     * of the same epoch changes nothing. */
     int (*cursor)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
     int (*advance)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor to);
 

@@ -53,7 +53,7 @@ static int pragma(struct sq_store *s, const char *sql, int64_t *number, char tex
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* ---- The owner -------------------------------------------------------------------------------------------------- */
+/* ---- The owner ------------------------------------------------------------------------------------------------- */
 
 static int lock_owner(struct sq_store *s, struct wf_store_why *why)
 {
@@ -70,7 +70,7 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
     return failed_with(why, rc, s->file);
 }
 
-/* ---- The file --------------------------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------------------------- */
 
 static int make_tables(struct sq_store *s)
 {
@@ -152,6 +152,20 @@ static void close_store(struct wf_store *store)
     free(s);
 }
 
+/* SQLite counts ms, or days, from the beginning of the Julian calendar. */
+static int64_t read_clock(struct wf_store *s)
+{
+    enum { MS_OF_DAY = 86400000 };
+    const int64_t begin = INT64_C(2440587) * MS_OF_DAY + MS_OF_DAY / 2; /* of 1970 */
+    sqlite3_int64 ms = begin;
+    double days;
+    sqlite3_vfs *vfs = sqlite3_vfs_find(sq_of(s)->vfs);
+    if (vfs == NULL) return 0;
+    if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64 != NULL) (void)vfs->xCurrentTimeInt64(vfs, &ms);
+    else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK) ms = (sqlite3_int64)(days * MS_OF_DAY);
+    return (ms - begin) * 1000000;
+}
+
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                       struct wf_store_why *why)
 {
@@ -175,6 +189,7 @@ const struct wf_store_engine wf_store_sqlite = {
     .scheme = "sqlite",
     .open = open_store,
     .close = close_store,
+    .clock = read_clock,
     .append = sq_append,
     .read = sq_read,
     .trim = sq_trim,

@@ -69,7 +69,7 @@ static int write_record(struct sq_store *s, const struct sq_log *log, const stru
     return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* it has that offset already */
 }
 
-/* ---- Removing what is over the limits --------------------------------------------------------------------------- */
+/* ---- Removing what is over the limits -------------------------------------------------------------------------- */
 
 static bool is_over(const struct wf_store_log *log, const struct wf_store_limits *limits, int64_t time, int64_t now)
 {
@@ -111,7 +111,7 @@ static int remove_old(struct sq_store *s, struct sq_log *log, const struct wf_st
     return sq_step_once(row);
 }
 
-/* ---- A transaction ---------------------------------------------------------------------------------------------- */
+/* ---- A transaction --------------------------------------------------------------------------------------------- */
 
 static int begin(struct sq_store *s)
 {
@@ -185,7 +185,7 @@ static int commit(struct commit *c, int rc)
     return error;
 }
 
-/* ---- Appending -------------------------------------------------------------------------------------------------- */
+/* ---- Appending ------------------------------------------------------------------------------------------------- */
 
 static int check_record(const struct wf_store_append *a)
 {

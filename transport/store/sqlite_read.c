@@ -121,7 +121,7 @@ int sq_find(struct wf_store *store, const char *topic, struct wf_store_log *out)
     return wf_store_topic_ok(topic) ? look_up(sq_of(store), topic, out, &id) : WEFT_ENOTFOUND;
 }
 
-/* ---- The list of logs ------------------------------------------------------------------------------------------- */
+/* ---- The list of logs ------------------------------------------------------------------------------------------ */
 
 static int by_topic(const void *a, const void *b)
 {

@@ -7,7 +7,6 @@
  * (3) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <weft/store.h>
 #include <weft/actor.h>
@@ -53,7 +52,7 @@ struct store_actor {
     struct wf_parked_reads parked;
 };
 
-/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* On a thread of its own; it owns all of this. */
 struct opening {
@@ -83,13 +82,9 @@ static void free_opening(void *block)
 static bool trim_log(void *arg, const struct wf_store_log *log)
 {
     struct opening *o = arg;
-    struct timespec now;
-    (void)timespec_get(&now, TIME_UTC);
     const struct keep *keep = keep_of(o->keep, o->keeps, log->topic);
     const struct wf_store_engine *engine = o->file->store->engine;
-    if (keep != NULL)
-        o->rc = engine->trim(o->file->store, log->topic, &keep->limits,
-                             (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    if (keep != NULL) o->rc = engine->trim(o->file->store, log->topic, &keep->limits, engine->clock(o->file->store));
     return o->rc == WEFT_OK;
 }
 
@@ -168,7 +163,7 @@ static void end_readers(struct store_actor *s)
     }
 }
 
-/* ---- Publications ----------------------------------------------------------------------------------------------- */
+/* ---- Publications ---------------------------------------------------------------------------------------------- */
 
 static void answer(const weft_msg *ask, int error, uint64_t epoch, uint64_t offset)
 {
@@ -273,7 +268,7 @@ static void start_batch(struct store_actor *s)
     if (rc < 0) refuse_batch(s, rc);
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
 
 static void forward(struct store_actor *s, weft_msg *ask)
 {
@@ -350,7 +345,7 @@ static void finish_batch(struct store_actor *s)
     wf_append_batch_free(b);
 }
 
-/* ---- The actor -------------------------------------------------------------------------------------------------- */
+/* ---- The actor ------------------------------------------------------------------------------------------------- */
 
 static void take_message(struct store_actor *s, weft_msg *m)
 {

@@ -28,7 +28,7 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 static int pack_config(const weft_store_options *o, void **out, size_t *size)
 {
@@ -78,7 +78,7 @@ int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t de
     return rc;
 }
 
-/* ---- Publishing and listing ------------------------------------------------------------------------------------- */
+/* ---- Publishing and listing ------------------------------------------------------------------------------------ */
 
 int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_t size, struct weft_position *out,
                         int64_t deadline)

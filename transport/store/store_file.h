@@ -1,4 +1,5 @@
-/* transport/store/store_file.h -- an open store that an actor and its blocking functions share: the last one closes it. */
+/* transport/store/store_file.h -- an open store that an actor and its blocking functions share: the last one closes
+ * it. */
 #ifndef WF_STORE_FILE_H
 #define WF_STORE_FILE_H
 
@@ -13,7 +14,8 @@ struct wf_store_file {
     atomic_int users;
 };
 
-/* Opens the store of a URL, "sqlite:FILE". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such engine. */
+/* Opens the store of a URL, "sqlite:FILE". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such
+ * engine. */
 WEFT_API int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only,
                                 struct wf_store_why *why);
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f);

@@ -1,5 +1,5 @@
-/* transport/store/store_messages.h -- what actors and the store's actor say to each other. They change by the rules of
- * weft/typed.h only, as the two may be of different versions. */
+/* transport/store/store_messages.h -- what actors and the store's actor say to each other. They change by the rules
+ * of weft/typed.h only, as the two may be of different versions. */
 #ifndef WF_STORE_MESSAGES_H
 #define WF_STORE_MESSAGES_H
 

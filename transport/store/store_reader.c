@@ -115,7 +115,7 @@ static void read_for(struct wf_store_file *file, const weft_msg *ask)
     if (rc == WEFT_OK) free_page(&p);
 }
 
-/* ---- Lists of logs ---------------------------------------------------------------------------------------------- */
+/* ---- Lists of logs --------------------------------------------------------------------------------------------- */
 
 struct listing {
     struct wf_store_file *file;
@@ -176,7 +176,7 @@ static void list_for(struct wf_store_file *file, const weft_msg *ask)
     if (rc == WEFT_OK) free_listing(&l);
 }
 
-/* ---- The actor -------------------------------------------------------------------------------------------------- */
+/* ---- The actor ------------------------------------------------------------------------------------------------- */
 
 static void release(void *file)
 {

@@ -1,7 +1,8 @@
-/* transport/store/stored_subscription.c -- subscriptions from a position: an actor beside each subscriber fetches pages.
+/* transport/store/stored_subscription.c -- subscriptions from a position: an actor beside each subscriber fetches
+ * pages.
  *
- * The reader knows one position, that of the next record. So there is no moment between the past and the live: at the end
- * of the log its request waits at the store until there is more. */
+ * The reader knows one position, that of the next record. So there is no moment between the past and the live: at
+ * the end of the log its request waits at the store until there is more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ struct reading {
     uint64_t next;  /* 0: the first that is there */
 };
 
-/* ---- The reader ------------------------------------------------------------------------------------------------- */
+/* ---- The reader ------------------------------------------------------------------------------------------------ */
 
 static bool is_stopped(int rc)
 {
@@ -128,7 +129,7 @@ static void read_for_subscriber(const void *arg, size_t size)
     (void)tell(&r, &news);
 }
 
-/* ---- For subscribers -------------------------------------------------------------------------------------------- */
+/* ---- For subscribers ------------------------------------------------------------------------------------------- */
 
 static void end_reader(void *arg)
 {

@@ -113,7 +113,7 @@ static void no_fault(void *arg, const char *topic, uint64_t offset, const char *
     ck_abort_msg("%s %llu: %s", topic == NULL ? "-" : topic, (unsigned long long)offset, text);
 }
 
-/* ---- Logs ------------------------------------------------------------------------------------------------------- */
+/* ---- Logs ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(records_have_offsets_from_one)
 {
@@ -130,6 +130,15 @@ START_TEST(records_have_offsets_from_one)
     ck_assert(log.epoch != 0 && log.first == 1 && log.last == 2 && log.bytes == 2);
     ck_assert(find_log("room.milk").epoch != log.epoch);
     ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(its_clock_is_of_this_century)
+{
+    int64_t now = fixture.engine->clock(store), year = INT64_C(365) * 86400 * 1000000000;
+    ck_assert_int_gt(now, 52 * year);
+    ck_assert_int_lt(now, 130 * year);
+    ck_assert_int_ge(fixture.engine->clock(store), now);
 }
 END_TEST
 
@@ -271,7 +280,7 @@ START_TEST(many_logs)
 }
 END_TEST
 
-/* ---- Trimming --------------------------------------------------------------------------------------------------- */
+/* ---- Trimming -------------------------------------------------------------------------------------------------- */
 
 START_TEST(old_records_go)
 {
@@ -312,7 +321,7 @@ START_TEST(limits_hold_at_each_append)
 }
 END_TEST
 
-/* ---- Snapshots and cursors -------------------------------------------------------------------------------------- */
+/* ---- Snapshots and cursors ------------------------------------------------------------------------------------- */
 
 START_TEST(snapshots_replace_each_other)
 {
@@ -372,7 +381,7 @@ START_TEST(cursors_go_forward)
 }
 END_TEST
 
-/* ---- Owners and readers ----------------------------------------------------------------------------------------- */
+/* ---- Owners and readers ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_store_has_one_owner)
 {
@@ -480,6 +489,7 @@ static TCase *conformance_case(const char *name)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 120);
     tcase_add_test(c, records_have_offsets_from_one);
+    tcase_add_test(c, its_clock_is_of_this_century);
     tcase_add_test(c, they_are_there_after_an_opening);
     tcase_add_test(c, a_batch_is_many_records);
     tcase_add_test(c, a_bad_record_does_not_spoil_its_batch);

@@ -47,7 +47,7 @@ static struct {
     struct file *files;
 } disk;
 
-/* ---- Numbers ---------------------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
 static uint64_t next_number(void)
 {
@@ -62,7 +62,7 @@ uint64_t faulty_random(uint64_t below)
     return next_number() % below;
 }
 
-/* ---- Contents --------------------------------------------------------------------------------------------------- */
+/* ---- Contents -------------------------------------------------------------------------------------------------- */
 
 static void resize(struct content *c, size_t size)
 {
@@ -132,7 +132,7 @@ static void record(struct file *f, size_t at, const void *data, size_t size)
     apply(&f->now, c, size);
 }
 
-/* ---- The disk --------------------------------------------------------------------------------------------------- */
+/* ---- The disk -------------------------------------------------------------------------------------------------- */
 
 static struct file *find(const char *name)
 {
@@ -197,7 +197,7 @@ static size_t used(void)
     return sum;
 }
 
-/* ---- Reading and writing ---------------------------------------------------------------------------------------- */
+/* ---- Reading and writing --------------------------------------------------------------------------------------- */
 
 static struct file *file_of(sqlite3_file *h)
 {
@@ -253,7 +253,7 @@ static int f_size(sqlite3_file *h, sqlite3_int64 *size)
     return SQLITE_OK;
 }
 
-/* ---- Locks ------------------------------------------------------------------------------------------------------ */
+/* ---- Locks ----------------------------------------------------------------------------------------------------- */
 
 static int others_lock(struct handle *h)
 {
@@ -308,7 +308,7 @@ static int f_character(sqlite3_file *h)
     return SQLITE_IOCAP_POWERSAFE_OVERWRITE; /* as SQLite says of each disk on Unix: no write harms bytes beside it */
 }
 
-/* ---- Shared memory ---------------------------------------------------------------------------------------------- */
+/* ---- Shared memory --------------------------------------------------------------------------------------------- */
 
 static int shm_map(sqlite3_file *base, int number, int size, int extend, void volatile **out)
 {
@@ -387,7 +387,7 @@ static const sqlite3_io_methods methods = {
     .xShmUnmap = shm_unmap,
 };
 
-/* ---- The VFS ---------------------------------------------------------------------------------------------------- */
+/* ---- The VFS --------------------------------------------------------------------------------------------------- */
 
 static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *out)
 {
@@ -473,7 +473,7 @@ static sqlite3_vfs faulty = {
     .xGetLastError = v_error,
 };
 
-/* ---- For tests -------------------------------------------------------------------------------------------------- */
+/* ---- For tests ------------------------------------------------------------------------------------------------- */
 
 void faulty_end(void)
 {

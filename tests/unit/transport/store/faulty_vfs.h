@@ -1,8 +1,9 @@
 /* tests/unit/transport/store/faulty_vfs.h -- a disk in memory for SQLite, which fails at a seed's will.
  *
- * Each file has two contents: what programs read, and what is on the disk. A write changes the first, a sync copies it
- * to the second. At a crash each write that was not synced is on the disk, or not, or in part, in any combination. Of a
- * failed sync nobody knows what is on the disk, and a later sync does not write it again, as it is with Linux. */
+ * Each file has two contents: what programs read, and what is on the disk. A write changes the first, a sync copies
+ * it to the second. At a crash each write that was not synced is on the disk, or not, or in part, in any
+ * combination. Of a failed sync nobody knows what is on the disk, and a later sync does not write it again, as it is
+ * with Linux. */
 #ifndef WF_FAULTY_VFS_H
 #define WF_FAULTY_VFS_H
 
@@ -22,8 +23,8 @@ void faulty_read_only(bool read_only); /* files can be opened only for reading *
  * is not. */
 void faulty_cut_power(uint64_t after);
 bool faulty_is_off(void);
-/* The machine is on again, and its files have what was on the disk. Each connection has to be closed first; closing it
- * changes nothing if the power is off. */
+/* The machine is on again, and its files have what was on the disk. Each connection has to be closed first; closing
+ * it changes nothing if the power is off. */
 void faulty_power_on(void);
 
 bool faulty_flip_bit(const char *name); /* a random one, of a file that nobody has open; false: it is empty */

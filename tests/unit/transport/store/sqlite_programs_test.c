@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/sqlite_programs_test.c -- random programs of appends, reads, trims and crashes, each from
- * a seed, on the disk of faulty_vfs.h, compared with a model in memory.
+/* tests/unit/transport/store/sqlite_programs_test.c -- random programs of appends, reads, trims and crashes, each
+ * from a seed, on the disk of faulty_vfs.h, compared with a model in memory.
  *
  * After each crash every acknowledged record is there, in order, without a hole. Behind these may be records whose
  * append was not acknowledged, in the order in which they were appended together, and nothing else. No cursor goes
@@ -55,7 +55,7 @@ static struct {
 
 static const struct wf_store_engine *const engine = &wf_store_sqlite;
 
-/* ---- Records ---------------------------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
 static size_t body_of(uint32_t number, uint8_t *out)
 {
@@ -102,7 +102,7 @@ static void read_from(int topic, uint64_t from, bool may_stop)
     }
 }
 
-/* ---- Appending -------------------------------------------------------------------------------------------------- */
+/* ---- Appending ------------------------------------------------------------------------------------------------- */
 
 static void note(struct doubt *d, uint32_t number, uint64_t keep)
 {
@@ -196,7 +196,7 @@ static bool save(void)
     return rc == WEFT_OK || rc == WEFT_ENOSPC;
 }
 
-/* ---- After a crash ---------------------------------------------------------------------------------------------- */
+/* ---- After a crash --------------------------------------------------------------------------------------------- */
 
 /* A commit in doubt is there as a whole, or not at all. */
 static void decide(const char *when)
@@ -260,7 +260,7 @@ static void crash(void)
     open_again("after a crash");
 }
 
-/* ---- Programs --------------------------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------------------------- */
 
 static void step(void)
 {
