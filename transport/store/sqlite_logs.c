@@ -97,10 +97,12 @@ static bool read_row(sqlite3_stmt *row, int64_t id, struct wf_store_log *out)
            out->last <= WF_STORE_OFFSET_MAX;
 }
 
+/* A store that is open read-only loads them again and again: its logs stay where they are. */
 static int load_row(struct sq_store *s, int64_t id, const struct wf_store_log *is)
 {
-    if (sq_log_find(s, is->topic) != NULL) return WEFT_EFORMAT;
-    struct sq_log *log = sq_log_add(s, is->topic);
+    struct sq_log *log = sq_log_find(s, is->topic);
+    if (log != NULL && (!s->read_only || log->id != id)) return WEFT_EFORMAT;
+    if (log == NULL) log = sq_log_add(s, is->topic);
     if (log == NULL) return WEFT_ENOMEM;
     log->is = *is;
     log->id = id;

@@ -23,9 +23,7 @@ struct reading {
 /* A store that is open read-only has another process for an owner, so what it knows of the logs grows old. */
 static int refresh(struct sq_store *s)
 {
-    if (!s->read_only) return WEFT_OK;
-    sq_logs_free(s);
-    return sq_logs_load(s, &s->writer, NULL);
+    return s->read_only ? sq_logs_load(s, &s->writer, NULL) : WEFT_OK;
 }
 
 static int look_up(struct sq_store *s, const char *topic, struct wf_store_log *out, int64_t *id)
@@ -123,18 +121,19 @@ int sq_find(struct wf_store *store, const char *topic, struct wf_store_log *out)
 
 /* ---- The list of logs ------------------------------------------------------------------------------------------ */
 
+/* Logs are added and never removed while a store is open, and their topics stay as they are. */
 static int by_topic(const void *a, const void *b)
 {
-    return strcmp(((const struct wf_store_log *)a)->topic, ((const struct wf_store_log *)b)->topic);
+    return strcmp((*(struct sq_log *const *)a)->is.topic, (*(struct sq_log *const *)b)->is.topic);
 }
 
-static struct wf_store_log *copy_logs(struct sq_store *s, const char *after, size_t *count)
+static struct sq_log **find_logs(struct sq_store *s, const char *after, size_t *count)
 {
-    struct wf_store_log *all = calloc(s->logs + 1, sizeof *all);
+    struct sq_log **all = calloc(s->logs + 1, sizeof(struct sq_log *));
     *count = 0;
     for (size_t i = 0; i < s->buckets && all != NULL; i++)
-        for (const struct sq_log *log = s->bucket[i]; log != NULL; log = log->next)
-            if (log->stored && (after == NULL || strcmp(log->is.topic, after) > 0)) all[(*count)++] = log->is;
+        for (struct sq_log *log = s->bucket[i]; log != NULL; log = log->next)
+            if (log->stored && (after == NULL || strcmp(log->is.topic, after) > 0)) all[(*count)++] = log;
     return all;
 }
 
@@ -142,13 +141,19 @@ int sq_list(struct wf_store *store, const char *after, wf_store_each_log *each, 
 {
     struct sq_store *s = sq_of(store);
     size_t count = 0;
+    bool goes_on = true;
     sqlite3_mutex_enter(s->lock);
     int rc = refresh(s);
-    struct wf_store_log *all = rc < 0 ? NULL : copy_logs(s, after, &count);
+    struct sq_log **all = rc < 0 ? NULL : find_logs(s, after, &count);
     sqlite3_mutex_leave(s->lock);
     if (all == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
-    qsort(all, count, sizeof *all, by_topic);
-    for (size_t i = 0; i < count && each(arg, &all[i]); i++) continue;
+    qsort(all, count, sizeof(struct sq_log *), by_topic);
+    for (size_t i = 0; i < count && goes_on; i++) {
+        sqlite3_mutex_enter(s->lock);
+        struct wf_store_log log = all[i]->is;
+        sqlite3_mutex_leave(s->lock);
+        goes_on = each(arg, &log);
+    }
     free(all);
     return WEFT_OK;
 }

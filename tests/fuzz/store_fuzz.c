@@ -1,0 +1,64 @@
+/* What another node may send about stored topics: requests and answers of the store as typed messages, news for a
+ * subscriber, and topics and patterns, which agree with each other. */
+#include "fuzz.h"
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "store_messages.h"
+#include "stored_topic.h"
+#include "topic_trie.h"
+
+static void read_messages(const void *data, size_t size)
+{
+    struct store_page page;
+    struct store_logs logs;
+    struct store_read ask;
+    struct store_append append;
+    struct store_row row;
+    struct store_log log;
+    if (weft_typed_read(store_page_type(), data, size, &page, NULL) == 0)
+        while (store_row_next(&page.rows, &row)) MUST(row.body.size <= size);
+    if (weft_typed_read(store_logs_type(), data, size, &logs, NULL) == 0)
+        while (store_log_next(&logs.logs, &log)) MUST(log.topic.size <= size);
+    if (weft_typed_read(store_read_type(), data, size, &ask, NULL) == 0) MUST(ask.topic.size <= size);
+    if (weft_typed_read(store_append_type(), data, size, &append, NULL) == 0) MUST(append.body.size <= size);
+}
+
+static void read_news(const void *data, size_t size)
+{
+    struct weft_stored got;
+    weft_msg *m = weft_msg_new(WEFT_STORED, size);
+    if (m == NULL) return;
+    memcpy(weft_msg_body(m), data, size);
+    if (weft_stored_read(m, &got) == 0) {
+        MUST(got.kind <= WEFT_STORED_ENDED && got.size <= size);
+        MUST(memchr(got.topic, '\0', sizeof got.topic) != NULL);
+    }
+    weft_msg_free(m);
+}
+
+/* A pattern, and behind a blank a topic: the library has the rules of libweft, and no way to ask it. */
+static void match(const char *text)
+{
+    char pattern[300];
+    size_t size = strcspn(text, " ");
+    snprintf(pattern, sizeof pattern, "%.*s", (int)size, text);
+    const char *topic = text[size] == ' ' ? text + size + 1 : pattern;
+    MUST(wf_store_topic_ok(topic) == (wf_topic_check(weft_cstr(topic)) == 0));
+    MUST(wf_store_pattern_ok(pattern) == (wf_pattern_check(weft_cstr(pattern)) == 0));
+    if (wf_store_topic_ok(topic)) MUST(wf_store_pattern_ok(topic) && wf_store_topic_matches(topic, topic));
+    if (!wf_store_pattern_ok(pattern) || !wf_store_topic_ok(topic)) return;
+    if (wf_store_topic_ok(pattern)) MUST(wf_store_topic_matches(pattern, topic) == (strcmp(pattern, topic) == 0));
+    MUST(wf_store_topic_matches(">", topic));
+}
+
+int fuzz_one_input(const uint8_t *data, size_t size)
+{
+    read_messages(data, size);
+    read_news(data, size);
+    char text[600];
+    snprintf(text, sizeof text, "%.*s", (int)(size < 590 ? size : 590), (const char *)data);
+    match(text);
+    return 0;
+}
