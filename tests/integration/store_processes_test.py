@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stored topics in real processes: the command line, and nodes that are killed while they publish.
 
-STORE_KILLS=N: how often (default 6)."""
+STORE_KILLS=N: how often (default 6). STORE_LINES=N: after so many acknowledged publications (default: 50 and more)."""
 import json
 import os
 import sqlite3
@@ -13,6 +13,7 @@ from harness import Cluster, PATIENCE, Program, built, patient
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_storing.so")
 KILLS = int(os.environ.get("STORE_KILLS", "6"))
+LINES = int(os.environ.get("STORE_LINES", "0"))
 
 
 class Store(unittest.TestCase):
@@ -110,22 +111,28 @@ class Store(unittest.TestCase):
 
     # ---- Killed while they publish --------------------------------------------------------------------------------
 
+    def check_acknowledged(self, acknowledged):
+        stored = self.stored("room.a")
+        for offset, (_, text) in acknowledged.items():
+            self.assertEqual(stored.get(offset), text)
+        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+
     def test_killed_nodes_lose_nothing(self):
         acknowledged = {}
         for turn in range(KILLS):
-            node = self.node("publish", "room.a", "8")
-            for _ in range(50 + 37 * turn):
+            node = self.node("publish", "room.a", "64" if LINES else "8")
+            for _ in range(LINES or 50 + 37 * turn):
                 node.line()
             node.process.kill()
             node.process.wait()
-            for line in [line for line in node.out.rest() + node.out.seen if line != "ready"]:
+            node.out.rest()
+            for line in node.out.seen:
                 words = line.split(" ")
                 if len(words) == 3:  # the last line may be cut
                     acknowledged[int(words[1])] = (words[0], words[2])
-            stored = self.stored("room.a")
-            for offset, (_, text) in acknowledged.items():
-                self.assertEqual(stored.get(offset), text)
-            self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+            if not LINES:
+                self.check_acknowledged(acknowledged)
+        self.check_acknowledged(acknowledged)
         self.assertEqual(len({epoch for epoch, _ in acknowledged.values()}), 1)
         print(f"{len(acknowledged)} acknowledged, {KILLS} kills")
 

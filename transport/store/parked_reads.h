@@ -8,7 +8,11 @@
 
 #include "engine.h"
 
-enum { WF_PARKED_MAX = 100 * 1000, WF_PARKED_BUCKETS = 1024 };
+enum {
+    WF_PARKED_MAX = 100 * 1000,
+    WF_PARKED_OF_NODE = 20 * 1000, /* those of one node, so that no node keeps others out */
+    WF_PARKED_BUCKETS = 1024
+};
 
 struct wf_parked_read {
     weft_msg *ask;
@@ -17,9 +21,16 @@ struct wf_parked_read {
     struct wf_parked_read *next;
 };
 
+struct wf_parked_node {
+    uint64_t node;
+    size_t count;
+};
+
 struct wf_parked_reads {
     struct wf_parked_read *bucket[WF_PARKED_BUCKETS]; /* by topic */
     size_t count;
+    struct wf_parked_node *node; /* those that have some */
+    size_t nodes, nodes_max;
 };
 
 /* Keeps the request. Errors, after which it is still the caller's: WEFT_EFULL, WEFT_ENOMEM. */

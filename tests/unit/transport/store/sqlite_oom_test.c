@@ -1,0 +1,101 @@
+/* tests/unit/transport/store/sqlite_oom_test.c -- each allocation of the engine fails once. */
+#include <unistd.h>
+
+#include "../../alloc_faults.h"
+#include "conformance.h"
+#include "sqlite.h"
+
+static char folder[64], file[80];
+
+static void begin(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/weft-store-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/s.db", folder);
+    fixture.where = file;
+}
+
+static void end(void)
+{
+    const char *more[] = {"", "-wal", "-shm", "-owner"};
+    char path[100];
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        snprintf(path, sizeof path, "%s%s", file, more[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+/* Check's own assertions allocate, too. */
+static bool is_fine(int rc)
+{
+    if (rc < 0 && rc != WEFT_ENOMEM) {
+        (void)faults_disarm();
+        ck_abort_msg("%s: %s", weft_error_name(rc), why.text);
+    }
+    return rc >= 0;
+}
+
+static bool look_at(void *arg, const struct wf_store_log *log)
+{
+    (void)arg, (void)log;
+    return true;
+}
+
+/* Returns how many records have been acknowledged. */
+static uint64_t use_it(void)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    struct text_of t = {0};
+    struct wf_store_log log;
+    uint64_t stored = 0;
+    void *data;
+    size_t size;
+    for (int i = 0; i < 3; i++) stored += is_fine(append_one("a", "one", NULL, NULL));
+    for (int i = 0; i < 70; i++) { /* more than the first table of logs holds */
+        char topic[16];
+        snprintf(topic, sizeof topic, "t.%d", i);
+        (void)is_fine(append_one(topic, "x", NULL, NULL));
+    }
+    if (stored > 0) (void)is_fine(e->read(store, "a", 1, 9, 99, add_text, &t, &log));
+    (void)is_fine(e->list(store, NULL, look_at, NULL));
+    if (is_fine(e->save(store, "k", "snapshot", 8)) && is_fine(e->load(store, "k", &data, &size))) free(data);
+    (void)is_fine(e->advance(store, "c", "a", (struct wf_store_cursor){1, 1}));
+    return stored;
+}
+
+START_TEST(each_allocation_fails_once)
+{
+    bool more = true;
+    for (long n = 0; more; n++) {
+        int rc;
+        uint64_t stored = 0;
+        begin();
+        faults_arm(n, false);
+        store = open_as(false, &rc);
+        if (is_fine(rc)) stored = use_it();
+        more = faults_disarm() > 0;
+        if (store == NULL) open_it();
+        if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
+        ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+        reopen();
+        if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
+        close_it();
+        end();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    fixture.engine = &wf_store_sqlite;
+    fixture.begin = begin;
+    fixture.end = end;
+    Suite *suite = suite_create("the store without memory");
+    TCase *c = tcase_create("memory");
+    (void)conformance_case("conformance"); /* another program runs it */
+    suite_add_tcase(suite, c);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, each_allocation_fails_once);
+    return run_suite(suite);
+}
