@@ -71,9 +71,15 @@ MUTANTS = {
     "tables_never_told_again": ("link_oom",),
     "leaving_waits_in_vain": ("handshake",),
     "retained_twice": ("linked_retained",),
+    "store_commits_without_sync": ("sqlite_programs",),
+    "store_believes_commit": ("sqlite_programs",),
+    "store_forgets_failed_sync": ("sqlite_faults",),
+    "store_sums_nothing": ("sqlite_programs",),
+    "store_ends_at_a_hole": ("sqlite_faults",),
 }
 # tests/unit/transport, by room, for what no seed meets
-UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_retained": "link"}
+UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_retained": "link", "sqlite_faults": "store",
+         "sqlite_programs": "store"}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
@@ -116,7 +122,8 @@ def put(path, data):
 
 def make_tree(tree):
     in_sites()
-    wanted = {os.path.join("runtime", "platform", "mutant.h"): os.path.join(HERE, "mutant.h")}
+    wanted = {os.path.join(*room, "mutant.h"): os.path.join(HERE, "mutant.h")
+              for room in (("runtime", "platform"), ("transport", "store"))}  # the store is given no other room
     for top in os.listdir(ROOT):
         start = os.path.join(ROOT, top)
         if NOT_SOURCE.match(top):

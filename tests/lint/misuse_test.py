@@ -13,6 +13,10 @@ ELSEWHERE = {
     "weft_stream_secure": "waits as weft_read and weft_write do",
     "weft_udp_send": "waits as weft_udp_receive does",
     "weft_publish_reach": "waits for answers, as weft_gather does",
+    "weft_publish_stored": "is a weft_call, as are the other calls of store.h",
+    "weft_store_open": "is a weft_call",
+    "weft_stored_logs": "is a weft_call",
+    "weft_subscribe_from": "is a weft_call",
 }
 
 

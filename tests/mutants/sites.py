@@ -259,4 +259,33 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
 '''),
+    ("transport/store/sqlite.c", '''\
+    int rc = s->read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+''', '''\
+    int rc = s->read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+    if (rc == SQLITE_OK && wf_mutant("store_commits_without_sync")) rc = exec(s, "PRAGMA synchronous=NORMAL");
+'''),
+    ("transport/store/sqlite_append.c", '''\
+    int error = sq_finish(c->s, rc);
+''', '''\
+    int error = sq_finish(c->s, rc);
+    if (wf_mutant("store_believes_commit")) error = sq_error(rc);
+'''),
+    ("transport/store/sqlite_append.c", '''\
+    if (is_lasting(rc)) s->broken = true;
+''', '''\
+    if (is_lasting(rc) && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
+'''),
+    ("transport/store/sqlite_append.c", '''\
+    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
+''', '''\
+    if (wf_mutant("store_sums_nothing")) return 0;
+    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
+'''),
+    ("transport/store/sqlite_read.c", '''\
+        if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+''', '''\
+        if (rc == SQLITE_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
+        if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+'''),
 ]
