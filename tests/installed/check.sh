@@ -98,6 +98,7 @@ expect 'hello from an actor' ./hello
 cc "${strict[@]}" -std=gnu11 "$examples/hello.c" "${static_flags[@]}" -o hello_static
 LD_LIBRARY_PATH='' expect 'hello from an actor' ./hello_static
 echo "hello runs, with the shared and with the static library"
+with_store "$prefix"
 with_cmake "$root/tests/installed/cmake" "$prefix" "$(pkg-config --modversion weft)"
 if [[ -x $prefix/bin/weft ]]; then
     "$prefix/bin/weft" version

@@ -41,6 +41,7 @@ cd "$work"
 with_cmake "$root/tests/installed/cmake" "$prefix" "$version"
 cc -std=gnu11 "$prefix/share/doc/weft/examples/hello.c" "${flags[@]}" -o hello
 expect 'hello from an actor' ./hello
+with_store "$prefix"
 "$prefix/bin/weft" version
 zcat "$prefix/share/man/man1/weft-run.1.gz" | grep -q 'weft-run' || { echo 'man weft-run is missing'; exit 1; }
 zcat "$prefix/share/man/man3/weft-actor.3.gz" | grep -q 'weft_spawn' || { echo 'man weft-actor is missing'; exit 1; }

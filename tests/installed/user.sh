@@ -45,3 +45,36 @@ new_project()
         all test >tea.log 2>&1 || { cat tea.log; return 1; }
     echo "what weft new writes builds, and passes its tests"
 }
+
+# with_store PREFIX: stored topics, which are a library of their own
+with_store()
+{
+    local store_flags
+    [[ -e $libraries/pkgconfig/weft-store.pc ]] || { echo "libweft-store is not there"; return; }
+    cat >store.c <<'C'
+#include <stdio.h>
+#include <weft.h>
+#include <weft/store.h>
+static void first(const void *arg, size_t size)
+{
+    const struct weft_stored_topics topics = {.pattern = "room.>"};
+    const weft_store_options options = {.url = "sqlite:s.db", .topics = &topics, .topic_count = 1};
+    struct weft_position at;
+    weft_pid store;
+    (void)arg, (void)size;
+    if (weft_store_open(&options, &store, weft_after(WEFT_SEC(20))) < 0) return;
+    if (weft_publish_stored("room.tea", 1, "hello", 5, &at, weft_after(WEFT_SEC(20))) == 0)
+        printf("stored as %d\n", (int)at.offset);
+    weft_stop(store);
+}
+int main(void)
+{
+    return weft_main(NULL, first, NULL, 0);
+}
+C
+    mapfile -t store_flags < <(pkg-config --define-variable=prefix="$1" --cflags --libs weft-store | xargs -n1)
+    cc -std=gnu11 -Wall -Wextra -Wpedantic -Werror store.c "${store_flags[@]}" -o store
+    expect 'stored as 1' ./store
+    expect 'stored as 2' ./store
+    echo "a program with a store builds and runs"
+}
