@@ -114,9 +114,13 @@ typedef struct {
     weft_pid reader; /* weft's own */
 } weft_stored_subscription;
 
-/* [A, W] From now on the calling actor gets the records of that topic, which has no wildcards, from the position on:
- * first what is stored, then what is stored later, in order, without a gap and without a double. Each is a message
- * with the tag WEFT_STORED. An epoch of 0 in `from` means whatever epoch the log has.
+/* [A, W] From now on the calling actor gets the records of that topic from the position on: first what is stored, then
+ * what is stored later, in order, without a gap and without a double. Each is a message with the tag WEFT_STORED. An
+ * epoch of 0 in `from` means whatever epoch the log has.
+ *
+ * With a pattern ("room.*", "room.>"), it gets those of each topic that matches, also of topics that come later. `from`
+ * is WEFT_FROM_START or WEFT_FROM_NOW then, as each topic has positions of its own; of a topic that comes later it
+ * gets all. The records of one topic are in order. Each topic costs an actor.
  *
  * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits
  * while the caller's mailbox is full, so a slow reader slows itself and nobody else (with the mailbox policy
@@ -129,7 +133,8 @@ typedef struct {
  * WEFT_ENONODE, WEFT_ENOREPLY, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_subscribe_from(const char *topic, struct weft_position from,
                                               weft_stored_subscription *out, int64_t deadline);
-/* [A] Ends such a subscription. Messages that are in the mailbox already stay there. WEFT_ECLOSED: it has ended. */
+/* [A] Ends such a subscription. Messages that are in the mailbox already stay there, and one that is on its way may
+ * still arrive. WEFT_ECLOSED: it has ended. */
 WEFT_API int weft_unsubscribe_stored(weft_stored_subscription s);
 
 typedef enum {

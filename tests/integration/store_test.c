@@ -359,6 +359,51 @@ START_TEST(logs_are_listed)
 }
 END_TEST
 
+static void patterns(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pid = open_store(0, 0);
+    publish_numbers("room.a", 1, 300);
+    publish_numbers("room.b", 1, 2);
+    publish("few.x", "1");
+    weft_stored_subscription now = subscribe("room.*", WEFT_FROM_NOW);
+    expect_nothing_more();
+    publish("room.b", "3");
+    expect_record("room.b", 3, "3");
+    publish_numbers("room.c", 1, 1); /* is new, and comes as a whole */
+    expect_record("room.c", 1, "1");
+    ck_assert_int_eq(weft_unsubscribe_stored(now), WEFT_OK);
+    subscribe(">", WEFT_FROM_START);
+    publish_numbers("few.y", 1, 1);
+    uint64_t in_a = 0, in_b = 0;
+    int others = 0;
+    while (in_a < 300 || in_b < 3 || others < 3) {
+        weft_msg *m;
+        struct weft_stored got = next_stored(&m);
+        ck_assert_int_eq(got.kind, WEFT_STORED_RECORD);
+        if (strcmp(got.topic, "room.a") == 0) ck_assert_uint_eq(got.at.offset, ++in_a);
+        else if (strcmp(got.topic, "room.b") == 0) ck_assert_uint_eq(got.at.offset, ++in_b);
+        else others++;
+        weft_msg_free(m);
+    }
+    end_store(pid);
+    open_store(0, 0);
+    publish("room.d", "1");
+    expect_record("room.d", 1, "1");
+    publish("room.b", "4");
+    expect_record("room.b", 4, "4");
+    expect_nothing_more();
+    ck_assert_int_eq(weft_subscribe_from("room.*", (struct weft_position){0, 3}, NULL, patience()), WEFT_EINVAL);
+    ck_assert_int_eq(weft_subscribe_from("room.>.x", WEFT_FROM_NOW, NULL, patience()), WEFT_EINVAL);
+    say("done");
+}
+
+START_TEST(a_pattern_brings_all_topics_that_match)
+{
+    RUN(a, patterns);
+}
+END_TEST
+
 /* ---- Two nodes ------------------------------------------------------------------------------------------------- */
 
 static void keep_store(const void *arg, size_t size)
@@ -510,6 +555,7 @@ int main(void)
     tcase_add_test(c, what_is_not_stored_any_more_is_said);
     tcase_add_test(c, a_damaged_record_is_said_and_not_served);
     tcase_add_test(c, logs_are_listed);
+    tcase_add_test(c, a_pattern_brings_all_topics_that_match);
     tcase_add_test(c, a_node_without_the_store_uses_it);
     tcase_add_test(c, no_gap_and_no_double_while_others_publish);
     tcase_add_test(c, a_slow_reader_loses_nothing);

@@ -50,7 +50,11 @@ struct store_actor {
     weft_pid reader[READERS];
     unsigned turn;
     struct wf_parked_reads parked;
+    uint64_t number; /* of struct store_watched */
 };
+
+/* Requests to watch for new logs are parked under this, which is no topic. */
+static const char any_log[] = "*";
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
@@ -323,6 +327,30 @@ static void wake_readers(struct store_actor *s, const char *topic)
     for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) forward(s, ask);
 }
 
+static void answer_watch(const struct store_actor *s, const weft_msg *ask, int error)
+{
+    struct store_watched out = {error, s->number};
+    wf_store_answer(ask, store_watched_type(), &out);
+}
+
+static void take_watch(struct store_actor *s, weft_msg *ask)
+{
+    struct store_watch in;
+    int rc = weft_typed_read(store_watch_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    bool waits = rc == WEFT_OK && in.seen == s->number;
+    if (waits) rc = wf_parked_reads_add(&s->parked, any_log, ask);
+    if (waits && rc == WEFT_OK) return;
+    answer_watch(s, ask, rc);
+    weft_msg_free(ask);
+}
+
+static void tell_watchers(struct store_actor *s)
+{
+    s->number++;
+    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, any_log)) != NULL; weft_msg_free(ask))
+        answer_watch(s, ask, WEFT_OK);
+}
+
 /* The batch is on disk, or has failed. */
 static void finish_batch(struct store_actor *s)
 {
@@ -338,6 +366,7 @@ static void finish_batch(struct store_actor *s)
         struct waiting *next = w->next;
         answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
         if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
+        if (b->item[i].offset == 1) tell_watchers(s);
         let_go(w);
         w = next;
     }
@@ -364,6 +393,7 @@ static void take_message(struct store_actor *s, weft_msg *m)
         case WF_STORE_READ:
         case WF_STORE_FIND: take_read(s, m); return;
         case WF_STORE_LIST: forward(s, m); return;
+        case WF_STORE_WATCH: take_watch(s, m); return;
         case WF_STORE_STATUS: answer(m, WEFT_OK, 0, 0); break;
         default: answer(m, WEFT_ENOTSUP, 0, 0); break;
         }
@@ -429,6 +459,7 @@ void wf_store_actor(const void *config, size_t size)
         return;
     }
     s->end = &s->first;
+    s->number = (uint64_t)weft_now(); /* another one than that of the store before */
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);

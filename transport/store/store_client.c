@@ -28,6 +28,14 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
+int wf_store_await(void)
+{
+    weft_pid pid;
+    int rc = weft_await_name(WEFT_STORE_NAME, &pid, WEFT_FOREVER);
+    return rc == WEFT_ECANCELED ? rc
+                                : weft_sleep(weft_after(WEFT_MS(100))); /* its name may outlive it for a moment */
+}
+
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 static int pack_config(const weft_store_options *o, void **out, size_t *size)

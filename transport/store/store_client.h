@@ -13,4 +13,8 @@
 WEFT_API int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                           const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
 
+/* [A, W] After an error of wf_store_ask: waits until there is a store, and a little longer. Returns 0 or
+ * WEFT_ECANCELED. */
+int wf_store_await(void);
+
 #endif

@@ -18,6 +18,7 @@ enum wf_store_request {
     WF_STORE_FIND = 3,   /* struct store_read; struct store_page without rows */
     WF_STORE_LIST = 4,   /* struct store_list; struct store_logs */
     WF_STORE_STATUS = 5, /* nothing; struct store_appended, once the store is open or has failed to open */
+    WF_STORE_WATCH = 7,  /* struct store_watch; struct store_watched, once the number is another one */
     WF_STORE_QUIT = 6,   /* no request: a reader ends when it has answered what came before */
 };
 
@@ -40,6 +41,12 @@ WEFT_STRUCT(store_list, STORE_LIST)
 WEFT_STRUCT(store_log, STORE_LOG)
 #define STORE_LOGS(F) F(int, error) F(list(store_log), logs)
 WEFT_STRUCT(store_logs, STORE_LOGS)
+
+/* `number` changes whenever the store has a new log, and when it is opened. */
+#define STORE_WATCH(F) F(uint, seen)
+WEFT_STRUCT(store_watch, STORE_WATCH)
+#define STORE_WATCHED(F) F(int, error) F(uint, number)
+WEFT_STRUCT(store_watched, STORE_WATCHED)
 
 /* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
 #define STORE_NEWS(F) \

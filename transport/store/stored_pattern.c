@@ -1,0 +1,164 @@
+/* transport/store/stored_pattern.c -- see stored_pattern.h.
+ *
+ * The watcher asks the store for its logs again when the store says that there is a new one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "store_client.h"
+#include "store_messages.h"
+#include "stored_pattern.h"
+#include "stored_reading.h"
+#include "stored_topic.h"
+
+enum { FOUND_PRESENT = 1 }; /* a request to the watcher */
+
+/* The argument of a watcher. */
+struct pattern {
+    char text[256];
+    weft_pid subscriber;
+    bool now;
+};
+
+struct watcher {
+    struct pattern is;
+    bool listed;  /* the present topics were found */
+    char **known; /* topics that have a reader, in order */
+    size_t count, max;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_known(const struct watcher *w, const char *topic)
+{
+    return w->count > 0 && bsearch(&topic, w->known, w->count, sizeof(char *), by_text) != NULL;
+}
+
+/* Behind the known ones, which are in order. */
+static int add_known(struct watcher *w, size_t at, const char *topic)
+{
+    if (at == w->max) {
+        size_t max = w->max == 0 ? 16 : w->max * 2;
+        char **grown = realloc(w->known, max * sizeof(char *));
+        if (grown == NULL) return WEFT_ENOMEM;
+        w->known = grown;
+        w->max = max;
+    }
+    w->known[at] = strdup(topic);
+    return w->known[at] == NULL ? WEFT_ENOMEM : WEFT_OK;
+}
+
+static int start_reader(const struct watcher *w, const struct weft_stored_log *log)
+{
+    struct wf_stored_reading r = {.subscriber = w->is.subscriber};
+    memcpy(r.topic, log->topic, sizeof r.topic);
+    if (w->is.now && !w->listed) {
+        r.epoch = log->epoch;
+        r.next = log->last + 1;
+    }
+    return weft_spawn(NULL, wf_stored_reader, &r, sizeof r,
+                      &(weft_spawn_options){.kind = "stored subscription", .link = true});
+}
+
+/* Starts readers for the topics of a page that have none; `*added` of them are behind the known ones. */
+static int take_logs(struct watcher *w, const struct weft_stored_log *log, int count, size_t *added)
+{
+    int rc = WEFT_OK;
+    for (int i = 0; i < count && rc == WEFT_OK; i++) {
+        if (!wf_store_topic_matches(w->is.text, log[i].topic) || is_known(w, log[i].topic)) continue;
+        rc = add_known(w, w->count + *added, log[i].topic);
+        if (rc < 0) return rc;
+        rc = start_reader(w, &log[i]);
+        if (rc < 0) free(w->known[w->count + *added]);
+        else (*added)++;
+    }
+    return rc;
+}
+
+static int find_topics(struct watcher *w)
+{
+    enum { PAGE = 64 };
+    struct weft_stored_log *log = calloc(PAGE, sizeof *log);
+    char after[256] = "";
+    size_t added = 0;
+    int rc = log == NULL ? WEFT_ENOMEM : WEFT_OK, count = 1;
+    while (rc == WEFT_OK && count > 0) {
+        count = weft_stored_logs(after, log, PAGE, WEFT_FOREVER);
+        if (count < 0) rc = count;
+        if (count > 0) memcpy(after, log[count - 1].topic, sizeof after);
+        if (count > 0) rc = take_logs(w, log, count, &added);
+    }
+    free(log);
+    w->count += added;
+    if (added > 0) qsort(w->known, w->count, sizeof(char *), by_text);
+    return rc;
+}
+
+/* Answers whoever subscribes, once. */
+static int say_found(struct watcher *w)
+{
+    weft_msg *m;
+    if (w->listed) return WEFT_OK;
+    w->listed = true;
+    int rc = weft_recv_tag(&m, FOUND_PRESENT, WEFT_FOREVER);
+    if (rc < 0) return rc;
+    weft_reply(m, FOUND_PRESENT, NULL, 0);
+    weft_msg_free(m);
+    return WEFT_OK;
+}
+
+static int watch_on(struct watcher *w, uint64_t *seen)
+{
+    struct store_watch ask = {*seen};
+    struct store_watched got;
+    weft_msg *answer;
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got,
+                          &answer, WEFT_FOREVER);
+    if (rc == WEFT_OK) {
+        weft_msg_free(answer);
+        rc = got.error == 0 ? find_topics(w) : wf_store_error(got.error);
+        if (rc == WEFT_OK) *seen = got.number;
+    }
+    if (rc == WEFT_OK) return say_found(w);
+    return rc == WEFT_ECANCELED ? rc : wf_store_await(); /* and then all of them again */
+}
+
+static void free_watcher(void *arg)
+{
+    struct watcher *w = arg;
+    for (size_t i = 0; i < w->count; i++) free(w->known[i]);
+    free(w->known);
+    free(w);
+}
+
+static void watcher(const void *arg, size_t size)
+{
+    struct watcher *w = calloc(1, sizeof *w);
+    uint64_t seen = 0;
+    (void)size;
+    if (w == NULL) return;
+    memcpy(&w->is, arg, sizeof w->is);
+    if (weft_defer(free_watcher, w) < 0) return;
+    while (watch_on(w, &seen) == WEFT_OK) continue;
+}
+
+int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_t deadline)
+{
+    struct pattern p = {.subscriber = weft_self(), .now = now};
+    weft_msg *answer;
+    weft_pid store;
+    int rc = weft_whereis(WEFT_STORE_NAME, &store);
+    if (rc < 0) return rc;
+    memcpy(p.text, pattern, strlen(pattern) + 1);
+    rc = weft_spawn(out, watcher, &p, sizeof p, &(weft_spawn_options){.kind = "stored pattern"});
+    if (rc < 0) return rc;
+    rc = weft_call(*out, FOUND_PRESENT, NULL, 0, &answer, deadline);
+    if (rc < 0) (void)weft_kill(*out);
+    else weft_msg_free(answer);
+    return rc;
+}

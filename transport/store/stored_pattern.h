@@ -1,0 +1,14 @@
+/* transport/store/stored_pattern.h -- subscriptions to all stored topics that match a pattern. */
+#ifndef WF_STORED_PATTERN_H
+#define WF_STORED_PATTERN_H
+
+#include <stdbool.h>
+
+#include <weft/pid.h>
+
+/* [A, W] Starts an actor that starts a reader for the calling actor and each topic that matches, present or later.
+ * `now`: of the present topics only what is stored from now on. Returns when it has found the present ones.
+ * Errors: those of weft_subscribe_from. */
+int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_t deadline);
+
+#endif

@@ -1,0 +1,109 @@
+/* transport/store/stored_reading.c -- an actor beside a subscriber that fetches pages of a log from the store.
+ *
+ * The reader knows one position, that of the next record. So there is no moment between the past and the live: at the
+ * end of the log its request waits at the store until there is more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "store_client.h"
+#include "store_messages.h"
+#include "stored_reading.h"
+
+static bool is_stopped(int rc)
+{
+    return rc == WEFT_ECANCELED || rc == WEFT_ENOACTOR;
+}
+
+/* Waits for space in the subscriber's mailbox. An error: there is no subscriber any more, or no memory. */
+static int tell(const struct wf_stored_reading *r, const struct store_news *news)
+{
+    for (;;) {
+        weft_msg *m = wf_store_message(WEFT_STORED, store_news_type(), news);
+        if (m == NULL) return WEFT_ENOMEM;
+        int rc = weft_send_msg(r->subscriber, m);
+        if (rc != WEFT_EFULL) return rc;
+        rc = weft_sleep(weft_after(WEFT_MS(20))); /* its policy does not let senders wait */
+        if (rc < 0) return rc;
+    }
+}
+
+static struct store_news news_of(const struct wf_stored_reading *r, weft_stored_kind kind, uint64_t offset)
+{
+    return (struct store_news){.kind = kind, .topic = weft_cstr(r->topic), .epoch = r->epoch, .offset = offset};
+}
+
+static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
+{
+    int rc = WEFT_OK;
+    for (struct store_row row; rc == WEFT_OK && store_row_next(&page->rows, &row);) {
+        if (row.offset != r->next) return WEFT_EFORMAT; /* no store of ours says that */
+        struct store_news news = news_of(r, WEFT_STORED_RECORD, row.offset);
+        news.time = row.time;
+        news.tag = row.tag;
+        news.body = row.body;
+        rc = tell(r, &news);
+        if (rc == WEFT_OK) r->next++;
+    }
+    return rc;
+}
+
+static int take_page(struct wf_stored_reading *r, struct store_page *page)
+{
+    int rc = WEFT_OK;
+    if (r->epoch != 0 && page->epoch != r->epoch) {
+        r->epoch = page->epoch;
+        r->next = 0;
+        struct store_news news = news_of(r, WEFT_STORED_EPOCH, page->first);
+        return tell(r, &news); /* its records come with the next page */
+    }
+    r->epoch = page->epoch;
+    if (r->next < page->first) {
+        struct store_news news = news_of(r, WEFT_STORED_GAP, page->first);
+        news.missing = page->first - r->next;
+        if (r->next > 0) rc = tell(r, &news);
+        r->next = page->first;
+    }
+    return rc < 0 ? rc : tell_rows(r, page);
+}
+
+/* An error of the store after which asking again would bring the same one. */
+static bool is_lasting(int64_t error)
+{
+    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL;
+}
+
+static int read_on(struct wf_stored_reading *r)
+{
+    struct store_page page;
+    weft_msg *answer;
+    struct store_read ask = {.topic = weft_cstr(r->topic),
+                             .epoch = r->epoch,
+                             .from = r->next == 0 ? 1 : r->next,
+                             .count = WF_STORE_PAGE_RECORDS,
+                             .bytes = WF_STORE_PAGE_BYTES,
+                             .wait = true};
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
+                          WEFT_FOREVER);
+    if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
+    if (rc < 0) return wf_store_await();
+    rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
+    bool later = page.error != 0 && rc == WEFT_OK;
+    weft_msg_free(answer);
+    return later ? weft_sleep(weft_after(WEFT_SEC(1))) : rc;
+}
+
+void wf_stored_reader(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_stored_reading r;
+    int rc = WEFT_OK;
+    memcpy(&r, arg, sizeof r);
+    while (rc == WEFT_OK) rc = read_on(&r);
+    if (is_stopped(rc)) return;
+    struct store_news news = news_of(&r, WEFT_STORED_ENDED, r.next == 0 ? 1 : r.next);
+    news.error = rc;
+    (void)tell(&r, &news);
+}

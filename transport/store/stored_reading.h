@@ -1,0 +1,18 @@
+/* transport/store/stored_reading.h -- the reader of a stored topic, for one subscriber. */
+#ifndef WF_STORED_READING_H
+#define WF_STORED_READING_H
+
+#include <weft/pid.h>
+
+/* The argument of a reader. */
+struct wf_stored_reading {
+    char topic[256];
+    weft_pid subscriber;
+    uint64_t epoch; /* 0: that of the first page */
+    uint64_t next;  /* 0: the first that is there */
+};
+
+/* A weft_actor: sends the subscriber WEFT_STORED messages until either ends, or the log cannot be read any more. */
+void wf_stored_reader(const void *reading, size_t size);
+
+#endif
