@@ -14,6 +14,7 @@
 #include "stored_topic.h"
 
 enum { FOUND_PRESENT = 1 }; /* a request to the watcher */
+enum { PAGE = 64 };         /* logs that are asked for at a time */
 
 /* The argument of a watcher. */
 struct pattern {
@@ -22,11 +23,13 @@ struct pattern {
     bool now;
 };
 
+/* All that the watcher has is here, as it may be killed while it waits. */
 struct watcher {
     struct pattern is;
     bool listed;  /* the present topics were found */
-    char **known; /* topics that have a reader, in order */
-    size_t count, max;
+    char **known; /* topics that have a reader: `count` in order, and behind them those of this round */
+    size_t count, added, max;
+    struct weft_stored_log log[PAGE];
 };
 
 static int by_text(const void *a, const void *b)
@@ -39,9 +42,9 @@ static bool is_known(const struct watcher *w, const char *topic)
     return w->count > 0 && bsearch(&topic, w->known, w->count, sizeof(char *), by_text) != NULL;
 }
 
-/* Behind the known ones, which are in order. */
-static int add_known(struct watcher *w, size_t at, const char *topic)
+static int add_known(struct watcher *w, const char *topic)
 {
+    size_t at = w->count + w->added;
     if (at == w->max) {
         size_t max = w->max == 0 ? 16 : w->max * 2;
         char **grown = realloc(w->known, max * sizeof(char *));
@@ -50,7 +53,9 @@ static int add_known(struct watcher *w, size_t at, const char *topic)
         w->max = max;
     }
     w->known[at] = strdup(topic);
-    return w->known[at] == NULL ? WEFT_ENOMEM : WEFT_OK;
+    if (w->known[at] == NULL) return WEFT_ENOMEM;
+    w->added++;
+    return WEFT_OK;
 }
 
 static int start_reader(const struct watcher *w, const struct weft_stored_log *log)
@@ -65,37 +70,34 @@ static int start_reader(const struct watcher *w, const struct weft_stored_log *l
                       &(weft_spawn_options){.kind = "stored subscription", .link = true});
 }
 
-/* Starts readers for the topics of a page that have none; `*added` of them are behind the known ones. */
-static int take_logs(struct watcher *w, const struct weft_stored_log *log, int count, size_t *added)
+/* Starts readers for the topics of a page that have none. */
+static int take_logs(struct watcher *w, int count)
 {
     int rc = WEFT_OK;
     for (int i = 0; i < count && rc == WEFT_OK; i++) {
-        if (!wf_store_topic_matches(w->is.text, log[i].topic) || is_known(w, log[i].topic)) continue;
-        rc = add_known(w, w->count + *added, log[i].topic);
+        const char *topic = w->log[i].topic;
+        if (!wf_store_topic_matches(w->is.text, topic) || is_known(w, topic)) continue;
+        rc = add_known(w, topic);
         if (rc < 0) return rc;
-        rc = start_reader(w, &log[i]);
-        if (rc < 0) free(w->known[w->count + *added]);
-        else (*added)++;
+        rc = start_reader(w, &w->log[i]);
+        if (rc < 0) free(w->known[w->count + --w->added]);
     }
     return rc;
 }
 
 static int find_topics(struct watcher *w)
 {
-    enum { PAGE = 64 };
-    struct weft_stored_log *log = calloc(PAGE, sizeof *log);
     char after[256] = "";
-    size_t added = 0;
-    int rc = log == NULL ? WEFT_ENOMEM : WEFT_OK, count = 1;
+    int rc = WEFT_OK, count = 1;
     while (rc == WEFT_OK && count > 0) {
-        count = weft_stored_logs(after, log, PAGE, WEFT_FOREVER);
+        count = weft_stored_logs(after, w->log, PAGE, WEFT_FOREVER);
         if (count < 0) rc = count;
-        if (count > 0) memcpy(after, log[count - 1].topic, sizeof after);
-        if (count > 0) rc = take_logs(w, log, count, &added);
+        if (count > 0) memcpy(after, w->log[count - 1].topic, sizeof after);
+        if (count > 0) rc = take_logs(w, count);
     }
-    free(log);
-    w->count += added;
-    if (added > 0) qsort(w->known, w->count, sizeof(char *), by_text);
+    w->count += w->added;
+    w->added = 0;
+    if (w->count > 0) qsort(w->known, w->count, sizeof(char *), by_text);
     return rc;
 }
 
@@ -131,7 +133,7 @@ static int watch_on(struct watcher *w, uint64_t *seen)
 static void free_watcher(void *arg)
 {
     struct watcher *w = arg;
-    for (size_t i = 0; i < w->count; i++) free(w->known[i]);
+    for (size_t i = 0; i < w->count + w->added; i++) free(w->known[i]);
     free(w->known);
     free(w);
 }

@@ -50,15 +50,17 @@ int weft_subscribe_from(const char *topic, struct weft_position from, weft_store
     bool one = wf_store_topic_ok(topic), now = from.epoch == 0 && from.offset == UINT64_MAX;
     bool all = from.epoch == 0 && from.offset == 0;
     if (!one && (!wf_store_pattern_ok(topic) || !(now || all))) return WEFT_EINVAL;
-    weft_pid *pid = malloc(sizeof *pid);
-    if (pid == NULL) return WEFT_ENOMEM;
-    int rc = one ? start_reader(topic, from, pid, deadline) : wf_stored_pattern_start(topic, now, pid, deadline);
-    if (rc < 0) {
-        free(pid);
-        return rc;
+    weft_pid pid;
+    int rc = one ? start_reader(topic, from, &pid, deadline) : wf_stored_pattern_start(topic, now, &pid, deadline);
+    if (rc < 0) return rc;
+    if (out != NULL) out->reader = pid;
+    weft_pid *kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        (void)weft_kill(pid);
+        return WEFT_ENOMEM;
     }
-    if (out != NULL) out->reader = *pid;
-    return weft_defer(end_reader, pid);
+    *kept = pid;
+    return weft_defer(end_reader, kept);
 }
 
 int weft_unsubscribe_stored(weft_stored_subscription s)
