@@ -157,9 +157,11 @@ int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_
     int rc = weft_whereis(WEFT_STORE_NAME, &store);
     if (rc < 0) return rc;
     memcpy(p.text, pattern, strlen(pattern) + 1);
-    rc = weft_spawn(out, watcher, &p, sizeof p, &(weft_spawn_options){.kind = "stored pattern"});
+    /* Linked until the caller has its clean-up: if it is killed meanwhile, the watcher ends. */
+    rc = weft_spawn(out, watcher, &p, sizeof p, &(weft_spawn_options){.kind = "stored pattern", .link = true});
     if (rc < 0) return rc;
     rc = weft_call(*out, FOUND_PRESENT, NULL, 0, &answer, deadline);
+    (void)weft_unlink(*out);
     if (rc < 0) (void)weft_kill(*out);
     else weft_msg_free(answer);
     return rc;
