@@ -194,19 +194,17 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
+    return wf_send_near(self, find_near(self->task.worker, to), to, m, deadline);
+}
+
+int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
+{
     struct wf_worker *w = self->task.worker;
-    struct wf_actor *a = find_near(w, to);
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->crowded)) /* others may have been promised room */
         return send_or_free(self, to, m, deadline);
+    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
-    if (a->task.wants_mail == WF_MAIL_HAND && m->shared == NULL && m->from.node == to.node &&
-        wf_actors_of(w)->timer.left > 1) {
-        wf_actors_of(w)->timer.left--;
-        wf_mailbox_hand_over(a, m);
-        wf_task_wake(&a->task);
-    } else {
-        wf_mailbox_add(a, m);
-    }
+    wf_mailbox_add(a, m);
     return WEFT_OK;
 }
 
