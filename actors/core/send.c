@@ -326,15 +326,14 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
     m->shared = NULL;
     m->size = (uint32_t)size;
     m->topic_size = 0;
-    if (size > 0) copy_small((unsigned char *)(m + 1), data, size);
+    if (class_ > 0) copy_small((unsigned char *)(m + 1), data, size);
     return m;
 }
 
 /* `a` waits, and gets it at once; a handler waits without a stack. */
-static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                      const void *data, size_t size, bool stackless)
+static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size, bool stackless)
 {
-    const uint32_t class_ = size > 0;
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
@@ -344,16 +343,22 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
     return WEFT_OK;
 }
 
+/* One function for each class and sort of receiver, so that none keeps a register for what it knows. */
+static __attribute__((noinline)) int hand_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return hand(w, a, 0, tag, NULL, 0, false);
+}
+
 static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                 const void *data, size_t size)
 {
-    return hand(w, a, tag, data, size, false);
+    return hand(w, a, 1, tag, data, size, false);
 }
 
 static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                            const void *data, size_t size)
 {
-    return hand(w, a, tag, data, size, true);
+    return hand(w, a, size > 0, tag, data, size, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)
@@ -388,7 +393,8 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     struct wf_actor *a = find_near(w, to);
     if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
-        if (a->task.state == WF_TASK_WAITING) return hand_small(w, a, tag, data, size);
+        if (a->task.state == WF_TASK_WAITING)
+            return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);
         if (a->task.state == WF_TASK_STACKLESS) return hand_small_to_handler(w, a, tag, data, size);
     }
     return push_small(w, a, tag, data, size);
