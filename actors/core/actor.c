@@ -306,9 +306,9 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
 /* The end is in the same frame as the body's argument, as clean-ups may use it. */
-enum wf_turn wf_actor_main(struct wf_task *t)
+static __attribute__((noinline)) enum wf_turn run_body(struct wf_actor *a)
 {
-    struct wf_actor *a = wf_actor_of(t);
+    struct wf_task *t = &a->task;
     size_t size = a->arg_size;
     void *arg = a->arg;
     if (WF_UNLIKELY(t->killed || a->handles)) {
@@ -328,13 +328,23 @@ enum wf_turn wf_actor_main(struct wf_task *t)
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
     while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
-    if (WF_UNLIKELY(a->handles)) { /* or has become one */
+    if (WF_UNLIKELY(a->handles)) { /* it has become one, or is to end */
         enum wf_turn turn = wf_handler_turn(a);
         if (turn != WF_TURN_OVER) return turn;
     }
     if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
     wf_actor_end(a);
     return WF_TURN_OVER;
+}
+
+enum wf_turn wf_actor_main(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    if (a->handles) {
+        enum wf_turn turn = wf_handler_turn(a);
+        if (WF_LIKELY(turn != WF_TURN_OVER)) return turn;
+    }
+    return run_body(a);
 }
 
 /* The last touch: the slot goes back, the pid is stale from here on. */

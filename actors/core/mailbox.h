@@ -119,6 +119,11 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 /* Gives each message in the mailbox an envelope, for who looks at the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);
 bool wf_mailbox_ready(const struct wf_task *t);
+/* Whether nothing is in it, and nobody waits for room there. */
+static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
+{
+    return a->mail.first == NULL && a->signals.first == NULL && !a->crowded;
+}
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* The oldest go: at least one, and as many as its own bounds want. */

@@ -355,10 +355,15 @@ static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_a
     return hand(w, a, 1, tag, data, size, false);
 }
 
+static __attribute__((noinline)) int hand_empty_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return hand(w, a, 0, tag, NULL, 0, true);
+}
+
 static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                            const void *data, size_t size)
 {
-    return hand(w, a, size > 0, tag, data, size, true);
+    return hand(w, a, 1, tag, data, size, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)
@@ -367,10 +372,9 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
     return WEFT_OK;
 }
 
-static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size)
 {
-    const uint32_t class_ = size > 0;
     if (WF_UNLIKELY(a->crowded || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
         return a->crowded || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
                                                 : send_again(a, tag, data, size);
@@ -384,6 +388,17 @@ static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_a
     return WEFT_OK;
 }
 
+static __attribute__((noinline)) int push_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return push(w, a, 0, tag, NULL, 0);
+}
+
+static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
+{
+    return push(w, a, 1, tag, data, size);
+}
+
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
@@ -395,9 +410,10 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     if (a->task.wants_mail == WF_MAIL_HAND) {
         if (a->task.state == WF_TASK_WAITING)
             return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);
-        if (a->task.state == WF_TASK_STACKLESS) return hand_small_to_handler(w, a, tag, data, size);
+        if (a->task.state == WF_TASK_STACKLESS)
+            return size == 0 ? hand_empty_to_handler(w, a, tag) : hand_small_to_handler(w, a, tag, data, size);
     }
-    return push_small(w, a, tag, data, size);
+    return size == 0 ? push_empty(w, a, tag) : push_small(w, a, tag, data, size);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
