@@ -85,7 +85,9 @@ static int read_replay(const struct cli *c, uint64_t *seed, uint32_t *keep)
         if (good) *keep |= 1u << (i - 1);
     }
     return good ? CLI_OK
-                : cli_fail(c, CLI_USAGE, "--replay %s: a seed, or one with the faults to keep: 17:1,4", c->replay);
+                : cli_fail(c, CLI_USAGE,
+                           "--replay %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4",
+                           c->replay);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, w
              weft_pid_format(winner, text));
     weft_msg *m = wf_msg_new(in->here, WEFT_TAG_NAME_LOST, sizeof lost);
     if (m == NULL) {
-        weft_log(WEFT_ERROR, "no memory to tell its actor that the name %s was lost", lost.name);
+        weft_log(WEFT_ERROR, "no memory to notify its actor that the name %s was lost", lost.name);
         return;
     }
     memcpy(m + 1, &lost, sizeof lost);

@@ -182,7 +182,7 @@ static void end_actors(struct wf_test *t, bool services, bool kill)
 static void run_body(struct wf_test *t)
 {
     switch (go_on(t, body_over)) {
-    case STUCK: fail_with_actors(t, "every actor waits for ever:"); break;
+    case STUCK: fail_with_actors(t, "every actor waits forever:"); break;
     case ENDLESS: {
         char what[128];
         snprintf(what, sizeof what,

@@ -117,7 +117,7 @@ struct list {
 
 static int other_form(const struct cli_client *k)
 {
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
 }
 
 static bool has_text(const uint8_t *row, size_t size, uint32_t column, const char *wanted, bool whole)

@@ -14,7 +14,7 @@
 
 static int other_form(const struct cli_client *k)
 {
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
 }
 
 /* A line for each, the first one behind the title. */
@@ -64,14 +64,14 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
                  {"waits_ns", "since", AGO},
                  {"mailbox", "mailbox", NUMBER},
                  {"mailbox_max", "at most", NUMBER},
-                 {"mail_p50_ns", "mail p50", SPAN},
-                 {"mail_p99_ns", "mail p99", SPAN},
+                 {"mailbox_p50_ns", "mailbox p50", SPAN},
+                 {"mailbox_p99_ns", "mailbox p99", SPAN},
                  {"received", "received", NUMBER},
                  {"dropped", "dropped", NUMBER},
                  {"stack_most", "stack", NUMBER},
                  {"held", "held", NUMBER},
                  {"held_bytes", "held bytes", NUMBER},
-                 {"mailbox_bytes", "mail bytes", NUMBER},
+                 {"mailbox_bytes", "mbox bytes", NUMBER},
                  {"stack_bytes", "stack now", NUMBER},
                  {"heap_bytes", "heap", NUMBER},
                  {"asks", "answer of", PIDS},

@@ -114,7 +114,7 @@ static void print_kinds(const struct cli *c, struct kinds *all)
     struct kind sum = {.name = weft_cstr("all of them")};
     if (all->count > 1) qsort(all->of, all->count, sizeof all->of[0], most_first);
     if (!c->json)
-        puts("KIND                    ACTORS      MAILBOX   MAIL-BYTES      HELD   HELD-BYTES        STACK         "
+        puts("KIND                    ACTORS      MAILBOX   MBOX-BYTES      HELD   HELD-BYTES        STACK         "
              "HEAP");
     int64_t printed = 0;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -145,7 +145,8 @@ int cli_actors_by_kind(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (all != NULL) read_kinds(&r, all);
     if (all == NULL) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    else if (r.error != 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    else if (r.error != 0)
+        rc = cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
     else if (all->silent >= 0)
         rc = cli_fail(k->c, CLI_DEADLINE,
                       "%s: its worker %" PRId64 " does not answer, so not all actors were counted", k->node,

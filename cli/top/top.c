@@ -48,7 +48,7 @@ static int ask_top(struct cli_client *k, const struct top_wish *wish, weft_msg *
 
 static int other_form(const struct cli_client *k)
 {
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
 }
 
 static struct top_wish wish_of(const struct cli *c)
@@ -339,7 +339,9 @@ int cli_top(const struct cli *c)
     if (c->json) return cli_ask_node(c, print_each);
     if (c->once) return cli_ask_node(c, print_once);
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return cli_fail(c, CLI_USAGE, "this is no terminal; --once prints what there is, --json goes on doing so");
+        return cli_fail(
+            c, CLI_USAGE,
+            "standard output is no terminal; use --once for one report, or --json for one after the other");
     struct top_feed *f = calloc(1, sizeof *f);
     if (f == NULL || !make_pipe(f->ends)) {
         free(f);

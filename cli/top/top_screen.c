@@ -156,8 +156,8 @@ static void draw_keys(void)
         "W: workers. LONGEST: the longest turn of a worker in the last seconds; a message",
         "may have waited so long. BUSY: how much of the time the busiest worker ran.",
         "HOLD-UP: an actor that does not wait, and for how long. WAITING: messages in",
-        "mailboxes; of a link: senders that wait. CREDIT: actors there that may be sent",
-        "to, of those that are sent to. STACK: the most that its kind was seen to use.",
+        "mailboxes; of a link: senders that wait. CREDIT: of the actors there that are",
+        "sent to, those that accept messages. STACK: the most that a kind has used.",
     };
     for (int i = 0; i < (int)(sizeof keys / sizeof keys[0]) && i < LINES - 2; i++) put_line(i + 1, keys[i], A_NORMAL);
 }

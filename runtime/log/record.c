@@ -82,8 +82,8 @@ char *wf_record_sentence(const struct weft_record *r, const struct wf_record_nam
     case WEFT_RECORD_RECEIVE: snprintf(out, size, "%s receives %s from %s", n->actor, n->value, n->other); break;
     case WEFT_RECORD_WAIT: snprintf(out, size, "%s waits for %s", n->actor, r->what); break;
     case WEFT_RECORD_WAKE:
-        if (r->value == 0) snprintf(out, size, "%s goes on", n->actor);
-        else snprintf(out, size, "%s goes on: %s", n->actor, weft_error_name((int)r->value));
+        if (r->value == 0) snprintf(out, size, "%s resumes", n->actor);
+        else snprintf(out, size, "%s resumes: %s", n->actor, weft_error_name((int)r->value));
         break;
     case WEFT_RECORD_EXIT: snprintf(out, size, "%s ends with reason %s", n->actor, n->value); break;
     default: snprintf(out, size, "?"); break;

@@ -102,8 +102,8 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_number(w, "waits_ns", (uint64_t)d->waits_ns);
     put_number(w, "mailbox", d->info.mailbox);
     put_number(w, "mailbox_max", d->info.mailbox_max);
-    if (timed) put_number(w, "mail_p50_ns", (uint64_t)d->mail_p50);
-    if (timed) put_number(w, "mail_p99_ns", (uint64_t)d->mail_p99);
+    if (timed) put_number(w, "mailbox_p50_ns", (uint64_t)d->mail_p50);
+    if (timed) put_number(w, "mailbox_p99_ns", (uint64_t)d->mail_p99);
     put_number(w, "received", d->info.received);
     put_number(w, "dropped", d->info.dropped);
     put_number(w, "stack_most", d->info.stack_most);
@@ -129,7 +129,7 @@ static uint64_t find(const weft_node *node, weft_text who)
     return wf_read_actor(who, &pid) && pid.node == node->incarnation ? pid.actor : 0;
 }
 
-static const char nobody[] = "there is no such actor; 'weft ps' lists those there are";
+static const char nobody[] = "there is no such actor; 'weft ps' lists the actors of the node";
 
 /* Its worker does not answer. If it is the one that holds it up, what is known from outside is told. */
 static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *ask, struct wf_actor_detail *d,

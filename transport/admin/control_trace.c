@@ -54,7 +54,7 @@ static const char *read_request(const weft_msg *ask, struct request *q)
     if (in.error < 0 || fields != 4 || tag > UINT32_MAX) return malformed;
     if (topic.size > 0 && wf_pattern_check(topic) < 0) return "the topic pattern is malformed";
     if (actor.size > 0 && !wf_read_actor(actor, &q->actor))
-        return "that is no pid, and nobody there has that name; 'weft ps' lists its actors";
+        return "that is no pid, and no actor there has that name; 'weft ps' lists its actors";
     memcpy(q->topic, topic.data, topic.size);
     q->tag = (uint32_t)tag;
     return NULL;

@@ -258,7 +258,7 @@ static void errand_main(const void *arg, size_t size)
     }
     if (rows_of(answer, e->count, &count, &rows))
         weft_ignore(weft_send(e->sender, WF_CONTROL_WHO, weft_data(answer), weft_size(answer)));
-    else send_silent(e, "its node is of a version that does not say", body, room);
+    else send_silent(e, "its node is of a version that does not report it", body, room);
     weft_msg_free(answer);
 }
 

@@ -323,7 +323,7 @@ static void greet(struct wf_loop_conn *c)
     }
     int64_t n = c->io->write(c, &header, 1); /* into an empty buffer: all or nothing */
     if (n < 0) wf_loop_close(&c->base, wf_loop_explain(n));
-    else if (n < WF_SP_HEADER) wf_loop_close(&c->base, "no room for the greeting");
+    else if (n < WF_SP_HEADER) wf_loop_close(&c->base, "no memory for the greeting");
     else ask_for_bytes(c);
 }
 

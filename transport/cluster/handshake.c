@@ -266,7 +266,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {
-        refuse(c, ch, WF_REFUSED_STOPPING, "the node has said good-bye on another connection");
+        refuse(c, ch, WF_REFUSED_STOPPING, "the node has announced on another connection that it leaves");
     } else if (name_clashes(c, ch)) {
         refuse(c, ch, WF_REFUSED_NAME_TAKEN, "the name was taken meanwhile");
     } else if (d == RESUME) {

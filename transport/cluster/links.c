@@ -161,7 +161,7 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all)
     bool known;
     struct wf_watcher *w = watcher_of(c, who, &known);
     if (w == NULL) {
-        weft_log(WEFT_ERROR, "out of memory: an actor does not hear of nodes");
+        weft_log(WEFT_ERROR, "out of memory: an actor is not notified of a change of nodes");
         return;
     }
     if (all && !w->all) notify_present(c, who);
@@ -376,7 +376,7 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
     atomic_fetch_add_explicit(&l->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, l, "");
     wf_gossip_linked(c, l);
-    wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", l->name,
+    wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s is resumed (%s)", l->name,
                 ch->conn->remote);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);

@@ -159,10 +159,10 @@ static void log_no_link(struct wf_cluster *c, const struct wf_dialer *d, const c
 {
     char kind[32];
     snprintf(kind, sizeof kind, "no link: %.16s", reason);
-    if (c->t->client) weft_log(WEFT_DEBUG, "no link to %s: %s; trying on", wf_dialers_url(d), reason);
+    if (c->t->client) weft_log(WEFT_DEBUG, "cannot connect to %s: %s; retrying", wf_dialers_url(d), reason);
     else
-        wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), kind, "no link to %s: %s; trying on", wf_dialers_url(d),
-                      reason);
+        wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), kind, "cannot connect to %s: %s; retrying",
+                      wf_dialers_url(d), reason);
 }
 
 /* Not before the node there may be linked with again. */

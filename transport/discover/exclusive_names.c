@@ -118,7 +118,8 @@ static void notify_lost(const struct claim *c)
     snprintf(lost.name, sizeof lost.name, "%s", c->name);
     weft_msg *m = wf_msg_new(NULL, WEFT_TAG_EXCLUSIVE_LOST, sizeof lost);
     if (m == NULL) {
-        weft_log(WEFT_ERROR, "no memory to tell the holder of %s that it is lost: it is killed", c->name);
+        weft_log(WEFT_ERROR, "no memory to notify the holder of %s that the name is lost: the holder is killed",
+                 c->name);
         (void)weft_kill(c->owner);
         return;
     }

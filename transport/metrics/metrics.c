@@ -46,7 +46,7 @@ static void on_ask(void *arg, struct wf_web_ask *ask)
         if (m->state == AWAKE) (void)weft_event_set(m->wake);
     }
     pf_mutex_unlock(m->lock);
-    if (!taken) send_text(ask, 503, "the node ends or is far behind\n");
+    if (!taken) send_text(ask, 503, "the node ends, or is asked too often\n");
 }
 
 static struct wf_web_ask *take(struct wf_metrics *m)
@@ -94,7 +94,7 @@ static void send_health(struct wf_metrics *m, struct wf_web_ask *ask)
     for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
         if (m->tally.worker[i].counted) continue;
         all = false;
-        snprintf(text, sizeof text, "worker %u does not turn\n", (unsigned)i);
+        snprintf(text, sizeof text, "worker %u is blocked\n", (unsigned)i);
     }
     if (rc < 0 && rc != WEFT_ETIMEDOUT) snprintf(text, sizeof text, "%s\n", weft_strerror(rc));
     send_text(ask, all ? 200 : 503, text);
@@ -145,7 +145,7 @@ static void metrics_main(const void *arg, size_t size)
     int rc = weft_event_open(&wake);
     if (rc == WEFT_OK) rc = weft_defer(close_queue, m);
     if (rc < 0) {
-        weft_log(WEFT_ERROR, "nobody answers over HTTP: %s", weft_strerror(rc));
+        weft_log(WEFT_ERROR, "no HTTP server: %s", weft_strerror(rc));
         close_queue(m);
         return;
     }

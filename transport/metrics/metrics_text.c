@@ -90,7 +90,7 @@ static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *s
 /* Of all workers, whether they answer or not. */
 static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
 {
-    head(t, "worker_turn_seconds", "histogram", "Turns of the worker's loop, in which nothing else runs there.");
+    head(t, "worker_turn_seconds", "histogram", "How long turns of the worker's loop take.");
     for (uint32_t i = 0; i < set->count; i++) {
         const struct wf_pace *p = &set->at[i]->pace;
         uint64_t below = 0;
@@ -109,7 +109,7 @@ static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
         wf_text_buffer_put(t, "weft_worker_turn_seconds_count{worker=\"%s\"} %" PRIu64 "\n", worker, below);
     }
     head(t, "worker_held_up_seconds", "gauge",
-         "For how long an actor holds the worker up that does not wait; 0: none.");
+         "How long an actor has held the worker up without waiting; 0 if none does.");
     for (uint32_t i = 0; i < set->users; i++) {
         struct wf_stuck s;
         int64_t ns = wf_stuck_at((struct wf_workers *)(uintptr_t)set, i, &s) ? s.now - s.began : 0;
@@ -128,14 +128,14 @@ static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, 
 #define EACH(name, type, help, field) \
     put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_node_stats_worker, field))
     EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
-    EACH("worker_sleeps_total", "counter", "How often the worker had nothing to do.", sleeps);
-    EACH("worker_posts_total", "counter", "What other threads have handed to the worker.", posts);
+    EACH("worker_sleeps_total", "counter", "How often the worker slept because it had nothing to do.", sleeps);
+    EACH("worker_posts_total", "counter", "Posts from other threads to the worker.", posts);
     EACH("worker_timers_fired_total", "counter", "Timers that were due.", timers_fired);
-    EACH("worker_parked_total", "counter", "Stacks of idle actors that were packed away.", parked);
-    EACH("worker_runnable_actors", "gauge", "Actors that wait for their turn.", runnable);
+    EACH("worker_parked_total", "counter", "How often the stack of an idle actor was parked.", parked);
+    EACH("worker_runnable_actors", "gauge", "Actors that are ready to run.", runnable);
 #undef EACH
     single(t, "messages_received_total", "counter", "Messages that actors have received.", received);
-    single(t, "mailbox_bytes", "gauge", "Bytes in all mailboxes.", bytes);
+    single(t, "mailbox_bytes", "gauge", "Bytes of the messages in all mailboxes.", bytes);
 }
 
 /* ---- Actors ---------------------------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *
 static void put_mail_times(struct wf_text_buffer *t, const struct wf_node_stats *tally)
 {
     char kind[LABEL], labels[LABEL + 16];
-    head(t, "mailbox_seconds", "histogram", "How long messages lay in mailboxes, estimated from some of them.");
+    head(t, "mailbox_seconds", "histogram", "How long messages waited in mailboxes, estimated from a sample.");
     for (uint32_t i = 0; i < tally->kinds; i++) {
         const struct wf_node_stats_kind *k = &tally->kind[i];
         if (wf_histogram_count(&k->mail) == 0) continue;
@@ -203,11 +203,11 @@ static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *tal
     put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
     put_each_kind(t, tally, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
                   mailbox_bytes);
-    put_each_kind(t, tally, "actors_held_messages", "Messages that actors have received or made, and not freed.",
+    put_each_kind(t, tally, "actors_held_messages", "Messages that actors have received or made and have not freed.",
                   held);
-    put_each_kind(t, tally, "actors_held_bytes", "Bytes of those, about.", held_bytes);
+    put_each_kind(t, tally, "actors_held_bytes", "Bytes of the messages that actors hold, estimated.", held_bytes);
     put_each_kind(t, tally, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
-    put_each_kind(t, tally, "actors_heap_bytes", "What the runtime keeps on the heap for actors of a kind.",
+    put_each_kind(t, tally, "actors_heap_bytes", "Heap memory that the runtime uses for the actors of a kind.",
                   heap_bytes);
     put_mail_times(t, tally);
 }
@@ -256,14 +256,14 @@ static void put_links(struct wf_text_buffer *t, const struct wf_transport *tr)
     }
 #define EACH(name, type, help, field) \
     put_each_link(t, links, n, name, type, help, offsetof(struct wf_link_seen, field))
-    EACH("link_received_bytes_total", "counter", "Bytes that came from the peer.", bytes_in);
-    EACH("link_sent_bytes_total", "counter", "Bytes that went to the peer.", bytes_out);
-    EACH("link_received_frames_total", "counter", "Frames that came from the peer.", frames_in);
-    EACH("link_sent_frames_total", "counter", "Frames that went to the peer.", frames_out);
-    EACH("link_resumes_total", "counter", "How often the link went on over another connection.", resumes);
-    EACH("link_refused_frames_total", "counter", "Frames of the peer that its role or limits do not allow.", refused);
-    EACH("link_backlog_bytes", "gauge", "Bytes for the peer that are not acknowledged, most of them not sent.",
-         backlog);
+    EACH("link_received_bytes_total", "counter", "Bytes received from the peer.", bytes_in);
+    EACH("link_sent_bytes_total", "counter", "Bytes sent to the peer.", bytes_out);
+    EACH("link_received_frames_total", "counter", "Frames received from the peer.", frames_in);
+    EACH("link_sent_frames_total", "counter", "Frames sent to the peer.", frames_out);
+    EACH("link_resumes_total", "counter", "How often the link was resumed over a new connection.", resumes);
+    EACH("link_refused_frames_total", "counter",
+         "Frames of the peer that were refused because of its role or limits.", refused);
+    EACH("link_backlog_bytes", "gauge", "Bytes for the peer that are queued or not yet acknowledged.", backlog);
     EACH("link_unacknowledged_frames", "gauge", "Frames that the peer has not acknowledged.", unacked);
 #undef EACH
     free(links);
@@ -278,7 +278,7 @@ static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
     head(t, "node_info", "gauge", "Which node this is; always 1.");
     wf_text_buffer_put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
                        label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
-    single(t, "in_minority", "gauge", "Whether the node is in the smaller part of a cluster that is cut in two.",
+    single(t, "in_minority", "gauge", "1 if the node is in a minority of its cluster, else 0.",
            wf_node_in_minority(tr->node));
     pf_usage(&used);
     wf_text_buffer_put(
@@ -300,7 +300,7 @@ int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *t
     put_node(&t, tr);
     put_workers(&t, &tr->node->workers, tally);
     put_turns(&t, &tr->node->workers);
-    head(&t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
+    head(&t, "worker_response_seconds", "histogram", "How long it took until a worker handled a scrape or a probe.");
     put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);
     put_actors(&t, tally);
     put_drops(&t, tr);

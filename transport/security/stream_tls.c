@@ -127,7 +127,7 @@ static int fail(struct layer *l, int rc)
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
     case MBEDTLS_ERR_SSL_CONN_EOF:
         l->failed = WEFT_ERESET;
-        words = l->secured ? "the connection ended without the other side's word: something may be missing"
+        words = l->secured ? "the connection ended without a TLS close: data may be missing"
                            : "the other side has closed the connection";
         break;
     default:

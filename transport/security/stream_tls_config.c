@@ -230,7 +230,8 @@ static int trust(weft_tls *tls, const weft_tls_options *o, struct why why)
     if (!needed) return WEFT_OK;
     int rc = WEFT_ENOTFOUND;
     if (o->authority != NULL) rc = parse_certificates(&tls->authority, o->authority, why);
-    else if (o->server) return refuse(why, WEFT_EINVAL, "who asks clients for certificates needs an authority");
+    else if (o->server)
+        return refuse(why, WEFT_EINVAL, "a server that asks clients for certificates needs an authority");
     for (size_t i = 0; o->authority == NULL && rc == WEFT_ENOTFOUND; i++) {
         if (i == sizeof system_authorities / sizeof system_authorities[0])
             return refuse(why, rc, "this system's list of authorities was not found: give one");

@@ -303,7 +303,7 @@ START_TEST(nothing_is_cut_off_at_an_edge)
                 ck_assert_msg((int)strlen(l.line[i].text) <= width, "%d: %s", width, l.line[i].text);
             ck_assert(has_line(&l, "DROPS", TOP_HEAD));
             ck_assert(width < 89 || has_line(&l, "   STACK", TOP_HEAD));
-            ck_assert(width < 109 || has_line(&l, "  MAIL-P99", TOP_HEAD));
+            ck_assert(width < 109 || has_line(&l, "  MBOX-P99", TOP_HEAD));
             top_lines_clear(&l);
         }
     }
