@@ -23,7 +23,7 @@ int64_t wf_tables_now(weft_node *node)
     return env->now(env);
 }
 
-int wf_tables_room(weft_node *node)
+int wf_tables_check_space(weft_node *node)
 {
     return node->entries < WF_TABLE_ENTRIES_MAX ? WEFT_OK : WEFT_EFULL;
 }

@@ -278,7 +278,7 @@ static void on_signal(struct pool *p, weft_msg *m)
 {
     switch (weft_tag(m)) {
     case WF_TAG_POOL_CONTROL: on_control(p, m); return;
-    case WF_TAG_POOL_ROOM: retire(p); break;
+    case WF_TAG_POOL_SPACE: retire(p); break;
     case WEFT_TAG_EXIT: on_exit_of(p, m); break;
     case WEFT_TAG_STOP:
         p->stop = true;
@@ -301,18 +301,18 @@ static int hear(struct pool *p)
 
 /* ---- Choosing a member ----------------------------------------------------------------------------------------- */
 
-enum { NONE = -1, NO_ROOM = -2 };
+enum { NONE = -1, ALL_FULL = -2 };
 
-/* The number of its place, NO_ROOM if it has to be waited for, NONE if there is no such member. */
+/* The number of its place, ALL_FULL if it has to be waited for, NONE if there is no such member. */
 static int try_place(const struct pool *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
     if (place->state == EMPTY) return NONE;
-    if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return NO_ROOM;
+    if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return ALL_FULL;
     const struct wf_workers *set = p->self->task.worker->set;
     const struct wf_worker *w = set->at[wf_id_worker(place->pid.actor)];
     /* It has ended: that will be heard in a moment. */
-    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? NO_ROOM : (int)i;
+    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? ALL_FULL : (int)i;
 }
 
 static int choose_by_key(const struct pool *p, uint64_t key)
@@ -343,7 +343,7 @@ static int choose(struct pool *p, uint64_t key)
 }
 
 /* News will come when any member has room for one more. */
-static void ask_for_room(struct pool *p)
+static void ask_for_space(struct pool *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         if (p->places[i].state == ALIVE)
@@ -387,7 +387,7 @@ static void pass_on(struct pool *p, weft_msg *m)
             return;
         }
         if (asked) (void)hear(p);
-        else ask_for_room(p);
+        else ask_for_space(p);
         asked = !asked; /* looks again after asking: note (3) */
     }
     refuse(p, m);

@@ -232,7 +232,7 @@ struct row {
 
 struct rows {
     struct row *at;
-    size_t count, room;
+    size_t count, capacity;
     size_t order; /* in `orders` */
     bool failed;
 };
@@ -241,12 +241,12 @@ static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *r
 {
     struct rows *all = arg;
     (void)c, (void)l;
-    if (all->count == all->room) {
-        size_t room = all->room == 0 ? 1024 : 2 * all->room;
-        struct row *more = realloc(all->at, room * sizeof *more);
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
+        struct row *more = realloc(all->at, capacity * sizeof *more);
         if (more == NULL) return !(all->failed = true);
         all->at = more;
-        all->room = room;
+        all->capacity = capacity;
     }
     weft_reader r = weft_reader_on(row, size);
     uint32_t columns = weft_get_array(&r);

@@ -23,13 +23,13 @@ static int spare(const struct top_lines *l, int most)
 /* NULL: there is no memory. */
 static char *add(struct top_lines *l, enum top_look look)
 {
-    if (l->count == l->room) {
-        uint32_t room = l->room * 2 + 32;
-        void *all = realloc(l->line, room * sizeof *l->line);
+    if (l->count == l->capacity) {
+        uint32_t capacity = l->capacity * 2 + 32;
+        void *all = realloc(l->line, capacity * sizeof *l->line);
         l->failed = l->failed || all == NULL;
         if (all == NULL) return NULL;
         l->line = all;
-        l->room = room;
+        l->capacity = capacity;
     }
     l->line[l->count].look = look;
     return l->line[l->count++].text;

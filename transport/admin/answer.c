@@ -50,10 +50,10 @@ const char *wf_control_answer(const weft_msg *ask,
     for (int tries = 0; tries < 5; tries++) {
         weft_writer measure = weft_writer_on(NULL, 0);
         put(&measure, t, data);
-        size_t room = measure.size + 4096;
-        uint8_t *buffer = malloc(room);
+        size_t capacity = measure.size + 4096;
+        uint8_t *buffer = malloc(capacity);
         if (buffer == NULL) return "out of memory";
-        weft_writer w = weft_writer_on(buffer, room);
+        weft_writer w = weft_writer_on(buffer, capacity);
         put(&w, t, data);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
         free(buffer);

@@ -112,8 +112,8 @@ static bool is_alive(const struct wf_cluster *c, weft_pid who)
     return wf_slab_find(&wf_actors_of(w)->slab, who.actor) != NULL;
 }
 
-/* Room for one more watcher; those that have ended make it first. */
-static bool watcher_room(struct wf_cluster *c)
+/* Makes space for one more watcher; first it takes out watchers that have ended. */
+static bool reserve_watcher(struct wf_cluster *c)
 {
     if (c->watcher_count < c->watcher_capacity) return true;
     uint32_t kept = 0;
@@ -150,7 +150,7 @@ static struct wf_watcher *watcher_of(struct wf_cluster *c, weft_pid who, bool *k
     for (uint32_t i = 0; i < c->watcher_count; i++)
         if (weft_pid_equal(c->watchers[i].pid, who)) return &c->watchers[i];
     *known = false;
-    if (!watcher_room(c)) return NULL;
+    if (!reserve_watcher(c)) return NULL;
     struct wf_watcher *w = &c->watchers[c->watcher_count++];
     *w = (struct wf_watcher){.pid = who};
     return w;

@@ -93,7 +93,7 @@ static bool put_in(struct wf_swim *s, struct wf_swim_member *m)
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
 
-static bool make_room(struct wf_swim *s)
+static bool grow(struct wf_swim *s)
 {
     if (s->count < s->capacity) return true;
     uint32_t wanted = WF_MAX(s->capacity * 2, (uint32_t)TABLE_FIRST);
@@ -137,7 +137,7 @@ static void swap(struct wf_swim *s, uint32_t a, uint32_t b)
 
 struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t number, weft_text record, int64_t now)
 {
-    if (s->count >= WF_SWIM_MEMBERS_MAX || !make_room(s)) return NULL;
+    if (s->count >= WF_SWIM_MEMBERS_MAX || !grow(s)) return NULL;
     struct wf_swim_member *m = calloc(1, sizeof *m);
     if (m == NULL) return NULL;
     m->node = node;
@@ -245,11 +245,11 @@ static void was_sent(struct wf_swim *s, struct wf_swim_member *m, uint32_t limit
     else s->news_count--;
 }
 
-uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t room)
+uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t space)
 {
     uint32_t count = 0, limit = WF_MIN(s->o.spread * wf_swim_logarithm(s->present), (uint32_t)WF_SWIM_SENDS_MAX);
     if (first != NULL) {
-        room -= wf_swim_entry_size(first);
+        space -= wf_swim_entry_size(first);
         out[count++] = first;
     }
     for (uint32_t i = 0, seen = 0; i <= WF_SWIM_SENDS_MAX && seen < s->news_count; i++) {
@@ -257,8 +257,8 @@ uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf
             struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_news);
             seen++;
             if (m == first) continue;
-            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > room) goto full;
-            room -= wf_swim_entry_size(m);
+            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > space) goto full;
+            space -= wf_swim_entry_size(m);
             out[count++] = m;
         }
     }
@@ -275,7 +275,7 @@ bool wf_swim_table_init(struct wf_swim *s)
     wf_list_init(&s->suspects);
     wf_list_init(&s->gone);
     wf_list_init(&s->rechecks);
-    return make_room(s);
+    return grow(s);
 }
 
 void wf_swim_table_finish(struct wf_swim *s)

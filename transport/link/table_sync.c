@@ -82,7 +82,7 @@ struct snapshot {
     bool failed;
 };
 
-static struct wf_batch *snapshot_room(struct snapshot *shot)
+static struct wf_batch *batch_with_space(struct snapshot *shot)
 {
     struct wf_batch *b = shot->last;
     if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
@@ -98,7 +98,7 @@ static void add_to_snapshot(const struct wf_entry *e, void *arg)
 {
     struct snapshot *shot = arg;
     if (e != NULL && !hears_of(shot->link, e)) return;
-    struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
+    struct wf_batch *b = shot->failed ? NULL : batch_with_space(shot);
     if (b == NULL) {
         shot->failed = true;
         return;

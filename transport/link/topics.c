@@ -71,8 +71,8 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .size = f->body.size,
                                .trace = f->trace};
     size_t size = wf_publish_to_size(&to);
-    bool room = l != NULL && atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_QUEUE_MAX;
-    struct wf_batch *b = room ? wf_batch_new(l, size) : NULL;
+    bool has_space = l != NULL && atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_QUEUE_MAX;
+    struct wf_batch *b = has_space ? wf_batch_new(l, size) : NULL;
     if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
         wf_put_publish_to(&w, &to);
