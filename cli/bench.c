@@ -36,13 +36,13 @@ static const struct workload {
 /* "workload weft params metric value" */
 static bool read_result(FILE *from, const char *metric, char params[128], double *out)
 {
-    char line[512], name[64], said[128];
+    char line[512], name[64], given[128];
     double value;
     bool found = false;
     while (fgets(line, sizeof line, from) != NULL) {
-        if (found || sscanf(line, "%*s weft %127s %63s %lf", said, name, &value) != 3) continue;
+        if (found || sscanf(line, "%*s weft %127s %63s %lf", given, name, &value) != 3) continue;
         if (strcmp(name, metric) != 0) continue;
-        snprintf(params, 128, "%s", said);
+        snprintf(params, 128, "%s", given);
         *out = value;
         found = true;
     }

@@ -25,7 +25,7 @@ static const struct {
 struct kind {
     weft_text name; /* a view of the answer */
     uint64_t figure[FIGURES];
-    unsigned told; /* a bit for each figure */
+    unsigned known_figures; /* a bit for each figure */
 };
 
 struct kinds {
@@ -36,7 +36,7 @@ struct kinds {
 
 static void read_kind(weft_reader *r, struct kind *k)
 {
-    *k = (struct kind){.told = 0};
+    *k = (struct kind){.known_figures = 0};
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
         unsigned i = 0;
@@ -44,7 +44,7 @@ static void read_kind(weft_reader *r, struct kind *k)
         if (weft_text_equal(key, "kind")) k->name = weft_get_str(r);
         else if (i == FIGURES) weft_skip(r);
         else k->figure[i] = weft_get_uint(r);
-        if (i < FIGURES) k->told |= 1u << i;
+        if (i < FIGURES) k->known_figures |= 1u << i;
     }
 }
 
@@ -151,7 +151,7 @@ int cli_actors_by_kind(struct cli_client *k)
         rc = cli_fail(k->c, CLI_DEADLINE,
                       "%s: its worker %" PRId64 " does not answer, so not all actors were counted", k->node,
                       all->silent);
-    else if (all->count > 0 && all->of[0].told != (1u << FIGURES) - 1)
+    else if (all->count > 0 && all->of[0].known_figures != (1u << FIGURES) - 1)
         rc = cli_fail(k->c, CLI_FAILED, "%s is of a version that does not count by kind", k->node);
     else print_kinds(k->c, all);
     free(all);

@@ -277,8 +277,8 @@ int cli_fail(const struct cli *c, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (c != NULL && c->said != NULL) {
-        vsnprintf(c->said, c->said_size, format, args);
+    if (c != NULL && c->error_text != NULL) {
+        vsnprintf(c->error_text, c->error_size, format, args);
     } else {
         if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
         else fputs("weft: ", stderr);
@@ -290,7 +290,7 @@ int cli_fail(const struct cli *c, int code, const char *format, ...)
 
 static int fail_with_help(const struct cli *c)
 {
-    if (c->said == NULL) fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+    if (c->error_text == NULL) fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
     return CLI_USAGE;
 }
 

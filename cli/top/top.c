@@ -18,7 +18,7 @@
 struct top_feed {
     struct cli_client client; /* first: what the actor gets */
     struct cli mine;          /* whose messages go to `said` */
-    char said[512];
+    char error_text[512];
     int result;
     int ends[2]; /* of the pipe */
     pthread_mutex_t lock;
@@ -161,7 +161,7 @@ static void hand_over_detail(struct top_feed *f, const weft_msg *m)
     void *old = f->news.detail;
     f->news.detail = copy;
     f->news.detail_size = size;
-    snprintf(f->news.why, sizeof f->news.why, "%s", copy == NULL ? f->said : "");
+    snprintf(f->news.why, sizeof f->news.why, "%s", copy == NULL ? f->error_text : "");
     pthread_mutex_unlock(&f->lock);
     free(old);
     wake_screen(f);
@@ -327,7 +327,7 @@ static int show(const struct cli *c, struct top_feed *f)
         (void)raise(signal_number);
     }
     if (f->result == CLI_OK || signal_number != 0) return CLI_OK;
-    return cli_fail(c, f->result, "%s", f->said);
+    return cli_fail(c, f->result, "%s", f->error_text);
 }
 
 int cli_top(const struct cli *c)
@@ -348,8 +348,8 @@ int cli_top(const struct cli *c)
         return cli_fail(c, CLI_FAILED, "out of memory or of descriptors");
     }
     f->mine = *c;
-    f->mine.said = f->said;
-    f->mine.said_size = sizeof f->said;
+    f->mine.error_text = f->error_text;
+    f->mine.error_size = sizeof f->error_text;
     f->client = (struct cli_client){.c = &f->mine, .work = feed};
     f->wish = wish_of(c);
     pthread_mutex_init(&f->lock, NULL);

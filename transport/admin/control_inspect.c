@@ -91,7 +91,7 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     const struct wf_actor_detail *d = data;
     char pid[WEFT_PID_TEXT];
     (void)t;
-    bool timed = d->mail_p50 >= 0;
+    bool timed = d->mailbox_p50 >= 0;
     uint32_t more = (uint32_t)is_cut(&d->links) + is_cut(&d->monitors) + is_cut(&d->watchers);
     weft_put_map(w, (timed ? 23 : 21) + more);
     put_word(w, "pid", weft_pid_format(d->info.pid, pid));
@@ -102,8 +102,8 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_number(w, "waits_ns", (uint64_t)d->waits_ns);
     put_number(w, "mailbox", d->info.mailbox);
     put_number(w, "mailbox_max", d->info.mailbox_max);
-    if (timed) put_number(w, "mailbox_p50_ns", (uint64_t)d->mail_p50);
-    if (timed) put_number(w, "mailbox_p99_ns", (uint64_t)d->mail_p99);
+    if (timed) put_number(w, "mailbox_p50_ns", (uint64_t)d->mailbox_p50);
+    if (timed) put_number(w, "mailbox_p99_ns", (uint64_t)d->mailbox_p99);
     put_number(w, "received", d->info.received);
     put_number(w, "dropped", d->info.dropped);
     put_number(w, "stack_most", d->info.stack_most);
@@ -150,7 +150,7 @@ static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *a
     snprintf(d->info.name, sizeof d->info.name, "%s", s.name);
     snprintf(d->info.state, sizeof d->info.state, "running");
     d->waits_ns = 0;
-    d->mail_p50 = d->mail_p99 = -1;
+    d->mailbox_p50 = d->mailbox_p99 = -1;
     for (int i = 0; i < s.calls && i < WF_CALLERS_SHOWN; i++) d->callers[d->caller_count++] = s.call[i] + 1;
     return wf_control_answer(ask, put_actor, t, d);
 }

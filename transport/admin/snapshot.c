@@ -120,8 +120,8 @@ static int look_at_workers(struct wf_snapshot *s)
     if (s->link_count == 0) return rc;
     s->ways = malloc(sizeof *s->ways);
     if (s->ways == NULL) return WEFT_ENOMEM;
-    for (uint32_t i = 0; i < s->tally.workers && rc == WEFT_OK; i++) {
-        if (!s->tally.worker[i].counted) continue;
+    for (uint32_t i = 0; i < s->stats.workers && rc == WEFT_OK; i++) {
+        if (!s->stats.worker[i].counted) continue;
         memset(s->ways, 0, sizeof *s->ways);
         rc = wf_worker_inspect(s->t->node, i, look_at_ways, s->ways, sizeof *s->ways, weft_after(LOOK_WITHIN));
         if (rc == WEFT_OK) add_ways(s, s->ways);
@@ -134,9 +134,9 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 {
     uint64_t states[WF_PEER_STATES];
     s->t = t;
-    int rc = wf_top_actors_init(&s->picked, want);
+    int rc = wf_top_actors_init(&s->top, want);
     if (rc == WEFT_OK)
-        rc = wf_node_stats_top(t->node, &s->tally, &s->picked,
+        rc = wf_node_stats_top(t->node, &s->stats, &s->top,
                                weft_after(want->exact ? LOOK_AT_ALL_WITHIN : LOOK_WITHIN));
     if (rc < 0 && rc != WEFT_ETIMEDOUT) return rc;
     s->at = weft_now();
@@ -148,7 +148,7 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 void wf_snapshot_clear(void *snapshot)
 {
     struct wf_snapshot *s = snapshot;
-    wf_top_actors_free(&s->picked);
+    wf_top_actors_free(&s->top);
     free(s->ways);
     s->ways = NULL;
 }
@@ -175,7 +175,7 @@ static void put_list(weft_writer *w, const char *key, uint32_t values)
 
 static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
 {
-    const struct wf_node_stats_worker *k = &s->tally.worker[i];
+    const struct wf_node_stats_worker *k = &s->stats.worker[i];
     const struct wf_workers *set = &s->t->node->workers;
     struct wf_pace_seen pace;
     wf_pace_see(set->at[i], s->at, &pace);
@@ -194,7 +194,7 @@ static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
     put_number(w, "parked", k->parked);
     put_number(w, "runnable", k->runnable);
     put_number(w, "received", k->received);
-    put_number(w, "mailbox_bytes", k->mail_bytes);
+    put_number(w, "mailbox_bytes", k->mailbox_bytes);
 }
 
 /* [below so many ns, and not below the one before: how many], those that are not empty. */
@@ -310,7 +310,7 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     const weft_node *n = s->t->node;
     char run[24];
     uint64_t actors = 0;
-    for (uint32_t i = 0; i < s->tally.kinds; i++) actors += s->tally.kind[i].actors;
+    for (uint32_t i = 0; i < s->stats.kinds; i++) actors += s->stats.kind[i].actors;
     snprintf(run, sizeof run, "%016llx", (unsigned long long)n->incarnation);
     weft_put_map(w, 15);
     put_text(w, "node", n->name);
@@ -321,16 +321,16 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     put_number(w, "resident_bytes", s->usage.resident);
     put_number(w, "processor_ns", (uint64_t)s->usage.processor);
     put_number(w, "actor_count", actors);
-    put_number(w, "actors_matched", s->picked.matched);
+    put_number(w, "actors_matched", s->top.matched);
     put_drops(w, s->t);
-    put_list(w, "workers", s->tally.workers);
-    for (uint32_t i = 0; i < s->tally.workers; i++) put_worker(w, s, i);
+    put_list(w, "workers", s->stats.workers);
+    for (uint32_t i = 0; i < s->stats.workers; i++) put_worker(w, s, i);
     weft_put_str(w, weft_cstr("stuck"));
     wf_put_stuck(w, s->t, NULL);
     put_list(w, "links", s->link_count);
     for (uint32_t i = 0; i < s->link_count; i++) put_link(w, &s->link[i]);
-    put_list(w, "kinds", s->tally.kinds);
-    for (uint32_t i = 0; i < s->tally.kinds; i++) put_kind(w, &s->tally.kind[i]);
-    put_list(w, "actors", s->picked.count);
-    for (uint32_t i = 0; i < s->picked.count; i++) put_actor(w, &s->picked.actors[i]);
+    put_list(w, "kinds", s->stats.kinds);
+    for (uint32_t i = 0; i < s->stats.kinds; i++) put_kind(w, &s->stats.kind[i]);
+    put_list(w, "actors", s->top.count);
+    for (uint32_t i = 0; i < s->top.count; i++) put_actor(w, &s->top.actors[i]);
 }

@@ -221,10 +221,10 @@ static void give_up(struct wf_cluster *c, struct wf_link *l)
     if (l != NULL) wf_links_end(c, l, given_up);
 }
 
-static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l, uint64_t heard)
+static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l, uint64_t peer_received)
 {
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
-    wf_links_resume(l, ch, heard);
+    wf_links_resume(l, ch, peer_received);
 }
 
 /* The node with the higher incarnation hears what the other one has decided. */
@@ -327,19 +327,19 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
 
 static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_frame *f)
 {
-    bool heard = wf_channel_phase(ch) == WF_PHASE_HEARD;
+    bool peer_received = wf_channel_phase(ch) == WF_PHASE_HEARD;
     char why[WF_REASON_TEXT];
     if (f->kind == WF_FRAME_UNKNOWN) return;
-    if (f->kind == WF_FRAME_HELLO && !heard) {
+    if (f->kind == WF_FRAME_HELLO && !peer_received) {
         on_hello(c, ch, &f->hello);
     } else if (f->kind == WF_FRAME_REFUSED) {
         on_refused(c, ch, f);
-    } else if (f->kind == WF_FRAME_WELCOME && heard) {
+    } else if (f->kind == WF_FRAME_WELCOME && peer_received) {
         on_welcome(c, ch, f);
     } else if (f->kind == WF_FRAME_BYE) {
         wf_channel_end(ch, WF_LEFT);
     } else {
-        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), heard ? "WELCOME" : "HELLO");
+        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), peer_received ? "WELCOME" : "HELLO");
         wf_channel_end(ch, why);
     }
 }

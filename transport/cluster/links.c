@@ -318,14 +318,14 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
 }
 
 /* The channel is agreed: it carries the link from now on. */
-static void attach(struct wf_channel *ch, struct wf_link *l, uint64_t heard)
+static void attach(struct wf_channel *ch, struct wf_link *l, uint64_t peer_received)
 {
     ch->placed = l->number == 0;
     l->state = WF_STATE_UP;
     l->suspect_at = 0;
     atomic_store_explicit(&l->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
     wf_channel_enter(ch, WF_PHASE_UP);
-    wf_link_attach(l, ch, heard);
+    wf_link_attach(l, ch, peer_received);
 }
 
 static void set_link(struct wf_channel *ch, struct wf_link *l)
@@ -372,7 +372,7 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
     l->pending = NULL;
     l->clock_ahead = ch->clock_ahead;
     wf_clocks_review(c);
-    attach(ch, l, ch->heard);
+    attach(ch, l, ch->peer_received);
     atomic_fetch_add_explicit(&l->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, l, "");
     wf_gossip_linked(c, l);
@@ -382,12 +382,12 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
     wf_channel_release(ch);
 }
 
-void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t heard)
+void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t peer_received)
 {
     drop_pending(l, "replaced by a new connection");
     wf_channel_keep(ch);
     l->pending = ch;
-    ch->heard = heard;
+    ch->peer_received = peer_received;
     wf_channel_enter(ch, WF_PHASE_PENDING);
     set_link(ch, l);
     struct wf_channel *old = l->channel;

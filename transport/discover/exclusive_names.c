@@ -344,7 +344,8 @@ static void exclusive_main(const void *arg, size_t size)
         int rc = weft_wait_any(what, 2, WEFT_FOREVER);
         if (rc < 0) return;
         (void)weft_event_take(s->wake);
-        for (struct wf_etcd_event *told; (told = wf_etcd_take_event(t->etcd)) != NULL; free(told)) on_tell(s, told);
+        for (struct wf_etcd_event *event; (event = wf_etcd_take_event(t->etcd)) != NULL; free(event))
+            on_tell(s, event);
         while (weft_recv(&m, WEFT_NOW) == WEFT_OK)
             if (!on_message(s, m)) weft_msg_free(m);
     }

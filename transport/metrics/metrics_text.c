@@ -17,7 +17,7 @@
 
 enum { LABEL = 80 };
 /* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */
-enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAIL_BITS_MIN = 10, MAIL_BITS_MAX = 34 };
+enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAILBOX_BITS_MIN = 10, MAILBOX_BITS_MAX = 34 };
 
 static void head(struct wf_text_buffer *t, const char *name, const char *type, const char *help)
 {
@@ -73,12 +73,12 @@ static const char *worker_label(char out[LABEL], const struct wf_workers *set, u
     return out;
 }
 
-static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally,
+static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *stats,
                             const char *name, const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
-    for (uint32_t i = 0; i < tally->workers; i++) {
-        const struct wf_node_stats_worker *w = &tally->worker[i];
+    for (uint32_t i = 0; i < stats->workers; i++) {
+        const struct wf_node_stats_worker *w = &stats->worker[i];
         if (!w->counted) continue;
         char worker[LABEL];
         uint64_t value;
@@ -117,16 +117,16 @@ static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
     }
 }
 
-static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally)
+static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *stats)
 {
     uint64_t received = 0, bytes = 0;
-    for (uint32_t i = 0; i < tally->workers; i++) {
-        received += tally->worker[i].received;
-        bytes += tally->worker[i].mail_bytes;
+    for (uint32_t i = 0; i < stats->workers; i++) {
+        received += stats->worker[i].received;
+        bytes += stats->worker[i].mailbox_bytes;
     }
     single(t, "workers", "gauge", "Worker threads of users' actors.", set->users);
 #define EACH(name, type, help, field) \
-    put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_node_stats_worker, field))
+    put_each_worker(t, set, stats, name, type, help, offsetof(struct wf_node_stats_worker, field))
     EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
     EACH("worker_sleeps_total", "counter", "How often the worker slept because it had nothing to do.", sleeps);
     EACH("worker_posts_total", "counter", "Posts from other threads to the worker.", posts);
@@ -173,43 +173,43 @@ static uint64_t heap_bytes(const struct wf_node_stats_kind *k)
     return k->memory.heap;
 }
 
-static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *tally, const char *name,
+static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *stats, const char *name,
                           const char *help, uint64_t (*value)(const struct wf_node_stats_kind *k))
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
-    for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_node_stats_kind *k = &tally->kind[i];
+    for (uint32_t i = 0; i < stats->kinds; i++) {
+        const struct wf_node_stats_kind *k = &stats->kind[i];
         wf_text_buffer_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
     }
 }
 
-static void put_mail_times(struct wf_text_buffer *t, const struct wf_node_stats *tally)
+static void put_mailbox_times(struct wf_text_buffer *t, const struct wf_node_stats *stats)
 {
     char kind[LABEL], labels[LABEL + 16];
     head(t, "mailbox_seconds", "histogram", "How long messages waited in mailboxes, estimated from a sample.");
-    for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_node_stats_kind *k = &tally->kind[i];
+    for (uint32_t i = 0; i < stats->kinds; i++) {
+        const struct wf_node_stats_kind *k = &stats->kind[i];
         if (wf_histogram_count(&k->mail) == 0) continue;
         snprintf(labels, sizeof labels, "kind=\"%s\",", label(kind, k->kind));
-        put_histogram(t, "mailbox_seconds", labels, &k->mail, MAIL_BITS_MIN, MAIL_BITS_MAX);
+        put_histogram(t, "mailbox_seconds", labels, &k->mail, MAILBOX_BITS_MIN, MAILBOX_BITS_MAX);
     }
 }
 
-static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *tally)
+static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *stats)
 {
-    put_each_kind(t, tally, "actors", "Actors that are alive.", actors);
-    put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
-    put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
-    put_each_kind(t, tally, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
+    put_each_kind(t, stats, "actors", "Actors that are alive.", actors);
+    put_each_kind(t, stats, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
+    put_each_kind(t, stats, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
+    put_each_kind(t, stats, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
                   mailbox_bytes);
-    put_each_kind(t, tally, "actors_held_messages", "Messages that actors have received or made and have not freed.",
+    put_each_kind(t, stats, "actors_held_messages", "Messages that actors have received or made and have not freed.",
                   held);
-    put_each_kind(t, tally, "actors_held_bytes", "Bytes of the messages that actors hold, estimated.", held_bytes);
-    put_each_kind(t, tally, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
-    put_each_kind(t, tally, "actors_heap_bytes", "Heap memory that the runtime uses for the actors of a kind.",
+    put_each_kind(t, stats, "actors_held_bytes", "Bytes of the messages that actors hold, estimated.", held_bytes);
+    put_each_kind(t, stats, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
+    put_each_kind(t, stats, "actors_heap_bytes", "Heap memory that the runtime uses for the actors of a kind.",
                   heap_bytes);
-    put_mail_times(t, tally);
+    put_mailbox_times(t, stats);
 }
 
 static void put_drops(struct wf_text_buffer *t, const struct wf_transport *tr)
@@ -293,16 +293,16 @@ static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
                            used.resident);
 }
 
-int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *tally,
+int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *stats,
                     const struct wf_histogram *answers, char **out)
 {
     struct wf_text_buffer t = {.data = NULL};
     put_node(&t, tr);
-    put_workers(&t, &tr->node->workers, tally);
+    put_workers(&t, &tr->node->workers, stats);
     put_turns(&t, &tr->node->workers);
     head(&t, "worker_response_seconds", "histogram", "How long it took until a worker handled a scrape or a probe.");
     put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);
-    put_actors(&t, tally);
+    put_actors(&t, stats);
     put_drops(&t, tr);
     put_links(&t, tr);
     if (t.failed) {
