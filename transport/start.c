@@ -10,6 +10,7 @@
 #include "members.h"
 #include "cluster_event.h"
 #include "partition.h"
+#include "dialers.h"
 #include "peers.h"
 #include "link_writer.h"
 #include "peer_link.h"

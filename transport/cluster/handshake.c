@@ -9,6 +9,7 @@
 #include "links.h"
 #include "cluster_event.h"
 #include "send_queue.h"
+#include "dialers.h"
 #include "peers.h"
 #include "requests.h"
 #include "peer_link.h"
