@@ -44,8 +44,7 @@ static int reload(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     uint32_t count = weft_get_array(&r);
     for (uint32_t i = 0; i < count && r.error == 0; i++) stays += !print_actor(k->c, &r);
-    rc = r.error < 0
-             ? cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node)
+    rc = r.error < 0  ? cli_cannot_decode(k)
          : stays == 0 ? CLI_OK
                       : cli_fail(k->c, CLI_FAILED, "%u of %u actors of %s still run the old code", (unsigned)stays,
                                  (unsigned)count, k->node);

@@ -120,6 +120,11 @@ bool cli_is_local(const struct cli_client *k)
     return strncmp(k->url, "ipc://", 6) == 0;
 }
 
+int cli_cannot_decode(const struct cli_client *k)
+{
+    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+}
+
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];
@@ -130,7 +135,7 @@ int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, 
     if (weft_tag(*answer) == WF_CONTROL_ERROR) return CLI_OK;
     if (weft_tag(*answer) == verb && cli_is_pack(weft_data(*answer), weft_size(*answer))) return CLI_OK;
     weft_msg_free(*answer);
-    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    return cli_cannot_decode(k);
 }
 
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
@@ -151,8 +156,7 @@ static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *
     uint32_t fields = weft_get_array(&r);
     weft_text next = weft_get_bin(&r);
     p->count = weft_get_array(&r);
-    if (r.error < 0 || fields < 2 || next.size > sizeof p->next)
-        return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    if (r.error < 0 || fields < 2 || next.size > sizeof p->next) return cli_cannot_decode(k);
     memcpy(p->next, next.data, next.size);
     p->next_size = next.size;
     p->last = next.size == 0;

@@ -150,8 +150,7 @@ static int show_drops(struct cli_client *k)
     }
     if (sum == 0 && !k->c->json) printf("%s has dropped nothing\n", k->node);
     rc = print_drops(k, &r);
-    if (rc == CLI_OK && r.error != 0)
-        rc = cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    if (rc == CLI_OK && r.error != 0) rc = cli_cannot_decode(k);
     weft_msg_free(m);
     if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
     return rc;

@@ -115,11 +115,6 @@ struct list {
     uint32_t text_column; /* which --prefix is about */
 };
 
-static int other_form(const struct cli_client *k)
-{
-    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
-}
-
 static bool has_text(const uint8_t *row, size_t size, uint32_t column, const char *wanted, bool whole)
 {
     weft_reader r = weft_reader_on(row, size);
@@ -199,7 +194,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         free(rows);
         weft_msg_free(m);
         if (none) return cli_fail(k->c, CLI_FAILED, "out of memory");
-        if (bad) return other_form(k);
+        if (bad) return cli_cannot_decode(k);
         fflush(stdout);
     }
     if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
@@ -335,7 +330,7 @@ static int show_nodes(struct cli_client *k)
         if (k->c->json) print_object(&r, keys, 18);
         else print_node(&r);
     }
-    rc = r.error == 0 ? CLI_OK : other_form(k);
+    rc = r.error == 0 ? CLI_OK : cli_cannot_decode(k);
     weft_msg_free(m);
     return rc;
 }

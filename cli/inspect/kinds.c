@@ -145,8 +145,7 @@ int cli_actors_by_kind(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (all != NULL) read_kinds(&r, all);
     if (all == NULL) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    else if (r.error != 0)
-        rc = cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    else if (r.error != 0) rc = cli_cannot_decode(k);
     else if (all->silent >= 0)
         rc = cli_fail(k->c, CLI_DEADLINE,
                       "%s: its worker %" PRId64 " does not answer, so not all actors were counted", k->node,

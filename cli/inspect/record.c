@@ -141,8 +141,7 @@ static int show_record(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     rc = k->c->trace ? print_trace(k, &r) : print_all(k->c, &r);
     if (rc == WEFT_ENOMEM) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    else if (rc < 0)
-        rc = cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    else if (rc < 0) rc = cli_cannot_decode(k);
     else cli_print_cut(m, 9, "older events");
     weft_msg_free(m);
     return rc;

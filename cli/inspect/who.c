@@ -96,8 +96,7 @@ static int ask_some(struct cli_client *k, struct cli_whos *all, size_t count)
     uint32_t rows = weft_tag(m) == WF_CONTROL_WHO ? weft_get_array(&r) : 0;
     while (rows-- > 0)
         if (!read_row(&r, all)) break;
-    if (r.error != 0)
-        rc = cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+    if (r.error != 0) rc = cli_cannot_decode(k);
     weft_msg_free(m);
     return rc;
 }

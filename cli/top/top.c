@@ -46,11 +46,6 @@ static int ask_top(struct cli_client *k, const struct top_wish *wish, weft_msg *
     return cli_control(k, WF_CONTROL_TOP, request, w.size, answer);
 }
 
-static int other_form(const struct cli_client *k)
-{
-    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
-}
-
 static struct top_wish wish_of(const struct cli *c)
 {
     struct top_wish wish = {.everywhere = c->all};
@@ -79,7 +74,7 @@ static int print_objects(const struct cli_client *k, const weft_msg *answer)
         putchar('\n');
     }
     fflush(stdout);
-    return r.error == 0 ? CLI_OK : other_form(k);
+    return r.error == 0 ? CLI_OK : cli_cannot_decode(k);
 }
 
 static int print_lines(struct top_snapshot *s, const struct top_wish *wish)
@@ -125,7 +120,7 @@ static int print_once(struct cli_client *k)
         before = now;
         now = top_read(weft_data(answer), weft_size(answer));
         weft_msg_free(answer);
-        if (now == NULL) rc = other_form(k);
+        if (now == NULL) rc = cli_cannot_decode(k);
         else if (before != NULL) top_compare(now, before);
     }
     if (rc == CLI_OK) rc = print_lines(now, &wish);
@@ -177,7 +172,7 @@ static int ask_once(struct top_feed *f, const struct top_wish *wish)
     if (rc != CLI_OK) return rc;
     struct top_snapshot *fresh = top_read(weft_data(answer), weft_size(answer));
     weft_msg_free(answer);
-    if (fresh == NULL) return other_form(k);
+    if (fresh == NULL) return cli_cannot_decode(k);
     hand_over(f, fresh);
     if (wish->inspect[0] == '\0') return CLI_OK;
     char request[80];
