@@ -169,7 +169,7 @@ class Top(unittest.TestCase):
         self.assertEqual([n["node"] for n in nodes], ["a", "b"])
         self.assertEqual([[a["name"] for a in n["actors"]] for n in nodes], [[], ["echo"]])
         self.assertEqual([n["links"][0]["peer"] for n in nodes], ["b", "a"])
-        for times in [k["mail_ns"] for n in nodes for k in n["kinds"] if k["kind"] == "$node"]:
+        for times in [k["mailbox_ns"] for n in nodes for k in n["kinds"] if k["kind"] == "$node"]:
             self.assertEqual(times, sorted(times))
             self.assertGreater(sum(count for _, count in times), 0)
         self.assertRegex(self.weft("inspect", "$node", "--node", "a"), r"(?m)^mailbox p99 +\d\S* [nmu]?s$")

@@ -328,19 +328,19 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
 
 static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_frame *f)
 {
-    bool peer_received = wf_channel_phase(ch) == WF_PHASE_HEARD;
+    bool greeted = wf_channel_phase(ch) == WF_PHASE_HEARD;
     char why[WF_REASON_TEXT];
     if (f->kind == WF_FRAME_UNKNOWN) return;
-    if (f->kind == WF_FRAME_HELLO && !peer_received) {
+    if (f->kind == WF_FRAME_HELLO && !greeted) {
         on_hello(c, ch, &f->hello);
     } else if (f->kind == WF_FRAME_REFUSED) {
         on_refused(c, ch, f);
-    } else if (f->kind == WF_FRAME_WELCOME && peer_received) {
+    } else if (f->kind == WF_FRAME_WELCOME && greeted) {
         on_welcome(c, ch, f);
     } else if (f->kind == WF_FRAME_BYE) {
         wf_channel_end(ch, WF_LEFT);
     } else {
-        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), peer_received ? "WELCOME" : "HELLO");
+        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), greeted ? "WELCOME" : "HELLO");
         wf_channel_end(ch, why);
     }
 }

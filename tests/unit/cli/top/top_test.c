@@ -59,7 +59,7 @@ static void put_actor(weft_writer *w, const struct actor *a)
 static void put_times(weft_writer *w, uint64_t messages)
 {
     uint64_t rows[][2] = {{1024, messages}, {1280000, messages / 100 * 3}, {UINT64_C(1) << 31, 10}};
-    list(w, "mail_ns", 3);
+    list(w, "mailbox_ns", 3);
     for (int i = 0; i < 3; i++) {
         weft_put_array(w, 3);
         weft_put_uint(w, rows[i][0]);
