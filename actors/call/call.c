@@ -74,11 +74,25 @@ static void calls_leave(struct wf_actor *a)
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
-void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
+/* Field by field: a compound literal is cleared by a loop of the processor. */
+static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
+                         size_t need)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
-    *s = (struct wf_asking){
-        .slots = slots, .first = wa->last_ref + 1, .count = count, .need = need, .open = count, .actor = self};
+    s->slots = slots;
+    s->first = wa->last_ref + 1;
+    s->count = count;
+    s->need = need;
+    s->got = 0;
+    s->open = count;
+    s->since = 0;
+    s->name = NULL;
+    s->on_calls = (struct wf_list_node){NULL, NULL};
+    s->actor = self;
+    s->look_at = s->rested = s->pause = 0;
+    s->looked_at = 0;
+    s->waiting = false;
+    s->probed = NULL;
     wa->last_ref += count;
     for (size_t i = 0; i < count; i++) {
         slots[i].answer = NULL;
@@ -87,13 +101,18 @@ void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_ans
     self->asking = s;
 }
 
-int wf_asking_await(struct wf_actor *self, int64_t deadline)
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
 {
-    struct wf_asking *s = self->asking;
+    WF_ASSERT(self->asking == NULL); /* note (1) */
+    begin(self, s, slots, count, need);
+}
+
+static inline __attribute__((always_inline)) int await(struct wf_actor *self, struct wf_asking *s, int64_t deadline)
+{
     int rc = WEFT_OK;
-    if (!is_over(s)) {
+    if (WF_LIKELY(!is_over(s))) {
         s->waiting = true;
-        wf_patrol_add(self);
+        wf_patrol_add(self->task.worker, s);
         WF_PROBE2(wait, self->id, (const char *)"an answer");
         while (!is_over(s) && (rc = wf_task_wait_quietly(deadline, "an answer")) == WEFT_OK) {}
         WF_PROBE2(wake, self->id, rc);
@@ -104,15 +123,20 @@ int wf_asking_await(struct wf_actor *self, int64_t deadline)
     return rc;
 }
 
-/* After the request was sent, or was not: `sent`. */
-static int end_one(struct wf_actor *self, int sent, weft_msg **answer, int64_t deadline)
+int wf_asking_await(struct wf_actor *self, int64_t deadline)
 {
-    struct weft_answer *one = self->asking->slots;
-    if (sent < 0) {
+    return await(self, self->asking, deadline);
+}
+
+/* After the request of the call `s`, to one actor, was sent, or was not: `sent`. */
+static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_msg **answer, int64_t deadline)
+{
+    const struct weft_answer *one = s->slots;
+    if (WF_UNLIKELY(sent < 0)) {
         self->asking = NULL;
         return (int)wf_task_finish_wait(sent);
     }
-    int rc = wf_asking_await(self, deadline);
+    int rc = await(self, s, deadline);
     if (one->error == WF_ANSWER_OPEN) return (int)wf_task_finish_wait(rc);
     if (one->error < 0) return (int)wf_task_finish_wait(one->error);
     if (self->task.killed) wf_task_finish_wait(0);
@@ -125,18 +149,24 @@ static int64_t send_deadline(int64_t deadline)
     return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
 }
 
-static inline bool closes_cycle(struct wf_actor *self, weft_pid to)
+/* The actor that is called, if it is on this worker. */
+static inline struct wf_actor *find_called(struct wf_worker *w, weft_pid to)
 {
-    struct wf_worker *w = self->task.worker;
-    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return false;
-    struct wf_actor *a = wf_actor_find(w, to.actor);
-    return WF_UNLIKELY(a == self || (a != NULL && a->asking != NULL)) && wf_call_closes_cycle(self, a);
+    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return NULL;
+    return wf_actor_find(w, to.actor);
 }
 
-static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, size_t size, int64_t deadline)
+static inline bool closes_cycle(struct wf_actor *self, struct wf_actor *called)
 {
-    weft_msg *m = wf_request_new(self->task.worker, tag, size, NULL, deadline);
-    if (m == NULL) return NULL;
+    return WF_UNLIKELY(called == self || (called != NULL && called->asking != NULL)) &&
+           wf_call_closes_cycle(self, called);
+}
+
+static inline __attribute__((always_inline)) weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data,
+                                                               size_t size, int64_t deadline)
+{
+    weft_msg *m = wf_request_new(self->task.worker, tag, size, deadline);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
     m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
@@ -157,14 +187,17 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (rc < 0) return rc;
     if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call: there is no place for the answer: it is NULL");
     wf_task_tick(&self->task);
-    if (closes_cycle(self, to)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
+    struct wf_worker *w = self->task.worker;
+    struct wf_actor *called = find_called(w, to);
+    if (closes_cycle(self, called)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
     weft_msg *m = request(self, tag, data, size, deadline);
-    if (m == NULL) return WEFT_ENOMEM;
+    if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    wf_asking_begin(self, &asking, &one, 1, 1);
-    rc = wf_send_or_free(self, to, m, send_deadline(deadline));
-    return end_one(self, rc, answer, deadline);
+    begin(self, &asking, &one, 1, 1);
+    if (called == NULL || !wf_is_unrecorded(w, to)) rc = wf_send_or_free(self, to, m, send_deadline(deadline));
+    else if (!wf_mailbox_hand(w, called, m)) rc = wf_send_near(self, called, to, m, send_deadline(deadline));
+    return end_one(self, &asking, rc, answer, deadline);
 }
 
 int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
@@ -178,7 +211,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     struct weft_answer one = {.from = weft_nobody()};
     rc = wf_resolve(self->task.worker, name, &one.from);
     if (rc < 0) return rc;
-    if (closes_cycle(self, one.from)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
+    if (closes_cycle(self, find_called(self->task.worker, one.from))) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
     weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
     struct wf_asking asking;
@@ -186,7 +219,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     asking.name = name;
     if (weft_pid_is_nobody(one.from)) rc = wf_send_named(self, name, m, send_deadline(deadline), &one.from.node);
     else rc = wf_send_or_free(self, one.from, m, send_deadline(deadline));
-    return end_one(self, rc, answer, deadline);
+    return end_one(self, &asking, rc, answer, deadline);
 }
 
 int wf_call_control(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
@@ -202,7 +235,7 @@ int wf_call_control(weft_pid to, uint32_t tag, const void *data, size_t size, we
     wf_asking_begin(self, &asking, &one, 1, 1);
     m->post.flags = WF_MSG_CONTROL;
     int rc = wf_send_signal(w, to, m);
-    return end_one(self, rc, answer, deadline);
+    return end_one(self, &asking, rc, answer, deadline);
 }
 
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline)
@@ -212,7 +245,7 @@ int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **an
     m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
     wf_asking_begin(self, &asking, &one, 1, 1);
     int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
-    return end_one(self, rc, answer, deadline);
+    return end_one(self, &asking, rc, answer, deadline);
 }
 
 /* ---- To many --------------------------------------------------------------------------------------------------- */
@@ -232,7 +265,7 @@ static void ask_all(struct wf_actor *self, struct wf_asking *s, enum wf_msg_kind
         struct weft_answer *at = &s->slots[i];
         int rc = WEFT_EDEADLOCK;
         if (!weft_pid_equal(at->from, wf_actor_pid(self))) {
-            weft_msg *m = wf_request_new(w, tag, 0, body, deadline);
+            weft_msg *m = wf_request_share(w, tag, body, deadline);
             rc = WEFT_ENOMEM;
             if (m != NULL) {
                 m->from = wf_actor_pid(self);
@@ -325,6 +358,24 @@ static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, wef
     return error;
 }
 
+/* An answer to an actor of this worker that waits for it alone reaches it without a delivery. False: it does not. */
+static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *w, weft_pid asker, weft_msg *m)
+{
+    struct wf_actor *a = wf_is_unrecorded(w, asker) ? wf_actor_find(w, asker.actor) : NULL;
+    if (a == NULL) return false;
+    struct wf_asking *s = a->asking;
+    if (s == NULL || s->count != 1 || m->ref != s->first || !s->waiting || s->open == 0) return false;
+    s->slots->answer = m;
+    s->slots->error = WEFT_OK;
+    s->got = 1;
+    s->open = 0;
+    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    wf_hold(a, m);
+    wf_task_wake(&a->task);
+    return true;
+}
+
 /* `m` belongs to nobody, or is `ask`. */
 static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
 {
@@ -336,6 +387,10 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
     m->post.flags = WF_MSG_REPLY;
     if (wf_is_work(ask)) wf_work_let_go(self, ask);
+    if (WF_LIKELY(!wf_actors_of(w)->tracing) && hand_answer(w, asker, m)) {
+        WF_PROBE3(send, self->id, asker.actor, m->post.word);
+        return WEFT_OK;
+    }
     if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
     else WF_PROBE3(send, self->id, asker.actor, m->post.word);
     if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);

@@ -3,7 +3,7 @@
  * Design notes.
  * (1) On one worker a chain of calls can be followed at once, so a call that closes a cycle there is refused.
  * (2) Else by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM TOCS 1983): whose
- *     call has waited for PATIENCE sends a probe after it; an actor that waits in a call itself passes it on, with
+ *     call has waited for WF_CYCLE_PATIENCE sends a probe after it; an actor that waits in a call itself passes it on, with
  *     itself added. A request is never overtaken by a probe sent after it, so the probe of whoever began last finds
  *     the cycle complete. No polling: each call is looked at once (`patrol`), and again when something about it
  *     changes.
@@ -18,7 +18,7 @@
  * (6) Who knows the number of a request can answer it, or say that it is in a cycle. So in a probe numbers are as the
  *     node that has the request was told them; and if it has not left its node, as only that node can read them.
  * (7) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
- *     bounds how many there are. It sends a round of them when it has waited for PATIENCE, when it begins to need
+ *     bounds how many there are. It sends a round of them when it has waited for WF_CYCLE_PATIENCE, when it begins to need
  *     all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
  *     That is twice as many probes as requests.
  * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or
@@ -41,7 +41,6 @@ enum {
     ENTRY = 96,   /* bytes of a member in a probe at most */
     CREDIT = 1024 /* probes that one call sets off at most */
 };
-static const int64_t PATIENCE = WEFT_MS(100);
 static const int64_t PAUSE_MAX = WEFT_SEC(12);
 static const int64_t REST = WEFT_MS(1); /* for each probe of a gather's round, before the next round */
 
@@ -333,9 +332,9 @@ static void owe_round(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     struct wf_actors *wa = wf_actors_of(w);
     if (s->look_at != WEFT_FOREVER || !needs_all(s)) return;
-    s->pause = WF_MIN(WF_MAX(2 * s->pause, PATIENCE), PAUSE_MAX);
+    s->pause = WF_MIN(WF_MAX(2 * s->pause, WF_CYCLE_PATIENCE), PAUSE_MAX);
     s->rested = WF_MAX(s->rested, w->now + s->pause);
-    s->look_at = w->now + PATIENCE;
+    s->look_at = w->now + WF_CYCLE_PATIENCE;
     wf_unlink(&s->on_calls);
     wf_list_push(&wa->calls, &s->on_calls);
     if (!wf_timer_armed(&wa->patrol)) wf_timer_arm_reserved(w, &wa->patrol, s->look_at);
@@ -484,7 +483,7 @@ static void patrol(struct wf_worker *w, struct wf_timer *t)
         }
         wf_unlink(k);
         if (s->rested > w->now) {
-            s->look_at = w->now + PATIENCE;
+            s->look_at = w->now + WF_CYCLE_PATIENCE;
             wf_list_push(&wa->calls, k);
             continue;
         }
@@ -498,14 +497,4 @@ void wf_patrol_init(struct wf_actors *wa)
     wf_list_init(&wa->calls);
     wf_list_init(&wa->long_calls);
     wa->patrol.fire = patrol;
-}
-
-void wf_patrol_add(struct wf_actor *a)
-{
-    struct wf_worker *w = a->task.worker;
-    struct wf_actors *wa = wf_actors_of(w);
-    a->asking->since = w->now;
-    a->asking->look_at = w->now + PATIENCE;
-    wf_list_push(&wa->calls, &a->asking->on_calls);
-    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_reserved(w, &wa->patrol, w->now + PATIENCE);
 }

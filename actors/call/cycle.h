@@ -2,11 +2,20 @@
 #ifndef WF_CYCLE_H
 #define WF_CYCLE_H
 
-#include "actor.h"
+#include "asking.h"
+
+#define WF_CYCLE_PATIENCE WEFT_MS(100) /* before a call that waits is looked at */
 
 void wf_patrol_init(struct wf_actors *wa);
 /* The running actor begins to wait in a->asking. */
-void wf_patrol_add(struct wf_actor *a);
+static inline void wf_patrol_add(struct wf_worker *w, struct wf_asking *s)
+{
+    struct wf_actors *wa = wf_actors_of(w);
+    s->since = w->now;
+    s->look_at = w->now + WF_CYCLE_PATIENCE;
+    wf_list_push(&wa->calls, &s->on_calls);
+    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_reserved(w, &wa->patrol, w->now + WF_CYCLE_PATIENCE);
+}
 /* Whether a call of the running actor to `to`, on the same worker, closes a cycle; if so it is reported. */
 bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
 /* One answer less is open in its long call: that may close a cycle with those that are left. */

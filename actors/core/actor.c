@@ -45,6 +45,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_sweep_init(wa, node->options.park_after);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
+    if (node->options.actors_max >= WF_SPARES_FROM) wa->spare.max = WF_COUNT(wa->spare.at);
     WF_FEATURES_EACH(f, node)
     {
         if (rc == WEFT_OK) rc = init_feature(wa, *f);
@@ -94,19 +95,35 @@ void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w)
 
 /* ---- Spawn ----------------------------------------------------------------------------------------------------- */
 
-static int take_slot(struct wf_actors *wa, struct wf_actor **out)
+/* Of the worker `from`, or NULL. */
+static int take_slot(struct wf_actors *wa, const struct wf_worker *from, struct wf_actor **out)
 {
+    struct wf_spare_slots *s = &wa->spare;
+    if (wa->worker == from && s->count > 0) {
+        *out = s->at[--s->count];
+        return WEFT_OK;
+    }
     pf_mutex_lock(wa->lock);
     struct wf_actor *a = *out = wf_slab_reserve(&wa->slab);
+    if (wa->worker == from) {
+        while (s->count < s->max / 2 && (s->at[s->count] = wf_slab_reserve(&wa->slab)) != NULL) s->count++;
+    }
     bool limit = wa->slab.used == wa->slab.used_max;
     pf_mutex_unlock(wa->lock);
     return WF_LIKELY(a != NULL) ? WEFT_OK : limit ? WEFT_EFULL : WEFT_ENOMEM;
 }
 
-static void give_slot(struct wf_actors *wa, struct wf_actor *a)
+static void give_slot(struct wf_actors *wa, const struct wf_worker *from, struct wf_actor *a)
 {
+    struct wf_spare_slots *s = &wa->spare;
+    if (wa->worker == from && s->count < s->max && wf_slab_withdraw(a)) {
+        s->at[s->count++] = a;
+        return;
+    }
     pf_mutex_lock(wa->lock);
     wf_slab_give(&wa->slab, a);
+    if (wa->worker == from)
+        while (s->count > s->max / 2) wf_slab_give(&wa->slab, s->at[--s->count]);
     pf_mutex_unlock(wa->lock);
 }
 
@@ -233,7 +250,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     struct wf_worker *w = b->service ? wf_workers_own(&node->workers) : wf_place(node, from, o->worker, &at_once);
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_actor *a;
-    int rc = take_slot(wa, &a);
+    int rc = take_slot(wa, from, &a);
     if (WF_UNLIKELY(rc < 0)) return rc;
     rc = init_actor(a, w, from, b, o);
     if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || b->keep != NULL))
@@ -241,7 +258,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     if (WF_UNLIKELY(rc < 0)) {
         if (a->more != NULL) wf_actor_more_free(a, from);
         wf_actor_free_arg(a, from);
-        give_slot(wa, a);
+        give_slot(wa, from, a);
         return rc;
     }
     if (w != from) a->task.start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
@@ -289,9 +306,9 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
 /* The end is in the same frame as the body's argument, as clean-ups may use it. */
-enum wf_turn wf_actor_main(struct wf_task *t)
+static __attribute__((noinline)) enum wf_turn run_body(struct wf_actor *a)
 {
-    struct wf_actor *a = wf_actor_of(t);
+    struct wf_task *t = &a->task;
     size_t size = a->arg_size;
     void *arg = a->arg;
     if (WF_UNLIKELY(t->killed || a->handles)) {
@@ -311,13 +328,23 @@ enum wf_turn wf_actor_main(struct wf_task *t)
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
     while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
-    if (WF_UNLIKELY(a->handles)) { /* or has become one */
+    if (WF_UNLIKELY(a->handles)) { /* it has become one, or is to end */
         enum wf_turn turn = wf_handler_turn(a);
         if (turn != WF_TURN_OVER) return turn;
     }
     if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
     wf_actor_end(a);
     return WF_TURN_OVER;
+}
+
+enum wf_turn wf_actor_main(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    if (a->handles) {
+        enum wf_turn turn = wf_handler_turn(a);
+        if (WF_LIKELY(turn != WF_TURN_OVER)) return turn;
+    }
+    return run_body(a);
 }
 
 /* The last touch: the slot goes back, the pid is stale from here on. */
@@ -332,7 +359,7 @@ void wf_actor_done(struct wf_task *t)
     wa->received += wf_actor_received(a);
     if (WF_UNLIKELY(a->more != NULL)) wf_actor_more_free(a, t->worker);
     if (WF_UNLIKELY(service) && wa->node->route != NULL) wa->node->route->service_ended(wa->node, a->id);
-    give_slot(wa, a);
+    give_slot(wa, wa->worker, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
 }
 

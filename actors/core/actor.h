@@ -117,13 +117,23 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
     return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;
 }
 
+enum { WF_SPARES_FROM = 65536 };
+
+/* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Others cannot take them
+ * when it has none else: it keeps some only where it may have WF_SPARES_FROM actors or more. */
+struct wf_spare_slots {
+    struct wf_actor *at[32];
+    uint32_t count, max;
+};
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
-    uint64_t secret;     /* of the hash tables of features */
+    struct wf_spare_slots spare;
+    uint64_t secret; /* of the hash tables of features */
     struct wf_owing owing;
     struct wf_sweep sweep;
     struct wf_kinds kinds;

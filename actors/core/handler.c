@@ -64,7 +64,7 @@ enum wf_turn wf_handler_turn(struct wf_actor *a)
     for (; !t->cancelled; m = NULL) {
         if (m == NULL && t->ops <= TURN_OPS) return WF_TURN_AGAIN;
         t->ops--;
-        if (m == NULL) m = wf_mailbox_next(a);
+        if (m == NULL && !wf_mailbox_is_bare(a)) m = wf_mailbox_next(a);
         if (m == NULL) {
             t->wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
             return WF_TURN_IDLE;

@@ -434,28 +434,39 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
     return WEFT_OK;
 }
 
+/* It waited, without a deadline, and was woken otherwise than by a plain message that it holds now. */
+static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **out)
+{
+    struct wf_worker *w = a->task.worker;
+    if (WF_LIKELY(a->task.wants_mail == WF_MAIL_HANDED)) {
+        *out = wf_mailbox_handed(w, a);
+        return WF_LIKELY(*out != NULL) ? WEFT_OK : recv_slowly(a, out, WEFT_FOREVER);
+    }
+    a->task.wants_mail = WF_MAIL_NONE;
+    weft_msg *m = a->mail.first;
+    if (WF_UNLIKELY(m == NULL || a->signals.first != NULL || a->task.cancelled))
+        return recv_slowly(a, out, WEFT_FOREVER);
+    return take_first(a, w, m, out, WEFT_FOREVER);
+}
+
 /* There is no mail, no signal, and it was not asked to end. */
 static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
-    struct wf_worker *w = a->task.worker;
     if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->crowded || a->traced || a->held != NULL ||
                     !wf_task_is_plain(&a->task)))
         return recv_slowly(a, out, deadline);
     a->task.wants_mail = WF_MAIL_HAND;
     WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
-    wf_task_wait_plainly(w, &a->task, wf_waits_for_mail);
+    wf_task_wait_plainly(a->task.worker, &a->task, wf_waits_for_mail);
     WF_PROBE2(wake, a->id, 0);
-    weft_msg *m;
-    if (WF_LIKELY(a->task.wants_mail == WF_MAIL_HANDED)) {
-        m = wf_mailbox_handed(w, a);
-        if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
-        *out = m;
-        return WEFT_OK;
-    }
+    weft_msg *m = a->held;
+    if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled || m->post.flags == WF_MSG_CALL))
+        return recv_woken(a, out);
     a->task.wants_mail = WF_MAIL_NONE;
-    m = a->mail.first;
-    if (WF_UNLIKELY(m == NULL || a->signals.first != NULL || a->task.cancelled)) return recv_slowly(a, out, deadline);
-    return take_first(a, w, m, out, deadline);
+    wf_worker_record(a->task.worker, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    *out = m;
+    return WEFT_OK;
 }
 
 int weft_recv(weft_msg **out, int64_t deadline)

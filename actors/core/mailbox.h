@@ -76,15 +76,35 @@ static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
     m->previous = NULL;
     a->held = m;
 }
+/* Hands a SEND or CALL of the running actor, with a body of its own, to an actor that can take it so. False: it cannot. */
+static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;
+    WF_ASSERT(m->shared == NULL);
+    wf_actors_of(w)->timer.left--;
+    WF_PROBE3(send, m->from.actor, a->id, m->post.word);
+    wf_mailbox_hand_over(a, m);
+    wf_task_wake(&a->task);
+    return true;
+}
 /* Takes it back, before all that has come since; and whether a HANDED actor that runs must not have the message: it is
  * to end, or the message is a request that nobody waits for any more. */
 bool wf_mailbox_takes_back(struct wf_actor *a);
+/* Whether this request of the worker's own is sure to be awaited. False: look closer. */
+static inline bool wf_request_is_awaited(struct wf_worker *w, const weft_msg *m)
+{
+    const struct wf_actor *asker = wf_actor_find(w, m->from.actor);
+    return asker != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(asker, m->ref) != NULL &&
+           wf_terms(m)->deadline == WEFT_FOREVER;
+}
 /* A HANDED actor runs: the message; NULL: it was taken back. */
 static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
 {
     weft_msg *m = a->held;
     a->task.wants_mail = WF_MAIL_NONE;
-    if (WF_UNLIKELY((a->task.cancelled || m->post.flags == WF_MSG_CALL) && wf_mailbox_takes_back(a))) return NULL;
+    if (WF_UNLIKELY(a->task.cancelled || (m->post.flags == WF_MSG_CALL && !wf_request_is_awaited(w, m))) &&
+        wf_mailbox_takes_back(a))
+        return NULL;
     wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
     WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
     return m;
@@ -99,6 +119,11 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 /* Gives each message in the mailbox an envelope, for who looks at the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);
 bool wf_mailbox_ready(const struct wf_task *t);
+/* Whether nothing is in it, and nobody waits for room there. */
+static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
+{
+    return a->mail.first == NULL && a->signals.first == NULL && !a->crowded;
+}
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* The oldest go: at least one, and as many as its own bounds want. */

@@ -131,8 +131,19 @@ static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t siz
                     .size = (uint32_t)size};
     return m;
 }
-/* A WF_MSG_CALL. With `shared` (a reference is taken) the body is that, and `size` is not looked at. */
-weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline);
+/* The same, a WF_MSG_CALL. */
+static inline weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, int64_t deadline)
+{
+    size_t inside = (size + 7) & ~(size_t)7;
+    weft_msg *m = wf_msg_new(w, tag, inside + sizeof(struct wf_terms));
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    m->post.flags = WF_MSG_CALL;
+    m->size = (uint32_t)size;
+    *(struct wf_terms *)((uintptr_t)(m + 1) + inside) = (struct wf_terms){.deadline = deadline};
+    return m;
+}
+/* A WF_MSG_CALL on a shared body; takes a reference of its own. */
+weft_msg *wf_request_share(struct wf_worker *w, uint32_t tag, struct wf_body *body, int64_t deadline);
 /* An envelope on a shared body; takes a reference of its own. */
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
 /* It has no body then. */

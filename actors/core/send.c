@@ -194,19 +194,17 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
+    return wf_send_near(self, find_near(self->task.worker, to), to, m, deadline);
+}
+
+int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
+{
     struct wf_worker *w = self->task.worker;
-    struct wf_actor *a = find_near(w, to);
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->crowded)) /* others may have been promised room */
         return send_or_free(self, to, m, deadline);
+    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
-    if (a->task.wants_mail == WF_MAIL_HAND && m->shared == NULL && m->from.node == to.node &&
-        wf_actors_of(w)->timer.left > 1) {
-        wf_actors_of(w)->timer.left--;
-        wf_mailbox_hand_over(a, m);
-        wf_task_wake(&a->task);
-    } else {
-        wf_mailbox_add(a, m);
-    }
+    wf_mailbox_add(a, m);
     return WEFT_OK;
 }
 
@@ -328,15 +326,14 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
     m->shared = NULL;
     m->size = (uint32_t)size;
     m->topic_size = 0;
-    if (size > 0) copy_small((unsigned char *)(m + 1), data, size);
+    if (class_ > 0) copy_small((unsigned char *)(m + 1), data, size);
     return m;
 }
 
 /* `a` waits, and gets it at once; a handler waits without a stack. */
-static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                      const void *data, size_t size, bool stackless)
+static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size, bool stackless)
 {
-    const uint32_t class_ = size > 0;
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
@@ -346,16 +343,27 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
     return WEFT_OK;
 }
 
+/* One function for each class and sort of receiver, so that none keeps a register for what it knows. */
+static __attribute__((noinline)) int hand_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return hand(w, a, 0, tag, NULL, 0, false);
+}
+
 static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                 const void *data, size_t size)
 {
-    return hand(w, a, tag, data, size, false);
+    return hand(w, a, 1, tag, data, size, false);
+}
+
+static __attribute__((noinline)) int hand_empty_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return hand(w, a, 0, tag, NULL, 0, true);
 }
 
 static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                            const void *data, size_t size)
 {
-    return hand(w, a, tag, data, size, true);
+    return hand(w, a, 1, tag, data, size, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)
@@ -364,10 +372,9 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
     return WEFT_OK;
 }
 
-static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size)
 {
-    const uint32_t class_ = size > 0;
     if (WF_UNLIKELY(a->crowded || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
         return a->crowded || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
                                                 : send_again(a, tag, data, size);
@@ -381,6 +388,17 @@ static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_a
     return WEFT_OK;
 }
 
+static __attribute__((noinline)) int push_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+{
+    return push(w, a, 0, tag, NULL, 0);
+}
+
+static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
+{
+    return push(w, a, 1, tag, data, size);
+}
+
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
@@ -390,10 +408,12 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     struct wf_actor *a = find_near(w, to);
     if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
-        if (a->task.state == WF_TASK_WAITING) return hand_small(w, a, tag, data, size);
-        if (a->task.state == WF_TASK_STACKLESS) return hand_small_to_handler(w, a, tag, data, size);
+        if (a->task.state == WF_TASK_WAITING)
+            return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);
+        if (a->task.state == WF_TASK_STACKLESS)
+            return size == 0 ? hand_empty_to_handler(w, a, tag) : hand_small_to_handler(w, a, tag, data, size);
     }
-    return push_small(w, a, tag, data, size);
+    return size == 0 ? push_empty(w, a, tag) : push_small(w, a, tag, data, size);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)

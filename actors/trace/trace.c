@@ -273,7 +273,7 @@ static weft_msg *with_id(struct wf_worker *w, weft_msg *m, const struct wf_trace
     struct wf_body *b = wf_trace_body_new(w, NULL, 0, wf_msg_bytes(m), m->size, t);
     if (b == NULL) return m;
     bool call = m->post.flags == WF_MSG_CALL;
-    weft_msg *n = call ? wf_request_new(w, m->post.word, 0, b, wf_terms(m)->deadline)
+    weft_msg *n = call ? wf_request_share(w, m->post.word, b, wf_terms(m)->deadline)
                        : wf_msg_share(w, m->post.word, b);
     wf_body_drop(NULL, b);
     if (n == NULL) return m;

@@ -80,10 +80,14 @@ const char *wf_stack_low(const struct wf_stack *s)
     return s->base + WF_GUARD_BYTES;
 }
 
+/* pf_page_size, known since the first arena was made. Relaxed: each arena stores the same. */
+static _Atomic size_t page_bytes;
+
 int wf_stack_arena_create(struct wf_stack_arena **out)
 {
     struct wf_stack_arena *a = calloc(1, sizeof *a);
     if (a == NULL) return WEFT_ENOMEM;
+    atomic_store_explicit(&page_bytes, pf_page_size(), memory_order_relaxed);
     for (int i = 0; i < CLASSES; i++) {
         a->classes[i].segments = calloc(SEGMENTS, sizeof *a->classes[i].segments);
         if (a->classes[i].segments == NULL) {
@@ -152,6 +156,16 @@ static struct segment *add_segment(struct slot_class *c, int index)
     return s;
 }
 
+/* Memcheck has to be told that markers below the stack pointer are defined. Known before main. */
+static bool on_memcheck;
+
+#ifdef WF_VALGRIND
+__attribute__((constructor)) static void look_for_memcheck(void)
+{
+    on_memcheck = VALGRIND_MAKE_MEM_DEFINED(&on_memcheck, sizeof on_memcheck) != 0; /* other tools answer 0 */
+}
+#endif
+
 static char *page_floor(const void *at)
 {
     return (char *)((uintptr_t)at & ~((uintptr_t)pf_page_size() - 1));
@@ -159,7 +173,7 @@ static char *page_floor(const void *at)
 
 static uint64_t *markers(const struct wf_stack *s)
 {
-    return (uint64_t *)(void *)(s->base + s->slot_bytes - pf_page_size());
+    return (uint64_t *)(void *)(s->base + s->slot_bytes - atomic_load_explicit(&page_bytes, memory_order_relaxed));
 }
 
 __attribute__((no_sanitize("address", "thread"))) static void mark(const struct wf_stack *s)
@@ -255,7 +269,7 @@ static void check_canaries(const struct wf_stack_arena *a, int index, const stru
 
 void wf_stack_seen(struct wf_stack *s, const void *sp)
 {
-    if (sp != NULL && (const char *)sp < s->base + s->slot_bytes - pf_page_size()) s->grown = true;
+    if (sp != NULL && sp < (const void *)markers(s)) s->grown = true;
 }
 
 __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct wf_stack *s)
@@ -297,7 +311,8 @@ __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_sta
     return may_mark;
 }
 
-__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
+__attribute__((noinline, no_sanitize("address", "thread"))) static size_t pass_on_slowly(struct wf_stack *s,
+                                                                                         const void *sp)
 {
     wf_stack_seen(s, sp);
 #ifdef WF_VALGRIND
@@ -307,6 +322,15 @@ __attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct
     size_t used = wf_stack_used(s);
     s->grown = s->used_before = !trim(s, __builtin_frame_address(0));
     return used;
+}
+
+/* Handlers and short-lived actors pass here with each message. */
+__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
+{
+    const uint64_t *m = markers(s);
+    if (WF_LIKELY(!on_memcheck && !s->grown && (sp == NULL || sp >= (const void *)m) && m[MARKERS - 1] == MARKER))
+        return 0;
+    return pass_on_slowly(s, sp);
 }
 
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)

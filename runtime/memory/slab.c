@@ -85,6 +85,16 @@ void *wf_slab_take(struct wf_slab *s)
     return slot;
 }
 
+bool wf_slab_withdraw(void *item)
+{
+    struct wf_slot *slot = item;
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    if (WF_UNLIKELY(generation == UINT32_MAX)) return false;
+    /* Pairs with the acquire in wf_slab_find. */
+    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    return true;
+}
+
 void wf_slab_give(struct wf_slab *s, void *item)
 {
     struct wf_slot *slot = item;

@@ -39,6 +39,8 @@ void *wf_slab_take(struct wf_slab *s);
  * before it is published is seen by all who find it. */
 void *wf_slab_reserve(struct wf_slab *s);
 void wf_slab_publish(void *item);
+/* What was taken is only reserved again: no id leads to it. False: that was its last life, and it has to be given. */
+bool wf_slab_withdraw(void *item);
 /* One that was taken, or reserved and never published. */
 void wf_slab_give(struct wf_slab *s, void *item);
 

@@ -403,12 +403,6 @@ int wf_task_wait(int64_t deadline, const char *what)
     return rc;
 }
 
-int wf_task_wait_quietly(int64_t deadline, const char *what)
-{
-    struct wf_worker *w = wf_here;
-    return wait_for_any(w, w->current, deadline, what);
-}
-
 void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what)
 {
     WF_ASSERT(t->state == WF_TASK_RUNNING);
@@ -423,6 +417,15 @@ void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *wh
     (void)take_ready(w);
     wf_task_run_here(w, next);
     wf_coro_switch(&t->coro, &next->coro);
+}
+
+int wf_task_wait_quietly(int64_t deadline, const char *what)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    if (WF_UNLIKELY(deadline != WEFT_FOREVER || !wf_task_is_plain(t))) return wait_for_any(w, t, deadline, what);
+    wf_task_wait_plainly(w, t, what);
+    return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
 }
 
 void wf_task_start_stackless(struct wf_task *t)

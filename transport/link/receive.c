@@ -41,7 +41,7 @@ static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch
     bool has = wf_frame_trace(f, &t);
     struct wf_body *b = wf_trace_body_new(w, NULL, 0, NULL, size, has ? &t : NULL);
     if (b == NULL) return NULL;
-    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, 0, b, deadline_of(ch, f))
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_share(w, f->tag, b, deadline_of(ch, f))
                                       : wf_msg_share(w, f->tag, b);
     wf_body_drop(w, b);
     return m;
@@ -58,7 +58,7 @@ static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f
 {
     struct wf_worker *w = ch->in.here;
     weft_msg *m = WF_UNLIKELY(f->trace.size > 0) ? traced_envelope(ch, f, kind, size)
-                  : kind == WF_MSG_CALL          ? wf_request_new(w, f->tag, size, NULL, deadline_of(ch, f))
+                  : kind == WF_MSG_CALL          ? wf_request_new(w, f->tag, size, deadline_of(ch, f))
                                                  : wf_msg_new(w, f->tag, size);
     if (WF_UNLIKELY(m == NULL)) return NULL;
     m->post.flags = (uint8_t)kind;

@@ -236,7 +236,7 @@ static void ask_both(struct spec *s, struct item i)
 {
     if (!make_room(s)) return;
     add(s, i);
-    weft_msg *m = wf_request_new(wf_here, i.tag, sizeof i.id, NULL, WEFT_FOREVER);
+    weft_msg *m = wf_request_new(wf_here, i.tag, sizeof i.id, WEFT_FOREVER);
     want(m != NULL);
     memcpy(m + 1, &i.id, sizeof i.id);
     m->to_actor = weft_self().actor;
