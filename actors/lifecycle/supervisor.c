@@ -72,7 +72,7 @@ static void drop(struct supervisor *s, struct wf_child *c)
 
 /* ---- Its own end ----------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
+WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
 {
     if (s->ending) return;
     s->ending = true;

@@ -94,7 +94,7 @@ static bool read_order(const weft_msg *m, struct order *o)
     return r.error == 0 && count >= 4 && o->link <= UINT32_MAX;
 }
 
-static int fault(struct weft_why *why, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fault(struct weft_why *why, int error, const char *format, ...) WEFT_PRINTF(3, 4);
 static int fault(struct weft_why *why, int error, const char *format, ...)
 {
     va_list arguments;

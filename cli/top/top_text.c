@@ -35,7 +35,7 @@ static char *add(struct top_lines *l, enum top_look look)
     return l->line[l->count++].text;
 }
 
-__attribute__((format(printf, 3, 4))) static void put(struct top_lines *l, enum top_look look, const char *format,
+WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const char *format,
                                                       ...)
 {
     char *text = add(l, look);
@@ -378,7 +378,7 @@ void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t 
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
 /* More of a line; what does not fit is cut. */
-__attribute__((format(printf, 2, 3))) static void append(char *line, const char *format, ...)
+WEFT_PRINTF(2, 3) static void append(char *line, const char *format, ...)
 {
     size_t used = strlen(line);
     va_list args;

@@ -27,7 +27,7 @@ struct why {
     size_t size;
 };
 
-__attribute__((format(printf, 3, 4))) static int refuse(struct why why, int rc, const char *format, ...)
+WEFT_PRINTF(3, 4) static int refuse(struct why why, int rc, const char *format, ...)
 {
     va_list args;
     if (why.text == NULL || why.size == 0) return rc;
