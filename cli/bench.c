@@ -36,13 +36,13 @@ static const struct workload {
 /* "workload weft params metric value" */
 static bool read_result(FILE *from, const char *metric, char params[128], double *out)
 {
-    char line[512], name[64], said[128];
+    char line[512], name[64], given[128];
     double value;
     bool found = false;
     while (fgets(line, sizeof line, from) != NULL) {
-        if (found || sscanf(line, "%*s weft %127s %63s %lf", said, name, &value) != 3) continue;
+        if (found || sscanf(line, "%*s weft %127s %63s %lf", given, name, &value) != 3) continue;
         if (strcmp(name, metric) != 0) continue;
-        snprintf(params, 128, "%s", said);
+        snprintf(params, 128, "%s", given);
         *out = value;
         found = true;
     }
@@ -59,7 +59,7 @@ static int run(const struct cli *c, const struct workload *w, char params[128], 
     bool found = read_result(child.out, w->metric, params, out);
     int status = cli_child_end(&child);
     if (found && WIFEXITED(status) && WEXITSTATUS(status) == 0) return CLI_OK;
-    return cli_fail(c, CLI_FAILED, "the run of '%s' has failed", w->words[0]);
+    return cli_fail(c, CLI_FAILED, "the workload '%s' has failed", w->words[0]);
 }
 
 /* ---- All of them ----------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int one_run(const struct cli *c)
     char *words[WORDS + 2] = {(char[]){"weft bench --"}};
     int count = 1;
     bool remote = strcmp(c->rest[0], "remote") == 0;
-    if (c->rest_count > WORDS) return cli_fail(c, CLI_USAGE, "no workload takes so many words");
+    if (c->rest_count > WORDS) return cli_fail(c, CLI_USAGE, "no workload takes so many arguments");
     for (int i = remote; i < c->rest_count; i++) words[count++] = (char *)(uintptr_t)c->rest[i];
     return remote ? bench_remote(count, words) : bench_local(count, words);
 }
@@ -149,7 +149,7 @@ int cli_bench(const struct cli *c)
     int rc = CLI_OK;
     if (c->rest_count > 0) return one_run(c);
     if (!are_known(c)) return CLI_USAGE;
-    if (!c->json) printf("%ld processors; the median of %d runs each, and how far these are apart\n", cores, RUNS);
+    if (!c->json) printf("%ld processors; the median of %d runs each, the least and the most\n", cores, RUNS);
     for (size_t i = 0; rc == CLI_OK && i < sizeof workloads / sizeof *workloads; i++) {
         if (workloads[i].cores <= cores && is_wanted(c, &workloads[i])) rc = measure(c, &workloads[i]);
     }

@@ -18,7 +18,7 @@ static int ask(struct cli_client *k)
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     weft_text set = weft_get_str(&r);
-    if (r.error < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    if (r.error < 0) rc = cli_cannot_decode(k);
     else if (k->c->json) {
         printf("{\"node\": \"%s\", ", k->node);
         cli_print_text("log", set);

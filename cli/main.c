@@ -35,12 +35,12 @@ static const struct cli_verb verbs[] = {
     {"run",
      "MODULE.so|FILE.c",
      "Starts a node and runs the module's first actor in it",
-     "A .c file is compiled with $CC (cc) and kept in the cache; not on Windows, where modules are DLLs. The words\n"
-     "behind -- are the module's. SIGTERM and SIGINT end the node: its actors are asked to stop and get\n"
-     "the time of --drain; a second signal ends it at once. A seed that does not answer is dialled for\n"
-     "ever. The node ends by itself when none of its actors is left. With --json the first line of standard output "
-     "says\n"
-     "where it listens, once it does; the module writes behind it.",
+     "A .c file is compiled with $CC (cc), and the result is cached. On Windows modules are DLLs. The\n"
+     "arguments behind -- belong to the module. SIGTERM and SIGINT shut the node down: its actors are\n"
+     "asked to stop, and have the time of --drain; a second signal ends the node at once. A seed that does\n"
+     "not answer is dialled until it does. The node ends by itself when its last actor has ended. With\n"
+     "--json the first line of standard output says where the node listens; the output of the module\n"
+     "follows.",
      "weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101",
      {CLI_NAME,
       CLI_LISTEN,
@@ -84,15 +84,13 @@ static const struct cli_verb verbs[] = {
     {"ps",
      "",
      "Lists the actors of a node",
-     "STACK is the most bytes of stack that an actor of the same kind on the same worker was seen to use, in whole\n"
-     "pages: what to go by when choosing stack_bytes. 0: none was looked at yet. The list comes in pages, which are\n"
-     "printed as they come; --sort needs all of them first. With --by-kind a line for each kind, and one for all: "
-     "how\n"
-     "many actors, messages in mailboxes, messages that were received or made and not freed (HELD), their bytes, "
-     "the\n"
-     "memory of stacks, and what the runtime keeps on the heap for them; the kind that takes most comes first. "
-     "Kinds\n"
-     "beyond 63 are counted as one, named other.",
+     "STACK is the largest stack use that was seen of an actor of the same kind on the same worker, in\n"
+     "whole pages: choose stack_bytes by it. 0: no stack was looked at yet. The list is sent in pages,\n"
+     "which are printed as they arrive; --sort needs all of them first. With --by-kind there is a line for\n"
+     "each kind and one for all: the number of actors, messages in mailboxes, messages that were received\n"
+     "or made and not freed (HELD), their bytes, the memory of stacks, and the heap memory that the\n"
+     "runtime uses for them. The kind with the most bytes comes first. Kinds beyond 63 are counted as one,\n"
+     "named other.",
      "weft ps --node a --sort mailbox --limit 20",
      {CLI_ORDER, CLI_KIND, CLI_BY_KIND, CLI_LIMIT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
       CLI_CONFIG, CLI_END},
@@ -104,12 +102,11 @@ static const struct cli_verb verbs[] = {
     {"top",
      "",
      "Shows a node, or all of them, on a terminal as they work",
-     "Workers, links, what was dropped, and the actors with the fullest mailboxes, or those that come first by "
-     "--sort.\n"
-     "Rates are those since the question before. Keys: s and r change the order, f filters, / searches, Enter "
-     "inspects\n"
-     "the chosen actor, a shows all nodes, ? says what there is, q quits. --once prints two answers' difference,\n"
-     "--json what each node answers, one object a line, again and again.",
+     "Shows workers, links, dropped messages, and the actors with the fullest mailboxes, or the first ones\n"
+     "by --sort. Rates are those since the last request. Keys: s and r change the order, f filters, /\n"
+     "searches, Enter inspects the chosen actor, a shows all nodes, ? lists all keys, q quits. --once\n"
+     "prints the difference of two answers, --json prints each answer of a node as one object a line,\n"
+     "again and again.",
      "weft top --node a --sort rate",
      {CLI_ALL, CLI_SORT, CLI_FILTER, CLI_INTERVAL, CLI_ONCE, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS,
       CLI_AS, CLI_CONFIG, CLI_END},
@@ -120,16 +117,15 @@ static const struct cli_verb verbs[] = {
 #endif
     {"inspect",
      "[PID|NAME]",
-     "Shows what an actor does and waits for, or who waits for whom",
-     "Of one actor (0.17.1, or its registered name): what it waits for and since when, in which functions of its\n"
-     "program, whose answer it waits for, its links and monitors, what carries messages to their nodes, its last\n"
-     "events; and the chain of those who wait for each other's answers, over all nodes: its end is who holds up the\n"
-     "others. Actors of other nodes are NODE/NAME.\n"
-     "Without a name: all calls under way, who waits for whose answer.\n"
-     "With --record: the last events of the node's flight recorder, of all actors or of one: who started, sent,\n"
-     "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "
-     "is\n"
-     "shown when it is received.",
+     "Shows what an actor does and waits for, or all calls under way",
+     "For one actor (0.17.1, or its registered name): what it waits for and since when, in which functions\n"
+     "of its program, whose reply it waits for, its links and monitors, which carriers lead to their\n"
+     "nodes, and its last events. Then the chain of actors that wait for each other's replies, over all\n"
+     "nodes: the actor at its end holds up the others. Actors of other nodes are NODE/NAME. Without a\n"
+     "name: all calls under way, each with its caller and the actor that has to reply. With --record: the\n"
+     "last events of the node's flight recorder, of all actors or of one: starts, sends, receives, waits,\n"
+     "ends. Times are seconds before the last event. A message to an actor on the same worker is shown\n"
+     "when it is received.",
      "weft inspect counter --node a",
      {CLI_RECORD, CLI_TRACE, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -138,14 +134,12 @@ static const struct cli_verb verbs[] = {
      cli_inspect},
     {"trace",
      "",
-     "Prints messages as they pass, and what follows from them, on all nodes",
-     "Those from or to one --actor, with one --tag, published under a --topic, or all of them; of several, those "
-     "that\n"
-     "fit all. Each gets a trace id, and so do those that its receiver sends then, and so on: they are shown, too, "
-     "with\n"
-     "time (UTC), trace id, node, who, tag, whom, and what is in it: JSON, or text. Shown is the sending and the "
-     "taking\n"
-     "out of the mailbox. What comes faster than it can be printed is counted as missed. Ends as subscribe does.",
+     "Prints messages as they pass, and those that follow from them, on all nodes",
+     "Chooses messages from or to one --actor, with one --tag, published under a --topic, or all messages;\n"
+     "with several of these options, messages that match all of them. Each message gets a trace id, which\n"
+     "the messages that its receiver then sends get as well, and so on. Shown are the send and the receive\n"
+     "of each: time (UTC), trace id, node, actor, tag, other actor, and the body as JSON or text. Messages\n"
+     "that come faster than they can be printed are counted as missed. Ends as subscribe does.",
      "weft trace --actor counter --node a",
      {CLI_ACTOR, CLI_TAG, CLI_TOPIC, CLI_NO_BODY, CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS,
       CLI_AS, CLI_CONFIG, CLI_END},
@@ -155,9 +149,10 @@ static const struct cli_verb verbs[] = {
      cli_trace},
     {"why-dropped",
      "",
-     "Says how many messages a node has dropped, why, and which were the last",
-     "Each worker remembers its last 32. The sender is not known of all of them. Actors are shown by name and kind,\n"
-     "those of other nodes as NODE/NAME, messages by the name of their WEFT_MESSAGE.",
+     "Shows how many messages a node has dropped, why, and the last of them",
+     "Each worker remembers its last 32 dropped messages. The sender is not known of all of them. Actors\n"
+     "are shown by name and kind, those of other nodes as NODE/NAME, messages by the name of their\n"
+     "WEFT_MESSAGE.",
      "weft why-dropped --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -166,10 +161,9 @@ static const struct cli_verb verbs[] = {
      cli_why_dropped},
     {"nodes",
      "",
-     "Lists the nodes that a node knows, and how their links are",
-     "The first line is the node itself; it says if it is in a minority. A node that is down or suspect is shown "
-     "with\n"
-     "the reason. What each node says of itself comes last.",
+     "Lists the nodes that a node knows, and the state of their links",
+     "The first line is the node itself, with a note if it is in a minority. A node that is down or\n"
+     "suspect is shown with the reason. Each node's metadata is at the end of its line.",
      "weft nodes --json",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -179,8 +173,8 @@ static const struct cli_verb verbs[] = {
     {"names",
      "",
      "Lists the registered names that a node knows, of all nodes",
-     "SCOPE is node for a name of that node only, cluster for a global one, and loses for a global one that another\n"
-     "node registered before and that is about to be taken back.",
+     "SCOPE is node for a name of one node, cluster for a global name, and loses for a global name that\n"
+     "another node registered earlier: its registration here is about to be removed.",
      "weft names --node a",
      {CLI_PREFIX, CLI_LIMIT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -200,11 +194,11 @@ static const struct cli_verb verbs[] = {
     {"publish",
      "TOPIC [JSON]",
      "Publishes a message under a topic",
-     "The body is the msgpack of the JSON, or the bytes of --text. Says to how many nodes it went; one without\n"
-     "subscribers gets none. With --report, how many nodes and subscribers have got it; a node that has not said so\n"
-     "before the time is over is counted as silent. With --stored it is on disk before it is published, and its "
-     "epoch and\n"
-     "offset are printed; the node of --node has to be the one that runs the store.",
+     "The body is the msgpack of the JSON, or the bytes of --text. Prints the number of nodes that the\n"
+     "message was sent to; a node without subscribers is sent nothing. With --report: the number of nodes\n"
+     "and subscribers that received it; a node that has not reported before the timeout counts as silent.\n"
+     "With --stored the message is on disk before it is published, and its epoch and offset are printed;\n"
+     "the node of --node has to be the one that runs the store.",
      "weft publish room.lobby '[\"ann\", \"hello\"]' --tag 1",
      {CLI_TEXT, CLI_TAG, CLI_REPORT, CLI_STORED, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
       CLI_CONFIG, CLI_END},
@@ -214,13 +208,13 @@ static const struct cli_verb verbs[] = {
      cli_publish},
     {"subscribe",
      "PATTERN",
-     "Prints what is published under a pattern",
-     "A line for each message: topic, tag, body. '*' stands for one word, '>' at the end for the rest. Ends after\n"
-     "--count messages, at SIGINT, or with exit code 4 when the time of --timeout is over. What comes faster than\n"
-     "it can be printed waits on the node; if that is too much, a line on standard error says how much is lost.\n"
-     "With --from a stored topic is read from that place on, the past and then the live, and nothing is lost; each "
-     "line\n"
-     "begins with its epoch and offset. The node of --node has to be the one that runs the store.",
+     "Prints the messages that are published under a pattern",
+     "Prints a line for each message: topic, tag, body. '*' matches one word, '>' at the end matches the\n"
+     "rest. Ends after --count messages, at SIGINT, or with exit code 4 when the time of --timeout has\n"
+     "passed. Messages that come faster than they can be printed wait on the node; if there are too many,\n"
+     "a line on standard error says how many were dropped. With --from a stored topic is read from that\n"
+     "position on, first what is stored, then what is stored later, and nothing is lost; each line begins\n"
+     "with its epoch and offset. The node of --node has to be the one that runs the store.",
      "weft subscribe 'room.>' --json",
      {CLI_COUNT, CLI_FROM, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
@@ -260,7 +254,8 @@ static const struct cli_verb verbs[] = {
     {"send",
      "NAME [JSON]",
      "Sends a message to a registered actor of a node",
-     "NAME is a name on the node of --node, or NAME@NODE. Success means that the node has taken the message.",
+     "NAME is a name on the node of --node, or NAME@NODE. Success means that the node has accepted the\n"
+     "message.",
      "weft send counter '[3]' --tag 7",
      {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
@@ -269,7 +264,7 @@ static const struct cli_verb verbs[] = {
      cli_send},
     {"call",
      "NAME [JSON]",
-     "Sends a request to a registered actor and prints the answer",
+     "Sends a request to a registered actor and prints the reply",
      NULL,
      "weft call counter '[]' --tag 8 --timeout 2",
      {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
@@ -280,8 +275,8 @@ static const struct cli_verb verbs[] = {
     {"spawn",
      "NAME [JSON]",
      "Starts an actor that a node exports and prints its pid",
-     "NAME is that of WEFT_EXPORT_ACTOR; the body holds its arguments, in the order of their fields. The node checks "
-     "them.",
+     "NAME is that of WEFT_EXPORT_ACTOR; the body holds the arguments of the actor, in the order of its\n"
+     "fields. The node checks them.",
      "weft spawn chat.room '[\"tea\", 40]' --node b",
      {CLI_TEXT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
@@ -290,14 +285,11 @@ static const struct cli_verb verbs[] = {
      cli_spawn},
     {"sim",
      "MODULE.so|FILE.c",
-     "Runs clusters of a module's actors in virtual time, under faults, each from a seed",
-     "Each run is a cluster of --nodes nodes n1, n2, ... in one thread; each runs the module's first actor. Faults "
-     "are\n"
-     "drawn from the seed. What has to be true the module says in WEFT_SIM (weft/sim.h). The same seed is the same "
-     "run,\n"
-     "step by step: one that fails is shown with its seed, its faults and the last events, and can be run again "
-     "with\n"
-     "--replay. Ends with code 1 if one fails.",
+     "Runs clusters of a module's actors in virtual time, with injected faults, each run from a seed",
+     "Each run is a cluster of --nodes nodes n1, n2, ... in one thread; each node runs the module's first\n"
+     "actor. Faults are drawn from the seed. The module states in WEFT_SIM (weft/sim.h) what has to be\n"
+     "true. The same seed gives the same run, step by step: a run that fails is shown with its seed, its\n"
+     "faults and the last events, and --replay runs it again. Ends with code 1 if a run fails.",
      "weft sim ledger.c --seeds 1000 --minimise",
      {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_HEAP, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS,
       CLI_JSON, CLI_END},
@@ -308,9 +300,10 @@ static const struct cli_verb verbs[] = {
     {"log",
      "[LEVEL|MODULE=LEVEL,...]",
      "Shows or changes the levels of a node's log while it runs",
-     "Words as for --log of run, but what is not said stays as it is: transport=debug changes the level of that\n"
-     "module, warn that of all modules without a level of their own. Prints what is set then. The levels last until\n"
-     "the node's process ends; all nodes of one process share them.",
+     "Levels are written as for --log of run, but levels that are not named stay as they are:\n"
+     "transport=debug changes the level of that module, warn changes that of all modules without a level\n"
+     "of their own. Prints the levels that are then set. They last until the node's process ends; all\n"
+     "nodes of one process share them.",
      "weft log transport=debug --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -319,10 +312,9 @@ static const struct cli_verb verbs[] = {
      cli_log},
     {"stop",
      "",
-     "Ends a node in order: its actors are asked to stop, its links are closed",
-     "Waits until the node is gone. Actors that do not end within --drain are killed; the code is 5 then, and if "
-     "the\n"
-     "node ended without closing its links.",
+     "Shuts a node down: its actors are asked to stop, its links are closed",
+     "Waits until the node has ended. Actors that do not end within --drain are killed; the exit code is\n"
+     "then 5. It is also 5 if the node ended without closing its links.",
      "weft stop --node a --drain 5",
      {CLI_DRAIN, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -331,12 +323,11 @@ static const struct cli_verb verbs[] = {
      cli_stop},
     {"drain",
      "",
-     "Makes a node take no new work, while it goes on with what it has",
-     "The node refuses global names and spawns of other nodes; /readyz says 503; singletons run elsewhere; actors "
-     "that\n"
-     "watch for it (weft_watch_drain) hand over what other nodes can go on with, as the rooms of the chat do. "
-     "Prints\n"
-     "which global names are still its actors'. 'weft stop' ends the node; --undo makes it take work again.",
+     "Makes a node take no new work, while it continues with the work it has",
+     "The node refuses global names and spawns of other nodes; /readyz answers 503; singletons run\n"
+     "elsewhere; actors that watch for it (weft_watch_drain) hand over what other nodes can continue, as\n"
+     "the rooms of the chat do. Prints which global names its actors still have. 'weft stop' ends the\n"
+     "node; --undo makes it take work again.",
      "weft drain --node a",
      {CLI_UNDO, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -345,14 +336,12 @@ static const struct cli_verb verbs[] = {
      cli_drain},
     {"reload",
      "MODULE.so|FILE.c",
-     "Replaces the code of a node's module while its actors live on",
-     "The node loads the file beside what it runs; it has to be on the node's machine, and to belong to the node's "
-     "user\n"
-     "or to root. Actors that have called weft_trap_reload (weft/reload.h) hand their state over and go on with the "
-     "new\n"
-     "code, with their pids, names and messages. Others keep the old one. Code 1, and nothing has changed, if it "
-     "cannot\n"
-     "be compiled or loaded; code 1 also if an actor stays, with its reason. Not for nodes on Windows.",
+     "Replaces the code of a node's module while its actors keep running",
+     "The node loads the file beside the module that it runs. The file has to be on the node's machine,\n"
+     "and to belong to the node's user or to root. Actors that have called weft_trap_reload\n"
+     "(weft/reload.h) pass on their state and continue in the new code, with their pids, names and\n"
+     "messages. Others keep the old code. Code 1, and nothing has changed, if the file cannot be compiled\n"
+     "or loaded; code 1 also if an actor keeps the old code, with its reason. Not for nodes on Windows.",
      "weft reload chat.c --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
@@ -362,7 +351,7 @@ static const struct cli_verb verbs[] = {
 #ifdef WF_TLS
     {"certs init",
      "",
-     "Makes the authority that issues the certificates of a cluster",
+     "Makes the authority (CA) that issues the certificates of a cluster",
      "Writes ca.crt, which every node gets, and ca.key, which stays where it is.",
      "weft certs init",
      {CLI_DIR, CLI_CLUSTER, CLI_DAYS, CLI_FORCE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -373,7 +362,8 @@ static const struct cli_verb verbs[] = {
     {"certs issue",
      "NAME",
      "Issues a certificate for a node, or for a person with a tool",
-     "Writes NAME.crt and NAME.key beside ca.crt. Who has them can be the node NAME and nobody else. Roles:\n"
+     "Writes NAME.crt and NAME.key beside ca.crt. A machine with these two files can act as node NAME, and\n"
+     "as no other. Roles:\n"
      "  node     a member of the cluster: messages, names, topics; inspects, spawns and stops actors elsewhere\n"
      "  guest    a member that may only send, call, publish and subscribe\n"
      "  observe  a tool that may look: ps, top, nodes, names, groups, inspect, why-dropped, subscribe, and trace\n"
@@ -387,7 +377,7 @@ static const struct cli_verb verbs[] = {
      cli_certs_issue},
     {"certs show",
      "FILE|NAME",
-     "Says what a certificate says: whose it is, its roles, how long it is good",
+     "Shows what a certificate contains: its name, its roles, how long it is valid",
      NULL,
      "weft certs show b",
      {CLI_DIR, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -398,10 +388,9 @@ static const struct cli_verb verbs[] = {
     {"certs reload",
      "",
      "Makes a running node load its certificates again",
-     "From the folder and under the name that it was started with. Links that begin from then on show the new ones; "
-     "those\n"
-     "that are there go on. SIGHUP does the same. Code 1, and the old ones stay, if the files are missing or do not "
-     "fit.",
+     "They are loaded from the folder and under the name with which the node was started. Links that begin\n"
+     "afterwards use the new ones; existing links continue. SIGHUP does the same. Code 1, and the old ones\n"
+     "stay in use, if the files are missing or do not belong together.",
      "weft certs issue a --force && weft certs reload --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
@@ -411,7 +400,7 @@ static const struct cli_verb verbs[] = {
 #endif
     {"new",
      "DIR",
-     "Makes a project: an actor, what runs it, and its test",
+     "Makes a project: an actor, a program that runs it, and its test",
      "The last part of DIR becomes the name of the module. It is built with make, pkg-config and a C compiler.",
      "weft new counter && cd counter && make test",
      {CLI_FORCE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -421,10 +410,9 @@ static const struct cli_verb verbs[] = {
      cli_new},
     {"config check",
      "[FILE]",
-     "Says what is wrong in the configuration file",
-     "Each mistake with its line and its key; code 1 if there is one. Without FILE the one that the other verbs "
-     "would "
-     "read.",
+     "Reports the mistakes in the configuration file",
+     "Prints each mistake with its line and its key; code 1 if there is one. Without FILE the file is\n"
+     "checked that the other verbs would read.",
      "weft config check",
      {CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -434,9 +422,9 @@ static const struct cli_verb verbs[] = {
     {"config show",
      "[VERB]",
      "Shows each value that a verb would use, and where it comes from",
-     "A value comes from a flag, else from a WEFT_ variable, else from the configuration file, else it is the "
-     "default.\n"
-     "Without VERB those of run. Behind -- the words that the verb would be given.",
+     "A value comes from a flag, else from a WEFT_ variable, else from the configuration file, else it is\n"
+     "the default. Without VERB the values of run are shown. Behind -- stand the arguments that the verb\n"
+     "would be given.",
      "weft config show run -- --workers 4",
      {CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -445,14 +433,11 @@ static const struct cli_verb verbs[] = {
      cli_config_show},
     {"bench",
      "[WORKLOAD]...",
-     "Measures what this machine does: messages, spawns, publications, two processes over TCP",
-     "A line for each workload, or for those that are named: the median of five runs, and the least and the most of "
-     "them. Takes half a minute; "
-     "what\n"
-     "else runs meanwhile is measured with it. Behind -- one workload of bench/ is run once, with its numbers, and "
-     "its\n"
-     "results printed as they are: 'weft bench -- pingpong 1 1000000', 'weft bench -- remote rtt 16 10000'. Linux "
-     "only.",
+     "Measures the speed of this machine: messages, spawns, publications, two processes over TCP",
+     "Prints a line for each workload, or for the named ones: the median, the least and the most of five\n"
+     "runs. Takes half a minute; other programs that run meanwhile change the results. Behind -- one\n"
+     "workload of bench/ is run once, with its numbers, and its results are printed unchanged: 'weft bench\n"
+     "-- pingpong 1 1000000', 'weft bench -- remote rtt 16 10000'. Linux only.",
      "weft bench --json",
      {CLI_JSON, CLI_END},
      0,
@@ -461,10 +446,10 @@ static const struct cli_verb verbs[] = {
      cli_bench},
     {"completion",
      "bash|zsh|fish",
-     "Prints what makes a shell complete the words of weft",
-     "Once: eval \"$(weft completion bash)\", the same for zsh, weft completion fish | source. A package installs "
-     "it.\n"
-     "'weft completion words -- WORD...' is what these scripts ask: what may stand for the last word.",
+     "Prints a script with which a shell completes the arguments of weft",
+     "Once: eval \"$(weft completion bash)\", the same for zsh, weft completion fish | source. A package\n"
+     "installs it. These scripts call 'weft completion words -- WORD...', which prints what may stand for\n"
+     "the last word.",
      "eval \"$(weft completion bash)\"",
      {CLI_END},
      1,
@@ -487,9 +472,9 @@ enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static int help(FILE *out, int code)
 {
-    fputs("weft runs actors: nodes, and what one asks of them.\n\nusage: weft VERB [OPTIONS]\n\n", out);
+    fputs("Runs nodes of actors, and inspects and controls running nodes.\n\nusage: weft VERB [OPTIONS]\n\n", out);
     for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
-    fputs("  help         This text; 'weft VERB --help' says more\n", out);
+    fputs("  help         This text; 'weft VERB --help' describes a verb\n", out);
     return code;
 }
 
@@ -503,7 +488,7 @@ static int half_a_verb(const char *word, const char *next)
     for (int i = 0; i < VERBS; i++) {
         if (strncmp(verbs[i].name, word, n) != 0 || verbs[i].name[n] != ' ') continue;
         if (!any && next != NULL && !asked) fprintf(out, "weft %s: there is no '%s'; there is:\n", word, next);
-        else if (!any) fprintf(out, "weft %s needs one more word:\n", word);
+        else if (!any) fprintf(out, "weft %s needs a second word:\n", word);
         fprintf(out, "  weft %-12s %s\n", verbs[i].name, verbs[i].summary);
         any = true;
     }

@@ -9,7 +9,7 @@
 #include "control.h"
 #include "compat.h"
 
-/* Whether that actor goes on with the new code. */
+/* Whether that actor runs the new code. */
 static bool print_actor(const struct cli *c, weft_reader *r)
 {
     (void)weft_get_array(r);
@@ -30,8 +30,7 @@ static bool print_actor(const struct cli *c, weft_reader *r)
         const weft_text called = name.size > 0 ? name : kind;
         const char *at = memchr(pid.data, '@', pid.size); /* its node is the one that was asked */
         printf("%.*s %.*s: %s%.*s\n", at == NULL ? (int)pid.size : (int)(at - pid.data), pid.data, (int)called.size,
-               called.data, moved ? "goes on with the new code" : "goes on with the old code: ", (int)why.size,
-               why.data);
+               called.data, moved ? "runs the new code" : "runs the old code: ", (int)why.size, why.data);
     }
     return moved;
 }
@@ -45,9 +44,9 @@ static int reload(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     uint32_t count = weft_get_array(&r);
     for (uint32_t i = 0; i < count && r.error == 0; i++) stays += !print_actor(k->c, &r);
-    rc = r.error < 0  ? cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node)
+    rc = r.error < 0  ? cli_cannot_decode(k)
          : stays == 0 ? CLI_OK
-                      : cli_fail(k->c, CLI_FAILED, "%u of %u actors of %s go on with the old code", (unsigned)stays,
+                      : cli_fail(k->c, CLI_FAILED, "%u of %u actors of %s still run the old code", (unsigned)stays,
                                  (unsigned)count, k->node);
     weft_msg_free(m);
     return rc;

@@ -53,7 +53,7 @@ static int set_partition(const struct cli *c, weft_node_options *o)
     o->quorum = p.quorum;
     o->partition_ends = c->minority != NULL && strcmp(c->minority, "end") == 0;
     if (c->minority != NULL && o->partition == WEFT_PARTITION_NONE)
-        return cli_fail(c, CLI_USAGE, "--minority needs --partition, which says what a minority is");
+        return cli_fail(c, CLI_USAGE, "--minority needs --partition, which defines what a minority is");
     return CLI_OK;
 }
 

@@ -85,7 +85,9 @@ static int read_replay(const struct cli *c, uint64_t *seed, uint32_t *keep)
         if (good) *keep |= 1u << (i - 1);
     }
     return good ? CLI_OK
-                : cli_fail(c, CLI_USAGE, "--replay %s: a seed, or one with the faults to keep: 17:1,4", c->replay);
+                : cli_fail(c, CLI_USAGE,
+                           "--replay %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4",
+                           c->replay);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -94,12 +96,12 @@ static size_t heap_most; /* bytes, of --heap */
 
 static const char *look_at_memory(bool over)
 {
-    static char said[256]; /* as long as a result's */
+    static char text[256]; /* as long as a result's */
     if (over ? sim_memory_blocks() == 0 : sim_memory_bytes() <= heap_most) return NULL;
-    int n = over ? snprintf(said, sizeof said, "not freed in the end: ")
-                 : snprintf(said, sizeof said, "allocated at a moment, more than %zu MiB: ", heap_most >> 20);
-    sim_memory_describe(said + n, sizeof said - (size_t)n);
-    return said;
+    int n = over ? snprintf(text, sizeof text, "not freed in the end: ")
+                 : snprintf(text, sizeof text, "allocated at a moment, more than %zu MiB: ", heap_most >> 20);
+    sim_memory_describe(text + n, sizeof text - (size_t)n);
+    return text;
 }
 
 /* Puts it between the nodes and their allocator, if anything is asked for that needs it. */

@@ -130,7 +130,7 @@ static void print_failure(const struct sim_shown *s)
 {
     const struct wf_sim_result *r = s->result;
     printf("FAILED  seed %" PRIu64 ", at %.6f s: %s\n", s->seed, (double)r->at / 1e9, r->what);
-    puts((s->keep & all_of(r)) == 0 ? "No fault is needed: it fails without any." : "Faults:");
+    puts((s->keep & all_of(r)) == 0 ? "It fails without any injected fault." : "Faults:");
     print_plan(s);
     if (r->report[0] != '\0') printf("The last events of each actor:\n%s", r->report);
     fputs("Again, with what is logged: ", stdout);

@@ -127,8 +127,8 @@ static void print_missed(const struct cli_client *k, const weft_msg *m)
     uint64_t missed = weft_get_uint(&r);
     if (r.error == 0)
         fprintf(stderr,
-                "weft %s: %" PRIu64 " messages came faster than they could be printed and are lost; "
-                "'weft why-dropped --node %s' says why\n",
+                "weft %s: %" PRIu64 " messages came faster than they could be printed, and were dropped; "
+                "'weft why-dropped --node %s' shows why\n",
                 k->c->verb->name, missed, k->node);
 }
 
@@ -223,7 +223,7 @@ static int send_one(struct cli_client *k)
     int known = is_known(k, name);
     if (known < 0) return -known;
     if (known == 0)
-        return cli_fail(k->c, CLI_FAILED, "%s: nobody there has that name; 'weft names' lists those that are known",
+        return cli_fail(k->c, CLI_FAILED, "%s: no actor there has that name; 'weft names' lists the registered names",
                         name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
     if (rc < 0) return cli_fail_with(k->c, rc, name);

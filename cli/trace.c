@@ -242,7 +242,7 @@ int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most)
     uint64_t missed = weft_get_uint(r);
     if (r->error != 0 || count < 3) return 0;
     if (missed > 0)
-        fprintf(stderr, "weft trace: %" PRIu64 " messages on node %s came too fast to be seen\n", missed, node);
+        fprintf(stderr, "weft trace: %" PRIu64 " messages on node %s came too fast and were missed\n", missed, node);
     for (; count > 3 && shown < most; count--) {
         const uint8_t *row = r->at;
         if (!read_row(r, &p)) break;
@@ -267,7 +267,7 @@ static int trace(struct cli_client *k)
     weft_put_str(&w, weft_cstr(c->actor == NULL ? "" : c->actor));
     weft_put_str(&w, weft_cstr(c->topic == NULL ? "" : c->topic));
     weft_put_bool(&w, true);
-    if (w.error != 0) return cli_fail(c, CLI_USAGE, "no pid, no name and no pattern is so long");
+    if (w.error != 0) return cli_fail(c, CLI_USAGE, "longer than any pid, name or pattern");
     snprintf(what, sizeof what, "%s%s%s", c->actor == NULL ? "all actors" : c->actor, c->topic == NULL ? "" : ", ",
              c->topic == NULL ? "" : c->topic);
     return cli_listen(k, c->no_body ? WF_CONTROL_TRACE : WF_CONTROL_TRACE_BODIES, request, w.size, what);

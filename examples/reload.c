@@ -4,7 +4,7 @@
  *     $ weft call tally '[]' --tag 2
  *     {"version": 1, "count": 4131, "missed": 0}
  *     $ CFLAGS=-DVERSION=2 weft reload reload.c
- *     0.1.1 tally: goes on with the new code
+ *     0.1.1 tally: runs the new code
  *     $ weft call tally '[]' --tag 2
  *     {"version": 2, "count": 16200, "missed": 0, "largest": 16200}
  */

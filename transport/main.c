@@ -61,7 +61,7 @@ static void load_anew(struct ending *e)
 {
     int rc = weft_log_reopen();
     if (rc < 0)
-        weft_log(WEFT_ERROR, "the log file cannot be opened anew, the old one goes on: %s", weft_strerror(rc));
+        weft_log(WEFT_ERROR, "cannot open the log file again, the old one stays in use: %s", weft_strerror(rc));
     pf_mutex_lock(e->lock); /* the node stays while it is held */
     if (e->node != NULL && wf_certs_are_there(e->node)) (void)weft_node_renew_certs(e->node);
     pf_mutex_unlock(e->lock);
@@ -233,7 +233,7 @@ static int run_node(const struct wf_main *m, struct ending *e)
     int spawned = weft_node_spawn(node, NULL, first_main, &first, sizeof first, m->spawn);
     if (spawned < 0) weft_log(WEFT_ERROR, "cannot start the first actor: %s", weft_strerror(spawned));
     enum cause cause = wait_for_end(e, node);
-    if (cause != CAUSE_NONE) weft_log(WEFT_INFO, "node %s: asked to end, draining", weft_node_name(node));
+    if (cause != CAUSE_NONE) weft_log(WEFT_INFO, "node %s: asked to stop, draining", weft_node_name(node));
     announce_end(node, e->drain);
     int rc = drain(e, node);
     wf_metrics_stop(metrics);

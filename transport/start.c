@@ -10,6 +10,7 @@
 #include "members.h"
 #include "cluster_event.h"
 #include "partition.h"
+#include "dialers.h"
 #include "peers.h"
 #include "link_writer.h"
 #include "peer_link.h"
@@ -194,7 +195,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
     }
     atomic_store_explicit(&t->listens_by_seed, o->listen_count == 0 && !o->client, memory_order_relaxed);
     if (listens_nowhere(o) && !o->client)
-        weft_log(WEFT_INFO, "node %s listens nowhere, as it was told: it has links with nodes that listen only",
+        weft_log(WEFT_INFO, "node %s does not listen (listen: none): it links only with nodes that listen",
                  t->node->name);
     for (size_t i = 0; i < o->listen_count && !listens_nowhere(o); i++) {
         int rc = listen_on(t, o->listen[i], socket_mode(t, o->listen[i]), t->url[i]);

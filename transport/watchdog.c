@@ -19,7 +19,7 @@ static void log_who_is_stuck(const struct wf_node_stats *t, int64_t span)
 {
     for (uint32_t i = 0; i < t->workers; i++) {
         if (!t->worker[i].counted)
-            weft_log(WEFT_ERROR, "worker %u has not turned for %.1f s: the watchdog is not fed", (unsigned)i,
+            weft_log(WEFT_ERROR, "worker %u has been blocked for %.1f s: the watchdog is not notified", (unsigned)i,
                      (double)span / 2e9);
     }
 }
@@ -30,7 +30,7 @@ static void watchdog_main(const void *arg, size_t size)
     struct wf_node_stats *tally = weft_alloc(sizeof *tally);
     memcpy(&w, arg, size);
     if (tally == NULL) {
-        weft_log(WEFT_ERROR, "no memory: the watchdog is not fed");
+        weft_log(WEFT_ERROR, "no memory: the watchdog is not notified");
         return;
     }
     for (;;) {
@@ -47,5 +47,5 @@ void wf_watchdog_start(weft_node *node)
     struct watch w = {node, pf_manager_watchdog()};
     if (w.span == 0) return;
     int rc = wf_node_spawn_service(node, NULL, watchdog_main, &w, sizeof w, "$watchdog");
-    if (rc < 0) weft_log(WEFT_ERROR, "the service manager's watchdog will not be fed: %s", weft_strerror(rc));
+    if (rc < 0) weft_log(WEFT_ERROR, "the service manager's watchdog will not be notified: %s", weft_strerror(rc));
 }

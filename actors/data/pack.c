@@ -58,7 +58,7 @@ weft_writer weft_writer_on(void *buffer, size_t size)
     return w;
 }
 
-static bool has_room(const weft_writer *w, size_t size)
+static bool has_space(const weft_writer *w, size_t size)
 {
     return w->at != NULL ? (size_t)(w->end - w->at) >= size : size <= SIZE_MAX - w->size;
 }
@@ -67,7 +67,7 @@ static bool has_room(const weft_writer *w, size_t size)
 static inline int append(void *writer, const char *bytes, size_t size)
 {
     weft_writer *w = writer;
-    if (WF_UNLIKELY(!has_room(w, size))) return w->error = WEFT_ETOOBIG;
+    if (WF_UNLIKELY(!has_space(w, size))) return w->error = WEFT_ETOOBIG;
     if (w->at != NULL) {
         memcpy(w->at, bytes, size);
         w->at += size;
@@ -116,7 +116,7 @@ void weft_put_real(weft_writer *w, double value)
 static inline bool begin_body(weft_writer *w, size_t size)
 {
     if (w->error != 0) return false;
-    if (size > UINT32_MAX || !has_room(w, size)) {
+    if (size > UINT32_MAX || !has_space(w, size)) {
         w->error = WEFT_ETOOBIG;
         return false;
     }

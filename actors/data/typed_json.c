@@ -124,13 +124,14 @@ static bool next_item(struct items *it, weft_text *key, struct source *out)
 
 struct json {
     char *out;
-    size_t room; /* without the NUL */
+    size_t capacity; /* without the NUL */
     size_t size;
 };
 
 static void add(struct json *j, const char *text, size_t size)
 {
-    if (j->size < j->room) memcpy(j->out + j->size, text, size < j->room - j->size ? size : j->room - j->size);
+    if (j->size < j->capacity)
+        memcpy(j->out + j->size, text, size < j->capacity - j->size ? size : j->capacity - j->size);
     j->size += size;
 }
 

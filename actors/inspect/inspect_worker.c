@@ -41,8 +41,8 @@ void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
     d->info.memory.stack = wf_actor_stack_bytes(a);
     const struct wf_kind *kind = wf_kind_find(&wf_actors_of(w)->kinds, a->kind);
     bool timed = kind != NULL && kind->mail != NULL;
-    d->mail_p50 = timed ? wf_histogram_quantile(kind->mail, 0.5) : -1;
-    d->mail_p99 = timed ? wf_histogram_quantile(kind->mail, 0.99) : -1;
+    d->mailbox_p50 = timed ? wf_histogram_quantile(kind->mail, 0.5) : -1;
+    d->mailbox_p99 = timed ? wf_histogram_quantile(kind->mail, 0.99) : -1;
     see_ties(a, d);
     d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;

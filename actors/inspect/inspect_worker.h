@@ -22,8 +22,8 @@ struct wf_actor_detail {
     uint64_t id; /* which actor: the asker fills it in */
     bool found;
     struct wf_actor_info info;
-    int64_t mail_p50, mail_p99; /* ns that messages to its kind on its worker lie in mailboxes; -1: not known */
-    int64_t waits_ns;           /* how long its call has waited; 0: it is in none */
+    int64_t mailbox_p50, mailbox_p99; /* ns that messages to its kind on its worker lie in mailboxes; -1: not known */
+    int64_t waits_ns;                 /* how long its call has waited; 0: it is in none */
     struct wf_pids asks, links, monitors, watchers;
     uint32_t caller_count; /* where its code goes on, and where its callers do: wf_task_callers */
     uintptr_t callers[WF_CALLERS_SHOWN];

@@ -30,7 +30,7 @@ struct census {
     uint64_t held_up; /* a bit for each worker that is, and is not asked */
     bool actors;      /* are looked at */
     bool exact;       /* all their stacks */
-    bool picks;
+    bool has_top;
     int64_t asked;
     struct part {
         struct wf_call call;
@@ -41,14 +41,14 @@ struct census {
         uint32_t kinds;
         struct wf_node_stats_kind kind[WF_NODE_STATS_KINDS];
         uint32_t stacks[WF_NODE_STATS_KINDS]; /* of each kind, that were looked at */
-        struct wf_top_actors picked;
+        struct wf_top_actors top;
     } part[];
 };
 
 static void free_census(struct wf_worker_query *r)
 {
     struct census *c = WF_CONTAINER(r, struct census, round);
-    for (uint32_t i = 0; i < c->workers; i++) wf_top_actors_free(&c->part[i].picked);
+    for (uint32_t i = 0; i < c->workers; i++) wf_top_actors_free(&c->part[i].top);
     free(c);
 }
 
@@ -126,7 +126,7 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
         if (a == NULL || !a->listed) continue;
         p->count.received += wf_actor_received(a);
         add_actor(p, a);
-        if (p->census->picks) wf_top_actors_offer(&p->picked, a);
+        if (p->census->has_top) wf_top_actors_offer(&p->top, a);
     }
     return p->next == end;
 }
@@ -139,7 +139,7 @@ static void estimate_stacks(struct part *p)
     }
 }
 
-static void add_mail_times(const struct wf_actors *wa, struct part *p)
+static void add_mailbox_times(const struct wf_actors *wa, struct part *p)
 {
     for (uint32_t i = 0; i < wa->kinds.places; i++) {
         const struct wf_kind *k = &wa->kinds.at[i];
@@ -148,11 +148,11 @@ static void add_mail_times(const struct wf_actors *wa, struct part *p)
 }
 
 /* Of those that are left over only, as it takes a system call for some of them. */
-static void look_at_stacks(struct wf_worker *w, struct wf_top_actors *picked)
+static void look_at_stacks(struct wf_worker *w, struct wf_top_actors *top)
 {
-    for (uint32_t i = 0; i < picked->count; i++) {
-        struct wf_actor *a = wf_actor_find(w, picked->actors[i].pid.actor);
-        if (a != NULL) picked->actors[i].stack_most = wf_actor_stack_most(a);
+    for (uint32_t i = 0; i < top->count; i++) {
+        struct wf_actor *a = wf_actor_find(w, top->actors[i].pid.actor);
+        if (a != NULL) top->actors[i].stack_most = wf_actor_stack_most(a);
     }
 }
 
@@ -165,15 +165,15 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
         wf_worker_post(w, &p->call.post);
         return;
     }
-    look_at_stacks(w, &p->picked);
+    look_at_stacks(w, &p->top);
     if (c->actors) estimate_stacks(p);
-    if (c->actors) add_mail_times(wf_actors_of(w), p);
-    p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
+    if (c->actors) add_mailbox_times(wf_actors_of(w), p);
+    p->count.mailbox_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
     wf_worker_query_answered(&c->round);
 }
 
-static void take(struct census *c, struct wf_node_stats *out, struct wf_top_actors *picked)
+static void take(struct census *c, struct wf_node_stats *out, struct wf_top_actors *top)
 {
     out->workers = c->workers;
     for (uint32_t i = 0; i < c->workers; i++) {
@@ -182,17 +182,17 @@ static void take(struct census *c, struct wf_node_stats *out, struct wf_top_acto
         out->worker[i] = p->count;
         for (uint32_t k = 0; k < p->kinds; k++)
             add_kind(kind_of(out->kind, &out->kinds, p->kind[k].kind), &p->kind[k]);
-        if (picked != NULL) wf_top_actors_merge(picked, &p->picked);
+        if (top != NULL) wf_top_actors_merge(top, &p->top);
     }
 }
 
-static int prepare(struct census *c, const struct wf_top_actors *picked)
+static int prepare(struct census *c, const struct wf_top_actors *top)
 {
     int rc = WEFT_OK;
-    c->picks = picked != NULL;
+    c->has_top = top != NULL;
     for (uint32_t i = 0; i < c->workers && rc == WEFT_OK; i++) {
         c->part[i].census = c;
-        if (picked != NULL) rc = wf_top_actors_init(&c->part[i].picked, &picked->want);
+        if (top != NULL) rc = wf_top_actors_init(&c->part[i].top, &top->want);
     }
     if (rc == WEFT_OK)
         rc = wf_worker_query_begin(&c->round, c->workers - (uint32_t)__builtin_popcountll(c->held_up), free_census);
@@ -201,7 +201,7 @@ static int prepare(struct census *c, const struct wf_top_actors *picked)
 }
 
 /* `picked` may be NULL. */
-static int count_all(weft_node *node, bool actors, struct wf_node_stats *out, struct wf_top_actors *picked,
+static int count_all(weft_node *node, bool actors, struct wf_node_stats *out, struct wf_top_actors *top,
                      int64_t deadline)
 {
     uint32_t workers = node->workers.count;
@@ -210,16 +210,16 @@ static int count_all(weft_node *node, bool actors, struct wf_node_stats *out, st
     if (c == NULL) return WEFT_ENOMEM;
     c->workers = workers;
     c->actors = actors;
-    c->exact = picked != NULL && picked->want.exact;
+    c->exact = top != NULL && top->want.exact;
     for (uint32_t i = 0; i < workers; i++)
         if (wf_stuck_at(&node->workers, i, NULL)) c->held_up |= UINT64_C(1) << i;
-    int rc = prepare(c, picked);
+    int rc = prepare(c, top);
     if (rc < 0) return rc;
     c->asked = weft_now();
     for (uint32_t i = 0; i < workers; i++)
         if ((c->held_up >> i & 1) == 0) wf_worker_query_ask(node, i, &c->part[i].call, count_here);
     rc = wf_worker_query_await(&c->round, deadline);
-    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out, picked);
+    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out, top);
     if (rc < 0) out->kinds = 0;
     wf_worker_query_drop(&c->round);
     return rc;
@@ -230,7 +230,7 @@ int wf_node_stats_take(weft_node *node, bool kinds, struct wf_node_stats *out, i
     return count_all(node, kinds, out, NULL, deadline);
 }
 
-int wf_node_stats_top(weft_node *node, struct wf_node_stats *out, struct wf_top_actors *picked, int64_t deadline)
+int wf_node_stats_top(weft_node *node, struct wf_node_stats *out, struct wf_top_actors *top, int64_t deadline)
 {
-    return count_all(node, true, out, picked, deadline);
+    return count_all(node, true, out, top, deadline);
 }

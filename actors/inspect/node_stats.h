@@ -25,9 +25,9 @@ struct wf_node_stats_worker {
     bool counted;        /* it has answered before the deadline */
     int64_t answered_in; /* nanoseconds until it came to it: how long a message may wait for this worker's turn */
     uint64_t turns, sleeps, posts, timers_fired, parked;
-    uint64_t runnable; /* actors that wait for their turn */
-    uint64_t received; /* messages, by actors that are alive or have ended */
-    size_t mail_bytes; /* in mailboxes */
+    uint64_t runnable;    /* actors that wait for their turn */
+    uint64_t received;    /* messages, by actors that are alive or have ended */
+    size_t mailbox_bytes; /* in mailboxes */
 };
 
 /* For the heap: a stack of an actor is smaller. */
@@ -42,6 +42,6 @@ struct wf_node_stats {
 int wf_node_stats_take(weft_node *node, bool kinds, struct wf_node_stats *out, int64_t deadline);
 /* The same with kinds, and some of the actors: `picked` was initialised with which ones. After WEFT_ETIMEDOUT they
  * are those of the workers that have answered. */
-int wf_node_stats_top(weft_node *node, struct wf_node_stats *out, struct wf_top_actors *picked, int64_t deadline);
+int wf_node_stats_top(weft_node *node, struct wf_node_stats *out, struct wf_top_actors *top, int64_t deadline);
 
 #endif

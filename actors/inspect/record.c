@@ -29,9 +29,10 @@ static size_t read_worker(const struct wf_worker *w, uint64_t node, struct weft_
 
 int64_t weft_record_read(weft_node *node, struct weft_record **out)
 {
-    size_t room = 1, count = 0;
-    for (uint32_t i = 0; i < node->workers.count; i++) room += wf_recorder_room(&node->workers.at[i]->recorder);
-    struct weft_record *all = malloc(room * sizeof *all);
+    size_t capacity = 1, count = 0;
+    for (uint32_t i = 0; i < node->workers.count; i++)
+        capacity += wf_recorder_capacity(&node->workers.at[i]->recorder);
+    struct weft_record *all = malloc(capacity * sizeof *all);
     if (all == NULL) return WEFT_ENOMEM;
     for (uint32_t i = 0; i < node->workers.count; i++) {
         const struct wf_worker *w = node->workers.at[i];

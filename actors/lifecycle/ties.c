@@ -12,7 +12,7 @@ enum { FEW = 4 }; /* of a set: the first of its chain, which are in no table */
 /* wf_post.word of these; of the others it is the number of the actor's slot. An enum holds no number beyond int. */
 #define IN_NO_TABLE UINT32_MAX
 
-static bool is_far(const struct wf_actor *a, uint64_t node)
+static bool is_remote(const struct wf_actor *a, uint64_t node)
 {
     return node != wf_node_of(a->task.worker)->incarnation;
 }
@@ -24,7 +24,7 @@ static uint32_t node_hash(const struct wf_actors *wa, uint64_t node)
     return (uint32_t)wf_mix(node ^ wa->secret);
 }
 
-static uint32_t far_hash(const struct wf_actors *wa, const struct wf_actor *a, uint64_t node)
+static uint32_t remote_hash(const struct wf_actors *wa, const struct wf_actor *a, uint64_t node)
 {
     return (uint32_t)wf_mix(wf_mix(node ^ wa->secret) + a->slot.index);
 }
@@ -57,11 +57,11 @@ static struct wf_tied_node *find_or_make_node(struct wf_actors *wa, uint64_t nod
     return NULL;
 }
 
-static struct wf_remote_ties *find_far(const struct wf_actor *a, uint64_t node)
+static struct wf_remote_ties *find_remote(const struct wf_actor *a, uint64_t node)
 {
     const struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (a->more == NULL || a->more->ties.far == NULL) return NULL;
-    WF_HASHED_WITH(e, &wf_ties_of(wa->worker)->far_ties, far_hash(wa, a, node))
+    WF_HASHED_WITH(e, &wf_ties_of(wa->worker)->remote_ties, remote_hash(wa, a, node))
     {
         struct wf_remote_ties *f = WF_CONTAINER(e, struct wf_remote_ties, in_table);
         if (f->actor == a && f->node->node == node) return f;
@@ -69,24 +69,25 @@ static struct wf_remote_ties *find_far(const struct wf_actor *a, uint64_t node)
     return NULL;
 }
 
-static struct wf_remote_ties *far_new(struct wf_actors *wa)
+static struct wf_remote_ties *remote_new(struct wf_actors *wa)
 {
     struct wf_remote_ties *f = wf_pool_take(&wa->worker->pool, wf_pool_class(sizeof *f), sizeof *f);
     if (f != NULL) memset(f, 0, sizeof *f);
     return f;
 }
 
-static void far_free(struct wf_actors *wa, struct wf_remote_ties *f)
+static void remote_free(struct wf_actors *wa, struct wf_remote_ties *f)
 {
     wf_pool_give(&wa->worker->pool, wf_pool_class(sizeof *f), f);
 }
 
-static struct wf_remote_ties *make_far(struct wf_actors *wa, struct wf_actor *a, uint64_t node)
+static struct wf_remote_ties *make_remote(struct wf_actors *wa, struct wf_actor *a, uint64_t node)
 {
     struct wf_tied_node *n = find_or_make_node(wa, node);
-    struct wf_remote_ties *f = n == NULL ? NULL : far_new(wa);
-    if (f == NULL || !wf_hash_table_add(&wf_ties_of(wa->worker)->far_ties, &f->in_table, far_hash(wa, a, node))) {
-        if (f != NULL) far_free(wa, f);
+    struct wf_remote_ties *f = n == NULL ? NULL : remote_new(wa);
+    if (f == NULL ||
+        !wf_hash_table_add(&wf_ties_of(wa->worker)->remote_ties, &f->in_table, remote_hash(wa, a, node))) {
+        if (f != NULL) remote_free(wa, f);
         if (n != NULL) free_node_if_empty(wa, n);
         return NULL;
     }
@@ -113,16 +114,16 @@ static void count_down(struct wf_remote_ties *f)
     *(f->previous == NULL ? &f->actor->more->ties.far : &f->previous->next) = f->next;
     if (f->next != NULL) f->next->previous = f->previous;
     wf_unlink(&f->on_node);
-    wf_hash_table_remove(&wf_ties_of(wa->worker)->far_ties, &f->in_table);
+    wf_hash_table_remove(&wf_ties_of(wa->worker)->remote_ties, &f->in_table);
     free_node_if_empty(wa, f->node);
-    far_free(wa, f);
+    remote_free(wa, f);
 }
 
 struct wf_tie_set *wf_tie_set_of(const struct wf_actor *a, uint64_t node)
 {
     if (a->more == NULL) return NULL;
-    if (!is_far(a, node)) return &a->more->ties.here;
-    struct wf_remote_ties *f = find_far(a, node);
+    if (!is_remote(a, node)) return &a->more->ties.here;
+    struct wf_remote_ties *f = find_remote(a, node);
     return f == NULL ? NULL : &f->set;
 }
 
@@ -135,20 +136,20 @@ struct wf_tie_set *wf_tie_set_next(const struct wf_actor *a, const struct wf_tie
     return f == NULL ? NULL : &f->set;
 }
 
-/* Made if there is none. False: no memory. `*far` is counted up; NULL: it is of this node. */
+/* Made if there is none. False: no memory. `*remote` is counted up; NULL: it is of this node. */
 static bool enter_set(struct wf_actor *a, struct wf_worker *w, uint64_t node, struct wf_tie_set **set,
-                      struct wf_remote_ties **far)
+                      struct wf_remote_ties **remote)
 {
     struct wf_actor_more *more = wf_actor_more_from(a, w);
-    *far = NULL;
+    *remote = NULL;
     if (more == NULL) return false;
     *set = &more->ties.here;
-    if (!is_far(a, node)) return true;
-    *far = find_far(a, node);
-    if (*far == NULL) *far = make_far(wf_actors_of(w), a, node);
-    if (*far == NULL) return false;
-    *set = &(*far)->set;
-    count_up(*far);
+    if (!is_remote(a, node)) return true;
+    *remote = find_remote(a, node);
+    if (*remote == NULL) *remote = make_remote(wf_actors_of(w), a, node);
+    if (*remote == NULL) return false;
+    *set = &(*remote)->set;
+    count_up(*remote);
     return true;
 }
 
@@ -241,8 +242,8 @@ bool wf_tie_add(struct wf_actor *a, struct wf_worker *w, weft_msg *m)
 
 void wf_tie_remove(struct wf_actor *a, weft_msg *m)
 {
-    struct wf_remote_ties *f = is_far(a, m->from.node) ? find_far(a, m->from.node) : NULL;
-    WF_ASSERT(f != NULL || !is_far(a, m->from.node));
+    struct wf_remote_ties *f = is_remote(a, m->from.node) ? find_remote(a, m->from.node) : NULL;
+    WF_ASSERT(f != NULL || !is_remote(a, m->from.node));
     if (m->post.word != IN_NO_TABLE) wf_hash_table_remove(&wf_ties_of(a->task.worker)->ties, &m->in_ties);
     clear_body(m);
     m->post.word = 0;
@@ -273,8 +274,8 @@ bool wf_tie_add_monitor(struct wf_monitor *mon)
 
 void wf_tie_remove_monitor(struct wf_monitor *mon)
 {
-    struct wf_remote_ties *f = is_far(mon->watcher, mon->target.node) ? find_far(mon->watcher, mon->target.node)
-                                                                      : NULL;
+    struct wf_remote_ties *f = is_remote(mon->watcher, mon->target.node) ? find_remote(mon->watcher, mon->target.node)
+                                                                         : NULL;
     wf_unlink(&mon->on_set);
     count_down(f);
 }
@@ -309,8 +310,8 @@ void wf_ties_each(struct wf_worker *w, uint64_t node,
 void wf_ties_finish(struct wf_worker *w)
 {
     struct wf_worker_ties *t = wf_ties_of(w);
-    WF_ASSERT(t->ties.count == 0 && t->far_ties.count == 0 && t->tied_nodes.count == 0);
+    WF_ASSERT(t->ties.count == 0 && t->remote_ties.count == 0 && t->tied_nodes.count == 0);
     wf_hash_table_finish(&t->ties);
-    wf_hash_table_finish(&t->far_ties);
+    wf_hash_table_finish(&t->remote_ties);
     wf_hash_table_finish(&t->tied_nodes);
 }

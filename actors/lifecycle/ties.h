@@ -41,7 +41,7 @@ struct wf_tied_node {
 };
 
 struct wf_remote_ties {
-    struct wf_hashed in_table;              /* wf_worker_ties.far_ties, by actor and node */
+    struct wf_hashed in_table;              /* wf_worker_ties.remote_ties, by actor and node */
     struct wf_remote_ties *next, *previous; /* wf_ties.far */
     struct wf_list_node on_node;
     struct wf_tied_node *node;
@@ -58,7 +58,7 @@ _Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32 &
 enum { WF_TIES_SLOT = 7 };
 struct wf_worker_ties {
     struct wf_slab monitors; /* struct wf_monitor */
-    struct wf_hash_table ties, far_ties, tied_nodes;
+    struct wf_hash_table ties, remote_ties, tied_nodes;
     uint32_t last_link; /* of its actors' links */
 };
 static inline struct wf_worker_ties *wf_ties_of(const struct wf_worker *w)

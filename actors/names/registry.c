@@ -42,7 +42,7 @@ int weft_register_global(const char *name)
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = weft_cstr(name), .actor = self->id};
     wf_tables_begin(node);
     e.stamp = wf_tables_stamp(node);
-    rc = wf_tables_room(node);
+    rc = wf_tables_check_space(node);
     if (rc == WEFT_OK)
         rc = wf_names_add_global(wf_names_of(node), e.key, wf_actor_pid(self), e.stamp, wf_tables_now(node),
                                  &self->more->names);

@@ -23,7 +23,7 @@ int64_t wf_tables_now(weft_node *node)
     return env->now(env);
 }
 
-int wf_tables_room(weft_node *node)
+int wf_tables_check_space(weft_node *node)
 {
     return node->entries < WF_TABLE_ENTRIES_MAX ? WEFT_OK : WEFT_EFULL;
 }
@@ -105,7 +105,7 @@ static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, w
              weft_pid_format(winner, text));
     weft_msg *m = wf_msg_new(in->here, WEFT_TAG_NAME_LOST, sizeof lost);
     if (m == NULL) {
-        weft_log(WEFT_ERROR, "no memory to tell its actor that the name %s was lost", lost.name);
+        weft_log(WEFT_ERROR, "no memory to notify its actor that the name %s was lost", lost.name);
         return;
     }
     memcpy(m + 1, &lost, sizeof lost);

@@ -75,10 +75,10 @@ static inline void wf_tables_end(weft_node *node)
 {
     pf_mutex_unlock(node->tables_lock);
 }
-/* In between: the monotonic time, the next stamp, and whether there is room for one more entry. WEFT_EFULL. */
+/* In between: the monotonic time, the next stamp, and whether one more entry may be added (WEFT_EFULL if not). */
 int64_t wf_tables_now(weft_node *node);
 uint64_t wf_tables_stamp(weft_node *node);
-int wf_tables_room(weft_node *node);
+int wf_tables_check_space(weft_node *node);
 /* In between, on any thread: tells the links. Entries that are set are counted. */
 void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry *e);
 

@@ -32,7 +32,7 @@ static void let_go(struct wf_worker *w, struct wf_member *member)
     int32_t left = atomic_fetch_sub(&member->outstanding, 1) - 1;
     int32_t wake_at = atomic_load(&member->wake_at);
     if (left > wake_at || (wake_at = atomic_exchange(&member->wake_at, WF_NOBODY_WAITS)) == WF_NOBODY_WAITS) return;
-    weft_msg *news = wf_msg_new(w, WF_TAG_POOL_ROOM, 0);
+    weft_msg *news = wf_msg_new(w, WF_TAG_POOL_SPACE, 0);
     if (news == NULL) {
         atomic_store(&member->wake_at, wake_at); /* the next one tries again */
         return;

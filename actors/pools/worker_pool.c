@@ -55,7 +55,7 @@ struct pool {
     bool stop;         /* ends as soon as it can */
     bool stopping;     /* its members end, none is replaced */
     int failed;        /* why it could not start */
-    bool told;         /* and whoever started it was told so */
+    bool started;      /* and whoever started it was told so */
     int end_reason;    /* of an actor linked to it; 0: none */
     weft_msg *drain;   /* the request to end in order */
     uint64_t drain_at; /* when so many mails have been received */
@@ -254,7 +254,7 @@ static void on_control(struct pool *p, weft_msg *m)
     if (p->stopping) {
         if (ask.what == START) answer(m, p->failed);
         else weft_msg_free(m); /* WEFT_ENOREPLY, which the caller makes WEFT_ENOACTOR of */
-        p->told |= ask.what == START;
+        p->started |= ask.what == START;
         return;
     }
     switch (ask.what) {
@@ -278,7 +278,7 @@ static void on_signal(struct pool *p, weft_msg *m)
 {
     switch (weft_tag(m)) {
     case WF_TAG_POOL_CONTROL: on_control(p, m); return;
-    case WF_TAG_POOL_ROOM: retire(p); break;
+    case WF_TAG_POOL_SPACE: retire(p); break;
     case WEFT_TAG_EXIT: on_exit_of(p, m); break;
     case WEFT_TAG_STOP:
         p->stop = true;
@@ -290,7 +290,7 @@ static void on_signal(struct pool *p, weft_msg *m)
 }
 
 /* Waits for the next news. WEFT_ETIMEDOUT at the pool's deadline. */
-static int hear(struct pool *p)
+static int handle_next(struct pool *p)
 {
     weft_msg *m;
     int rc = wf_recv_signal(&m, p->deadline);
@@ -301,18 +301,18 @@ static int hear(struct pool *p)
 
 /* ---- Choosing a member ----------------------------------------------------------------------------------------- */
 
-enum { NONE = -1, NO_ROOM = -2 };
+enum { NONE = -1, ALL_FULL = -2 };
 
-/* The number of its place, NO_ROOM if it has to be waited for, NONE if there is no such member. */
+/* The number of its place, ALL_FULL if it has to be waited for, NONE if there is no such member. */
 static int try_place(const struct pool *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
     if (place->state == EMPTY) return NONE;
-    if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return NO_ROOM;
+    if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return ALL_FULL;
     const struct wf_workers *set = p->self->task.worker->set;
     const struct wf_worker *w = set->at[wf_id_worker(place->pid.actor)];
     /* It has ended: that will be heard in a moment. */
-    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? NO_ROOM : (int)i;
+    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? ALL_FULL : (int)i;
 }
 
 static int choose_by_key(const struct pool *p, uint64_t key)
@@ -343,7 +343,7 @@ static int choose(struct pool *p, uint64_t key)
 }
 
 /* News will come when any member has room for one more. */
-static void ask_for_room(struct pool *p)
+static void ask_for_space(struct pool *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         if (p->places[i].state == ALIVE)
@@ -386,8 +386,8 @@ static void pass_on(struct pool *p, weft_msg *m)
             hand_over(p, &p->places[i], m);
             return;
         }
-        if (asked) (void)hear(p);
-        else ask_for_room(p);
+        if (asked) (void)handle_next(p);
+        else ask_for_space(p);
         asked = !asked; /* looks again after asking: note (3) */
     }
     refuse(p, m);
@@ -404,7 +404,7 @@ static void forget(void *block)
     bool waits = true;
     for (uint32_t i = 0; i < p->length; i++) ask_to_end(&p->places[i]);
     for (uint32_t i = 0; i < p->length; i++) {
-        while (waits && p->places[i].state != EMPTY) waits = hear(p) == WEFT_OK;
+        while (waits && p->places[i].state != EMPTY) waits = handle_next(p) == WEFT_OK;
         wf_member_forget(p->places[i].member, false); /* one that did not end in time: it may go on and use it */
     }
     free(p->places);
@@ -448,10 +448,10 @@ static bool end_in_turn(struct pool *p)
         while (place->state == ALIVE) {
             atomic_store(&place->member->wake_at, 0);
             if (outstanding_to(place) <= 0) ask_to_end(place);
-            else if (hear(p) < 0) return false;
+            else if (handle_next(p) < 0) return false;
         }
         while (place->state != EMPTY) {
-            if (hear(p) < 0) return false;
+            if (handle_next(p) < 0) return false;
         }
     }
     return true;
@@ -475,7 +475,7 @@ static void refuse_to_start(struct pool *p, int why)
     p->failed = why;
     (void)end_members(p);
     p->deadline = grace_of(p);
-    while (!p->told && hear(p) == WEFT_OK) {}
+    while (!p->started && handle_next(p) == WEFT_OK) {}
 }
 
 static void pool_main(const void *arg, size_t size)

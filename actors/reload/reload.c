@@ -107,8 +107,8 @@ static int migrate(struct wf_actor *self, struct life *l, uint32_t version, char
     } else if ((h.body == NULL) == (h.handle == NULL) || (h.body != NULL && self->handles)) {
         rc = WEFT_EINVAL;
         snprintf(why, 160, "the migrate hook of the new module %s",
-                 h.body == NULL && h.handle == NULL ? "says neither which body nor which handler goes on"
-                 : h.handle != NULL                 ? "says both a body and a handler"
+                 h.body == NULL && h.handle == NULL ? "names neither a body nor a handler to continue with"
+                 : h.handle != NULL                 ? "names both a body and a handler"
                                                     : "gives a body to a handler");
     } else {
         l->body = h.body;

@@ -26,7 +26,7 @@
 
 struct peer {
     struct peer *next;
-    struct wf_remote *far;
+    struct wf_remote *remote;
     uint64_t incarnation;
     uint32_t alive; /* never 0 */
 };
@@ -52,7 +52,7 @@ static int count_one(struct wf_remote *f, uint64_t incarnation, struct peer **ou
     pf_mutex_lock(f->lock);
     struct peer **at = find_peer(f, incarnation), *p = *at;
     if (p == NULL && (p = calloc(1, sizeof *p)) != NULL) {
-        p->far = f;
+        p->remote = f;
         p->incarnation = incarnation;
         *at = p;
     }
@@ -68,7 +68,7 @@ static int count_one(struct wf_remote *f, uint64_t incarnation, struct peer **ou
 static void uncount_one(void *arg)
 {
     struct peer *p = arg;
-    struct wf_remote *f = p->far;
+    struct wf_remote *f = p->remote;
     pf_mutex_lock(f->lock);
     bool last = --p->alive == 0;
     if (last) *find_peer(f, p->incarnation) = p->next;
@@ -144,10 +144,10 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
-    struct wf_remote *far = node->slots[SLOT];
-    int rc = count_one(far, m->from.node, &counted);
+    struct wf_remote *remote = node->slots[SLOT];
+    int rc = count_one(remote, m->from.node, &counted);
     if (rc == WEFT_EFULL)
-        return fault(why, rc, "%u actors that it has started live on node %.40s", far->limit, node->name);
+        return fault(why, rc, "%u actors that it has started live on node %.40s", remote->limit, node->name);
     if (rc < 0) return rc;
     weft_spawn_options options = e->options;
     options.worker = (int)w->index + 1;

@@ -142,7 +142,7 @@ void weft_expect_down_at(const char *file, int line, weft_pid who, int reason, i
     int rc = weft_recv_match(&m, is_down_of, &who, weft_after(within));
     if (rc == WEFT_ETIMEDOUT && (rc = settle(t)) == WEFT_OK) rc = weft_recv_match(&m, is_down_of, &who, WEFT_NOW);
     if (rc < 0) {
-        wf_text_add(&text, "%s:%d: no news of the end of %s (is it monitored?); the mailbox: ", file, line,
+        wf_text_add(&text, "%s:%d: no notification of the end of %s (is it monitored?); the mailbox: ", file, line,
                     weft_pid_format(who, pid));
         fail_to_come(t, rc, &text, &self->signals, &self->mail);
     }

@@ -39,10 +39,10 @@ void wf_text_add(struct wf_text *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    size_t room = sizeof t->at - t->size;
-    int n = vsnprintf(t->at + t->size, room, format, args);
+    size_t space = sizeof t->at - t->size;
+    int n = vsnprintf(t->at + t->size, space, format, args);
     va_end(args);
-    if (n > 0) t->size += WF_MIN((size_t)n, room - 1);
+    if (n > 0) t->size += WF_MIN((size_t)n, space - 1);
 }
 
 void wf_text_add_span(struct wf_text *t, int64_t span)
@@ -182,7 +182,7 @@ static void end_actors(struct wf_test *t, bool services, bool kill)
 static void run_body(struct wf_test *t)
 {
     switch (go_on(t, body_over)) {
-    case STUCK: fail_with_actors(t, "every actor waits for ever:"); break;
+    case STUCK: fail_with_actors(t, "every actor waits forever:"); break;
     case ENDLESS: {
         char what[128];
         snprintf(what, sizeof what,

@@ -51,7 +51,7 @@ void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern
         if (atomic_load_explicit(&wf_actors_of(w)->subscriptions, memory_order_relaxed) == 0) continue;
         struct missed *m = malloc(sizeof *m + pattern.size);
         if (m == NULL) {
-            weft_log(WEFT_ERROR, "no memory to tell subscribers of %.*s that they have missed %llu messages",
+            weft_log(WEFT_ERROR, "no memory to notify subscribers of %.*s that they have missed %llu messages",
                      WEFT_STR(pattern), (unsigned long long)count);
             return;
         }

@@ -43,10 +43,10 @@ struct wf_topics {
 };
 
 /* Another node with members. */
-struct wide_node {
-    struct wf_list_node on_wide;
+struct group_node {
+    struct wf_list_node in_group;
     struct wf_list_node in_copies; /* wf_copies.queues */
-    struct wf_queue_group *wide;
+    struct wf_queue_group *group;
     uint64_t node;
     uint32_t round; /* wf_copies.round, in which it came */
 };
@@ -54,8 +54,8 @@ struct wide_node {
 struct wf_queue_group {
     struct wf_subscriber subscriber;
     struct wf_hashed in_table; /* wf_topics.groups, of a group */
-    struct wf_list members;    /* wf_queue_member.on_wide; whose turn it is comes first */
-    struct wf_list nodes;      /* wide_node.on_wide; the same */
+    struct wf_list members;    /* wf_queue_member.in_group; whose turn it is comes first */
+    struct wf_list nodes;      /* group_node.in_group; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
@@ -100,11 +100,11 @@ static uint32_t hash_of(const struct wf_topics *t, weft_text pattern, weft_text 
     return wf_hash(queue.data, queue.size, t->secret + wf_hash(pattern.data, pattern.size, t->secret));
 }
 
-static bool is_of(const struct wf_queue_group *wide, weft_text pattern, weft_text queue)
+static bool is_of(const struct wf_queue_group *group, weft_text pattern, weft_text queue)
 {
     char text[WF_TOPIC_MAX + 1];
-    if (memcmp(wide->queue, queue.data, queue.size) != 0 || wide->queue[queue.size] != 0) return false;
-    weft_text own = wf_trie_pattern(&wide->subscriber, text);
+    if (memcmp(group->queue, queue.data, queue.size) != 0 || group->queue[queue.size] != 0) return false;
+    weft_text own = wf_trie_pattern(&group->subscriber, text);
     return own.size == pattern.size && memcmp(own.data, pattern.data, own.size) == 0;
 }
 
@@ -112,15 +112,15 @@ static struct wf_queue_group *find(const struct wf_topics *t, weft_text pattern,
 {
     WF_HASHED_WITH(e, &t->groups, hash_of(t, pattern, queue))
     {
-        struct wf_queue_group *wide = WF_CONTAINER(e, struct wf_queue_group, in_table);
-        if (is_of(wide, pattern, queue)) return wide;
+        struct wf_queue_group *group = WF_CONTAINER(e, struct wf_queue_group, in_table);
+        if (is_of(group, pattern, queue)) return group;
     }
     return NULL;
 }
 
-static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_queue_group *wide)
+static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_queue_group *group)
 {
-    return wide->queue[0] == 0 ? &t->awaited : &t->trie;
+    return group->queue[0] == 0 ? &t->awaited : &t->trie;
 }
 
 /* Groups have come or gone. */
@@ -135,58 +135,58 @@ static void count_groups(struct wf_topics *t)
 /* `queue` empty: a subscriber on its own. */
 static struct wf_queue_group *make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    struct wf_queue_group *wide = calloc(1, sizeof *wide);
-    if (wide == NULL) return NULL;
-    wf_list_init(&wide->members);
-    wf_list_init(&wide->nodes);
-    if (queue.size > 0) memcpy(wide->queue, queue.data, queue.size);
-    if (wf_trie_add(trie_of(t, wide), pattern, &wide->subscriber) < 0) {
-        free(wide);
+    struct wf_queue_group *group = calloc(1, sizeof *group);
+    if (group == NULL) return NULL;
+    wf_list_init(&group->members);
+    wf_list_init(&group->nodes);
+    if (queue.size > 0) memcpy(group->queue, queue.data, queue.size);
+    if (wf_trie_add(trie_of(t, group), pattern, &group->subscriber) < 0) {
+        free(group);
         return NULL;
     }
-    if (queue.size == 0) return wide;
-    if (!wf_hash_table_add(&t->groups, &wide->in_table, hash_of(t, pattern, queue))) {
-        wf_trie_remove(&t->trie, &wide->subscriber);
-        free(wide);
+    if (queue.size == 0) return group;
+    if (!wf_hash_table_add(&t->groups, &group->in_table, hash_of(t, pattern, queue))) {
+        wf_trie_remove(&t->trie, &group->subscriber);
+        free(group);
         return NULL;
     }
     count_groups(t);
-    return wide;
+    return group;
 }
 
 static struct wf_queue_group *find_or_make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    struct wf_queue_group *wide = queue.size == 0 ? NULL : find(t, pattern, queue);
-    return wide == NULL ? make(t, pattern, queue) : wide;
+    struct wf_queue_group *group = queue.size == 0 ? NULL : find(t, pattern, queue);
+    return group == NULL ? make(t, pattern, queue) : group;
 }
 
-static void free_if_empty(struct wf_topics *t, struct wf_queue_group *wide)
+static void free_if_empty(struct wf_topics *t, struct wf_queue_group *group)
 {
-    if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
-    wf_trie_remove(trie_of(t, wide), &wide->subscriber);
-    if (wide->queue[0] != 0) {
-        wf_hash_table_remove(&t->groups, &wide->in_table);
+    if (!wf_list_empty(&group->members) || !wf_list_empty(&group->nodes)) return;
+    wf_trie_remove(trie_of(t, group), &group->subscriber);
+    if (group->queue[0] != 0) {
+        wf_hash_table_remove(&t->groups, &group->in_table);
         count_groups(t);
     }
-    free(wide);
+    free(group);
 }
 
-static struct wide_node *node_of(const struct wf_queue_group *wide, uint64_t node)
+static struct group_node *node_of(const struct wf_queue_group *group, uint64_t node)
 {
-    WF_LIST_EACH(k, &wide->nodes) {
-        struct wide_node *n = WF_CONTAINER(k, struct wide_node, on_wide);
+    WF_LIST_EACH(k, &group->nodes) {
+        struct group_node *n = WF_CONTAINER(k, struct group_node, in_group);
         if (n->node == node) return n;
     }
     return NULL;
 }
 
-static void forget_node(struct wf_topics *t, struct wide_node *n)
+static void forget_node(struct wf_topics *t, struct group_node *n)
 {
-    struct wf_queue_group *wide = n->wide;
-    wf_unlink(&n->on_wide);
+    struct wf_queue_group *group = n->group;
+    wf_unlink(&n->in_group);
     wf_unlink(&n->in_copies);
     free(n);
-    free_if_empty(t, wide);
+    free_if_empty(t, group);
 }
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
@@ -196,12 +196,12 @@ int wf_queue_groups_add(struct wf_topics *t, weft_text pattern, const char *queu
 {
     int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
-    struct wf_queue_group *wide = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
-    if (wide != NULL) {
-        rc = wf_list_empty(&wide->members);
-        if (queue == NULL) wide->wait = wait;
-        m->wide = wide;
-        wf_list_push(&wide->members, &m->on_wide);
+    struct wf_queue_group *group = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
+    if (group != NULL) {
+        rc = wf_list_empty(&group->members);
+        if (queue == NULL) group->wait = wait;
+        m->group = group;
+        wf_list_push(&group->members, &m->in_group);
     }
     pf_mutex_unlock(t->lock);
     return rc;
@@ -210,14 +210,14 @@ int wf_queue_groups_add(struct wf_topics *t, weft_text pattern, const char *queu
 bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char pattern[WF_TOPIC_MAX + 1],
                             char queue[WF_QUEUE_MAX + 1])
 {
-    struct wf_queue_group *wide = m->wide;
+    struct wf_queue_group *group = m->group;
     pf_mutex_lock(t->lock);
-    (void)wf_trie_pattern(&wide->subscriber, pattern);
-    memcpy(queue, wide->queue, sizeof wide->queue);
-    wf_unlink(&m->on_wide);
-    m->wide = NULL;
-    bool last = wf_list_empty(&wide->members);
-    free_if_empty(t, wide);
+    (void)wf_trie_pattern(&group->subscriber, pattern);
+    memcpy(queue, group->queue, sizeof group->queue);
+    wf_unlink(&m->in_group);
+    m->group = NULL;
+    bool last = wf_list_empty(&group->members);
+    free_if_empty(t, group);
     pf_mutex_unlock(t->lock);
     return last;
 }
@@ -225,37 +225,37 @@ bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char
 weft_text wf_queue_groups_pattern(struct wf_topics *t, const struct wf_queue_member *m, char out[WF_TOPIC_MAX + 1])
 {
     pf_mutex_lock(t->lock);
-    weft_text pattern = wf_trie_pattern(&m->wide->subscriber, out);
+    weft_text pattern = wf_trie_pattern(&m->group->subscriber, out);
     pf_mutex_unlock(t->lock);
     return pattern;
 }
 
-static bool pass_to_node(struct wf_queue_group *wide, const struct wf_queue_choice *ask)
+static bool pass_to_node(struct wf_queue_group *group, const struct wf_queue_choice *ask)
 {
-    WF_LIST_EACH(k, &wide->nodes) {
-        uint64_t node = WF_CONTAINER(k, struct wide_node, on_wide)->node;
+    WF_LIST_EACH(k, &group->nodes) {
+        uint64_t node = WF_CONTAINER(k, struct group_node, in_group)->node;
         if (!ask->reaches(node, ask->arg)) continue;
         char pattern[WF_TOPIC_MAX + 1];
         wf_unlink(k);
-        wf_list_push(&wide->nodes, k);
-        ask->pass(node, wf_trie_pattern(&wide->subscriber, pattern), weft_cstr(wide->queue), ask->arg);
+        wf_list_push(&group->nodes, k);
+        ask->pass(node, wf_trie_pattern(&group->subscriber, pattern), weft_cstr(group->queue), ask->arg);
         return true;
     }
     return false;
 }
 
-static void choose_in(struct wf_queue_group *wide, const struct wf_queue_choice *ask)
+static void choose_in(struct wf_queue_group *group, const struct wf_queue_choice *ask)
 {
-    if (ask->reaches == NULL && wf_list_empty(&wide->members)) return;
-    WF_LIST_EACH(k, &wide->members) {
-        struct wf_queue_member *m = WF_CONTAINER(k, struct wf_queue_member, on_wide);
-        if (!ask->room(m->actor, ask->arg)) continue;
+    if (ask->reaches == NULL && wf_list_empty(&group->members)) return;
+    WF_LIST_EACH(k, &group->members) {
+        struct wf_queue_member *m = WF_CONTAINER(k, struct wf_queue_member, in_group);
+        if (!ask->has_space(m->actor, ask->arg)) continue;
         wf_unlink(k);
-        wf_list_push(&wide->members, k);
+        wf_list_push(&group->members, k);
         ask->take(m, ask->arg);
         return;
     }
-    if (ask->reaches == NULL || !pass_to_node(wide, ask)) ask->take(NULL, ask->arg);
+    if (ask->reaches == NULL || !pass_to_node(group, ask)) ask->take(NULL, ask->arg);
 }
 
 static void choose(struct wf_subscriber *s, void *arg)
@@ -275,9 +275,9 @@ void wf_queue_groups_choose_in(struct wf_topics *t, weft_text pattern, weft_text
                                const struct wf_queue_choice *ask)
 {
     pf_mutex_lock(t->lock);
-    struct wf_queue_group *wide = find(t, pattern, queue);
-    bool here = wide != NULL && !wf_list_empty(&wide->members);
-    if (here || (wide != NULL && ask->reaches != NULL)) choose_in(wide, ask);
+    struct wf_queue_group *group = find(t, pattern, queue);
+    bool here = group != NULL && !wf_list_empty(&group->members);
+    if (here || (group != NULL && ask->reaches != NULL)) choose_in(group, ask);
     else ask->take(NULL, ask->arg);
     pf_mutex_unlock(t->lock);
 }
@@ -292,11 +292,11 @@ struct looking {
 static void look(struct wf_subscriber *s, void *arg)
 {
     struct looking *l = arg;
-    struct wf_queue_group *wide = WF_CONTAINER(s, struct wf_queue_group, subscriber);
-    struct wf_queue_member *m = WF_CONTAINER(wf_list_first(&wide->members), struct wf_queue_member, on_wide);
+    struct wf_queue_group *group = WF_CONTAINER(s, struct wf_queue_group, subscriber);
+    struct wf_queue_member *m = WF_CONTAINER(wf_list_first(&group->members), struct wf_queue_member, in_group);
     if (!l->blocked(m->actor, l->arg)) return;
     l->found = m->actor;
-    l->wait = WF_MAX(l->wait, wide->wait);
+    l->wait = WF_MAX(l->wait, group->wait);
 }
 
 uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg),
@@ -313,7 +313,7 @@ uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*bl
 /* ---- What other nodes tell ------------------------------------------------------------------------------------- */
 
 /* Whether it had not told of it. */
-static bool put_on(struct wide_node *n, struct wf_copies *from)
+static bool put_on(struct group_node *n, struct wf_copies *from)
 {
     bool fresh = !wf_linked(&n->in_copies) || n->round != from->round;
     wf_unlink(&n->in_copies);
@@ -326,15 +326,15 @@ int wf_queue_groups_put_copy(struct wf_topics *t, struct wf_copies *from, weft_t
 {
     int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
-    struct wf_queue_group *wide = find_or_make(t, pattern, queue);
-    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
-    if (n == NULL && wide != NULL && (n = calloc(1, sizeof *n)) != NULL) {
+    struct wf_queue_group *group = find_or_make(t, pattern, queue);
+    struct group_node *n = group == NULL ? NULL : node_of(group, from->node);
+    if (n == NULL && group != NULL && (n = calloc(1, sizeof *n)) != NULL) {
         n->node = from->node;
-        n->wide = wide;
-        wf_list_push(&wide->nodes, &n->on_wide);
+        n->group = group;
+        wf_list_push(&group->nodes, &n->in_group);
     }
     if (n != NULL) rc = put_on(n, from);
-    else if (wide != NULL) free_if_empty(t, wide);
+    else if (group != NULL) free_if_empty(t, group);
     pf_mutex_unlock(t->lock);
     return rc;
 }
@@ -342,8 +342,8 @@ int wf_queue_groups_put_copy(struct wf_topics *t, struct wf_copies *from, weft_t
 bool wf_queue_groups_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
     pf_mutex_lock(t->lock);
-    struct wf_queue_group *wide = find(t, pattern, queue);
-    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
+    struct wf_queue_group *group = find(t, pattern, queue);
+    struct group_node *n = group == NULL ? NULL : node_of(group, from->node);
     bool had = n != NULL && n->round == from->round;
     if (n != NULL) forget_node(t, n);
     pf_mutex_unlock(t->lock);
@@ -354,7 +354,7 @@ void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, u
 {
     pf_mutex_lock(t->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
-        struct wide_node *n = WF_CONTAINER(k, struct wide_node, in_copies);
+        struct group_node *n = WF_CONTAINER(k, struct group_node, in_copies);
         if (n->round == from->round) break;
         forget_node(t, n);
     }
@@ -371,10 +371,10 @@ bool wf_queue_groups_some(struct wf_topics *t, uint64_t *at,
         uint32_t bucket = wf_hash_part(at, t->groups.bucket_count);
         WF_HASHED_IN(e, &t->groups, bucket)
         {
-            const struct wf_queue_group *wide = WF_CONTAINER(e, struct wf_queue_group, in_table);
+            const struct wf_queue_group *group = WF_CONTAINER(e, struct wf_queue_group, in_table);
             char text[WF_TOPIC_MAX + 1];
-            if (wf_list_empty(&wide->members)) continue;
-            more &= see(wf_trie_pattern(&wide->subscriber, text), weft_cstr(wide->queue), arg);
+            if (wf_list_empty(&group->members)) continue;
+            more &= see(wf_trie_pattern(&group->subscriber, text), weft_cstr(group->queue), arg);
         }
     }
     pf_mutex_unlock(t->lock);

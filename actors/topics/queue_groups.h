@@ -21,10 +21,10 @@ static inline struct wf_topics *wf_topics_of(const weft_node *node)
 
 enum { WF_QUEUE_MAX = 64 }; /* bytes of a queue's name */
 
-/* Embedded in a subscription; zero it first. Under the table's lock, but `wide`, which only its owner changes. */
+/* Embedded in a subscription; zero it first. Under the table's lock, but `group`, which only its owner changes. */
 struct wf_queue_member {
-    struct wf_list_node on_wide;
-    struct wf_queue_group *wide; /* NULL: in none */
+    struct wf_list_node in_group;
+    struct wf_queue_group *group; /* NULL: in none */
     uint64_t actor;
     uint64_t subscription;
 };
@@ -53,10 +53,10 @@ bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char
 weft_text wf_queue_groups_pattern(struct wf_topics *t, const struct wf_queue_member *m, char out[WF_TOPIC_MAX + 1]);
 
 /* Decides which members of queue groups get what is published under a topic, under the lock: a member of this node
- * that has room, else a node that is reached. `room` says whether that actor of this node seems to have room; `take`
+ * that has room, else a node that is reached. `has_space` returns whether that actor of this node seems to have space; `take`
  * is called with each choice. A group without anybody: `take` with NULL. */
 struct wf_queue_choice {
-    bool (*room)(uint64_t actor, void *arg);
+    bool (*has_space)(uint64_t actor, void *arg);
     void (*take)(const struct wf_queue_member *m, void *arg);
     /* NULL: it is for members of this node only, groups without such are left out. */
     bool (*reaches)(uint64_t node, void *arg);

@@ -33,15 +33,15 @@ static uint64_t id_of(const struct wf_subscription *s)
     return wf_id_make(&s->slot, s->actor->task.worker->index);
 }
 
-static bool is_wide(const struct wf_subscription *s)
+static bool is_in_node_table(const struct wf_subscription *s)
 {
-    return s->more != NULL && s->more->wide.wide != NULL;
+    return s->more != NULL && s->more->member.group != NULL;
 }
 
 /* Of a queue group; else it is in its worker's trie. */
 static bool is_queued(const struct wf_subscription *s)
 {
-    return is_wide(s) && s->subscriber.node == NULL;
+    return is_in_node_table(s) && s->subscriber.node == NULL;
 }
 
 /* Only this thread writes. */
@@ -98,8 +98,8 @@ static weft_msg *news_new(struct wf_subscription *s, weft_text pattern)
 
 static weft_text pattern_of(const struct wf_subscription *s, char out[WF_TOPIC_MAX + 1])
 {
-    return is_wide(s) ? wf_queue_groups_pattern(wf_topics_of(actors_of(s)->node), &s->more->wide, out)
-                      : wf_trie_pattern(&s->subscriber, out);
+    return is_in_node_table(s) ? wf_queue_groups_pattern(wf_topics_of(actors_of(s)->node), &s->more->member, out)
+                               : wf_trie_pattern(&s->subscriber, out);
 }
 
 /* Of losses: other nodes say numbers of them, too, and none may come out as none. */
@@ -303,8 +303,8 @@ static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, co
         s->more->max = o->max;
         s->more->slow = (uint8_t)o->slow;
         s->more->counts = o->max > 0 || o->slow == WEFT_SLOW_DROP_OLDEST;
-        s->more->wide.actor = self->id;
-        s->more->wide.subscription = id_of(s);
+        s->more->member.actor = self->id;
+        s->more->member.subscription = id_of(s);
     }
     if (s->more != NULL && o->slow == WEFT_SLOW_DISCONNECT) s->more->news = news_new(s, pattern);
     if (s->more != NULL && (o->slow != WEFT_SLOW_DISCONNECT || s->more->news != NULL)) return s;
@@ -322,8 +322,8 @@ static void tell_of_queue(weft_node *node, enum wf_table_op op, weft_text patter
 static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pattern, const char *queue)
 {
     wf_tables_begin(node);
-    int rc = wf_tables_room(node);
-    if (rc == WEFT_OK) rc = wf_queue_groups_add(wf_topics_of(node), pattern, queue, 0, &s->more->wide);
+    int rc = wf_tables_check_space(node);
+    if (rc == WEFT_OK) rc = wf_queue_groups_add(wf_topics_of(node), pattern, queue, 0, &s->more->member);
     if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
     wf_tables_end(node);
     return rc < 0 ? rc : 1;
@@ -333,7 +333,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
 {
     char queue[WF_QUEUE_MAX + 1];
     wf_tables_begin(node);
-    if (wf_queue_groups_remove(wf_topics_of(node), &s->more->wide, pattern, queue))
+    if (wf_queue_groups_remove(wf_topics_of(node), &s->more->member, pattern, queue))
         tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
     wf_tables_end(node);
 }
@@ -347,12 +347,12 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
     WF_ASSERT(!awaited || o != NULL);
     if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
     if (o != NULL && o->queue != NULL) return enter_queue(wa->node, s, pattern, o->queue);
-    int rc = awaited ? wf_queue_groups_add(topics, pattern, NULL, s->more->wait, &s->more->wide) : WEFT_OK;
+    int rc = awaited ? wf_queue_groups_add(topics, pattern, NULL, s->more->wait, &s->more->member) : WEFT_OK;
     if (rc < 0) return rc;
     int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
     if (first < 0) {
         char unused[WF_TOPIC_MAX + 1], none[WF_QUEUE_MAX + 1];
-        if (awaited) (void)wf_queue_groups_remove(topics, &s->more->wide, unused, none);
+        if (awaited) (void)wf_queue_groups_remove(topics, &s->more->member, unused, none);
         return first;
     }
     count_subscription(wa, s, 1);
@@ -369,7 +369,7 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
         leave_queue(wa->node, s, pattern);
         return true;
     }
-    if (is_wide(s)) (void)wf_queue_groups_remove(wf_topics_of(wa->node), &s->more->wide, pattern, none);
+    if (is_in_node_table(s)) (void)wf_queue_groups_remove(wf_topics_of(wa->node), &s->more->member, pattern, none);
     count_subscription(wa, s, -1);
     if (wa->node->route != NULL) (void)wf_trie_pattern(&s->subscriber, pattern);
     return wf_trie_remove(&wa->topics, &s->subscriber);
@@ -437,7 +437,7 @@ void wf_subscriptions_cut(struct wf_actors *wa)
 {
     for (struct wf_list_node *k; (k = wf_list_pop(&wa->cut)) != NULL;) {
         struct wf_subscription_more *more = WF_CONTAINER(k, struct wf_subscription_more, on_cut);
-        struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->wide.subscription);
+        struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->member.subscription);
         WF_ASSERT(s != NULL);
         tell(s, WEFT_SUBSCRIPTION_ENDED);
         end_subscription(wa, s);

@@ -18,15 +18,15 @@
 #include <weft/topic.h>
 
 struct wf_subscription_more {
-    struct wf_queue_member wide; /* of a queue: instead of the trie; of one that is waited for: besides it */
-    struct wf_list_node on_cut;  /* wf_actors.cut */
-    weft_msg *news;              /* in the system lane, or (disconnect) made for later; NULL: none */
-    uint64_t lost;               /* not told yet */
-    int64_t wait;                /* of WEFT_SLOW_SUSPEND */
-    uint32_t max, waiting;       /* in the mailbox */
-    uint8_t slow;                /* weft_slow_policy */
-    bool counts;                 /* note (3) */
-    bool news_sent;              /* `news` is in the lane */
+    struct wf_queue_member member; /* of a queue: instead of the trie; of one that is waited for: besides it */
+    struct wf_list_node on_cut;    /* wf_actors.cut */
+    weft_msg *news;                /* in the system lane, or (disconnect) made for later; NULL: none */
+    uint64_t lost;                 /* not told yet */
+    int64_t wait;                  /* of WEFT_SLOW_SUSPEND */
+    uint32_t max, waiting;         /* in the mailbox */
+    uint8_t slow;                  /* weft_slow_policy */
+    bool counts;                   /* note (3) */
+    bool news_sent;                /* `news` is in the lane */
 };
 
 struct wf_subscription {

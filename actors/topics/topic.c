@@ -25,9 +25,9 @@
 #include <string.h>
 
 enum {
-    AHEAD = 8,      /* places, see come_into_cache */
-    FAR = 4096,     /* subscribers that are more than the cache holds */
-    MANY_HERE = 64, /* subscribers: other workers need not wait until they have got it */
+    AHEAD = 8,           /* places, see come_into_cache */
+    BEYOND_CACHE = 4096, /* subscribers that are more than the cache holds */
+    MANY_HERE = 64,      /* subscribers: other workers need not wait until they have got it */
 };
 
 struct delivery {
@@ -110,13 +110,13 @@ static inline void come_into_cache(const struct wf_match *m, uint32_t i)
 /* From place `from` to before `end`; how many did not go the quick way. `*given`: those of them that took a
  * reference. */
 static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, uint32_t from, uint32_t end,
-                                    uint32_t *given, bool far)
+                                    uint32_t *given, bool remote)
 {
     struct wf_body *body = d->body;
     uint32_t others = 0;
     for (uint32_t i = from; i < end; i++) {
         const struct wf_match_place *p = &m->places[i];
-        if (far) come_into_cache(m, i);
+        if (remote) come_into_cache(m, i);
         if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_published_block_add(wf_match_actor(p), body))) continue;
         others++;
         d->most = m->count - i;
@@ -136,8 +136,8 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
     for (uint32_t i = 0, end; i < m->count; i = end) {
         end = WF_MIN(m->count, i + timer->left - 1);
         uint32_t quick = end - i;
-        quick -= m->count >= FAR ? deliver_each(m, d, i, end, &given, true)
-                                 : deliver_each(m, d, i, end, &given, false);
+        quick -= m->count >= BEYOND_CACHE ? deliver_each(m, d, i, end, &given, true)
+                                          : deliver_each(m, d, i, end, &given, false);
         given += quick;
         WF_ASSERT(quick < timer->left);
         timer->left -= quick;
@@ -207,7 +207,7 @@ struct choice {
     struct wf_actor *self;
     struct wf_body *body;
     const struct wf_route *route;
-    struct wf_chosen *far; /* one at most for each group */
+    struct wf_chosen *remote; /* one at most for each group */
     uint32_t handed;
 };
 
@@ -218,7 +218,7 @@ static struct wf_actor *find_anywhere(weft_node *node, uint64_t id)
 }
 
 /* A hint, and exact on its own worker. */
-static bool has_room(weft_node *node, uint64_t id)
+static bool has_space(weft_node *node, uint64_t id)
 {
     struct wf_actor *a = find_anywhere(node, id);
     if (a == NULL) return false;
@@ -227,9 +227,9 @@ static bool has_room(weft_node *node, uint64_t id)
     return !wf_worker_is_congested(there) && !atomic_load_explicit(&a->full, memory_order_relaxed);
 }
 
-static bool publisher_room(uint64_t actor, void *arg)
+static bool publisher_has_space(uint64_t actor, void *arg)
 {
-    return has_room(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
+    return has_space(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
 }
 
 static void publisher_take(const struct wf_queue_member *to, void *arg)
@@ -254,16 +254,17 @@ static bool publisher_reaches(uint64_t node, void *arg)
 static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, void *arg)
 {
     struct choice *c = arg;
-    struct wf_chosen *far = malloc(sizeof *far + pattern.size + queue.size);
-    if (far == NULL) {
+    struct wf_chosen *remote = malloc(sizeof *remote + pattern.size + queue.size);
+    if (remote == NULL) {
         wf_count_drop(c->self->task.worker, WF_DROP_MEMORY);
         return;
     }
-    char *text = (char *)(far + 1);
+    char *text = (char *)(remote + 1);
     memcpy(text, pattern.data, pattern.size);
     memcpy(text + pattern.size, queue.data, queue.size);
-    *far = (struct wf_chosen){c->far, node, weft_str(text, pattern.size), weft_str(text + pattern.size, queue.size)};
-    c->far = far;
+    *remote = (struct wf_chosen){c->remote, node, weft_str(text, pattern.size),
+                                 weft_str(text + pattern.size, queue.size)};
+    c->remote = remote;
 }
 
 /* `m`: of its topic, as the caller knows it; it remembers that there are no groups. */
@@ -273,7 +274,7 @@ static void choose(struct choice *c, struct wf_match *m)
     uint32_t groups = wf_queue_groups_any(wf_topics_of(node));
     if (WF_LIKELY(groups == 0 || (m != NULL && m->no_groups == groups))) return;
     c->route = node->route;
-    struct wf_queue_choice ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
+    struct wf_queue_choice ask = {publisher_has_space, publisher_take, c->route == NULL ? NULL : publisher_reaches,
                                   publisher_pass, c};
     if (wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
         m->no_groups = groups;
@@ -281,9 +282,9 @@ static void choose(struct choice *c, struct wf_match *m)
 
 static void choice_free(struct choice *c)
 {
-    for (struct wf_chosen *next; c->far != NULL; c->far = next) {
-        next = c->far->next;
-        free(c->far);
+    for (struct wf_chosen *next; c->remote != NULL; c->remote = next) {
+        next = c->remote->next;
+        free(c->remote);
     }
 }
 
@@ -296,9 +297,9 @@ struct arrival {
     bool taken;    /* by a member here */
 };
 
-static bool arrival_room(uint64_t actor, void *arg)
+static bool arrival_has_space(uint64_t actor, void *arg)
 {
-    return has_room(((struct arrival *)arg)->node, actor);
+    return has_space(((struct arrival *)arg)->node, actor);
 }
 
 static void arrival_take(const struct wf_queue_member *to, void *arg)
@@ -320,7 +321,7 @@ static void arrival_take(const struct wf_queue_member *to, void *arg)
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
 {
     struct arrival a = {.node = node, .in = in, .body = body};
-    struct wf_queue_choice ask = {arrival_room, arrival_take, NULL, NULL, &a};
+    struct wf_queue_choice ask = {arrival_has_space, arrival_take, NULL, NULL, &a};
     if (wf_queue_groups_any(wf_topics_of(node)) != 0)
         wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(body)), &ask);
 }
@@ -340,7 +341,7 @@ uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body
                           weft_text queue, uint64_t peer, bool pass, bool *taken)
 {
     struct arrival a = {.node = node, .in = in, .body = body, .peer = peer};
-    struct wf_queue_choice ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
+    struct wf_queue_choice ask = {arrival_has_space, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
     wf_queue_groups_choose_in(wf_topics_of(node), pattern, queue, &ask);
     *taken = a.taken;
     return a.next;
@@ -426,8 +427,8 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
-    int nodes = route == NULL ? 0 : route->publish(w, body, c.far, reach);
-    if (WF_UNLIKELY(c.far != NULL)) choice_free(&c);
+    int nodes = route == NULL ? 0 : route->publish(w, body, c.remote, reach);
+    if (WF_UNLIKELY(c.remote != NULL)) choice_free(&c);
     if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);
     if (WF_UNLIKELY(reach != NULL)) reach->here = d.delivered + c.handed + waited_for;

@@ -75,10 +75,10 @@ bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uin
 {
     struct wf_worker *w = s->actor->task.worker;
     uint64_t id = wf_id_make(&s->slot, w->index);
-    uint32_t room = x->list == NULL ? 0 : x->list->size / (uint32_t)sizeof id;
-    if (x->count == room) {
-        room = room == 0 ? WF_MAX(most, 1) : room * 2;
-        weft_msg *bigger = wf_msg_new(w, 0, room * sizeof id);
+    uint32_t capacity = x->list == NULL ? 0 : x->list->size / (uint32_t)sizeof id;
+    if (x->count == capacity) {
+        capacity = capacity == 0 ? WF_MAX(most, 1) : capacity * 2;
+        weft_msg *bigger = wf_msg_new(w, 0, capacity * sizeof id);
         if (bigger == NULL) return false;
         if (x->list != NULL) {
             memcpy(ids_of(bigger), ids_of(x->list), x->count * sizeof id);

@@ -8,10 +8,10 @@
 
 static void give_up(struct wf_actors *wa, struct wf_match *m)
 {
-    wa->matched -= m->room;
+    wa->matched -= m->capacity;
     free(m->places);
     m->places = NULL;
-    m->count = m->room = 0;
+    m->count = m->capacity = 0;
 }
 
 static void give_up_all(struct wf_actors *wa)
@@ -33,16 +33,16 @@ struct making {
     bool failed, sorted;
 };
 
-static bool make_room(struct making *x)
+static bool grow(struct making *x)
 {
     struct wf_match *m = x->m;
-    uint32_t room = m->room == 0 ? 8 : m->room * 2;
-    if (x->wa->matched + room - m->room > 4 * x->wa->topics.subscribers + 64) return false;
-    struct wf_match_place *places = realloc(m->places, room * sizeof *places);
+    uint32_t capacity = m->capacity == 0 ? 8 : m->capacity * 2;
+    if (x->wa->matched + capacity - m->capacity > 4 * x->wa->topics.subscribers + 64) return false;
+    struct wf_match_place *places = realloc(m->places, capacity * sizeof *places);
     if (places == NULL) return false;
-    x->wa->matched += room - m->room;
+    x->wa->matched += capacity - m->capacity;
     m->places = places;
-    m->room = room;
+    m->capacity = capacity;
     return true;
 }
 
@@ -66,7 +66,7 @@ static void add(struct wf_subscriber *subscriber, void *arg)
     struct making *x = arg;
     struct wf_match *m = x->m;
     struct wf_subscription *s = WF_CONTAINER(subscriber, struct wf_subscription, subscriber);
-    if (x->failed || (m->count == m->room && !make_room(x))) {
+    if (x->failed || (m->count == m->capacity && !grow(x))) {
         x->failed = true;
         return;
     }
@@ -78,7 +78,7 @@ static void add(struct wf_subscriber *subscriber, void *arg)
 static void make_list(struct wf_actors *wa, struct wf_match *m)
 {
     struct making x = {.wa = wa, .m = m, .sorted = true};
-    if (make_room(&x)) wf_trie_match(&wa->topics, weft_str(m->topic, m->size), add, &x);
+    if (grow(&x)) wf_trie_match(&wa->topics, weft_str(m->topic, m->size), add, &x);
     else x.failed = true;
     if (x.failed) give_up_all(wa);
     else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, compare);

@@ -30,7 +30,7 @@ static inline struct wf_actor *wf_match_actor(const struct wf_match_place *p)
 
 struct wf_match {
     struct wf_match_place *places; /* NULL: no list */
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint64_t changes;   /* wf_trie.changes when it was last published */
     uint32_t no_groups; /* wf_queue_groups_any when it was found to have no queue groups; 0: not looked */
     uint32_t hash;

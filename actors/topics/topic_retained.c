@@ -50,7 +50,7 @@ static void free_if_unused(struct wf_retained_table *t, struct wf_retained_sourc
 {
     struct wf_retained_pool *p = &t->pool[s->kind];
     if (s->holders > 0 || s->count > 0) return;
-    if (p->told == s) p->told = NULL;
+    if (p->reported == s) p->reported = NULL;
     wf_heap_remove(&p->sources, &s->until);
     free(s);
 }
@@ -240,24 +240,24 @@ int64_t wf_retained_expire(struct wf_retained_table *t, int64_t time, uint32_t m
 
 /* ---- Which message holds --------------------------------------------------------------------------------------- */
 
-static uint64_t rank_of(const struct wf_retained_copy *c, bool told, int64_t wall)
+static uint64_t rank_of(const struct wf_retained_copy *c, bool reported, int64_t wall)
 {
     if (wf_stamp_is_believed(c->stamp, wall)) return c->stamp;
     uint64_t now = wf_stamp_of(wall);
-    return told || !c->live ? 0 : now - WF_MIN(now, WF_STAMP_APART);
+    return reported || !c->live ? 0 : now - WF_MIN(now, WF_STAMP_APART);
 }
 
 /* What another has said that this one has published, and what cannot be so, proves nothing about it. */
-static bool is_rumour(uint64_t rank, bool told)
+static bool is_rumour(uint64_t rank, bool reported)
 {
-    return rank == 0 && told;
+    return rank == 0 && reported;
 }
 
-static bool is_newer(const struct wf_retained_copy *c, uint64_t rank, bool told, const struct wf_retained *r)
+static bool is_newer(const struct wf_retained_copy *c, uint64_t rank, bool reported, const struct wf_retained *r)
 {
     uint64_t node = c->body->from.node, before = r->body->from.node;
     if (node != before) return rank != r->rank ? rank > r->rank : node > before;
-    bool rumour = is_rumour(rank, told), was_rumour = is_rumour(r->rank, r->source->told);
+    bool rumour = is_rumour(rank, reported), was_rumour = is_rumour(r->rank, r->source->reported);
     return rumour != was_rumour ? was_rumour && c->stamp != r->stamp : c->stamp > r->stamp;
 }
 
@@ -296,16 +296,16 @@ static bool fits(const struct wf_retained_table *t, const struct wf_retained_sou
 }
 
 /* What others than its publisher tell; a row of messages of one node has one. NULL: no memory. */
-static struct wf_retained_source *told_source(struct wf_retained_table *t, const struct wf_retained_copy *c,
-                                              int64_t time)
+static struct wf_retained_source *reported_source(struct wf_retained_table *t, const struct wf_retained_copy *c,
+                                                  int64_t time)
 {
     struct wf_retained_pool *p = &t->pool[kind_of(c->body)];
-    if (p->told != NULL && p->told->node == c->body->from.node) return p->told;
+    if (p->reported != NULL && p->reported->node == c->body->from.node) return p->reported;
     struct wf_retained_source *s = new_source(p, kind_of(c->body), c->body->from.node);
     if (s == NULL) return NULL;
-    s->told = true;
+    s->reported = true;
     begin_to_go(t, s, time - c->gone);
-    return p->told = s;
+    return p->reported = s;
 }
 
 /* `r` gets another body, its first one perhaps; returns the one before. */
@@ -370,20 +370,20 @@ int wf_retained_put_copy(struct wf_retained_table *t, const struct wf_retained_c
     struct wf_body *body = c->body;
     struct wf_retained *r = find(t, weft_cstr(wf_body_topic(body)));
     struct wf_retained_source *s = c->by == NULL ? NULL : c->by[kind_of(body)];
-    bool told = s == NULL, late = told && t->keep < WITHOUT_END && c->gone >= t->keep;
-    uint64_t rank = rank_of(c, told, now->wall);
+    bool reported = s == NULL, late = reported && t->keep < WITHOUT_END && c->gone >= t->keep;
+    uint64_t rank = rank_of(c, reported, now->wall);
     *old = NULL;
     t->last_stamp = WF_MAX(t->last_stamp, rank);
-    if (r != NULL && !is_newer(c, rank, told, r)) {
+    if (r != NULL && !is_newer(c, rank, reported, r)) {
         bool same_node = body->from.node == r->body->from.node;
-        if (same_node && !told && c->stamp == r->stamp) bring_home(t, r, rank, s);
+        if (same_node && !reported && c->stamp == r->stamp) bring_home(t, r, rank, s);
         return same_node ? WEFT_EEXIST : 0;
     }
-    if (late || !(told ? could_fit(t, body) : fits(t, s, body, r))) {
+    if (late || !(reported ? could_fit(t, body) : fits(t, s, body, r))) {
         if (r != NULL) *old = take_out(t, r);
         return late ? 0 : WEFT_EFULL;
     }
-    if (told && (s = told_source(t, c, now->time)) == NULL) return WEFT_ENOMEM;
+    if (reported && (s = reported_source(t, c, now->time)) == NULL) return WEFT_ENOMEM;
     return keep(t, r, c, rank, s, old);
 }
 

@@ -65,7 +65,7 @@ struct wf_retained_source {
     uint32_t count;
     size_t bytes;
     uint64_t node;
-    bool told; /* by another than the node */
+    bool reported; /* by another than the node */
     bool gone;
     int64_t gone_at;       /* if it is, on the monotonic clock */
     struct wf_timer until; /* in wf_retained_pool.sources */
@@ -77,9 +77,9 @@ struct wf_retained_source {
 struct wf_retained_pool {
     uint32_t count_max;
     size_t bytes_max;
-    struct wf_retained_source own;   /* not in `sources` */
-    struct wf_heap sources;          /* wf_retained_source.until; those of linked nodes come last */
-    struct wf_retained_source *told; /* the last one that was made for what somebody else has told; NULL */
+    struct wf_retained_source own;       /* not in `sources` */
+    struct wf_heap sources;              /* wf_retained_source.until; those of linked nodes come last */
+    struct wf_retained_source *reported; /* the last one that was made for what somebody else has told; NULL */
     uint32_t gone_count;
     size_t gone_bytes;
 };

@@ -112,7 +112,7 @@ int cli_certs_init(const struct cli *c)
     if (c->json) return cli_certs_print(c, p.crt);
     printf("The authority of cluster %s is in %s.\n"
            "  ca.crt  every node gets a copy\n"
-           "  ca.key  stays here: who has it can be any node\n"
+           "  ca.key  stays here: it can make a certificate for any node\n"
            "Next: weft certs issue NAME, once for each node.\n",
            cluster, folder);
     return CLI_OK;

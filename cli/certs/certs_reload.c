@@ -12,7 +12,7 @@ static int reload(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     (void)weft_get_array(&r);
     weft_text serial = weft_get_str(&r), until = weft_get_str(&r);
-    if (r.error < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    if (r.error < 0) rc = cli_cannot_decode(k);
     else if (k->c->json) {
         printf("{\"node\": \"%s\", ", k->node);
         cli_print_text("serial", serial);

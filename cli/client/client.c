@@ -30,8 +30,8 @@ static int ask(struct cli_client *k, weft_node *node)
     int rc = wf_client_wait_up(node, NULL, k->node, weft_after(ANSWER_WITHIN), why, sizeof why);
     if (rc < 0) {
         cli_plain(why, strlen(why)); /* the other side's words */
-        return cli_fail(k->c, rc == WEFT_ETIMEDOUT ? CLI_DEADLINE : CLI_UNREACHABLE, "no link to %s: %s", k->url,
-                        why[0] != '\0' ? why : weft_strerror(rc));
+        return cli_fail(k->c, rc == WEFT_ETIMEDOUT ? CLI_DEADLINE : CLI_UNREACHABLE, "cannot connect to %s: %s",
+                        k->url, why[0] != '\0' ? why : weft_strerror(rc));
     }
     rc = weft_node_spawn(node, NULL, work, &k, sizeof k, NULL);
     if (rc < 0) return cli_fail_with(k->c, rc, "cannot start");
@@ -87,7 +87,7 @@ static int use_tls(const struct cli_client *k, char name[WF_IDENTITY_NAME], weft
     int rc = CLI_OK;
     if (!tls || k->c->tls == NULL) return CLI_OK;
     if (k->c->as == NULL) rc = find_identity(k->c, name);
-    else if (strlen(k->c->as) >= WF_IDENTITY_NAME) rc = cli_fail(k->c, CLI_USAGE, "--as: no name is so long");
+    else if (strlen(k->c->as) >= WF_IDENTITY_NAME) rc = cli_fail(k->c, CLI_USAGE, "--as: longer than any name");
     else snprintf(name, WF_IDENTITY_NAME, "%s", k->c->as);
     if (rc == CLI_OK) rc = cli_check_tls(k->c, name, true);
     o->tls = k->c->tls;
@@ -120,6 +120,11 @@ bool cli_is_local(const struct cli_client *k)
     return strncmp(k->url, "ipc://", 6) == 0;
 }
 
+int cli_cannot_decode(const struct cli_client *k)
+{
+    return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
+}
+
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];
@@ -130,7 +135,7 @@ int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, 
     if (weft_tag(*answer) == WF_CONTROL_ERROR) return CLI_OK;
     if (weft_tag(*answer) == verb && cli_is_pack(weft_data(*answer), weft_size(*answer))) return CLI_OK;
     weft_msg_free(*answer);
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer that cannot be read; is it another version of weft?", k->node);
+    return cli_cannot_decode(k);
 }
 
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
@@ -151,8 +156,7 @@ static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *
     uint32_t fields = weft_get_array(&r);
     weft_text next = weft_get_bin(&r);
     p->count = weft_get_array(&r);
-    if (r.error < 0 || fields < 2 || next.size > sizeof p->next)
-        return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    if (r.error < 0 || fields < 2 || next.size > sizeof p->next) return cli_cannot_decode(k);
     memcpy(p->next, next.data, next.size);
     p->next_size = next.size;
     p->last = next.size == 0;

@@ -98,7 +98,7 @@ static void offer_options(const struct cli_verb *v, const char *typed)
         snprintf(word, sizeof word, "--%s", o->name);
         offer(typed, word, strlen(word), o->help);
     }
-    offer(typed, "--help", 6, "says more");
+    offer(typed, "--help", 6, "prints the help of the verb");
 }
 
 /* The verbs, or the second words of those that begin with `first`. */
@@ -111,10 +111,10 @@ static void offer_verbs(const char *first, const char *typed)
         bool is_first = first != NULL && strlen(first) == n && memcmp(first, v->name, n) == 0;
         if (is_first && v->name[n] == ' ') offer(typed, v->name + n + 1, strlen(v->name + n + 1), v->summary);
         if (first != NULL || strncmp(before, v->name, n + 1) == 0) continue; /* "certs " once */
-        offer(typed, v->name, n, v->name[n] == ' ' ? "is followed by one more word" : v->summary);
+        offer(typed, v->name, n, v->name[n] == ' ' ? "is followed by another word" : v->summary);
         before = v->name[n] == ' ' ? v->name : "";
     }
-    if (first == NULL) offer(typed, "help", 4, "says more of a verb");
+    if (first == NULL) offer(typed, "help", 4, "prints the help of a verb");
 }
 
 /* The option that the word before is and that still wants its value. */

@@ -218,7 +218,7 @@ int cli_config_try(const struct cli_config *f, cli_config_report *report, void *
     for (size_t i = 0; i < f->count; i++) {
         const struct cli_config_line *l = &f->line[i];
         char why[320] = "";
-        struct cli c = {.verb = taker(l->section, l->id), .said = why, .said_size = sizeof why};
+        struct cli c = {.verb = taker(l->section, l->id), .error_text = why, .error_size = sizeof why};
         const char *key = cli_option(l->id)->name;
         if (cli_set_text(&c, l->id, (struct cli_origin){CLI_BY_FILE, l->number}, key, l->value) == CLI_OK) continue;
         size_t n = strlen(key);

@@ -195,7 +195,7 @@ int cli_config_show(const struct cli *c)
     } else {
         for (int i = 0; i < c->rest_count; i++) words[i] = (char *)(uintptr_t)c->rest[i];
         rc = cli_parse_options(v, verb, c->rest_count, words);
-        if (rc < 0) rc = cli_fail(c, CLI_USAGE, "'weft %s --help' says what the words are for", verb->name);
+        if (rc < 0) rc = cli_fail(c, CLI_USAGE, "'weft %s --help' describes the arguments", verb->name);
         else if (rc == CLI_OK) rc = show(c, v);
         cli_finish(v);
     }

@@ -122,17 +122,17 @@ static void page_of_all(void)
         plain_text(v->summary);
         puts(".\n");
     }
-    puts("*help* \\[VERB\\]\n\tSays more of a verb, as *weft* VERB *--help*.\n\n"
+    puts("*help* \\[VERB\\]\n\tDescribes a verb, as *weft* VERB *--help*.\n\n"
          "# ENVIRONMENT\n\n"
          "Most options also come from a variable, which the page of a verb names, or from the configuration file. "
-         "What is "
+         "A value "
          "given on the command line goes before the variable, and that before the file.\n\n"
          "# FILES\n\n"
          "_$XDG\\_RUNTIME\\_DIR/weft/NODE.sock_, _/tmp/weft\\-UID/NODE.sock_\n\tThe sockets of nodes, which only "
          "their "
          "user may open.\n\n"
          "_~/.config/weft/weft.conf_, _/etc/weft/weft.conf_\n\tThe configuration file, *weft.conf*(5).\n\n"
-         "_~/.config/weft/certs_\n\tWhere *weft certs* keeps certificates.\n");
+         "_~/.config/weft/certs_\n\tThe default folder of *weft certs*.\n");
     exit_codes();
     printf("# SEE ALSO\n\n");
     for (size_t i = 0; i < cli_verb_count; i++) {
@@ -167,21 +167,22 @@ static void key(enum cli_option_id id)
 
 static void page_of_file(void)
 {
-    puts(
-        "weft.conf(5)\n\n# NAME\n\nweft.conf - values of options of *weft*(1)\n\n# SYNOPSIS\n\n"
-        "_~/.config/weft/weft.conf_, _/etc/weft/weft.conf_\n\n# DESCRIPTION\n\n"
-        "One file is read: that of *--config*, else the one that the variable WEFT\\_CONFIG names, else the user's "
-        "own (in $XDG\\_CONFIG\\_HOME/weft, if that is set; in %APPDATA%\\\\weft on Windows), else the one "
-        "in /etc. *none* as its name: no file.\n\n"
-        "A value comes from the command line, else from the option's variable, else from the file, else it is the "
-        "default. *weft config show* says for each where it comes from, *weft config check* what is wrong with the "
-        "file. A file with a mistake is refused as a whole.\n\n"
-        "A line is _key_ = _value_. Blank lines are passed over, and what stands behind a *#* at the beginning of "
-        "a line or behind a blank. A value in double quotes keeps its blanks and its *#*. Values that are lists are "
-        "separated by blanks or commas, and a key of a list may be repeated. Numbers and seconds are written as "
-        "on the command line.\n\n"
-        "What stands in front of all sections holds for every verb that has the option. What stands under a section, "
-        "\\[VERB\\], holds for that verb only, and goes before the former.\n\n# KEYS\n");
+    puts("weft.conf(5)\n\n# NAME\n\nweft.conf - values of options of *weft*(1)\n\n# SYNOPSIS\n\n"
+         "_~/.config/weft/weft.conf_, _/etc/weft/weft.conf_\n\n# DESCRIPTION\n\n"
+         "One file is read: that of *--config*, else the one that the variable WEFT\\_CONFIG names, else the user's "
+         "own (in $XDG\\_CONFIG\\_HOME/weft, if that is set; in %APPDATA%\\\\weft on Windows), else the one "
+         "in /etc. *none* as its name: no file.\n\n"
+         "A value comes from the command line, else from the option's variable, else from the file, else it is the "
+         "default. *weft config show* shows where each value comes from, *weft config check* reports the mistakes in "
+         "the "
+         "file. A file with a mistake is refused as a whole.\n\n"
+         "A line is _key_ = _value_. Blank lines are ignored, and so is the text behind a *#* at the beginning of "
+         "a line or behind a blank. In a value in double quotes blanks and *#* belong to the value. Values that are "
+         "lists are "
+         "separated by blanks or commas, and a key of a list may be repeated. Numbers and seconds are written as "
+         "on the command line.\n\n"
+         "Keys before the first section hold for every verb that has the option. Keys under a section, "
+         "\\[VERB\\], hold for that verb only, and take precedence.\n\n# KEYS\n");
     for (size_t i = CLI_END + 1; i < cli_option_count; i++)
         if (cli_is_setting((enum cli_option_id)i)) key((enum cli_option_id)i);
     puts("# EXAMPLE\n\n```\n"

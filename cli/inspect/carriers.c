@@ -66,5 +66,5 @@ int cli_print_carriers(struct cli_client *k, const struct cli_whos *all)
     if (k->c->json) putchar('}');
     bool bad = r.error != 0;
     weft_msg_free(m);
-    return bad ? cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node) : CLI_OK;
+    return bad ? cli_cannot_decode(k) : CLI_OK;
 }

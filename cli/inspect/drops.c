@@ -28,11 +28,11 @@ static const char *words_of(weft_text reason)
                  {"out-of-memory", "there was no memory for it"},
                  {"expired", "the caller no longer waited when its request was to be received"},
                  {"too-big", "with its topic it is larger than a message may be"},
-                 {"outbox-full", "too much waited for another node already"},
+                 {"send-queue-full", "the send queue for another node was full"},
                  {"link-lost", "the link to another node was lost before it had arrived"},
                  {"refused", "another node's role or limits do not allow it"},
                  {"unbelieved", "another node retains it with a date, or a publisher, that cannot be true"},
-                 {"retained-full", "another node retains more than is kept of one node"}};
+                 {"retained-full", "another node retains more messages than this node stores of one node"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (weft_text_equal(reason, known[i].reason)) return known[i].words;
     return "";
@@ -150,7 +150,7 @@ static int show_drops(struct cli_client *k)
     }
     if (sum == 0 && !k->c->json) printf("%s has dropped nothing\n", k->node);
     rc = print_drops(k, &r);
-    if (rc == CLI_OK && r.error != 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    if (rc == CLI_OK && r.error != 0) rc = cli_cannot_decode(k);
     weft_msg_free(m);
     if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
     return rc;

@@ -115,11 +115,6 @@ struct list {
     uint32_t text_column; /* which --prefix is about */
 };
 
-static int other_form(const struct cli_client *k)
-{
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
-}
-
 static bool has_text(const uint8_t *row, size_t size, uint32_t column, const char *wanted, bool whole)
 {
     weft_reader r = weft_reader_on(row, size);
@@ -199,7 +194,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         free(rows);
         weft_msg_free(m);
         if (none) return cli_fail(k->c, CLI_FAILED, "out of memory");
-        if (bad) return other_form(k);
+        if (bad) return cli_cannot_decode(k);
         fflush(stdout);
     }
     if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
@@ -232,7 +227,7 @@ struct row {
 
 struct rows {
     struct row *at;
-    size_t count, room;
+    size_t count, capacity;
     size_t order; /* in `orders` */
     bool failed;
 };
@@ -241,12 +236,12 @@ static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *r
 {
     struct rows *all = arg;
     (void)c, (void)l;
-    if (all->count == all->room) {
-        size_t room = all->room == 0 ? 1024 : 2 * all->room;
-        struct row *more = realloc(all->at, room * sizeof *more);
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
+        struct row *more = realloc(all->at, capacity * sizeof *more);
         if (more == NULL) return !(all->failed = true);
         all->at = more;
-        all->room = room;
+        all->capacity = capacity;
     }
     weft_reader r = weft_reader_on(row, size);
     uint32_t columns = weft_get_array(&r);
@@ -335,7 +330,7 @@ static int show_nodes(struct cli_client *k)
         if (k->c->json) print_object(&r, keys, 18);
         else print_node(&r);
     }
-    rc = r.error == 0 ? CLI_OK : other_form(k);
+    rc = r.error == 0 ? CLI_OK : cli_cannot_decode(k);
     weft_msg_free(m);
     return rc;
 }

@@ -12,11 +12,6 @@
 #include "record.h"
 #include "source_line.h"
 
-static int other_form(const struct cli_client *k)
-{
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
-}
-
 /* A line for each, the first one behind the title. */
 static void print_pids(const struct cli_client *k, const char *title, weft_reader *r, const struct cli_whos *whos)
 {
@@ -64,14 +59,14 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
                  {"waits_ns", "since", AGO},
                  {"mailbox", "mailbox", NUMBER},
                  {"mailbox_max", "at most", NUMBER},
-                 {"mail_p50_ns", "mail p50", SPAN},
-                 {"mail_p99_ns", "mail p99", SPAN},
+                 {"mailbox_p50_ns", "mailbox p50", SPAN},
+                 {"mailbox_p99_ns", "mailbox p99", SPAN},
                  {"received", "received", NUMBER},
                  {"dropped", "dropped", NUMBER},
                  {"stack_most", "stack", NUMBER},
                  {"held", "held", NUMBER},
                  {"held_bytes", "held bytes", NUMBER},
-                 {"mailbox_bytes", "mail bytes", NUMBER},
+                 {"mailbox_bytes", "mbox bytes", NUMBER},
                  {"stack_bytes", "stack now", NUMBER},
                  {"heap_bytes", "heap", NUMBER},
                  {"asks", "answer of", PIDS},
@@ -263,7 +258,7 @@ static int print_actor(struct cli_client *k, weft_reader *r, struct cli_whos *wh
         snprintf(key, sizeof key, "%.*s", WEFT_STR(name));
         print_known(k, key, r, whos, &pid);
     }
-    if (r->error < 0 || pid.size >= sizeof full) return other_form(k);
+    if (r->error < 0 || pid.size >= sizeof full) return cli_cannot_decode(k);
     snprintf(full, sizeof full, "%.*s", WEFT_STR(pid));
     int rc = cli_print_carriers(k, whos);
     if (rc != CLI_OK) return rc;
@@ -393,7 +388,7 @@ int cli_inspect_waits(struct cli_client *k)
     weft_skip(&whole);
     struct cli_whos whos = {.at = NULL};
     struct asking asking = {k, &whos};
-    if (weft_peek_type(&r) != WEFT_ARRAY || whole.error != 0) rc = other_form(k);
+    if (weft_peek_type(&r) != WEFT_ARRAY || whole.error != 0) rc = cli_cannot_decode(k);
     if (rc == CLI_OK) {
         each_wait(r, add_both, &asking);
         rc = cli_who_ask(k, &whos);

@@ -25,7 +25,7 @@ static const struct {
 struct kind {
     weft_text name; /* a view of the answer */
     uint64_t figure[FIGURES];
-    unsigned told; /* a bit for each figure */
+    unsigned known_figures; /* a bit for each figure */
 };
 
 struct kinds {
@@ -36,7 +36,7 @@ struct kinds {
 
 static void read_kind(weft_reader *r, struct kind *k)
 {
-    *k = (struct kind){.told = 0};
+    *k = (struct kind){.known_figures = 0};
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
         unsigned i = 0;
@@ -44,7 +44,7 @@ static void read_kind(weft_reader *r, struct kind *k)
         if (weft_text_equal(key, "kind")) k->name = weft_get_str(r);
         else if (i == FIGURES) weft_skip(r);
         else k->figure[i] = weft_get_uint(r);
-        if (i < FIGURES) k->told |= 1u << i;
+        if (i < FIGURES) k->known_figures |= 1u << i;
     }
 }
 
@@ -114,7 +114,7 @@ static void print_kinds(const struct cli *c, struct kinds *all)
     struct kind sum = {.name = weft_cstr("all of them")};
     if (all->count > 1) qsort(all->of, all->count, sizeof all->of[0], most_first);
     if (!c->json)
-        puts("KIND                    ACTORS      MAILBOX   MAIL-BYTES      HELD   HELD-BYTES        STACK         "
+        puts("KIND                    ACTORS      MAILBOX   MBOX-BYTES      HELD   HELD-BYTES        STACK         "
              "HEAP");
     int64_t printed = 0;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -145,12 +145,12 @@ int cli_actors_by_kind(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (all != NULL) read_kinds(&r, all);
     if (all == NULL) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    else if (r.error != 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    else if (r.error != 0) rc = cli_cannot_decode(k);
     else if (all->silent >= 0)
         rc = cli_fail(k->c, CLI_DEADLINE,
                       "%s: its worker %" PRId64 " does not answer, so not all actors were counted", k->node,
                       all->silent);
-    else if (all->count > 0 && all->of[0].told != (1u << FIGURES) - 1)
+    else if (all->count > 0 && all->of[0].known_figures != (1u << FIGURES) - 1)
         rc = cli_fail(k->c, CLI_FAILED, "%s is of a version that does not count by kind", k->node);
     else print_kinds(k->c, all);
     free(all);

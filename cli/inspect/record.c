@@ -141,7 +141,7 @@ static int show_record(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     rc = k->c->trace ? print_trace(k, &r) : print_all(k->c, &r);
     if (rc == WEFT_ENOMEM) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    else if (rc < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    else if (rc < 0) rc = cli_cannot_decode(k);
     else cli_print_cut(m, 9, "older events");
     weft_msg_free(m);
     return rc;
@@ -176,7 +176,7 @@ static void print_named(const struct cli_event *e, const struct cli_whos *whos, 
     case WEFT_RECORD_RECEIVE: printf("%s receives %s from %s\n", who, tag, whom); break;
     case WEFT_RECORD_WAIT: printf("%s waits for %s\n", who, e->what); break;
     case WEFT_RECORD_WAKE:
-        printf("%s goes on%s%s\n", who, r->value == 0 ? "" : ": ",
+        printf("%s resumes%s%s\n", who, r->value == 0 ? "" : ": ",
                r->value == 0 ? "" : weft_error_name((int)r->value));
         break;
     case WEFT_RECORD_EXIT: printf("%s ends with reason %s\n", who, weft_reason_text((int)r->value, reason)); break;

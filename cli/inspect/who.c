@@ -24,12 +24,12 @@ void cli_who_add(struct cli_whos *all, weft_text asked)
 {
     if (asked.size == 0 || asked.size >= CLI_WHO_ASKED || all->count == CLI_WHOS_MAX || find(all, asked) != NULL)
         return;
-    if (all->count == all->room) {
-        size_t room = all->room == 0 ? 64 : 2 * all->room;
-        struct cli_who *more = realloc(all->at, room * sizeof *more);
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
+        struct cli_who *more = realloc(all->at, capacity * sizeof *more);
         if (more == NULL) return;
         all->at = more;
-        all->room = room;
+        all->capacity = capacity;
     }
     struct cli_who *w = &all->at[all->count++];
     *w = (struct cli_who){.waits_ns = 0};
@@ -78,11 +78,11 @@ static bool read_row(weft_reader *r, struct cli_whos *all)
 
 static int ask_some(struct cli_client *k, struct cli_whos *all, size_t count)
 {
-    static const size_t room = 16 + BATCH * CLI_WHO_ASKED;
+    static const size_t capacity = 16 + BATCH * CLI_WHO_ASKED;
     weft_msg *m;
-    uint8_t *request = malloc(room);
+    uint8_t *request = malloc(capacity);
     if (request == NULL) return cli_fail(k->c, CLI_FAILED, "out of memory");
-    weft_writer w = weft_writer_on(request, room);
+    weft_writer w = weft_writer_on(request, capacity);
     weft_put_array(&w, 2);
     weft_put_bool(&w, true);
     weft_put_array(&w, (uint32_t)count);
@@ -96,7 +96,7 @@ static int ask_some(struct cli_client *k, struct cli_whos *all, size_t count)
     uint32_t rows = weft_tag(m) == WF_CONTROL_WHO ? weft_get_array(&r) : 0;
     while (rows-- > 0)
         if (!read_row(&r, all)) break;
-    if (r.error != 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    if (r.error != 0) rc = cli_cannot_decode(k);
     weft_msg_free(m);
     return rc;
 }

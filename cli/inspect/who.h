@@ -27,7 +27,7 @@ const char *cli_span(int64_t ns, char out[32]);
 /* Zero at first. */
 struct cli_whos {
     struct cli_who *at;
-    size_t count, room;
+    size_t count, capacity;
     size_t asked; /* so many of them were asked for */
 };
 /* One more to ask for, unless it is there or "". Beyond CLI_WHOS_MAX, and without memory, it stays unknown. */

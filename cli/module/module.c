@@ -157,7 +157,7 @@ static const char no_hook[] =
 
 int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t size)
 {
-    const struct cli c = {.said = why, .said_size = size};
+    const struct cli c = {.error_text = why, .error_size = size};
     int from = open_own(&c, path);
     if (from < 0) return WEFT_ESYSTEM;
     void *module = open_copy(&c, path, from);

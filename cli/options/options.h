@@ -68,8 +68,8 @@ struct cli {
     const char *config;                        /* the file that was asked for */
     struct cli_config *file;                   /* what was read of one; values point into it */
     struct cli_origin origin[CLI_OPTIONS_ALL]; /* of each option, by its id */
-    char *said;                                /* not NULL: here cli_fail writes what is wrong, of said_size bytes */
-    size_t said_size;
+    char *error_text;                          /* not NULL: here cli_fail writes what is wrong, of error_size bytes */
+    size_t error_size;
 };
 
 enum cli_option_id {

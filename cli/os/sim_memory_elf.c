@@ -48,29 +48,29 @@ struct block {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct block *table;                              /* linear probing, at most half full */
-static size_t room, count, bytes, most;
+static size_t capacity, count, bytes, most;
 static bool counting, exact;
 
 static size_t place_of(const void *at)
 {
-    return (size_t)((uintptr_t)at * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (room - 1);
+    return (size_t)((uintptr_t)at * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (capacity - 1);
 }
 
 static struct block *find(const void *at)
 {
     size_t i = place_of(at);
-    while (table[i].at != NULL && table[i].at != at) i = (i + 1) & (room - 1);
+    while (table[i].at != NULL && table[i].at != at) i = (i + 1) & (capacity - 1);
     return &table[i];
 }
 
-static bool make_room(size_t wanted)
+static bool grow(size_t wanted)
 {
     struct block *old = table;
-    size_t before = room;
+    size_t before = capacity;
     struct block *larger = real.calloc(wanted, sizeof *larger);
     if (larger == NULL) return false;
     table = larger;
-    room = wanted;
+    capacity = wanted;
     for (size_t i = 0; i < before; i++)
         if (old[i].at != NULL) *find(old[i].at) = old[i];
     real.free(old);
@@ -88,7 +88,7 @@ static void *added(void *at, size_t size, void *from)
 {
     if (at == NULL || !counting) return at;
     (void)pthread_mutex_lock(&lock);
-    if (2 * (count + 1) > room && !make_room(2 * room)) abort();
+    if (2 * (count + 1) > capacity && !grow(2 * capacity)) abort();
     *find(at) = (struct block){at, size, from, exact ? way_here() : NULL};
     count++;
     bytes += size;
@@ -100,9 +100,9 @@ static void *added(void *at, size_t size, void *from)
 /* Those behind it move up, so that each is still found. */
 static void close_gap(size_t gap)
 {
-    for (size_t i = (gap + 1) & (room - 1); table[i].at != NULL; i = (i + 1) & (room - 1)) {
+    for (size_t i = (gap + 1) & (capacity - 1); table[i].at != NULL; i = (i + 1) & (capacity - 1)) {
         size_t wanted = place_of(table[i].at);
-        if (((i - wanted) & (room - 1)) < ((i - gap) & (room - 1))) continue;
+        if (((i - wanted) & (capacity - 1)) < ((i - gap) & (capacity - 1))) continue;
         table[gap] = table[i];
         gap = i;
     }
@@ -274,8 +274,8 @@ void sim_memory_count(bool exactly)
     (void)sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof signal_stack}, NULL);
     real.free(table);
     table = NULL;
-    room = count = bytes = most = 0;
-    if (!make_room(TABLE_FIRST)) abort();
+    capacity = count = bytes = most = 0;
+    if (!grow(TABLE_FIRST)) abort();
     exact = exactly;
     counting = true;
 }
@@ -317,7 +317,7 @@ struct group {
 static size_t group_all(struct group all[GROUPS])
 {
     size_t groups = 0;
-    for (size_t i = 0; i < room; i++) {
+    for (size_t i = 0; i < capacity; i++) {
         size_t k = 0;
         if (table[i].at == NULL) continue;
         while (k < groups && (all[k].size != table[i].size || all[k].from != table[i].from)) k++;
@@ -353,7 +353,7 @@ void sim_memory_describe(char *out, size_t size)
 void sim_memory_show(void)
 {
     char place[96];
-    for (size_t i = 0; i < room; i++) {
+    for (size_t i = 0; i < capacity; i++) {
         if (table[i].at == NULL || table[i].way == NULL) continue;
         fprintf(stderr, "not freed: %zu bytes, from", table[i].size);
         for (int k = 2; k < table[i].way->count; k++) { /* not this file's own functions */

@@ -18,7 +18,7 @@
 struct top_feed {
     struct cli_client client; /* first: what the actor gets */
     struct cli mine;          /* whose messages go to `said` */
-    char said[512];
+    char error_text[512];
     int result;
     int ends[2]; /* of the pipe */
     pthread_mutex_t lock;
@@ -44,11 +44,6 @@ static int ask_top(struct cli_client *k, const struct top_wish *wish, weft_msg *
     weft_put_bool(&w, wish->everywhere);
     k->deadline = weft_after(k->c->has_timeout ? k->c->timeout : WEFT_SEC(wish->everywhere ? 8 : 5));
     return cli_control(k, WF_CONTROL_TOP, request, w.size, answer);
-}
-
-static int other_form(const struct cli_client *k)
-{
-    return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
 }
 
 static struct top_wish wish_of(const struct cli *c)
@@ -79,7 +74,7 @@ static int print_objects(const struct cli_client *k, const weft_msg *answer)
         putchar('\n');
     }
     fflush(stdout);
-    return r.error == 0 ? CLI_OK : other_form(k);
+    return r.error == 0 ? CLI_OK : cli_cannot_decode(k);
 }
 
 static int print_lines(struct top_snapshot *s, const struct top_wish *wish)
@@ -125,7 +120,7 @@ static int print_once(struct cli_client *k)
         before = now;
         now = top_read(weft_data(answer), weft_size(answer));
         weft_msg_free(answer);
-        if (now == NULL) rc = other_form(k);
+        if (now == NULL) rc = cli_cannot_decode(k);
         else if (before != NULL) top_compare(now, before);
     }
     if (rc == CLI_OK) rc = print_lines(now, &wish);
@@ -161,7 +156,7 @@ static void hand_over_detail(struct top_feed *f, const weft_msg *m)
     void *old = f->news.detail;
     f->news.detail = copy;
     f->news.detail_size = size;
-    snprintf(f->news.why, sizeof f->news.why, "%s", copy == NULL ? f->said : "");
+    snprintf(f->news.why, sizeof f->news.why, "%s", copy == NULL ? f->error_text : "");
     pthread_mutex_unlock(&f->lock);
     free(old);
     wake_screen(f);
@@ -177,7 +172,7 @@ static int ask_once(struct top_feed *f, const struct top_wish *wish)
     if (rc != CLI_OK) return rc;
     struct top_snapshot *fresh = top_read(weft_data(answer), weft_size(answer));
     weft_msg_free(answer);
-    if (fresh == NULL) return other_form(k);
+    if (fresh == NULL) return cli_cannot_decode(k);
     hand_over(f, fresh);
     if (wish->inspect[0] == '\0') return CLI_OK;
     char request[80];
@@ -327,7 +322,7 @@ static int show(const struct cli *c, struct top_feed *f)
         (void)raise(signal_number);
     }
     if (f->result == CLI_OK || signal_number != 0) return CLI_OK;
-    return cli_fail(c, f->result, "%s", f->said);
+    return cli_fail(c, f->result, "%s", f->error_text);
 }
 
 int cli_top(const struct cli *c)
@@ -339,15 +334,17 @@ int cli_top(const struct cli *c)
     if (c->json) return cli_ask_node(c, print_each);
     if (c->once) return cli_ask_node(c, print_once);
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return cli_fail(c, CLI_USAGE, "this is no terminal; --once prints what there is, --json goes on doing so");
+        return cli_fail(
+            c, CLI_USAGE,
+            "standard output is no terminal; use --once for one report, or --json for one after the other");
     struct top_feed *f = calloc(1, sizeof *f);
     if (f == NULL || !make_pipe(f->ends)) {
         free(f);
         return cli_fail(c, CLI_FAILED, "out of memory or of descriptors");
     }
     f->mine = *c;
-    f->mine.said = f->said;
-    f->mine.said_size = sizeof f->said;
+    f->mine.error_text = f->error_text;
+    f->mine.error_size = sizeof f->error_text;
     f->client = (struct cli_client){.c = &f->mine, .work = feed};
     f->wish = wish_of(c);
     pthread_mutex_init(&f->lock, NULL);

@@ -71,7 +71,7 @@ static const struct field link_fields[] = {
 static const struct field kind_fields[] = {
     FIELD(top_kind, "kind", TEXT, kind),         FIELD(top_kind, "actors", NUMBER, actors),
     FIELD(top_kind, "waiting", NUMBER, waiting), FIELD(top_kind, "deepest", NUMBER, deepest),
-    FIELD(top_kind, "mail_ns", TIMES, mail),
+    FIELD(top_kind, "mailbox_ns", TIMES, mail),
 };
 
 static const struct field node_fields[] = {

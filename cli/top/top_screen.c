@@ -130,12 +130,12 @@ static void draw_list(struct screen *s)
     l->width = COLS;
     top_put_nodes(l, s->now, most);
     row = put_lines(l, row, last - 3);
-    uint32_t room = row >= last ? 0 : (uint32_t)(last - row);
+    uint32_t rows = row >= last ? 0 : (uint32_t)(last - row);
     if (s->selected < s->first) s->first = s->selected;
-    if (s->selected >= s->first + room) s->first = s->selected - room + 1;
-    if (s->first + room > s->shown) s->first = s->shown > room ? s->shown - room : 0;
+    if (s->selected >= s->first + rows) s->first = s->selected - rows + 1;
+    if (s->first + rows > s->shown) s->first = s->shown > rows ? s->shown - rows : 0;
     top_lines_clear(l);
-    uint32_t count = s->shown - s->first < room ? s->shown - s->first : room;
+    uint32_t count = s->shown - s->first < rows ? s->shown - s->first : rows;
     top_put_actors(l, s->now, s->first, count, s->wish.by);
     put_lines(l, row, last);
     if (s->shown > 0) mvchgat(row + 1 + (int)(s->selected - s->first), 0, -1, A_REVERSE, 0, NULL);
@@ -156,8 +156,8 @@ static void draw_keys(void)
         "W: workers. LONGEST: the longest turn of a worker in the last seconds; a message",
         "may have waited so long. BUSY: how much of the time the busiest worker ran.",
         "HOLD-UP: an actor that does not wait, and for how long. WAITING: messages in",
-        "mailboxes; of a link: senders that wait. CREDIT: actors there that may be sent",
-        "to, of those that are sent to. STACK: the most that its kind was seen to use.",
+        "mailboxes; of a link: senders that wait. CREDIT: of the actors there that are",
+        "sent to, those that accept messages. STACK: the most that a kind has used.",
     };
     for (int i = 0; i < (int)(sizeof keys / sizeof keys[0]) && i < LINES - 2; i++) put_line(i + 1, keys[i], A_NORMAL);
 }

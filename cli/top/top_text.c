@@ -23,13 +23,13 @@ static int spare(const struct top_lines *l, int most)
 /* NULL: there is no memory. */
 static char *add(struct top_lines *l, enum top_look look)
 {
-    if (l->count == l->room) {
-        uint32_t room = l->room * 2 + 32;
-        void *all = realloc(l->line, room * sizeof *l->line);
+    if (l->count == l->capacity) {
+        uint32_t capacity = l->capacity * 2 + 32;
+        void *all = realloc(l->line, capacity * sizeof *l->line);
         l->failed = l->failed || all == NULL;
         if (all == NULL) return NULL;
         l->line = all;
-        l->room = room;
+        l->capacity = capacity;
     }
     l->line[l->count].look = look;
     return l->line[l->count++].text;
@@ -171,7 +171,7 @@ static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t 
     char rate[16], turns[16], longest[16], bytes[16], busy[16], index[16];
     most = fitting(n->worker_count, most);
     put(l, TOP_HEAD, "%-11s %9s %9s %8s %9s %5s %9s", "WORKER", "MSG/S", "TURNS/S", "RUNNABLE", "LONGEST", "BUSY",
-        "MAIL");
+        "MAILBOXES");
     for (uint32_t i = 0; i < n->worker_count && i < most; i++) {
         const struct top_worker *w = &n->workers[i];
         snprintf(index, sizeof index, "%" PRIu32 "%s", w->index, w->own ? " (weft)" : "");
@@ -218,8 +218,8 @@ static void put_kinds(struct top_lines *l, const struct top_snapshot *s, uint32_
     for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].kind_count;
     if (all == 0) return;
     most = fitting(all, most);
-    put(l, TOP_HEAD, "%-*s %8s %8s %8s %9s %9s", wide, "KIND", "ACTORS", "WAITING", "DEEPEST", "MAIL-P50",
-        "MAIL-P99");
+    put(l, TOP_HEAD, "%-*s %8s %8s %8s %9s %9s", wide, "KIND", "ACTORS", "WAITING", "DEEPEST", "MBOX-P50",
+        "MBOX-P99");
     const struct top_kind *n = NULL;
     for (; shown < most && (n = kind_after(s, n, &node)) != NULL; shown++) {
         if (s->node_count == 1) snprintf(which, sizeof which, "%s", n->kind);
@@ -371,7 +371,7 @@ void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t 
         wide.kind, head(by, TOP_KIND, "KIND", t[1]), wide.name, head(by, TOP_NAME, "NAME", t[2]), wide.doing,
         head(by, TOP_STATE, "STATE", t[3]), head(by, TOP_MAILBOX, "MAILBOX", t[4]), head(by, TOP_RATE, "MSG/S", t[5]),
         head(by, TOP_RECEIVED, "RECVD", t[6]), head(by, TOP_DROPPED, "DROPS", t[7]), stack,
-        wide.times ? "  MAIL-P50  MAIL-P99" : "");
+        wide.times ? "  MBOX-P50  MBOX-P99" : "");
     for (uint32_t i = first; i < s->actor_count && i - first < count; i++) put_actor(l, s, &s->actors[i]);
 }
 

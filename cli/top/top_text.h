@@ -13,7 +13,7 @@ struct top_lines {
         char text[TOP_LINE];
         enum top_look look;
     } * line;
-    uint32_t count, room;
+    uint32_t count, capacity;
     bool failed; /* for want of memory some are missing */
     int width;   /* columns there are for a line; it may be longer */
 };

@@ -146,9 +146,9 @@ static struct segment *add_segment(struct slot_class *c, int index)
 {
     if (c->segment_count == SEGMENTS) return NULL;
     size_t slots = (size_t)(c->segment_count + 1) * slots_of_segment(index);
-    char **room = realloc(c->free, slots * sizeof *room);
-    if (room == NULL) return NULL;
-    c->free = room;
+    char **bigger = realloc(c->free, slots * sizeof *bigger);
+    if (bigger == NULL) return NULL;
+    c->free = bigger;
     char *base = pf_pages_reserve(segment_bytes(index), pf_page_size());
     if (base == NULL) return NULL;
     struct segment *s = &c->segments[c->segment_count++];

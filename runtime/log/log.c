@@ -31,8 +31,8 @@ enum { TAIL = 24 }; /* kept free for ` truncated=true` or its JSON form and the 
 
 static void put(struct line *l, const char *data, size_t size)
 {
-    size_t room = sizeof l->text - TAIL - l->size;
-    if (size > room) {
+    size_t space = sizeof l->text - TAIL - l->size;
+    if (size > space) {
         l->truncated = true;
         return;
     }
@@ -48,9 +48,9 @@ static void put_text(struct line *l, const char *text)
 /* As much of it as there is room for. */
 static void put_whole(struct line *l, const char *text, size_t size)
 {
-    size_t room = sizeof l->text - TAIL - l->size;
-    if (size > room) {
-        size = room;
+    size_t space = sizeof l->text - TAIL - l->size;
+    if (size > space) {
+        size = space;
         while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80) size--; /* no half of a character */
         put(l, text, size);
         l->truncated = true;

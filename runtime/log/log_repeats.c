@@ -29,9 +29,9 @@ static uint64_t key_of(const char *module, weft_log_level level, const char *nod
     return hash == 0 ? 1 : hash;
 }
 
-static void copy(char *to, size_t room, const char *from, size_t size)
+static void copy(char *to, size_t capacity, const char *from, size_t size)
 {
-    size = WF_MIN(size, room - 1);
+    size = WF_MIN(size, capacity - 1);
     memcpy(to, from, size);
     to[size] = '\0';
 }

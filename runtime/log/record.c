@@ -10,14 +10,14 @@
 
 int wf_recorder_init(struct wf_recorder *r, size_t events)
 {
-    size_t room = 64;
+    size_t capacity = 64;
     *r = (struct wf_recorder){.at = (char *)&r->none};
     if (events == 0) return WEFT_OK;
-    while (room < events && room < WF_RECORD_EVENTS_MAX) room *= 2;
-    struct wf_record *all = calloc(room, sizeof *all);
+    while (capacity < events && capacity < WF_RECORD_EVENTS_MAX) capacity *= 2;
+    struct wf_record *all = calloc(capacity, sizeof *all);
     if (all == NULL) return WEFT_ENOMEM;
     r->at = (char *)all;
-    r->places = (room - 1) * sizeof *all;
+    r->places = (capacity - 1) * sizeof *all;
     return WEFT_OK;
 }
 
@@ -29,9 +29,9 @@ void wf_recorder_finish(struct wf_recorder *r)
 
 void wf_recorder_span(const struct wf_recorder *r, uint64_t *oldest, uint64_t *next)
 {
-    uint64_t room = wf_recorder_room(r);
-    *next = room == 0 ? 0 : atomic_load_explicit(&r->next, memory_order_acquire) / sizeof(struct wf_record);
-    *oldest = *next > room ? *next - room : 0;
+    uint64_t capacity = wf_recorder_capacity(r);
+    *next = capacity == 0 ? 0 : atomic_load_explicit(&r->next, memory_order_acquire) / sizeof(struct wf_record);
+    *oldest = *next > capacity ? *next - capacity : 0;
 }
 
 bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_record *out)
@@ -82,8 +82,8 @@ char *wf_record_sentence(const struct weft_record *r, const struct wf_record_nam
     case WEFT_RECORD_RECEIVE: snprintf(out, size, "%s receives %s from %s", n->actor, n->value, n->other); break;
     case WEFT_RECORD_WAIT: snprintf(out, size, "%s waits for %s", n->actor, r->what); break;
     case WEFT_RECORD_WAKE:
-        if (r->value == 0) snprintf(out, size, "%s goes on", n->actor);
-        else snprintf(out, size, "%s goes on: %s", n->actor, weft_error_name((int)r->value));
+        if (r->value == 0) snprintf(out, size, "%s resumes", n->actor);
+        else snprintf(out, size, "%s resumes: %s", n->actor, weft_error_name((int)r->value));
         break;
     case WEFT_RECORD_EXIT: snprintf(out, size, "%s ends with reason %s", n->actor, n->value); break;
     default: snprintf(out, size, "?"); break;

@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct wf_record) == 32, "wf_record_put counts on it");
 int wf_recorder_init(struct wf_recorder *r, size_t events);
 void wf_recorder_finish(struct wf_recorder *r);
 /* How many entries there may be. */
-static inline size_t wf_recorder_room(const struct wf_recorder *r)
+static inline size_t wf_recorder_capacity(const struct wf_recorder *r)
 {
     return r->places == 0 ? 0 : (size_t)r->places / sizeof(struct wf_record) + 1;
 }

@@ -81,14 +81,14 @@ static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_
     pf_mutex_lock(d->lock);
     struct wf_magazine *empty = d->empty;
     if (empty != NULL) d->empty = empty->next;
-    bool room = d->at[class_].count < wf_depot_magazines(class_);
-    if (room) {
+    bool has_space = d->at[class_].count < wf_depot_magazines(class_);
+    if (has_space) {
         full->next = d->at[class_].full;
         d->at[class_].full = full;
         d->at[class_].count++;
     }
     pf_mutex_unlock(d->lock);
-    if (room) return empty == NULL ? malloc(sizeof *empty) : empty;
+    if (has_space) return empty == NULL ? malloc(sizeof *empty) : empty;
     for (uint32_t i = 0; i < WF_MAGAZINE; i++) free(full->round[i]);
     if (empty != NULL) free(empty);
     return full;

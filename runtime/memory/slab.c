@@ -34,9 +34,9 @@ static bool reserve_free(struct wf_slab *s, uint32_t count)
 {
     if (count <= s->free_capacity) return true;
     uint32_t capacity = WF_MAX(count, s->free_capacity * 2);
-    uint32_t *room = realloc(s->free, capacity * sizeof *room);
-    if (room == NULL) return false;
-    s->free = room;
+    uint32_t *bigger = realloc(s->free, capacity * sizeof *bigger);
+    if (bigger == NULL) return false;
+    s->free = bigger;
     s->free_capacity = capacity;
     return true;
 }

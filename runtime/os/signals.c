@@ -39,17 +39,17 @@ static int prepare(void)
 /* On the platform's thread. */
 static void on_signal(int number)
 {
-    bool heard = false;
+    bool handled = false;
     pf_mutex_lock(table.lock);
     WF_LIST_EACH(k, &table.sources) {
         struct source *s = WF_CONTAINER(k, struct source, in_table);
         if (s->number != number) continue;
         s->count++;
         (void)weft_event_set(s->came);
-        heard = true;
+        handled = true;
     }
     bool ends = number == PF_SIGINT || number == PF_SIGTERM, hangup = number == PF_SIGHUP && table.hangup;
-    void (*watcher)(void *, int) = hangup || (ends && !heard) ? table.watcher : NULL;
+    void (*watcher)(void *, int) = hangup || (ends && !handled) ? table.watcher : NULL;
     void *arg = table.watcher_arg;
     if (watcher != NULL) watcher(arg, number);
     pf_mutex_unlock(table.lock);

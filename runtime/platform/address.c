@@ -82,8 +82,8 @@ static int format_unix(const struct pf_address *address, char *out, size_t size)
     size_t before_path = offsetof(struct sockaddr_un, sun_path);
     memset(&a, 0, sizeof a);
     memcpy(&a, address->bytes, WF_MIN((size_t)address->size, sizeof a));
-    int room = (int)(address->size > before_path ? address->size - before_path : 0); /* 0: a client's, unnamed */
-    return snprintf(out, size, "%s%.*s", UNIX_PREFIX, room, a.sun_path);
+    int path_size = (int)(address->size > before_path ? address->size - before_path : 0); /* 0: a client's, unnamed */
+    return snprintf(out, size, "%s%.*s", UNIX_PREFIX, path_size, a.sun_path);
 }
 
 int pf_address_format(const struct pf_address *a, char *out, size_t size)

@@ -28,7 +28,7 @@ static void tell(void *arg, int line, const char *key, const char *why)
 static void apply(const struct cli_config *parsed, const char *text, size_t size, int verb)
 {
     char said[512];
-    struct cli c = {.verb = &cli_verbs[verb], .said = said, .said_size = sizeof said};
+    struct cli c = {.verb = &cli_verbs[verb], .error_text = said, .error_size = sizeof said};
     c.file = malloc(sizeof *c.file);
     MUST(c.file != NULL);
     *c.file = *parsed;

@@ -19,7 +19,7 @@ static void run(const uint8_t *data, size_t size, bool local, unsigned pieces, s
     memset(out, 0, sizeof *out);
     wf_sp_init(&s, local, 16, MESSAGE_MAX);
     for (unsigned turn = 0; fed < size && !out->broken; turn++) {
-        MUST(wf_sp_room(&s, wanted));
+        MUST(wf_sp_reserve(&s, wanted));
         MUST(s.capacity - s.end >= 1 && s.capacity >= s.start + wanted);
         size_t n = pieces == 0 ? size : 1 + (pieces * (turn + 1)) % 37;
         n = WF_MIN(WF_MIN(n, size - fed), s.capacity - s.end);

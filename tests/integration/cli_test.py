@@ -236,7 +236,7 @@ class Run(Cli):
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")
         node.process.send_signal(signal.SIGTERM)
-        node.log("asked to end, draining")
+        node.log("asked to stop, draining")
         node.stop(130)
 
     @unittest.skipIf(SANITIZED, "the system's compiler does not link against a sanitized library")
@@ -261,8 +261,8 @@ class Mistakes(Cli):
         self.says(2, "did you mean 'nodes'", "noeds")
         self.says(2, "did you mean '--name'", "run", "x.so", "--nam", "a")
         self.says(2, "needs a value", "run", "x.so", "--name")
-        self.says(2, "too few words", "run")
-        self.says(2, "one word too many", "ps", "a")
+        self.says(2, "too few arguments", "run")
+        self.says(2, "unexpected argument", "ps", "a")
         self.says(2, "a number from 1 to 63", "run", "x.so", "--workers", "0")
         self.says(2, "seconds", "ps", "--timeout", "soon")
 
@@ -330,7 +330,7 @@ class Mistakes(Cli):
                        env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")
-        node.log("no link to ipc://.*trying on")
+        node.log("cannot connect to ipc://.*retrying")
         node.stop()
 
     def test_two_nodes_of_one_name(self):
@@ -345,7 +345,7 @@ class Mistakes(Cli):
     def test_no_node(self):
         self.says(3, "there is no node to ask", "ps")
         self.says(3, "does not run here", "ps", "--node", "zz")
-        self.says(3, "no link to", "ps", "--node", "tcp://127.0.0.1:1")
+        self.says(3, "cannot connect to", "ps", "--node", "tcp://127.0.0.1:1")
         self.node("a", "echo")
         self.node("b", "echo")
         self.says(2, "choose one with --node", "ps")
@@ -353,7 +353,7 @@ class Mistakes(Cli):
     def test_killed_node_leaves_no_trouble(self):
         a = self.node("a", "echo")
         a.kill()
-        self.says(3, "no link to", "ps")
+        self.says(3, "cannot connect to", "ps")
         self.node("b", "echo")
         self.assertIn("echo", self.weft("ps")[0])  # of the two sockets one is dead
         self.node("a", "echo").stop()

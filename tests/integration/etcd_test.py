@@ -149,7 +149,7 @@ class Discovery(WithEtcd):
                            ("short", '{"urls": ["tcp://127.0.0.1:1"]}'), ("0" * 300, "{}")]:
             self.etcd.put(f"{self.prefix}/nodes/{key}", value)
         a = self.node("a")
-        a.log("nodes/0123456789abcdef says is no description of a node")
+        a.log("nodes/0123456789abcdef does not describe a node")
         a.log("discover .*0 URLs")
         self.etcd.put(f"{self.prefix}/nodes/0123456789abcdef", '{"urls": ["tcp://127.0.0.1:9"]}')
         a.log("discover .*1 URL: tcp://127.0.0.1:9")

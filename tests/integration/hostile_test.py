@@ -223,7 +223,7 @@ def malformed(url):
 
 def links(url):
     for i in range(scaled(2_000)):
-        peer = linked(url, wire.TABLES | wire.TOPICS | wire.CREDIT, f"guest{i}")
+        peer = linked(url, wire.TABLES | wire.TOPICS | wire.CREDITS, f"guest{i}")
         peer.leave()
 
 

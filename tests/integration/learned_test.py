@@ -87,7 +87,7 @@ class Learned(unittest.TestCase):
         stranger, liar = self.stranger(socket.AF_UNIX, path), self.liar()
         eventually("the node knows of them",
                    lambda: self.tell(liar, 100, "ipc://" + path) and self.connecting() > 50)
-        self.node_n.log("no link to ipc://.*/other.sock: a local socket in a folder where this node has none")
+        self.node_n.log("cannot connect to ipc://.*/other.sock: a local socket in a folder where this node has none")
         liar.leave()
         eventually("they are forgotten", lambda: self.connecting() == 0)
         self.assertEqual(stranger.came, 0)
@@ -97,7 +97,7 @@ class Learned(unittest.TestCase):
         self.node("--dial-only", "10.0.0.0/8")
         liar = self.liar()
         self.tell(liar, 100, "tcp://192.0.2.1:1")
-        self.node_n.log("no link to tcp://192.0.2.1:1: this node has no other address of a network")
+        self.node_n.log("cannot connect to tcp://192.0.2.1:1: this node has no other address of a network")
         self.node_n.stop()
 
     def test_a_range_that_is_none(self):

@@ -91,7 +91,7 @@ class Look(unittest.TestCase):
         for figure in "held_bytes", "stack_bytes", "heap_bytes":
             self.assertGreater(silent[figure], 200, figure)
         lines = self.weft("ps", "--by-kind").splitlines()
-        self.assertRegex(lines[0], r"^KIND +ACTORS +MAILBOX +MAIL-BYTES +HELD +HELD-BYTES +STACK +HEAP$")
+        self.assertRegex(lines[0], r"^KIND +ACTORS +MAILBOX +MBOX-BYTES +HELD +HELD-BYTES +STACK +HEAP$")
         self.assertEqual(lines[-1].split()[:3], ["all", "of", "them"])
         self.assertEqual(len(lines), len(kinds) + 2)
         self.assertEqual([row["kind"] for row in self.objects("ps", "--by-kind", "--kind", "silent")], ["silent"])
@@ -229,7 +229,7 @@ class Look(unittest.TestCase):
         reader.process.send_signal(signal.SIGSTOP)
         self.weft("call", "publisher", "[]")
         reader.process.send_signal(signal.SIGCONT)
-        missed = int(reader.log(r"(\d+) messages came faster than they could be printed and are lost").group(1))
+        missed = int(reader.log(r"(\d+) messages came faster than they could be printed, and were dropped").group(1))
         self.weft("publish", "numbers", '"end"')
         seen = []
         while (line := reader.line()) != 'numbers 0 "end"':
@@ -257,7 +257,7 @@ class Look(unittest.TestCase):
         pid = r"\d+\.\d+\.\d+"
         self.assertRegex(text, rf"(?m) ago  note \(tag 77\) from tied \(main {pid}\) to brief "
                          rf"\(short {pid}, has ended\): the receiver ended before it had read it$")
-        self.assertIn("nobody there has that name", self.weft("send", "no-such-name", "[1]", "--tag", "9", code=1))
+        self.assertIn("no actor there has that name", self.weft("send", "no-such-name", "[1]", "--tag", "9", code=1))
 
     def test_a_sender_on_another_node(self):
         for name, to in ("a", "nobody@nowhere"), ("b", "missing@a"):
@@ -388,7 +388,7 @@ class Look(unittest.TestCase):
                          {("b", "send", "tea.green", 3), ("c", "receive", "tea.green", 3),
                           ("c", "send", "nobody@nowhere", 4), ("c", "fail", "nobody@nowhere", 4)})
         self.assertEqual(len({row["trace"] for row in rows}), 1)
-        self.assertIn("nobody there has that name", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
+        self.assertIn("no actor there has that name", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
         self.assertIn("topic pattern is malformed", self.weft("trace", "--topic", "a..b", "--node", "a", code=1))
 
     def test_a_tracer_that_goes_leaves_nothing(self):

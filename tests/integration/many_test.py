@@ -62,7 +62,7 @@ class Many(Cli):
     def everything_else_works(self):
         self.weft("send", f"name.{NAMES - 1}", "7", "--node", "a")
         out = self.weft("send", "name.none", "7", "--node", "a", code=1)[1]
-        self.assertIn("nobody there has that name", out)
+        self.assertIn("no actor there has that name", out)
         for verb in ("nodes", "inspect", "why-dropped"):
             self.weft(verb, "--node", "a")
         self.weft("inspect", "name.1", "--node", "a")

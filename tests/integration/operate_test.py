@@ -260,7 +260,7 @@ class Metrics(Operate):
         self.assertEqual(buckets[-1], ("+Inf", re.search(r'_seconds_count{kind="main"} (\d+)', text)[1]))
         reasons = re.findall(r'^weft_messages_dropped_total{reason="([a-z-]+)"} \d+$', self.get("/metrics")[1], re.M)
         self.assertEqual(len(set(reasons)), len(reasons))
-        self.assertLessEqual({"no-actor", "mailbox-full", "slow-reader", "outbox-full", "link-lost"}, set(reasons))
+        self.assertLessEqual({"no-actor", "mailbox-full", "slow-reader", "send-queue-full", "link-lost"}, set(reasons))
 
     def test_links(self):
         node = self.serve("echo", "--listen", "tcp://127.0.0.1:0")
@@ -282,7 +282,7 @@ class Metrics(Operate):
         node = self.run_module("spins", "--metrics", "0", "--workers", "2")
         self.base = node.log(r"metrics on (http://\S+)/metrics")[1]
         status, text = self.get("/healthz", timeout=10)
-        self.assertEqual((status, re.sub(r"\d", "N", text)), (503, "worker N does not turn\n"))
+        self.assertEqual((status, re.sub(r"\d", "N", text)), (503, "worker N is blocked\n"))
 
     def test_draining_is_not_ready(self):
         node = self.serve("lingers", "--drain", "600")

@@ -56,7 +56,7 @@ class Reload(unittest.TestCase):
         pid = self.weft("names")[0]
         for version in 2, 3:
             out, _ = self.reload(EXAMPLE, version=version)
-            self.assertRegex(out, r"^0\.\d+\.\d+ tally: goes on with the new code\n$")
+            self.assertRegex(out, r"^0\.\d+\.\d+ tally: runs the new code\n$")
             after = self.read()
             self.assertEqual(after["version"], version)
             self.assertGreater(after["count"], before["count"])
@@ -68,7 +68,7 @@ class Reload(unittest.TestCase):
         said = json.loads(out)
         self.assertEqual((said["name"], said["moved"], said["why"]),
                          ("tally", False, "there is no way back from version 3 to 1"))
-        self.assertIn("1 of 1 actors of a go on with the old code", err)
+        self.assertIn("1 of 1 actors of a still run the old code", err)
         broken = self.written("broken.c", "int x = ;\n")
         self.assertIn("broken.c:1:", self.reload(broken, code=1)[1])
         for text, what in (("", "has no entry point weft_module_main"),

@@ -118,8 +118,8 @@ class Seed(unittest.TestCase):
         """A few warnings and one for all others, not one for each."""
         seeds = [word for _ in range(12) for word in ("--join", f"tcp://127.0.0.1:{free_port()}")]
         a = self.cluster.started("a", *seeds)
-        self.assertEqual(int(a.log(r"no link to .*nobody listens.*\(and (\d+) more like it")[1]), 7)
-        self.assertEqual(len([line for line in a.err.seen if "no link to" in line]), 5)
+        self.assertEqual(int(a.log(r"cannot connect to .*nobody listens.*\(and (\d+) more like it")[1]), 7)
+        self.assertEqual(len([line for line in a.err.seen if "cannot connect to" in line]), 5)
 
     def test_a_look_at_who_is_there_warns_nobody(self):
         """weft nodes without a name tries all sockets of this user."""
@@ -135,7 +135,7 @@ class Seed(unittest.TestCase):
         seed = ("--listen", "none", "--join", self.cluster.url("a"))
         b, c = (self.cluster.started(name, *seed) for name in "bc")
         for node in b, c:
-            node.log("listens nowhere, as it was told")
+            node.log("does not listen \(listen: none\)")
         for name in "bc":
             self.becomes(name, "a", "up")
             self.becomes("a", name, "up")

@@ -162,10 +162,10 @@ class Roles(Tls):
 
     def test_names_are_those_of_certificates(self):
         a, url = self.run_node("a")
-        for who, name, flags, says in (("b", "x", 0, "it says it is node x, and has the certificate of b"),
-                                       ("b", "a", 0, "it says it is node a, and has the certificate of b"),
-                                       ("b", "b-1", 0, "it says it is node b-1, and has the certificate of b"),
-                                       ("boss", "b-1", 1, "it says it is node b-1, and has the certificate of boss"),
+        for who, name, flags, says in (("b", "x", 0, "it claims to be node x, but has the certificate of b"),
+                                       ("b", "a", 0, "it claims to be node a, but has the certificate of b"),
+                                       ("b", "b-1", 0, "it claims to be node b-1, but has the certificate of b"),
+                                       ("boss", "b-1", 1, "it claims to be node b-1, but has the certificate of boss"),
                                        ("eye", "eye", 0, "the certificate of eye is for a tool (roles: observe)")):
             with self.subTest(who=who, name=name):
                 code, reason = self.refusal(who, url, name, flags=flags)
@@ -176,7 +176,7 @@ class Roles(Tls):
         self.peer("b", url, "b", incarnation=10).link()
         a.log("linked with node b")
         stolen = self.refusal("g", url, "g", incarnation=10)[1]
-        self.assertIn("node g says it is the run of node b", stolen)
+        self.assertIn("node g uses the incarnation of node b", stolen)
 
     def test_a_tool_is_no_node(self):
         _, url = self.run_node("a")
@@ -271,7 +271,7 @@ class Renewed(Tls):
         first = self.served(url)
         os.rename(f"{folder}/a.key", f"{folder}/gone")
         self.assertRegex(self.ask("certs reload", url, code=1), "a.key is missing or cannot be read")
-        a.log("keeps its certificates: .*a.key is missing")
+        a.log("still uses its old certificates: .*a.key is missing")
         self.assertEqual(self.served(url), first)
         os.rename(f"{folder}/gone", f"{folder}/a.key")
         self.copy(folder, "b.crt", "b.key")
@@ -407,7 +407,7 @@ class Refused(Tls):
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", plain).strip(), "[1]")
         said = self.weft("ps", "--node", url.replace("tls+", ""), code=3)
         self.assertIn("that port speaks TLS: use tls+tcp:// and --tls", said)
-        a.log("it speaks plainly, this port speaks TLS")
+        a.log("it does not use TLS, this port does")
         self.assertIn("that port speaks no TLS: use tcp://", self.ask("ps", "tls+" + plain, code=3))
         a.log("it speaks TLS, this port does not")
         self.assertIn("TLS needs a certificate: give --tls DIR", self.weft("ps", "--node", url, code=3))
@@ -421,7 +421,7 @@ class Refused(Tls):
         b = Program(WEFT, "run", MODULE, "--name", "b", "--join", url.replace("tls+", ""), "--", "echo", env=self.env)
         self.addCleanup(b.kill)
         b.log("that port speaks TLS: use tls")
-        a.log("it speaks plainly, this port speaks TLS")
+        a.log("it does not use TLS, this port does")
 
     def test_where_to_listen(self):
         for url, words, says in (("tcp://0.0.0.0:0", (), "is not a loopback address"),

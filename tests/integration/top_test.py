@@ -95,7 +95,7 @@ class Top(unittest.TestCase):
             self.weft("send", "silent", "[1]", "--tag", "1")
         t = self.terminal(100, 30)
         t.shows("weft top  a", "by mailbox", "*MAILBOX", "dropped: unread-at-exit 2", "NODE", "WORKER", "KIND",
-                "STACK  MAIL-P50  MAIL-P99")
+                "STACK  MBOX-P50  MBOX-P99")
         # What top itself asks is mail of $node.
         t.until("a time in the mailbox", lambda text: re.search(
             r"(?m)^\$node +1 +\d+ +\d+ +\d\S* [nmu]?s +\d\S* [nmu]?s", text))
@@ -169,11 +169,11 @@ class Top(unittest.TestCase):
         self.assertEqual([n["node"] for n in nodes], ["a", "b"])
         self.assertEqual([[a["name"] for a in n["actors"]] for n in nodes], [[], ["echo"]])
         self.assertEqual([n["links"][0]["peer"] for n in nodes], ["b", "a"])
-        for times in [k["mail_ns"] for n in nodes for k in n["kinds"] if k["kind"] == "$node"]:
+        for times in [k["mailbox_ns"] for n in nodes for k in n["kinds"] if k["kind"] == "$node"]:
             self.assertEqual(times, sorted(times))
             self.assertGreater(sum(count for _, count in times), 0)
-        self.assertRegex(self.weft("inspect", "$node", "--node", "a"), r"(?m)^mail p99 +\d\S* [nmu]?s$")
-        self.assertIn("this is no terminal", self.weft("top", "--node", "a", code=2))
+        self.assertRegex(self.weft("inspect", "$node", "--node", "a"), r"(?m)^mailbox p99 +\d\S* [nmu]?s$")
+        self.assertIn("standard output is no terminal", self.weft("top", "--node", "a", code=2))
         self.assertIn("less than 0.1 s", self.weft("top", "--interval", "0.01", "--once", code=2))
         self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
 

@@ -220,7 +220,7 @@ static const struct {
     {refuses, "a handshake frame on an established link"},
     {starts_twice, "START in the midst of a connection"},
     {starts_ahead, "frames are missing"},
-    {does_not_start, "no START on a connection that goes on with a link"},
+    {does_not_start, "no START on a connection that resumes a link"},
     {acknowledges_too_much, "acknowledges what was never sent"},
     {subscribes_to_too_much, "too many topic patterns"},
     {links_at_length, "malformed message in the first of its chunks"},

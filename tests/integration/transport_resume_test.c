@@ -316,7 +316,7 @@ START_TEST(subscribers_are_told_of_what_a_broken_link_could_not_keep)
     struct wf_drop_count all[WF_ALL_DROPS];
     uint64_t full = 0;
     wf_transport_drops(a->transport, all);
-    for (int i = 0; i < WF_ALL_DROPS; i++) full += strcmp(all[i].reason, "outbox-full") == 0 ? all[i].count : 0;
+    for (int i = 0; i < WF_ALL_DROPS; i++) full += strcmp(all[i].reason, "send-queue-full") == 0 ? all[i].count : 0;
     ck_assert_uint_gt(full, 100);
     proxy_close_to_all(&proxy, false, NULL);
     HEAR("pour.> has missed some");

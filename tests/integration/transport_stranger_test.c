@@ -236,10 +236,10 @@ START_TEST(an_incarnation_has_one_name)
     watch(node);
     int fd = link_by_hand("x");
     HEAR("n up x");
-    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y says it is the run of node x");
+    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y uses the incarnation of node x");
     close(fd);
     HEAR("n down x");
-    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y says it is the run of node x");
+    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y uses the incarnation of node x");
 }
 END_TEST
 

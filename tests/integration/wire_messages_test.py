@@ -7,11 +7,11 @@ import struct
 import unittest
 
 from harness import ROOT, Program, eventually
-from wire_peer import (BYE, CALL, CALL_NAME, CHUNK, CHUNKS, CREDIT, DOWN, EXIT, FAILED, GOSSIP, GRANT, GROUP_SEND,
-                       INTEREST, KILL, LINK, MISSED, NO_DEADLINE, PATTERNS, PEERS, PUBLISH, PUBLISH_TO, REPLY,
-                       RETAINED, SEND, SEND_NAME, SPAWN, SPAWNED, SPAWNS, STOP, SWIM_ACK, SWIM_ASK, SWIM_PING,
-                       SWIM_SYNC, TABLE, TABLES, TOOL, TOPICS, UNLINK, UNWATCH, WANT, WANT_NAME, WATCH, Closed, pack,
-                       unpack)
+from wire_peer import (BYE, CALL, CALL_NAME, CHUNK, CHUNKS, CREDIT, CREDITS, CREDIT_REQUEST, CREDIT_REQUEST_NAME,
+                       DOWN, EXIT, FAILED, GOSSIP, GROUP_SEND, INTEREST, KILL, LINK, MISSED, NO_DEADLINE, PATTERNS,
+                       PEERS, PUBLISH, PUBLISH_TO, REPLY, RETAINED, SEND, SEND_NAME, SPAWN, SPAWNED, SPAWNS, STOP,
+                       SWIM_ACK, SWIM_ASK, SWIM_PING, SWIM_SYNC, TABLE, TABLES, TOOL, TOPICS, UNLINK, UNWATCH, WATCH,
+                       Closed, pack, unpack)
 from wire_test import (CALL_IT, FIND, FORGET, GLOBAL, GONE, HIGHEST, JOIN, LEND, LINK_IT, LOWEST, MAY, ME, MODULE,
                        NUMBERED, ORDER, PAGE, POUR, PUBLISH_IT, QUEUE, REACH, RETAIN, SELF, SLOW, SUBSCRIBE,
                        TO_GROUP, UNLINK_IT, WATCH_IT, WEFT, Wire, number, numbers, reason)
@@ -175,15 +175,15 @@ class Spawning(Wire):
 
 
 class Credits(Wire):
-    WANTS = 2 << 24 | 1  # no actor has it
+    ASKER = 2 << 24 | 1  # no actor has this number
 
     def test_the_node_keeps_to_it(self):
-        """It waits for grants, and then goes on; nothing is lost."""
-        peer = self.peer(capabilities=CREDIT).link()
+        """The node waits for credit, and then continues; nothing is lost."""
+        peer = self.peer(capabilities=CREDITS).link()
         self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # three units each
-        awaited, granted, last, wants = 1, 256, 0, 0
+        awaited, granted, last, requested = 1, 256, 0, 0
         while awaited <= 2000:
-            got = peer.frame(SEND, WANT)
+            got = peer.frame(SEND, CREDIT_REQUEST)
             if got[0] == SEND:
                 self.assertEqual(number(got[5][:8]), awaited)
                 awaited += 1
@@ -191,38 +191,39 @@ class Credits(Wire):
                 continue
             self.assertEqual((got[1], got[5]), (ME, bytes(4)))
             self.assertTrue(0 < got[3] < 2 ** 31)
-            self.assertNotEqual(got[3], wants)
-            last, granted, wants = 3 * (awaited - 1), 300, got[3]
-            peer.send([GRANT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],  # another one's
-                      [GRANT, got[2], ME, got[3], got[4], struct.pack("<I", granted)])
+            self.assertNotEqual(got[3], requested)
+            last, granted, requested = 3 * (awaited - 1), 300, got[3]
+            peer.send([CREDIT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],  # another one's
+                      [CREDIT, got[2], ME, got[3], got[4], struct.pack("<I", granted)])
         self.assertEqual(self.node.line(), "poured 0")
 
-    def want(self, peer, to, tag, kind=WANT):
-        return [kind, to, self.WANTS, tag, 5, bytes(4)]
+    def request(self, to, tag, kind=CREDIT_REQUEST):
+        return [kind, to, self.ASKER, tag, 5, bytes(4)]
 
-    def test_the_node_grants(self):
-        peer = self.peer(capabilities=CREDIT).link()
+    def test_the_node_gives_credit(self):
+        peer = self.peer(capabilities=CREDITS).link()
         slow, puppet = self.puppet(peer, SLOW), self.puppet(peer, SELF)
-        for frame, units in ((self.want(peer, puppet, 1), None), (self.want(peer, "puppet", 2, WANT_NAME), None),
-                             (self.want(peer, GONE, 3), 0), (self.want(peer, "nobody", 4, WANT_NAME), 0),
-                             (self.want(peer, slow, 5), None)):
-            peer.send([WANT, frame[1] if isinstance(frame[1], int) else GONE, self.WANTS, 99, 5, b""], frame)
-            got = peer.frame(GRANT)
-            self.assertEqual((got[1], got[3:5]), (self.WANTS, [frame[3], 5]))
+        for frame, units in ((self.request(puppet, 1), None), (self.request("puppet", 2, CREDIT_REQUEST_NAME), None),
+                             (self.request(GONE, 3), 0), (self.request("nobody", 4, CREDIT_REQUEST_NAME), 0),
+                             (self.request(slow, 5), None)):
+            to = frame[1] if isinstance(frame[1], int) else GONE
+            peer.send([CREDIT_REQUEST, to, self.ASKER, 99, 5, b""], frame)  # the first one is malformed
+            got = peer.frame(CREDIT)
+            self.assertEqual((got[1], got[3:5]), (self.ASKER, [frame[3], 5]))
             self.assertNotEqual(got[2], 0)
             given = struct.unpack("<I", got[5])[0]
             self.assertEqual(given > 0, units is None)
-        # Full: the grant waits until there is room, and a new WANT takes the place of the old one.
-        peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(100)), self.want(peer, slow, 6))
-        peer.send(self.want(peer, slow, 7))
+        # Full: the CREDIT waits until there is space, and a new CREDIT_REQUEST replaces the old one.
+        peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(100)), self.request(slow, 6))
+        peer.send(self.request(slow, 7))
         peer.fence()
-        self.assertNotIn(GRANT, [frame[0] for frame in peer.inbox])
+        self.assertNotIn(CREDIT, [frame[0] for frame in peer.inbox])
         self.puppet(peer, MAY, numbers(100))
-        self.assertEqual(peer.frame(GRANT)[3], 7)
+        self.assertEqual(peer.frame(CREDIT)[3], 7)
         self.assertEqual(dict(peer.ask(14)[0])["mailbox-full"], 0)
 
     def test_far_too_much(self):
-        peer = self.peer(capabilities=CREDIT).link()
+        peer = self.peer(capabilities=CREDITS).link()
         slow = self.puppet(peer, SLOW)
         try:
             while True:

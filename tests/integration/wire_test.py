@@ -361,7 +361,7 @@ class Handshake(Wire):
         peer.fence()  # the node knows, too, that it is linked
         self.refused(3, "there is another node named p", name="p", incarnation=6)
         self.refused(5, "this is the node itself", incarnation=peer.node)
-        self.refused(7, "node q says it is the run of node p", name="q", incarnation=5)
+        self.refused(7, "node q uses the incarnation of node p", name="q", incarnation=5)
 
     def test_who_closes(self):
         """The refused side; the refusing one reads nothing more, and closes some time."""
@@ -572,7 +572,7 @@ class Links(Wire):
         peer.fence()  # or the link may come to the next connection first, then to this one, which is closed
         peer.cut()
         peer.resume()
-        self.node.log("the link with node p goes on")
+        self.node.log("the link with node p is resumed")
         self.assertGreater(self.puppet(peer, SELF), 0)
 
     def test_what_is_not_resumed(self):
@@ -590,7 +590,7 @@ class Links(Wire):
             self.puppet(peer, POUR, numbers(ME, 10, 8))
             peer.cut()
             peer.accept().resume()
-            self.node.log(f"the link with node p{incarnation} goes on")
+            self.node.log(f"the link with node p{incarnation} is resumed")
             self.assertEqual([number(peer.frame(SEND)[5]) for _ in range(10)], list(range(1, 11)))
             self.assertEqual(self.node.line(), "poured 0")
             peer.leave()
@@ -631,7 +631,7 @@ class Links(Wire):
         peer.cut()
         self.node.log("is lost: .*; resuming")
         peer.link()
-        self.node.log("the link with node p goes on")
+        self.node.log("the link with node p is resumed")
         self.assertGreater(self.puppet(peer, SELF), 0)
 
     def test_the_number_0_is_not_resumed(self):

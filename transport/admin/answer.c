@@ -20,7 +20,7 @@ void wf_put_pid(weft_writer *w, weft_pid pid)
 void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS])
 {
     const struct wf_drop_count frames[] = {
-        {"outbox-full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed)},
+        {"send-queue-full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed)},
         {"link-lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed)},
         {"refused", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed)},
         {"unbelieved", atomic_load_explicit(&t->dropped_unbelieved, memory_order_relaxed)},
@@ -50,17 +50,17 @@ const char *wf_control_answer(const weft_msg *ask,
     for (int tries = 0; tries < 5; tries++) {
         weft_writer measure = weft_writer_on(NULL, 0);
         put(&measure, t, data);
-        size_t room = measure.size + 4096;
-        uint8_t *buffer = malloc(room);
+        size_t capacity = measure.size + 4096;
+        uint8_t *buffer = malloc(capacity);
         if (buffer == NULL) return "out of memory";
-        weft_writer w = weft_writer_on(buffer, room);
+        weft_writer w = weft_writer_on(buffer, capacity);
         put(&w, t, data);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
         free(buffer);
         if (w.error == 0) return NULL;
         if (w.error == WEFT_ENOMEM) return "out of memory";
     }
-    return "it changes faster than it can be listed; ask again";
+    return "the list changes faster than it can be written; ask again";
 }
 
 const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed)

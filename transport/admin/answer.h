@@ -18,6 +18,17 @@ static inline void wf_put_text(weft_writer *w, const char *text)
 {
     weft_put_str(w, weft_cstr(text));
 }
+/* An entry of a map: its key, then its value. */
+static inline void wf_put_text_of(weft_writer *w, const char *key, const char *value)
+{
+    wf_put_text(w, key);
+    wf_put_text(w, value);
+}
+static inline void wf_put_number_of(weft_writer *w, const char *key, uint64_t value)
+{
+    wf_put_text(w, key);
+    weft_put_uint(w, value);
+}
 /* "0.17.1@..."; nobody is "". */
 void wf_put_pid(weft_writer *w, weft_pid pid);
 /* What was dropped, as INFO and DROPS say it: [reason, count]. */

@@ -91,7 +91,7 @@ static void renew_now(void *block)
                  r->serial, r->until);
         if (t->tls->warning[0] != '\0') weft_log(WEFT_WARN, "TLS: %s", t->tls->warning);
     } else {
-        weft_log(WEFT_ERROR, "TLS: node %s keeps its certificates: %s", t->node->name, r->why);
+        weft_log(WEFT_ERROR, "TLS: node %s still uses its old certificates: %s", t->node->name, r->why);
     }
     pf_mutex_unlock(t->tls_lock);
 }

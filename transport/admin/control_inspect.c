@@ -27,12 +27,6 @@ static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
     for (uint32_t i = 0; i < shown; i++) wf_put_pid(w, p->of[i]);
 }
 
-static void put_number(weft_writer *w, const char *key, uint64_t n)
-{
-    wf_put_text(w, key);
-    weft_put_uint(w, n);
-}
-
 static bool is_cut(const struct wf_pids *p)
 {
     return p->count > WF_TIES_SHOWN;
@@ -40,13 +34,7 @@ static bool is_cut(const struct wf_pids *p)
 
 static void put_more(weft_writer *w, const char *key, const struct wf_pids *p)
 {
-    if (is_cut(p)) put_number(w, key, p->count - WF_TIES_SHOWN);
-}
-
-static void put_word(weft_writer *w, const char *key, const char *text)
-{
-    wf_put_text(w, key);
-    wf_put_text(w, text);
+    if (is_cut(p)) wf_put_number_of(w, key, p->count - WF_TIES_SHOWN);
 }
 
 static bool is_of(uintptr_t address, const void *base)
@@ -91,27 +79,27 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     const struct wf_actor_detail *d = data;
     char pid[WEFT_PID_TEXT];
     (void)t;
-    bool timed = d->mail_p50 >= 0;
+    bool timed = d->mailbox_p50 >= 0;
     uint32_t more = (uint32_t)is_cut(&d->links) + is_cut(&d->monitors) + is_cut(&d->watchers);
     weft_put_map(w, (timed ? 23 : 21) + more);
-    put_word(w, "pid", weft_pid_format(d->info.pid, pid));
-    put_word(w, "kind", d->info.kind);
-    put_word(w, "name", d->info.name);
-    put_word(w, "state", d->info.state);
-    put_word(w, "waits_for", d->info.waits_for);
-    put_number(w, "waits_ns", (uint64_t)d->waits_ns);
-    put_number(w, "mailbox", d->info.mailbox);
-    put_number(w, "mailbox_max", d->info.mailbox_max);
-    if (timed) put_number(w, "mail_p50_ns", (uint64_t)d->mail_p50);
-    if (timed) put_number(w, "mail_p99_ns", (uint64_t)d->mail_p99);
-    put_number(w, "received", d->info.received);
-    put_number(w, "dropped", d->info.dropped);
-    put_number(w, "stack_most", d->info.stack_most);
-    put_number(w, "held", d->info.held);
-    put_number(w, "held_bytes", d->info.memory.held);
-    put_number(w, "mailbox_bytes", d->info.memory.mailbox);
-    put_number(w, "stack_bytes", d->info.memory.stack);
-    put_number(w, "heap_bytes", d->info.memory.heap);
+    wf_put_text_of(w, "pid", weft_pid_format(d->info.pid, pid));
+    wf_put_text_of(w, "kind", d->info.kind);
+    wf_put_text_of(w, "name", d->info.name);
+    wf_put_text_of(w, "state", d->info.state);
+    wf_put_text_of(w, "waits_for", d->info.waits_for);
+    wf_put_number_of(w, "waits_ns", (uint64_t)d->waits_ns);
+    wf_put_number_of(w, "mailbox", d->info.mailbox);
+    wf_put_number_of(w, "mailbox_max", d->info.mailbox_max);
+    if (timed) wf_put_number_of(w, "mailbox_p50_ns", (uint64_t)d->mailbox_p50);
+    if (timed) wf_put_number_of(w, "mailbox_p99_ns", (uint64_t)d->mailbox_p99);
+    wf_put_number_of(w, "received", d->info.received);
+    wf_put_number_of(w, "dropped", d->info.dropped);
+    wf_put_number_of(w, "stack_most", d->info.stack_most);
+    wf_put_number_of(w, "held", d->info.held);
+    wf_put_number_of(w, "held_bytes", d->info.memory.held);
+    wf_put_number_of(w, "mailbox_bytes", d->info.memory.mailbox);
+    wf_put_number_of(w, "stack_bytes", d->info.memory.stack);
+    wf_put_number_of(w, "heap_bytes", d->info.memory.heap);
     put_pids(w, "asks", &d->asks);
     put_pids(w, "links", &d->links);
     put_more(w, "links_more", &d->links);
@@ -129,7 +117,7 @@ static uint64_t find(const weft_node *node, weft_text who)
     return wf_read_actor(who, &pid) && pid.node == node->incarnation ? pid.actor : 0;
 }
 
-static const char nobody[] = "there is no such actor; 'weft ps' lists those there are";
+static const char nobody[] = "there is no such actor; 'weft ps' lists the actors of the node";
 
 /* Its worker does not answer. If it is the one that holds it up, what is known from outside is told. */
 static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *ask, struct wf_actor_detail *d,
@@ -150,7 +138,7 @@ static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *a
     snprintf(d->info.name, sizeof d->info.name, "%s", s.name);
     snprintf(d->info.state, sizeof d->info.state, "running");
     d->waits_ns = 0;
-    d->mail_p50 = d->mail_p99 = -1;
+    d->mailbox_p50 = d->mailbox_p99 = -1;
     for (int i = 0; i < s.calls && i < WF_CALLERS_SHOWN; i++) d->callers[d->caller_count++] = s.call[i] + 1;
     return wf_control_answer(ask, put_actor, t, d);
 }

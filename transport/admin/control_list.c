@@ -306,10 +306,10 @@ const char *wf_list_all(const struct wf_transport *t, const weft_msg *ask)
         rc = look(&l);
         if (rc == WEFT_OK) rc = weft_yield();
     }
-    const char *why =
-        rc < 0    ? weft_strerror(rc)
-        : !l.last ? "there is more than one answer holds; the command line of this node's version asks for pages"
-                  : answer(ask, &l, false);
+    const char *why = rc < 0    ? weft_strerror(rc)
+                      : !l.last ? "the list is longer than one answer can be; use the command line of this node's "
+                                  "version, which asks for pages"
+                                : answer(ask, &l, false);
     end(&l);
     return why;
 }

@@ -78,9 +78,9 @@ static const char *move_actors(const weft_msg *ask, const struct job *j, int64_t
     size_t moved = 0;
     for (size_t i = 0; i < o.count; i++) moved += all[i].moved;
     if (moved > 0) wf_exports_replace(j->exports);
-    weft_log(WEFT_INFO, "module %s: %zu of %zu actors that can be moved go on with it", j->path, moved, o.count);
+    weft_log(WEFT_INFO, "module %s: %zu of %zu actors that can be moved run it now", j->path, moved, o.count);
     o.all = all;
-    const char *why = o.count == 0 ? "no actor of this node has called weft_trap_reload, so none would go on with it"
+    const char *why = o.count == 0 ? "no actor of this node has called weft_trap_reload, so none would run it"
                                    : wf_control_answer(ask, put_outcome, NULL, &o);
     free(all);
     return why;

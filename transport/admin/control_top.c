@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "control.h"
 
+#include "rows.h"
 #include "snapshot.h"
 #include "transport.h"
 
@@ -116,41 +117,27 @@ static void errand_main(const void *arg, size_t size)
 
 struct top {
     struct wf_snapshot snapshot;
-    uint8_t *answer; /* maps, one behind the other, behind room for the head */
-    size_t size, room;
-    uint32_t maps;
+    struct wf_rows maps; /* one of each node */
 };
 
 static void free_top(void *arg)
 {
     struct top *top = arg;
     wf_snapshot_clear(&top->snapshot);
-    free(top->answer);
+    wf_rows_free(&top->maps);
     free(top);
-}
-
-static uint8_t *make_room(struct top *top, size_t size)
-{
-    if (top->room - top->size < size) {
-        uint8_t *more = realloc(top->answer, top->room * 2 + size);
-        if (more == NULL) return NULL;
-        top->answer = more;
-        top->room = top->room * 2 + size;
-    }
-    return top->answer + top->size;
 }
 
 static int add_own(struct top *top)
 {
     weft_writer w = weft_writer_on(NULL, 0);
     wf_snapshot_put(&w, &top->snapshot);
-    size_t room = w.size + 1024; /* counters grow */
-    uint8_t *at = make_room(top, room);
+    size_t size = w.size + 1024; /* counters grow */
+    uint8_t *at = wf_rows_reserve(&top->maps, size);
     if (at == NULL) return WEFT_ENOMEM;
-    w = weft_writer_on(at, room);
+    w = weft_writer_on(at, size);
     wf_snapshot_put(&w, &top->snapshot);
-    top->size += w.size;
-    top->maps++;
+    if (w.error == 0) wf_rows_added(&top->maps, w.size, 1);
     return w.error;
 }
 
@@ -175,33 +162,20 @@ static int gather(struct top *top, uint32_t left)
         int rc = weft_recv(&m, deadline);
         if (rc == WEFT_ETIMEDOUT) return WEFT_OK;
         if (rc < 0) return rc;
-        uint8_t *at = make_room(top, weft_size(m));
-        if (at != NULL) memcpy(at, weft_data(m), weft_size(m));
-        if (at != NULL) top->size += weft_size(m);
-        top->maps += at != NULL;
+        rc = wf_rows_add(&top->maps, weft_data(m), weft_size(m), 1);
         weft_msg_free(m);
-        if (at == NULL) return WEFT_ENOMEM;
+        if (rc < 0) return rc;
     }
     return WEFT_OK;
 }
 
-enum { HEAD = 5 }; /* of an array: its type, and the count in four bytes */
-
 static int answer(struct top *top, struct wf_transport *t, const weft_msg *ask, const struct request *q)
 {
-    top->room = 65536;
-    top->size = HEAD;
-    top->answer = malloc(top->room);
-    int rc = top->answer == NULL ? WEFT_ENOMEM : wf_snapshot_take(&top->snapshot, t, &q->pick);
+    int rc = wf_rows_init(&top->maps);
+    if (rc == WEFT_OK) rc = wf_snapshot_take(&top->snapshot, t, &q->pick);
     if (rc == WEFT_OK) rc = add_own(top);
     if (rc == WEFT_OK && q->everywhere) rc = gather(top, go_to_others(&top->snapshot, q));
-    if (rc < 0) return rc;
-    /* The head is put before the maps, as long as it is. */
-    uint8_t head[HEAD];
-    weft_writer w = weft_writer_on(head, sizeof head);
-    weft_put_array(&w, top->maps);
-    memcpy(top->answer + HEAD - w.size, head, w.size);
-    return weft_reply(ask, WF_CONTROL_TOP, top->answer + HEAD - w.size, top->size - HEAD + w.size);
+    return rc < 0 ? rc : wf_rows_reply(&top->maps, ask, WF_CONTROL_TOP);
 }
 
 static void top_main(const void *arg, size_t size)

@@ -54,7 +54,7 @@ static const char *read_request(const weft_msg *ask, struct request *q)
     if (in.error < 0 || fields != 4 || tag > UINT32_MAX) return malformed;
     if (topic.size > 0 && wf_pattern_check(topic) < 0) return "the topic pattern is malformed";
     if (actor.size > 0 && !wf_read_actor(actor, &q->actor))
-        return "that is no pid, and nobody there has that name; 'weft ps' lists its actors";
+        return "that is no pid, and no actor there has that name; 'weft ps' lists its actors";
     memcpy(q->topic, topic.data, topic.size);
     q->tag = (uint32_t)tag;
     return NULL;
@@ -224,7 +224,7 @@ static int begin(struct tracer *t)
     return rc;
 }
 
-static void hear(struct tracer *t, const weft_msg *m)
+static void on_node_event(struct tracer *t, const weft_msg *m)
 {
     struct weft_node_news news;
     if (weft_node_news_read(m, &news) < 0) return;
@@ -247,7 +247,7 @@ static void tracer_main(const void *arg, size_t size)
     while (there) {
         int rc = weft_wait_any(sources, next == WEFT_FOREVER ? 2 : 1, next);
         if (rc == 0 && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
-            hear(t, m);
+            on_node_event(t, m);
             weft_msg_free(m);
         } else if (rc == 1) {
             (void)weft_event_take(t->tap.filled);

@@ -12,6 +12,7 @@
 #include "links.h"
 #include "peers.h"
 #include "peer_link.h"
+#include "rows.h"
 #include "text.h"
 #include "transport.h"
 
@@ -46,26 +47,10 @@ struct who {
     bool everywhere;
     uint32_t count;
     struct asked *asked;
-    uint8_t *rows; /* behind room for the head of an array */
-    size_t size, room;
-    uint32_t row_count;
+    struct wf_rows rows;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
-
-static int add_rows(struct who *who, const void *rows, size_t size, uint32_t count)
-{
-    if (who->room - who->size < size) {
-        uint8_t *more = realloc(who->rows, 2 * who->room + size);
-        if (more == NULL) return WEFT_ENOMEM;
-        who->rows = more;
-        who->room = 2 * who->room + size;
-    }
-    memcpy(who->rows + who->size, rows, size);
-    who->size += size;
-    who->row_count += count;
-    return WEFT_OK;
-}
 
 static void put_ask(weft_writer *w, const struct wf_who *one)
 {
@@ -99,7 +84,7 @@ static int add_row(struct who *who, const struct asked *a, const char *why, cons
     uint8_t row[ROW_MAX];
     weft_writer w = weft_writer_on(row, sizeof row);
     int rc = put_row(&w, a->text, a->node, why, one);
-    return rc < 0 ? rc : add_rows(who, row, w.size, 1);
+    return rc < 0 ? rc : wf_rows_add(&who->rows, row, w.size, 1);
 }
 
 /* ---- Whose they are -------------------------------------------------------------------------------------------- */
@@ -258,7 +243,7 @@ static void errand_main(const void *arg, size_t size)
     }
     if (rows_of(answer, e->count, &count, &rows))
         weft_ignore(weft_send(e->sender, WF_CONTROL_WHO, weft_data(answer), weft_size(answer)));
-    else send_silent(e, "its node is of a version that does not say", body, room);
+    else send_silent(e, "its node is of a version that does not report it", body, room);
     weft_msg_free(answer);
 }
 
@@ -295,7 +280,7 @@ static int ask_others(struct who *who)
         int rc = weft_recv_tag(&m, WF_CONTROL_WHO, deadline);
         if (rc == WEFT_ETIMEDOUT) return WEFT_OK;
         if (rc < 0) return rc;
-        rc = rows_of(m, WF_WHOS_MAX, &count, &rows) ? add_rows(who, rows.data, rows.size, count) : WEFT_OK;
+        rc = rows_of(m, WF_WHOS_MAX, &count, &rows) ? wf_rows_add(&who->rows, rows.data, rows.size, count) : WEFT_OK;
         weft_msg_free(m);
         if (rc < 0) return rc;
     }
@@ -304,28 +289,19 @@ static int ask_others(struct who *who)
 
 /* ---- The answer ------------------------------------------------------------------------------------------------ */
 
-enum { HEAD = 5 }; /* of an array: its type, and the count in four bytes */
-
 static int answer(struct who *who, const weft_msg *ask)
 {
-    who->room = 4096;
-    who->size = HEAD;
-    who->rows = malloc(who->room);
-    int rc = who->rows == NULL ? WEFT_ENOMEM : look_here(who);
+    int rc = wf_rows_init(&who->rows);
+    if (rc == WEFT_OK) rc = look_here(who);
     if (rc == WEFT_OK) rc = ask_others(who);
-    if (rc < 0) return rc;
-    uint8_t head[HEAD];
-    weft_writer w = weft_writer_on(head, sizeof head);
-    weft_put_array(&w, who->row_count);
-    memcpy(who->rows + HEAD - w.size, head, w.size);
-    return weft_reply(ask, WF_CONTROL_WHO, who->rows + HEAD - w.size, who->size - HEAD + w.size);
+    return rc < 0 ? rc : wf_rows_reply(&who->rows, ask, WF_CONTROL_WHO);
 }
 
 static void free_who(void *arg)
 {
     struct who *who = arg;
     free(who->asked);
-    free(who->rows);
+    wf_rows_free(&who->rows);
     free(who);
 }
 

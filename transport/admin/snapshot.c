@@ -120,8 +120,8 @@ static int look_at_workers(struct wf_snapshot *s)
     if (s->link_count == 0) return rc;
     s->ways = malloc(sizeof *s->ways);
     if (s->ways == NULL) return WEFT_ENOMEM;
-    for (uint32_t i = 0; i < s->tally.workers && rc == WEFT_OK; i++) {
-        if (!s->tally.worker[i].counted) continue;
+    for (uint32_t i = 0; i < s->stats.workers && rc == WEFT_OK; i++) {
+        if (!s->stats.worker[i].counted) continue;
         memset(s->ways, 0, sizeof *s->ways);
         rc = wf_worker_inspect(s->t->node, i, look_at_ways, s->ways, sizeof *s->ways, weft_after(LOOK_WITHIN));
         if (rc == WEFT_OK) add_ways(s, s->ways);
@@ -134,9 +134,9 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 {
     uint64_t states[WF_PEER_STATES];
     s->t = t;
-    int rc = wf_top_actors_init(&s->picked, want);
+    int rc = wf_top_actors_init(&s->top, want);
     if (rc == WEFT_OK)
-        rc = wf_node_stats_top(t->node, &s->tally, &s->picked,
+        rc = wf_node_stats_top(t->node, &s->stats, &s->top,
                                weft_after(want->exact ? LOOK_AT_ALL_WITHIN : LOOK_WITHIN));
     if (rc < 0 && rc != WEFT_ETIMEDOUT) return rc;
     s->at = weft_now();
@@ -148,24 +148,12 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 void wf_snapshot_clear(void *snapshot)
 {
     struct wf_snapshot *s = snapshot;
-    wf_top_actors_free(&s->picked);
+    wf_top_actors_free(&s->top);
     free(s->ways);
     s->ways = NULL;
 }
 
 /* ---- As msgpack ------------------------------------------------------------------------------------------------ */
-
-static void put_text(weft_writer *w, const char *key, const char *value)
-{
-    weft_put_str(w, weft_cstr(key));
-    weft_put_str(w, weft_cstr(value));
-}
-
-static void put_number(weft_writer *w, const char *key, uint64_t value)
-{
-    weft_put_str(w, weft_cstr(key));
-    weft_put_uint(w, value);
-}
 
 static void put_list(weft_writer *w, const char *key, uint32_t values)
 {
@@ -175,26 +163,26 @@ static void put_list(weft_writer *w, const char *key, uint32_t values)
 
 static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
 {
-    const struct wf_node_stats_worker *k = &s->tally.worker[i];
+    const struct wf_node_stats_worker *k = &s->stats.worker[i];
     const struct wf_workers *set = &s->t->node->workers;
     struct wf_pace_seen pace;
     wf_pace_see(set->at[i], s->at, &pace);
     weft_put_map(w, 13);
     weft_put_str(w, weft_cstr("own"));
     weft_put_bool(w, i >= set->users);
-    put_number(w, "busy_ns", (uint64_t)pace.busy);
-    put_number(w, "longest_ns", (uint64_t)pace.longest);
+    wf_put_number_of(w, "busy_ns", (uint64_t)pace.busy);
+    wf_put_number_of(w, "longest_ns", (uint64_t)pace.longest);
     weft_put_str(w, weft_cstr("answers"));
     weft_put_bool(w, k->counted);
-    put_number(w, "answered_ns", (uint64_t)WF_MAX(k->answered_in, 0));
-    put_number(w, "turns", k->turns);
-    put_number(w, "sleeps", k->sleeps);
-    put_number(w, "posts", k->posts);
-    put_number(w, "timers_fired", k->timers_fired);
-    put_number(w, "parked", k->parked);
-    put_number(w, "runnable", k->runnable);
-    put_number(w, "received", k->received);
-    put_number(w, "mailbox_bytes", k->mail_bytes);
+    wf_put_number_of(w, "answered_ns", (uint64_t)WF_MAX(k->answered_in, 0));
+    wf_put_number_of(w, "turns", k->turns);
+    wf_put_number_of(w, "sleeps", k->sleeps);
+    wf_put_number_of(w, "posts", k->posts);
+    wf_put_number_of(w, "timers_fired", k->timers_fired);
+    wf_put_number_of(w, "parked", k->parked);
+    wf_put_number_of(w, "runnable", k->runnable);
+    wf_put_number_of(w, "received", k->received);
+    wf_put_number_of(w, "mailbox_bytes", k->mailbox_bytes);
 }
 
 /* [below so many ns, and not below the one before: how many], those that are not empty. */
@@ -214,51 +202,51 @@ static void put_histogram(weft_writer *w, const char *key, const struct wf_histo
 static void put_kind(weft_writer *w, const struct wf_node_stats_kind *k)
 {
     weft_put_map(w, 10);
-    put_text(w, "kind", k->kind);
-    put_number(w, "actors", k->actors);
-    put_number(w, "waiting", k->waiting);
-    put_number(w, "deepest", k->deepest);
-    put_number(w, "mailbox_bytes", k->memory.mailbox);
-    put_number(w, "held", k->held);
-    put_number(w, "held_bytes", k->memory.held);
-    put_number(w, "stack_bytes", k->memory.stack);
-    put_number(w, "heap_bytes", k->memory.heap);
-    put_histogram(w, "mail_ns", &k->mail);
+    wf_put_text_of(w, "kind", k->kind);
+    wf_put_number_of(w, "actors", k->actors);
+    wf_put_number_of(w, "waiting", k->waiting);
+    wf_put_number_of(w, "deepest", k->deepest);
+    wf_put_number_of(w, "mailbox_bytes", k->memory.mailbox);
+    wf_put_number_of(w, "held", k->held);
+    wf_put_number_of(w, "held_bytes", k->memory.held);
+    wf_put_number_of(w, "stack_bytes", k->memory.stack);
+    wf_put_number_of(w, "heap_bytes", k->memory.heap);
+    put_histogram(w, "mailbox_ns", &k->mail);
 }
 
 static void put_link(weft_writer *w, const struct wf_link_seen *l)
 {
     weft_put_map(w, 14);
-    put_text(w, "peer", l->peer);
-    put_text(w, "state", l->state);
-    put_number(w, "rtt_ns", (uint64_t)WF_MAX(l->round_trip, 0));
-    put_number(w, "bytes_in", l->bytes_in);
-    put_number(w, "bytes_out", l->bytes_out);
-    put_number(w, "frames_in", l->frames_in);
-    put_number(w, "frames_out", l->frames_out);
-    put_number(w, "backlog", l->backlog);
-    put_number(w, "unacked", l->unacked);
-    put_number(w, "resumes", l->resumes);
-    put_number(w, "refused", l->refused);
-    put_number(w, "receivers", l->receivers);
-    put_number(w, "withheld", l->withheld);
-    put_number(w, "waiting", l->waiting);
+    wf_put_text_of(w, "peer", l->peer);
+    wf_put_text_of(w, "state", l->state);
+    wf_put_number_of(w, "rtt_ns", (uint64_t)WF_MAX(l->round_trip, 0));
+    wf_put_number_of(w, "bytes_in", l->bytes_in);
+    wf_put_number_of(w, "bytes_out", l->bytes_out);
+    wf_put_number_of(w, "frames_in", l->frames_in);
+    wf_put_number_of(w, "frames_out", l->frames_out);
+    wf_put_number_of(w, "backlog", l->backlog);
+    wf_put_number_of(w, "unacked", l->unacked);
+    wf_put_number_of(w, "resumes", l->resumes);
+    wf_put_number_of(w, "refused", l->refused);
+    wf_put_number_of(w, "receivers", l->receivers);
+    wf_put_number_of(w, "withheld", l->withheld);
+    wf_put_number_of(w, "waiting", l->waiting);
 }
 
 static void put_actor(weft_writer *w, const struct wf_actor_info *a)
 {
     char pid[WEFT_PID_TEXT];
     weft_put_map(w, 10);
-    put_text(w, "pid", weft_pid_format(a->pid, pid));
-    put_text(w, "kind", a->kind);
-    put_text(w, "name", a->name);
-    put_text(w, "state", a->state);
-    put_text(w, "waits_for", a->waits_for);
-    put_number(w, "mailbox", a->mailbox);
-    put_number(w, "mailbox_max", a->mailbox_max);
-    put_number(w, "received", a->received);
-    put_number(w, "dropped", a->dropped);
-    put_number(w, "stack_most", a->stack_most);
+    wf_put_text_of(w, "pid", weft_pid_format(a->pid, pid));
+    wf_put_text_of(w, "kind", a->kind);
+    wf_put_text_of(w, "name", a->name);
+    wf_put_text_of(w, "state", a->state);
+    wf_put_text_of(w, "waits_for", a->waits_for);
+    wf_put_number_of(w, "mailbox", a->mailbox);
+    wf_put_number_of(w, "mailbox_max", a->mailbox_max);
+    wf_put_number_of(w, "received", a->received);
+    wf_put_number_of(w, "dropped", a->dropped);
+    wf_put_number_of(w, "stack_most", a->stack_most);
 }
 
 static void put_stuck(weft_writer *w, const struct wf_transport *t, const struct wf_stuck *s)
@@ -267,12 +255,12 @@ static void put_stuck(weft_writer *w, const struct wf_transport *t, const struct
     weft_pid who = {.node = t->node->incarnation, .actor = s->actor};
     wf_stuck_where(s, where);
     weft_put_map(w, 6);
-    put_number(w, "worker", s->worker);
-    put_text(w, "pid", s->actor == 0 ? "" : weft_pid_format(who, pid));
-    put_text(w, "kind", s->kind);
-    put_text(w, "name", s->name);
-    put_number(w, "ns", (uint64_t)(s->now - s->began));
-    put_text(w, "where", where[0] == '\0' ? "" : where + sizeof " in " - 1);
+    wf_put_number_of(w, "worker", s->worker);
+    wf_put_text_of(w, "pid", s->actor == 0 ? "" : weft_pid_format(who, pid));
+    wf_put_text_of(w, "kind", s->kind);
+    wf_put_text_of(w, "name", s->name);
+    wf_put_number_of(w, "ns", (uint64_t)(s->now - s->began));
+    wf_put_text_of(w, "where", where[0] == '\0' ? "" : where + sizeof " in " - 1);
 }
 
 void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data)
@@ -296,7 +284,7 @@ static void put_drops(weft_writer *w, const struct wf_transport *t)
     wf_transport_drops(t, drops);
     weft_put_str(w, weft_cstr("drops"));
     weft_put_map(w, WF_ALL_DROPS);
-    for (int i = 0; i < WF_ALL_DROPS; i++) put_number(w, drops[i].reason, drops[i].count);
+    for (int i = 0; i < WF_ALL_DROPS; i++) wf_put_number_of(w, drops[i].reason, drops[i].count);
 }
 
 static const char *state_of(const weft_node *n)
@@ -310,27 +298,27 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     const weft_node *n = s->t->node;
     char run[24];
     uint64_t actors = 0;
-    for (uint32_t i = 0; i < s->tally.kinds; i++) actors += s->tally.kind[i].actors;
+    for (uint32_t i = 0; i < s->stats.kinds; i++) actors += s->stats.kind[i].actors;
     snprintf(run, sizeof run, "%016llx", (unsigned long long)n->incarnation);
     weft_put_map(w, 15);
-    put_text(w, "node", n->name);
-    put_text(w, "incarnation", run);
-    put_text(w, "cluster", n->cluster);
-    put_text(w, "state", state_of(n));
-    put_number(w, "at_ns", (uint64_t)s->at);
-    put_number(w, "resident_bytes", s->usage.resident);
-    put_number(w, "processor_ns", (uint64_t)s->usage.processor);
-    put_number(w, "actor_count", actors);
-    put_number(w, "actors_matched", s->picked.matched);
+    wf_put_text_of(w, "node", n->name);
+    wf_put_text_of(w, "incarnation", run);
+    wf_put_text_of(w, "cluster", n->cluster);
+    wf_put_text_of(w, "state", state_of(n));
+    wf_put_number_of(w, "at_ns", (uint64_t)s->at);
+    wf_put_number_of(w, "resident_bytes", s->usage.resident);
+    wf_put_number_of(w, "processor_ns", (uint64_t)s->usage.processor);
+    wf_put_number_of(w, "actor_count", actors);
+    wf_put_number_of(w, "actors_matched", s->top.matched);
     put_drops(w, s->t);
-    put_list(w, "workers", s->tally.workers);
-    for (uint32_t i = 0; i < s->tally.workers; i++) put_worker(w, s, i);
+    put_list(w, "workers", s->stats.workers);
+    for (uint32_t i = 0; i < s->stats.workers; i++) put_worker(w, s, i);
     weft_put_str(w, weft_cstr("stuck"));
     wf_put_stuck(w, s->t, NULL);
     put_list(w, "links", s->link_count);
     for (uint32_t i = 0; i < s->link_count; i++) put_link(w, &s->link[i]);
-    put_list(w, "kinds", s->tally.kinds);
-    for (uint32_t i = 0; i < s->tally.kinds; i++) put_kind(w, &s->tally.kind[i]);
-    put_list(w, "actors", s->picked.count);
-    for (uint32_t i = 0; i < s->picked.count; i++) put_actor(w, &s->picked.actors[i]);
+    put_list(w, "kinds", s->stats.kinds);
+    for (uint32_t i = 0; i < s->stats.kinds; i++) put_kind(w, &s->stats.kind[i]);
+    put_list(w, "actors", s->top.count);
+    for (uint32_t i = 0; i < s->top.count; i++) put_actor(w, &s->top.actors[i]);
 }

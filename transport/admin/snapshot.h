@@ -29,8 +29,8 @@ struct wf_snapshot {
     struct wf_transport *t;
     int64_t at; /* on the node's clock */
     struct pf_usage usage;
-    struct wf_node_stats tally;
-    struct wf_top_actors picked;
+    struct wf_node_stats stats;
+    struct wf_top_actors top;
     uint32_t link_count;
     struct wf_link_seen link[WF_LINKS_SHOWN];
     struct wf_ways *ways; /* while it looks */

@@ -123,7 +123,7 @@ static void skip_sent(struct wf_loop_conn *c, size_t count)
 }
 
 /* An entry must come when there is room. Once it is over there is no need. */
-static void ask_for_room(struct wf_loop_conn *c)
+static void ask_for_space(struct wf_loop_conn *c)
 {
     struct wf_worker *w = c->base.worker;
     int rc = w->set->env->poller_arm(w->poller, c->handle, c->registered, true);
@@ -141,7 +141,7 @@ static enum wf_send write_left(struct wf_loop_conn *c)
             wf_loop_close(&c->base, wf_loop_explain(n));
             break;
         } else {
-            ask_for_room(c);
+            ask_for_space(c);
             int tx = WRITING; /* release: the next writer sees `left` */
             if (atomic_compare_exchange_strong_explicit(&c->tx, &tx, BLOCKED, memory_order_acq_rel,
                                                         memory_order_acquire))
@@ -237,12 +237,12 @@ static void receive(struct wf_loop_conn *c)
             run(&c->again);
             return;
         }
-        if (!wf_sp_room(&c->sp, c->wanted)) {
+        if (!wf_sp_reserve(&c->sp, c->wanted)) {
             wf_loop_close(&c->base, "out of memory");
             return;
         }
-        size_t room = c->sp.capacity - c->sp.end;
-        int64_t n = c->io->read(c, c->sp.buffer + c->sp.end, room);
+        size_t space = c->sp.capacity - c->sp.end;
+        int64_t n = c->io->read(c, c->sp.buffer + c->sp.end, space);
         if (n == 0) n = c->fd->error;
         if (n == PF_AGAIN) {
             c->readable = false;
@@ -253,7 +253,7 @@ static void receive(struct wf_loop_conn *c)
             taken += (size_t)n;
             c->sp.end += (size_t)n;
             /* less: empty, and an edge will come */
-            c->readable = (size_t)n == room || c->fd->hangup || !c->emptied;
+            c->readable = (size_t)n == space || c->fd->hangup || !c->emptied;
             if (!hand_over(c)) break;
         }
     }
@@ -323,7 +323,7 @@ static void greet(struct wf_loop_conn *c)
     }
     int64_t n = c->io->write(c, &header, 1); /* into an empty buffer: all or nothing */
     if (n < 0) wf_loop_close(&c->base, wf_loop_explain(n));
-    else if (n < WF_SP_HEADER) wf_loop_close(&c->base, "no room for the greeting");
+    else if (n < WF_SP_HEADER) wf_loop_close(&c->base, "no memory for the greeting");
     else ask_for_bytes(c);
 }
 
@@ -334,7 +334,7 @@ static void on_socket(void *arg, const struct pf_ready *r)
     if (c->connecting && r->writable) {
         int rc = r->error != 0 ? r->error : pf_connect_result(c->handle);
         if (rc == WEFT_OK) greet(c);
-        else if (rc == PF_AGAIN) ask_for_room(c);
+        else if (rc == PF_AGAIN) ask_for_space(c);
         else wf_loop_close(&c->base, wf_loop_explain(rc));
     }
     if (!c->connecting) {
@@ -355,7 +355,7 @@ static void on_start(struct wf_worker *w, struct wf_call *call)
         c->registered = wf_id_make(&c->fd->slot, w->index);
         if (!c->connecting) greet(c);
         else if (!set_limit(c, DIAL_TIME)) rc = WEFT_ENOMEM;
-        else ask_for_room(c);
+        else ask_for_space(c);
     }
     if (rc < 0) wf_loop_close(&c->base, wf_loop_explain(rc));
     wf_loop_release(&c->base);

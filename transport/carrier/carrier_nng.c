@@ -355,7 +355,7 @@ static void receive(struct stream_conn *c)
         if (!pass_gate(c, r)) return;
         if (r == WF_RECEIVE_PAUSE) continue;
         bool over = c->ws != NULL && c->ws->over != NULL;
-        if (!over && wf_sp_room(&c->sp, wanted)) break;
+        if (!over && wf_sp_reserve(&c->sp, wanted)) break;
         wf_nng_conn_close(&c->base, over ? c->ws->over : "out of memory");
     }
     submit_receive(c);
@@ -466,7 +466,7 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     bool at_once = WF_NNG_CANCELS_SENDS && !c->tls && (asks || !c->base.plain_ws);
     bool ok = (!asks || c->ws != NULL) && (!at_once || nng_aio_alloc(&c->now, NULL, NULL) == 0) &&
               nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&
-              (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
+              (!c->tls || tls_parts(c)) && wf_sp_reserve(&c->sp, 0);
     if (ok) return c;
     conn_free(c);
     return NULL;

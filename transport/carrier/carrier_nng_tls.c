@@ -104,7 +104,7 @@ static const char *explain_alert(unsigned char alert)
     case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "it refuses our certificate";
     case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
     case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "it speaks another version of TLS, or wants other ciphers";
-    case MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE: return "it takes what we said for no TLS";
+    case MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE: return "it does not accept what we sent as TLS";
     default: return "it has ended TLS with an alert";
     }
 }
@@ -158,7 +158,7 @@ static bool is_tls(nng_tls_engine_conn *c, const unsigned char *data, size_t siz
     if (data[0] == RECORD_HANDSHAKE || data[0] == RECORD_ALERT) return true;
     if (sp && c->config->server)
         snprintf(c->peer.why, sizeof c->peer.why,
-                 "it speaks plainly, this port speaks TLS: it has to use tls+tcp:// and --tls");
+                 "it does not use TLS, this port does: it has to use tls+tcp:// and --tls");
     else if (sp)
         snprintf(c->peer.why, sizeof c->peer.why,
                  "that port speaks no TLS: use tcp://, or start its node with --tls and tls+tcp://");

@@ -4,6 +4,7 @@
 #include "carrier.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const local_schemes[] = {"ipc://", "unix://", "abstract://"};
@@ -171,4 +172,11 @@ void wf_address_text(const void *address, size_t address_size, const void *port,
     for (size_t i = 0; i + 1 < address_size && n < 40; i += 2)
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%x", i == 0 ? "" : ":", (unsigned)(b[i] << 8 | b[i + 1]));
     snprintf(out, size, "[%s]:%u", text, number);
+}
+
+char (*wf_urls_copy(const weft_text *urls, uint32_t count))[WF_URL_TEXT]
+{
+    char(*out)[WF_URL_TEXT] = calloc(WF_MAX(count, 1u), sizeof *out);
+    for (uint32_t i = 0; out != NULL && i < count; i++) snprintf(out[i], sizeof out[i], "%.*s", WEFT_STR(urls[i]));
+    return out;
 }

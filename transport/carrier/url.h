@@ -2,6 +2,10 @@
 #ifndef WF_URL_H
 #define WF_URL_H
 
+#include "carrier.h"
+
+#include <weft/pack.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,6 +29,8 @@ void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT byte
  * dialled the seed, with the seed's scheme and path; beside a seed that is a local socket one that is called `name`.
  * `out`: WF_URL_TEXT bytes. False: there is no such place, or its URL is too long. */
 bool wf_url_beside(const char *seed, const char *local, const char *name, char *out);
+/* A copy of URLs, to be freed; what is longer than WF_URL_TEXT allows is cut. NULL: no memory. */
+char (*wf_urls_copy(const weft_text *urls, uint32_t count))[WF_URL_TEXT];
 /* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */
 void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size);
 

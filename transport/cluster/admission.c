@@ -43,9 +43,9 @@ bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
     if (ch->client) ch->denied |= WF_RIGHT_JOIN; /* a tool is not a node, whatever its certificate says */
     ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
     if (owner != NULL && strcmp(owner, ch->name) != 0) {
-        snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
+        snprintf(why, WF_REASON_TEXT, "node %.40s uses the incarnation of node %.40s", ch->name, owner);
     } else if (who != NULL && !wf_identity_may_be(who, ch->name, ch->client)) {
-        snprintf(why, WF_REASON_TEXT, "it says it is node %.50s, and has the certificate of %.50s", ch->name,
+        snprintf(why, WF_REASON_TEXT, "it claims to be node %.50s, but has the certificate of %.50s", ch->name,
                  who->name);
     } else if (!ch->client && (ch->denied & WF_RIGHT_JOIN) != 0) {
         snprintf(why, WF_REASON_TEXT, "the certificate of %.50s is for a tool (roles: %s), not for a node", who->name,

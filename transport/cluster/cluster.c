@@ -8,6 +8,7 @@
 #include "links.h"
 #include "cluster_event.h"
 #include "partition.h"
+#include "dialers.h"
 #include "peers.h"
 #include "reachable.h"
 #include "peer_link.h"
@@ -98,7 +99,7 @@ static void run(struct wf_cluster *c)
         if (stopping && !c->leaving) leave(c);
         if (stopping && (wf_list_empty(&c->live_links) || now >= stop_by)) return;
         int64_t at = wf_handshakes_tick(c, now), links = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now),
-                dials = wf_dialers_tick(c, now);
+                dials = wf_peers_tick(c, now);
         at = WF_MIN(WF_MIN(WF_MIN(at, links), gossip), WF_MIN(dials, wf_partition_tick(c, now)));
         at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->t->bursts, now)), wf_trim_tick(c, now));
         if (stopping) at = WF_MIN(at, stop_by);

@@ -237,7 +237,7 @@ void wf_gossip_describe(struct wf_cluster *c)
     uint8_t buffer[WF_SWIM_RECORD_MAX];
     if (c->swim == NULL || c->leaving) return;
     if (wf_swim_describe(c->swim, own_record(c->t, buffer), wf_transport_now(c->t)) < 0)
-        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of new metadata");
+        weft_log(WEFT_ERROR, "out of memory: other nodes are not sent the new metadata");
 }
 
 int wf_gossip_create(struct wf_transport *t)

@@ -9,6 +9,7 @@
 #include "links.h"
 #include "cluster_event.h"
 #include "send_queue.h"
+#include "dialers.h"
 #include "peers.h"
 #include "requests.h"
 #include "peer_link.h"
@@ -221,10 +222,10 @@ static void give_up(struct wf_cluster *c, struct wf_link *l)
     if (l != NULL) wf_links_end(c, l, given_up);
 }
 
-static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l, uint64_t heard)
+static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l, uint64_t peer_received)
 {
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
-    wf_links_resume(l, ch, heard);
+    wf_links_resume(l, ch, peer_received);
 }
 
 /* The node with the higher incarnation hears what the other one has decided. */
@@ -266,7 +267,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {
-        refuse(c, ch, WF_REFUSED_STOPPING, "the node has said good-bye on another connection");
+        refuse(c, ch, WF_REFUSED_STOPPING, "the node has announced on another connection that it leaves");
     } else if (name_clashes(c, ch)) {
         refuse(c, ch, WF_REFUSED_NAME_TAKEN, "the name was taken meanwhile");
     } else if (d == RESUME) {
@@ -327,19 +328,19 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
 
 static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_frame *f)
 {
-    bool heard = wf_channel_phase(ch) == WF_PHASE_HEARD;
+    bool greeted = wf_channel_phase(ch) == WF_PHASE_HEARD;
     char why[WF_REASON_TEXT];
     if (f->kind == WF_FRAME_UNKNOWN) return;
-    if (f->kind == WF_FRAME_HELLO && !heard) {
+    if (f->kind == WF_FRAME_HELLO && !greeted) {
         on_hello(c, ch, &f->hello);
     } else if (f->kind == WF_FRAME_REFUSED) {
         on_refused(c, ch, f);
-    } else if (f->kind == WF_FRAME_WELCOME && heard) {
+    } else if (f->kind == WF_FRAME_WELCOME && greeted) {
         on_welcome(c, ch, f);
     } else if (f->kind == WF_FRAME_BYE) {
         wf_channel_end(ch, WF_LEFT);
     } else {
-        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), heard ? "WELCOME" : "HELLO");
+        snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), greeted ? "WELCOME" : "HELLO");
         wf_channel_end(ch, why);
     }
 }

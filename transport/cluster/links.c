@@ -112,8 +112,8 @@ static bool is_alive(const struct wf_cluster *c, weft_pid who)
     return wf_slab_find(&wf_actors_of(w)->slab, who.actor) != NULL;
 }
 
-/* Room for one more watcher; those that have ended make it first. */
-static bool watcher_room(struct wf_cluster *c)
+/* Makes space for one more watcher; first it takes out watchers that have ended. */
+static bool reserve_watcher(struct wf_cluster *c)
 {
     if (c->watcher_count < c->watcher_capacity) return true;
     uint32_t kept = 0;
@@ -150,7 +150,7 @@ static struct wf_watcher *watcher_of(struct wf_cluster *c, weft_pid who, bool *k
     for (uint32_t i = 0; i < c->watcher_count; i++)
         if (weft_pid_equal(c->watchers[i].pid, who)) return &c->watchers[i];
     *known = false;
-    if (!watcher_room(c)) return NULL;
+    if (!reserve_watcher(c)) return NULL;
     struct wf_watcher *w = &c->watchers[c->watcher_count++];
     *w = (struct wf_watcher){.pid = who};
     return w;
@@ -161,7 +161,7 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all)
     bool known;
     struct wf_watcher *w = watcher_of(c, who, &known);
     if (w == NULL) {
-        weft_log(WEFT_ERROR, "out of memory: an actor does not hear of nodes");
+        weft_log(WEFT_ERROR, "out of memory: an actor is not notified of a change of nodes");
         return;
     }
     if (all && !w->all) notify_present(c, who);
@@ -318,14 +318,14 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
 }
 
 /* The channel is agreed: it carries the link from now on. */
-static void attach(struct wf_channel *ch, struct wf_link *l, uint64_t heard)
+static void attach(struct wf_channel *ch, struct wf_link *l, uint64_t peer_received)
 {
     ch->placed = l->number == 0;
     l->state = WF_STATE_UP;
     l->suspect_at = 0;
     atomic_store_explicit(&l->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
     wf_channel_enter(ch, WF_PHASE_UP);
-    wf_link_attach(l, ch, heard);
+    wf_link_attach(l, ch, peer_received);
 }
 
 static void set_link(struct wf_channel *ch, struct wf_link *l)
@@ -372,22 +372,22 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
     l->pending = NULL;
     l->clock_ahead = ch->clock_ahead;
     wf_clocks_review(c);
-    attach(ch, l, ch->heard);
+    attach(ch, l, ch->peer_received);
     atomic_fetch_add_explicit(&l->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, l, "");
     wf_gossip_linked(c, l);
-    wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", l->name,
+    wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s is resumed (%s)", l->name,
                 ch->conn->remote);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);
 }
 
-void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t heard)
+void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t peer_received)
 {
     drop_pending(l, "replaced by a new connection");
     wf_channel_keep(ch);
     l->pending = ch;
-    ch->heard = heard;
+    ch->peer_received = peer_received;
     wf_channel_enter(ch, WF_PHASE_PENDING);
     set_link(ch, l);
     struct wf_channel *old = l->channel;

@@ -16,7 +16,7 @@ struct wf_link;
 void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number); /* 0: it cannot be resumed */
 /* Both sides agree that `ch` carries `l` from now on; `heard`: frames that the other side has. Takes effect with
  * wf_links_go_on if it has no channel any more, else when that one has ended. */
-void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t heard);
+void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t peer_received);
 void wf_links_go_on(struct wf_cluster *c, struct wf_link *l);
 /* Its channel has ended: it is to be resumed, or over. */
 void wf_links_lost(struct wf_cluster *c, struct wf_link *l, const char *reason);

@@ -148,7 +148,7 @@ static void notify(struct wf_cluster *c)
 {
     const struct wf_partition *p = &c->partition;
     if (p->few) weft_log(WEFT_WARN, "this node is %s", p->text);
-    else weft_log(WEFT_INFO, "this node is in a minority no more");
+    else weft_log(WEFT_INFO, "this node is no longer in a minority");
     wf_links_notify_self(c, p->few ? WEFT_TAG_MINORITY : WEFT_TAG_MAJORITY, p->text);
 }
 

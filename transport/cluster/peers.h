@@ -1,34 +1,13 @@
-/* transport/cluster/peers.h -- nodes that this one knows of, and who dials them. */
+/* transport/cluster/peers.h -- the nodes that this one knows of, and their states. */
 #ifndef WF_PEERS_H
 #define WF_PEERS_H
 
-#include "channel.h"
+#include "cluster.h"
 #include "hash_table.h"
 #include "peer_link.h"
 #include "swim_wire.h"
 
-struct wf_cluster;
 struct wf_swim_member;
-
-/* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
-struct wf_dialer {
-    struct wf_dial dial;             /* first: see there */
-    struct wf_list_node in_cluster;  /* wf_cluster.dialers */
-    struct wf_hashed by_incarnation; /* wf_cluster.dialed, if that is known */
-    bool in_table;
-    bool seed, self, busy; /* busy: a dial or its link is under way */
-    bool proven;           /* its node has been linked with: the addresses are its own */
-    uint32_t source;       /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
-    char (*url)[WF_URL_TEXT];
-    uint32_t url_count, next_url;
-    uint64_t incarnation; /* of the node there, 0: not known */
-    uint64_t learned;     /* wf_learned_key of the dial that is under way; 0: it need not be reported */
-    uint32_t attempts;
-    int64_t next_at, give_up_at;
-    int64_t taken_since;       /* since when it says that our name is taken; 0: it does not */
-    uint32_t taken_said;       /* how often it has said so since then */
-    char last[WF_REASON_TEXT]; /* reason that was logged last */
-};
 
 /* LEAF is how a peer is shown that is CONNECTING and listens nowhere: nobody can dial it. See wf_peer_shown. */
 enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT, WF_PEER_LEAF, WF_PEER_STATES };
@@ -71,7 +50,17 @@ static inline struct wf_swim_record wf_peer_record(const struct wf_peer *p)
     return p->record.size == 0 ? (struct wf_swim_record){0} : wf_swim_record_of(p->record);
 }
 
-struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation);
+/* Inline, so that dialers.c, which peers.c calls, needs nothing of peers.c. NULL: unknown. */
+static inline struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation)
+{
+    WF_HASHED_WITH(e, &c->known, wf_cluster_hash(c, incarnation))
+    {
+        struct wf_peer *p = WF_CONTAINER(e, struct wf_peer, by_incarnation);
+        if (p->incarnation == incarnation) return p;
+    }
+    return NULL;
+}
+
 void wf_peers_up(struct wf_cluster *c, struct wf_link *l);
 /* The link has lost its connection, and is to be dialled. */
 void wf_peers_broken(struct wf_cluster *c, struct wf_link *l, const char *reason);
@@ -82,21 +71,12 @@ void wf_peers_review(struct wf_cluster *c, struct wf_link *l, const char *reason
 struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_member *m);
 /* A node without a link is down, or has left. */
 void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left);
-void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
 void wf_peers_down(struct wf_cluster *c, struct wf_link *l, const char *reason, bool left);
 void wf_peers_heard_of(struct wf_cluster *c, const struct wf_link *from, const struct wf_frame_peer *p);
 /* Tells `l` of all other nodes, and all other nodes of `l`. */
 void wf_peers_introduce(struct wf_cluster *c, struct wf_link *l);
-int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
-/* What a source lists now, instead of what it listed before: URLs, each with its NUL. */
-void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);
-void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
-const char *wf_dialers_url(const struct wf_dialer *d); /* that was dialled last */
-/* The node that it dials is of that run. */
-void wf_dialers_know(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
-void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
-void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
-int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);
+/* Dials nodes for which it is time, and gives up others. Returns when to call it again. */
+int64_t wf_peers_tick(struct wf_cluster *c, int64_t now);
 void wf_peers_finish(struct wf_cluster *c);
 
 #endif

@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "cluster.h"
 #include "gossip.h"
+#include "dialers.h"
 #include "peers.h"
 #include "transport.h"
 #include "url.h"

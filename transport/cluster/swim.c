@@ -116,7 +116,7 @@ static void declare_down(struct wf_swim *s, struct wf_swim_member *m, uint64_t n
     m->by[0] = by;
     m->accuser_count = 1;
     wf_swim_enter(s, m, WF_SWIM_DOWN, number, now);
-    wf_swim_news(s, m);
+    wf_swim_update(s, m);
 }
 
 static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
@@ -126,7 +126,7 @@ static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
     if (m->accuser_count == WF_SWIM_ACCUSERS) return;
     m->by[m->accuser_count++] = by;
     m->due = m->since + suspicion_time(s, m);
-    wf_swim_news(s, m); /* each new accuser is news, as it shortens the time everywhere */
+    wf_swim_update(s, m); /* each new accuser is news, as it shortens the time everywhere */
 }
 
 /* A suspect whose successor, of the same name, is there has ended. */
@@ -154,7 +154,7 @@ static void raise_own(struct wf_swim *s, uint64_t above, int64_t now)
 {
     if (above + 1 >= WF_SWIM_NUMBER_MAX) return;
     wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + 1, now);
-    wf_swim_news(s, s->self);
+    wf_swim_update(s, s->self);
 }
 
 static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
@@ -177,7 +177,7 @@ static void meet(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
     struct wf_swim_member *m = wf_swim_add(s, u->node, u->number, u->record, now);
     if (m == NULL) return;
     s->user->changed(s->arg, m, WF_SWIM_ALIVE);
-    if (s->news_count < BACKLOG) wf_swim_news(s, m); /* beyond that whole tables are faster */
+    if (s->update_count < BACKLOG) wf_swim_update(s, m); /* beyond that whole tables are faster */
     if (u->state == WF_SWIM_SUSPECT) suspect(s, m, u->number, u->by, now);
 }
 
@@ -199,7 +199,7 @@ static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const s
     }
     if (u->state == WF_SWIM_ALIVE) {
         wf_swim_enter(s, m, WF_SWIM_ALIVE, u->number, now);
-        wf_swim_news(s, m);
+        wf_swim_update(s, m);
     } else if (m->state == WF_SWIM_SUSPECT && !newer) {
         accuse(s, m, u->by);
     } else {
@@ -227,7 +227,7 @@ void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t no
             declare_down(s, m, u->number, u->by, now);
         } else {
             wf_swim_enter(s, m, WF_SWIM_LEFT, u->number, now);
-            wf_swim_news(s, m);
+            wf_swim_update(s, m);
         }
     }
 }
@@ -271,7 +271,7 @@ static void probe_failed(struct wf_swim *s, int64_t now)
     struct wf_swim_member *m = s->target;
     s->target = NULL;
     /* Others were asked and did not even say no: then the fault may be here. */
-    worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->heard_no, s->asked) : 1);
+    worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->no_answers, s->asked) : 1);
     if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
     else accuse(s, m, s->self->node);
 }
@@ -279,7 +279,7 @@ static void probe_failed(struct wf_swim *s, int64_t now)
 /* See note (7). */
 static bool is_quiet(const struct wf_swim *s)
 {
-    if (s->user->heard == NULL || s->news_count > 0 || s->health > 0 || !wf_list_empty(&s->suspects)) return false;
+    if (s->user->heard == NULL || s->update_count > 0 || s->health > 0 || !wf_list_empty(&s->suspects)) return false;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct wf_swim_member *m = s->at[i];
         if (m != s->self && wf_swim_present(m) && !s->user->heard(s->arg, m->node)) return false;
@@ -301,7 +301,7 @@ static void probe_next(struct wf_swim *s, int64_t now)
     int64_t slow = 1 + (int64_t)s->health;
     s->target = next_target(s);
     s->period_end = s->ordinary_end = s->target == NULL ? WEFT_FOREVER : now + s->o.period * slow;
-    s->asked = s->heard_no = 0;
+    s->asked = s->no_answers = 0;
     if (s->target == NULL) return;
     s->probe_sequence = ++s->sequence;
     bool sent = send_ping(s, s->target->node, s->probe_sequence);
@@ -331,8 +331,8 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
         send_sync(s, from, 0); /* it greets us as well, so it says the same */
         return;
     }
-    bool quiet = m->count == 0 && s->news_count == 0;
-    if ((!quiet && s->news_count < BACKLOG) || now < s->sync_at) return;
+    bool quiet = m->count == 0 && s->update_count == 0;
+    if ((!quiet && s->update_count < BACKLOG) || now < s->sync_at) return;
     s->sync_at = now + s->o.period;
     send_sync(s, from, WF_SWIM_ANSWER);
 }
@@ -354,7 +354,7 @@ static void on_probe_ack(struct wf_swim *s, uint64_t from, bool there, int64_t n
         probe_answered(s, now);
     } else if (asked != NULL) {
         *asked = 0;
-        s->heard_no++;
+        s->no_answers++;
     }
 }
 
@@ -573,7 +573,7 @@ struct wf_swim *wf_swim_new(const struct wf_swim_options *o, const struct wf_swi
         wf_swim_free(s);
         return NULL;
     }
-    wf_swim_news(s, s->self);
+    wf_swim_update(s, s->self);
     return s;
 }
 

@@ -68,7 +68,7 @@ struct wf_swim_member {
     int64_t since;                   /* in this state */
     int64_t due;                     /* SUSPECT: then it is down */
     uint64_t by[WF_SWIM_ACCUSERS];   /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
-    struct wf_list_node in_news;     /* wf_swim.news[sends] */
+    struct wf_list_node in_updates;  /* wf_swim.updates[sends] */
     struct wf_list_node in_state;    /* wf_swim.suspects or wf_swim.gone, oldest first */
     struct wf_list_node in_rechecks; /* wf_swim.rechecks */
     struct wf_list_node in_changed;  /* the user's, who is not told when the member is forgotten */
@@ -113,15 +113,15 @@ struct wf_swim {
     struct wf_hash_table nodes, names; /* names: the newest of each name */
     uint64_t secret;                   /* of their hashes */
     uint64_t digest;
-    struct wf_list news[WF_SWIM_SENDS_MAX + 1];
-    uint32_t news_count;
+    struct wf_list updates[WF_SWIM_SENDS_MAX + 1];
+    uint32_t update_count;
     struct wf_list suspects, gone, rechecks;
     /* The probe of this period. */
     struct wf_swim_member *target; /* NULL: none, or it has answered */
     uint64_t sequence, probe_sequence;
     int64_t ask_at, period_end; /* ask_at WEFT_FOREVER: they have been asked */
     int64_t ordinary_end;       /* period_end of one that is not quiet */
-    uint32_t asked, heard_no;   /* how many others; how many of them said that it does not answer them either */
+    uint32_t asked, no_answers; /* how many others; how many of them said that it does not answer them either */
     uint64_t asked_of[WF_SWIM_INDIRECT_MAX]; /* who they are; 0: it has said so */
     int64_t due;                             /* what the last tick returned */
     int64_t sync_at;                         /* no SYNC without being asked before this */

@@ -93,7 +93,7 @@ static bool put_in(struct wf_swim *s, struct wf_swim_member *m)
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
 
-static bool make_room(struct wf_swim *s)
+static bool grow(struct wf_swim *s)
 {
     if (s->count < s->capacity) return true;
     uint32_t wanted = WF_MAX(s->capacity * 2, (uint32_t)TABLE_FIRST);
@@ -137,7 +137,7 @@ static void swap(struct wf_swim *s, uint32_t a, uint32_t b)
 
 struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t number, weft_text record, int64_t now)
 {
-    if (s->count >= WF_SWIM_MEMBERS_MAX || !make_room(s)) return NULL;
+    if (s->count >= WF_SWIM_MEMBERS_MAX || !grow(s)) return NULL;
     struct wf_swim_member *m = calloc(1, sizeof *m);
     if (m == NULL) return NULL;
     m->node = node;
@@ -161,8 +161,8 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
 {
     WF_ASSERT(m != s->self);
     if (s->target == m) s->target = NULL;
-    if (wf_linked(&m->in_news)) s->news_count--;
-    wf_unlink(&m->in_news);
+    if (wf_linked(&m->in_updates)) s->update_count--;
+    wf_unlink(&m->in_updates);
     wf_unlink(&m->in_state);
     wf_unlink(&m->in_rechecks);
     if (wf_swim_present(m)) s->present--;
@@ -214,13 +214,14 @@ void wf_swim_shuffle(struct wf_swim *s)
 
 /* ---- News ------------------------------------------------------------------------------------------------------ */
 
-void wf_swim_news(struct wf_swim *s, struct wf_swim_member *m)
+void wf_swim_update(struct wf_swim *s, struct wf_swim_member *m)
 {
-    if (!wf_linked(&m->in_news)) s->news_count++;
+    if (!wf_linked(&m->in_updates)) s->update_count++;
     s->period_end = WF_MIN(s->period_end, s->ordinary_end); /* a quiet period ends */
-    wf_unlink(&m->in_news);
+    wf_unlink(&m->in_updates);
     m->sends = 0;
-    wf_list_push_front(&s->news[0], &m->in_news); /* what is said of the very one that we answer may be just that */
+    wf_list_push_front(&s->updates[0],
+                       &m->in_updates); /* what is said of the very one that we answer may be just that */
 }
 
 struct wf_swim_update wf_swim_entry(const struct wf_swim_member *m)
@@ -239,26 +240,26 @@ size_t wf_swim_entry_size(const struct wf_swim_member *m)
 
 static void was_sent(struct wf_swim *s, struct wf_swim_member *m, uint32_t limit)
 {
-    if (!wf_linked(&m->in_news)) return;
-    wf_unlink(&m->in_news);
-    if (++m->sends < limit) wf_list_push(&s->news[m->sends], &m->in_news);
-    else s->news_count--;
+    if (!wf_linked(&m->in_updates)) return;
+    wf_unlink(&m->in_updates);
+    if (++m->sends < limit) wf_list_push(&s->updates[m->sends], &m->in_updates);
+    else s->update_count--;
 }
 
-uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t room)
+uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t space)
 {
     uint32_t count = 0, limit = WF_MIN(s->o.spread * wf_swim_logarithm(s->present), (uint32_t)WF_SWIM_SENDS_MAX);
     if (first != NULL) {
-        room -= wf_swim_entry_size(first);
+        space -= wf_swim_entry_size(first);
         out[count++] = first;
     }
-    for (uint32_t i = 0, seen = 0; i <= WF_SWIM_SENDS_MAX && seen < s->news_count; i++) {
-        WF_LIST_EACH(k, &s->news[i]) {
-            struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_news);
+    for (uint32_t i = 0, seen = 0; i <= WF_SWIM_SENDS_MAX && seen < s->update_count; i++) {
+        WF_LIST_EACH(k, &s->updates[i]) {
+            struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_updates);
             seen++;
             if (m == first) continue;
-            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > room) goto full;
-            room -= wf_swim_entry_size(m);
+            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > space) goto full;
+            space -= wf_swim_entry_size(m);
             out[count++] = m;
         }
     }
@@ -271,11 +272,11 @@ full:
 
 bool wf_swim_table_init(struct wf_swim *s)
 {
-    for (size_t i = 0; i < WF_COUNT(s->news); i++) wf_list_init(&s->news[i]);
+    for (size_t i = 0; i < WF_COUNT(s->updates); i++) wf_list_init(&s->updates[i]);
     wf_list_init(&s->suspects);
     wf_list_init(&s->gone);
     wf_list_init(&s->rechecks);
-    return make_room(s);
+    return grow(s);
 }
 
 void wf_swim_table_finish(struct wf_swim *s)

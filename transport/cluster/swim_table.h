@@ -21,10 +21,10 @@ void wf_swim_shuffle(struct wf_swim *s);
 struct wf_swim_member *wf_swim_named(const struct wf_swim *s, weft_text name);
 uint32_t wf_swim_logarithm(uint32_t n); /* ln(n) rounded up, at least 1 */
 /* Its entry is news, and has not been told yet. */
-void wf_swim_news(struct wf_swim *s, struct wf_swim_member *m);
+void wf_swim_update(struct wf_swim *s, struct wf_swim_member *m);
 /* Chooses what goes with one message: `first` (may be NULL) and the least told. Returns how many; they count as told
  * once more. */
-uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t room);
+uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t space);
 /* What there is to be told of it: its record too, if it is present. */
 struct wf_swim_update wf_swim_entry(const struct wf_swim_member *m);
 size_t wf_swim_entry_size(const struct wf_swim_member *m);

@@ -70,7 +70,7 @@ static void post_event(struct wf_etcd *e, enum wf_etcd_event_kind kind, const ch
 {
     struct wf_etcd_event *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        weft_log(WEFT_ERROR, "etcd: out of memory for news of an exclusive name");
+        weft_log(WEFT_ERROR, "etcd: out of memory for a notification about an exclusive name");
         return;
     }
     t->kind = kind;
@@ -133,7 +133,7 @@ static void lose(struct wf_etcd *e, const char *why)
 {
     if (e->lease == 0) return;
     set_sure(e, 0, WEFT_NOW);
-    weft_log(WEFT_WARN, "etcd: the lease of this node is over: %s; the exclusive names it had are lost", why);
+    weft_log(WEFT_WARN, "etcd: the lease of this node has expired: %s; its exclusive names are lost", why);
     post_event(e, WF_ETCD_LOST, "", 0);
     e->stale = e->lease;
     e->lease = 0;
@@ -181,7 +181,7 @@ static void keep_node(struct wf_etcd *e, const char *id, const char *text)
     snprintf(n->id, sizeof n->id, "%s", id);
     wf_list_push(&e->nodes, &n->in_nodes);
     if (!wf_etcd_node_urls(text, &n->urls)) {
-        weft_log(WEFT_WARN, "discover %s: what key %snodes/%s says is no description of a node", e->source->spec,
+        weft_log(WEFT_WARN, "discover %s: the value of key %snodes/%s does not describe a node", e->source->spec,
                  e->spec.prefix, id);
         forget(n);
     }
@@ -304,7 +304,7 @@ static void on_kept(struct wf_etcd *e, const struct wf_request *r)
         e->keep_at = weft_after(WF_MIN(e->granted / 10, WEFT_SEC(1)));
         wf_source_failed(e->source, e->granted / 10, "%s", r->error);
     } else if (wf_etcd_number(wf_etcd_member(r->answer, "result"), "TTL") <= 0) {
-        lose(e, "etcd does not know it any more");
+        lose(e, "etcd no longer knows it");
         e->stale = 0;
     } else {
         keep_until(e, r->sent_at);
@@ -349,7 +349,7 @@ static void ask_failed(struct wf_etcd *e, const struct wf_request *r)
     e->again_at = weft_after(WF_MIN(wait, e->spec.ttl));
     if (r->error == NULL || strcmp(r->error, e->ask_reason) == 0) return;
     snprintf(e->ask_reason, sizeof e->ask_reason, "%s", r->error);
-    weft_log(WEFT_WARN, "exclusive name %s: %s; trying on", r->name, r->error);
+    weft_log(WEFT_WARN, "exclusive name %s: %s; retrying", r->name, r->error);
 }
 
 static void ask_went_well(struct wf_etcd *e)
@@ -462,7 +462,7 @@ static int64_t step(struct wf_etcd *e)
         e->phase = PHASE_REGISTER;
         e->retry_at = WEFT_NOW;
     }
-    if (e->phase != PHASE_READY && e->watch != NULL && !e->busy) wf_http_end(e->watch, "the list is asked for anew");
+    if (e->phase != PHASE_READY && e->watch != NULL && !e->busy) wf_http_end(e->watch, "the list is requested again");
     if (e->phase != PHASE_READY && !e->busy && now >= e->retry_at) start_phase(e);
     take_asks(e);
     if (e->again_at != 0 && now >= e->again_at) {

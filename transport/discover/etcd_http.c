@@ -110,7 +110,7 @@ static void take_lines(struct exchange *x)
         size_t size = (size_t)(newline - (x->in + at));
         json_t *j = json_loadb(x->in + at, size, 0, NULL);
         if (j != NULL) x->http->line(x->http->arg, &x->r, j);
-        else if (size > 0) wf_http_end(&x->r, "etcd says what is not JSON");
+        else if (size > 0) wf_http_end(&x->r, "etcd's reply is not JSON");
         json_decref(j);
         at += size + 1;
     }

@@ -118,7 +118,8 @@ static void notify_lost(const struct claim *c)
     snprintf(lost.name, sizeof lost.name, "%s", c->name);
     weft_msg *m = wf_msg_new(NULL, WEFT_TAG_EXCLUSIVE_LOST, sizeof lost);
     if (m == NULL) {
-        weft_log(WEFT_ERROR, "no memory to tell the holder of %s that it is lost: it is killed", c->name);
+        weft_log(WEFT_ERROR, "no memory to notify the holder of %s that the name is lost: the holder is killed",
+                 c->name);
         (void)weft_kill(c->owner);
         return;
     }
@@ -343,7 +344,8 @@ static void exclusive_main(const void *arg, size_t size)
         int rc = weft_wait_any(what, 2, WEFT_FOREVER);
         if (rc < 0) return;
         (void)weft_event_take(s->wake);
-        for (struct wf_etcd_event *told; (told = wf_etcd_take_event(t->etcd)) != NULL; free(told)) on_tell(s, told);
+        for (struct wf_etcd_event *event; (event = wf_etcd_take_event(t->etcd)) != NULL; free(event))
+            on_tell(s, event);
         while (weft_recv(&m, WEFT_NOW) == WEFT_OK)
             if (!on_message(s, m)) weft_msg_free(m);
     }

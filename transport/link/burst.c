@@ -47,7 +47,7 @@ static void log_held(struct wf_bucket *b, const char *what, int rate)
 {
     uint64_t held = atomic_exchange_explicit(&b->held, 0, memory_order_relaxed);
     if (held > 0)
-        weft_log(WEFT_WARN, "%" PRIu64 " %s about other nodes were not written, as more than %d came in a second",
+        weft_log(WEFT_WARN, "%" PRIu64 " %s about other nodes were left out, as there were more than %d in a second",
                  held, what, rate);
 }
 

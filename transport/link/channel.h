@@ -66,8 +66,8 @@ struct wf_channel {
     /* Bytes at the beginning of the message that is handed over next: the handshake has had them. Written by $cluster
      * while the connection is paused. */
     size_t skip;
-    uint32_t work;  /* UP: so many entries of tables may be received in this turn */
-    uint64_t heard; /* PENDING: frames that the other side has said it has */
+    uint32_t work;          /* UP: so many entries of tables may be received in this turn */
+    uint64_t peer_received; /* PENDING: frames that the other side has said it has */
     /* Of this channel in the queue; changed under t->lock. It is the receiving side that adds to them, and so it may
      * look without (relaxed). */
     _Atomic uint32_t events;

@@ -15,10 +15,10 @@
 
 enum { CHUNK_HEAD = 16 };
 
-static struct wf_batch *batch(size_t room)
+static struct wf_batch *batch(size_t capacity)
 {
-    struct wf_batch *b = malloc(sizeof *b + room);
-    if (b != NULL) *b = (struct wf_batch){.frames = 1, .capacity = room, .order = WF_ORDER_ACTOR};
+    struct wf_batch *b = malloc(sizeof *b + capacity);
+    if (b != NULL) *b = (struct wf_batch){.frames = 1, .capacity = capacity, .order = WF_ORDER_ACTOR};
     return b;
 }
 

@@ -509,7 +509,7 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     wf_link_writer_push(writer);
     struct wf_waiter waiter = {.task = wf_task_self()};
     wf_list_push(&writer->waiting, &waiter.on_source);
-    int r = wf_task_wait(deadline, "outbox");
+    int r = wf_task_wait(deadline, "space in a send queue");
     wf_unlink(&waiter.on_source);
     if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
     return (int)wf_task_finish_wait(r);

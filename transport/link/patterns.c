@@ -95,7 +95,7 @@ bool wf_patterns_remove(struct wf_patterns *p, weft_text pattern)
     WF_ASSERT(e == NULL || e->count > 0);
     if (e == NULL || --e->count > 0) return false;
     wf_hash_table_remove(&p->table, &e->in_table);
-    if (wf_list_empty(&p->marks) || e->place.number > p->most_told) {
+    if (wf_list_empty(&p->marks) || e->place.number > p->most_sent_to) {
         drop(e);
         return true;
     }
@@ -112,7 +112,7 @@ static void sweep(struct wf_patterns *p)
 {
     uint64_t least = UINT64_MAX;
     if (wf_list_empty(&p->gone)) return;
-    WF_LIST_EACH(k, &p->marks) least = WF_MIN(least, WF_CONTAINER(k, struct wf_pattern_mark, on_table)->told);
+    WF_LIST_EACH(k, &p->marks) least = WF_MIN(least, WF_CONTAINER(k, struct wf_pattern_mark, on_table)->sent_to);
     WF_LIST_EACH(k, &p->gone) {
         struct wf_pattern *e = WF_CONTAINER(k, struct wf_pattern, on_gone);
         if (e->place.number > least) return;
@@ -151,9 +151,9 @@ bool wf_patterns_behind(const struct wf_patterns *p, const struct wf_pattern_mar
 
 static void pass(struct wf_patterns *p, struct wf_pattern_mark *m, struct wf_pattern *e)
 {
-    WF_ASSERT(m->told < e->place.number); /* a mark goes one way */
-    m->told = e->place.number;
-    p->most_told = WF_MAX(p->most_told, m->told);
+    WF_ASSERT(m->sent_to < e->place.number); /* a mark goes one way */
+    m->sent_to = e->place.number;
+    p->most_sent_to = WF_MAX(p->most_sent_to, m->sent_to);
     wf_unlink(&m->place.on_list);
     wf_list_insert_before(e->place.on_list.next, &m->place.on_list);
 }
@@ -176,9 +176,9 @@ struct wf_pattern_part wf_patterns_next(struct wf_patterns *p, struct wf_pattern
 {
     struct wf_pattern *e = next_to_tell(p, m);
     struct wf_pattern_part part = {.add = e != NULL && e->count > 0};
-    if (part.add && m->said + 1 >= m->most)
+    if (part.add && m->sent + 1 >= m->most)
         return (struct wf_pattern_part){.add = true, .count = 1, .bytes = HEAD_BYTES + 1, .all = true};
-    if (part.add) count = WF_MIN(count, m->most - 1 - m->said);
+    if (part.add) count = WF_MIN(count, m->most - 1 - m->sent);
     while (e != NULL && (e->count > 0) == part.add && part.count < count && part.bytes < bytes) {
         part.count++;
         part.bytes += HEAD_BYTES + e->size;
@@ -201,7 +201,7 @@ void wf_patterns_put(struct wf_patterns *p, struct wf_pattern_mark *m, const str
         weft_put_str(w, weft_str(e->text, e->size));
         pass(p, m, e);
     }
-    if (part->add) m->said += part->count;
-    else m->said -= WF_MIN(m->said, part->count);
+    if (part->add) m->sent += part->count;
+    else m->sent -= WF_MIN(m->sent, part->count);
     sweep(p);
 }

@@ -29,7 +29,7 @@ struct wf_patterns {
     struct wf_hash_table table; /* of patterns that are subscribed to */
     uint64_t secret;            /* of its hashes */
     uint64_t last;              /* number of the last place */
-    uint64_t most_told;         /* the highest `told` of any mark there has been */
+    uint64_t most_sent_to;      /* the highest `sent_to` of any mark there has been */
 };
 
 struct wf_pattern_place {
@@ -41,9 +41,9 @@ struct wf_pattern_place {
 struct wf_pattern_mark {
     struct wf_pattern_place place;
     struct wf_list_node on_table; /* wf_patterns.marks; unlinked: it is told nothing (more) */
-    uint64_t told;                /* number of the last place before it */
+    uint64_t sent_to;             /* number of the last place before it */
     uint64_t begun;               /* wf_patterns.last when it began */
-    uint32_t said, most;          /* patterns that the other side has; how many it takes */
+    uint32_t sent, most;          /* patterns that the other side has; how many it takes */
 };
 
 /* What is to be said next: `count` patterns which came, or went. */

@@ -323,7 +323,7 @@ bool wf_link_receive(struct wf_channel *ch, const uint8_t *data, size_t size, si
             wf_link_fail(l, why);
             ok = false;
         } else if (WF_UNLIKELY(f.counted && !ch->placed)) {
-            wf_link_fail(l, "no START on a connection that goes on with a link");
+            wf_link_fail(l, "no START on a connection that resumes a link");
             ok = false;
         } else if (!f.counted || is_new(ch, l)) {
             ok = receive_frame(ch, &f, start, r.at);

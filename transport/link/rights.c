@@ -145,8 +145,8 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
     atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
         wf_peer_log(&ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
-                    "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
-                    ch->conn->remote,
+                    "refused a %s of %s (%s): %s; from now on refusals are only counted", wf_frame_name(f->kind),
+                    ch->name, ch->conn->remote,
                     error != WEFT_EACCESS   ? "it asks for more than its limit"
                     : ch->conn->plain_ws    ? "not over ws://"
                     : ch->conn->who == NULL ? "it has no certificate, and this is not the node's own socket"

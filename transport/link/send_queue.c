@@ -461,7 +461,7 @@ static void push(struct wf_link *l, struct wf_batch *b, void (*put)(struct wf_li
         free_one(b);
     }
     unlock_and_send(l);
-    if (overflow) wf_link_fail(l, "the other side does not read: outbox over its hard bound");
+    if (overflow) wf_link_fail(l, "the other side does not read: its send queue is over the hard limit");
 }
 
 void wf_link_push(struct wf_link *l, struct wf_batch *b)

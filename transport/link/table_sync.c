@@ -26,7 +26,7 @@ struct peer {
     bool stale;                       /* note (2) */
     struct wf_tables_part part;       /* of the snapshot: the next one to be told */
     bool behind;                      /* it has not been told of all that is retained */
-    struct wf_retained told;          /* note (3): a mark behind what it has been told of */
+    struct wf_retained sent_mark;     /* note (3): a mark behind what it has been told of */
 };
 
 enum {
@@ -82,7 +82,7 @@ struct snapshot {
     bool failed;
 };
 
-static struct wf_batch *snapshot_room(struct snapshot *shot)
+static struct wf_batch *batch_with_space(struct snapshot *shot)
 {
     struct wf_batch *b = shot->last;
     if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
@@ -98,7 +98,7 @@ static void add_to_snapshot(const struct wf_entry *e, void *arg)
 {
     struct snapshot *shot = arg;
     if (e != NULL && !hears_of(shot->link, e)) return;
-    struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
+    struct wf_batch *b = shot->failed ? NULL : batch_with_space(shot);
     if (b == NULL) {
         shot->failed = true;
         return;
@@ -174,15 +174,15 @@ static void send_retained(struct peer *p, uint64_t live)
             wf_link_make_turn(p->link, 0);
             return;
         }
-        size_t count = wf_topics_after(topics, &p->told, kept, SOME);
-        uint64_t told = 0;
+        size_t count = wf_topics_after(topics, &p->sent_mark, kept, SOME);
+        uint64_t sent = 0;
         bool ok = true;
         for (size_t i = 0; i < count; i++) {
             ok = ok && wf_link_has_space(p->link, 0) && send_one(p, &kept[i], live);
-            if (ok) told = kept[i].body->retained;
+            if (ok) sent = kept[i].body->retained;
             wf_body_drop(NULL, kept[i].body);
         }
-        if (told > 0) wf_topics_pass(topics, &p->told, told);
+        if (sent > 0) wf_topics_pass(topics, &p->sent_mark, sent);
         if (!ok) return;
         p->behind = count > 0;
     }
@@ -353,7 +353,7 @@ int wf_tables_open(struct wf_link *l)
         free(p);
         return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
     }
-    wf_topics_mark(topics, &p->told);
+    wf_topics_mark(topics, &p->sent_mark);
     send_all(p);
     send_retained(p, 0);
     wf_list_push(&l->t->table_peers, &p->in_transport);
@@ -370,7 +370,7 @@ static struct peer *take_out(struct wf_link *l)
     if (p != NULL) {
         wf_unlink(&p->in_transport);
         wf_hash_table_remove(&l->t->table_nodes, &p->by_node);
-        wf_topics_unmark(wf_topics_of(node), &p->told);
+        wf_topics_unmark(wf_topics_of(node), &p->sent_mark);
         p->copies.round++;
         has_heard(p, atomic_load_explicit(&l->last_heard, memory_order_relaxed));
         remember(l->t, p);

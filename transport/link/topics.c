@@ -71,8 +71,8 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .size = f->body.size,
                                .trace = f->trace};
     size_t size = wf_publish_to_size(&to);
-    bool room = l != NULL && atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_QUEUE_MAX;
-    struct wf_batch *b = room ? wf_batch_new(l, size) : NULL;
+    bool has_space = l != NULL && atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_QUEUE_MAX;
+    struct wf_batch *b = has_space ? wf_batch_new(l, size) : NULL;
     if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
         wf_put_publish_to(&w, &to);
@@ -128,8 +128,9 @@ static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
     if (!ch->link->warned_of_stamp)
         wf_peer_log(
             &ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
-            "node %s says it has published at a time that is %.0f s ahead of this node's clock: one of the two "
-            "clocks is wrong, and its retained messages may not be kept; counted as unbelieved from now on",
+            "node %s has published with a timestamp that is %.0f s ahead of this node's clock: one of the two "
+            "clocks is wrong, and its retained messages may be dropped; from now on they are only counted "
+            "(unbelieved)",
             ch->name, (double)(stamp - WF_MIN(stamp, wf_stamp_of(wall))) / 1e6);
     ch->link->warned_of_stamp = true;
 }

@@ -23,7 +23,7 @@ struct wf_metrics {
     enum { BEGINS, AWAKE, CLOSED } state;
     struct wf_pages pages;
     /* Of $metrics: */
-    struct wf_node_stats tally;        /* with kinds */
+    struct wf_node_stats stats;        /* with kinds */
     int64_t tallied_at;                /* 0: never */
     struct wf_histogram answers;       /* after how long workers came to a question */
     uint64_t received[WF_WORKERS_MAX]; /* the most that was told: a counter does not go back */
@@ -46,7 +46,7 @@ static void on_ask(void *arg, struct wf_web_ask *ask)
         if (m->state == AWAKE) (void)weft_event_set(m->wake);
     }
     pf_mutex_unlock(m->lock);
-    if (!taken) send_text(ask, 503, "the node ends or is far behind\n");
+    if (!taken) send_text(ask, 503, "the node ends, or is asked too often\n");
 }
 
 static struct wf_web_ask *take(struct wf_metrics *m)
@@ -60,14 +60,14 @@ static struct wf_web_ask *take(struct wf_metrics *m)
 
 /* ---- Answers --------------------------------------------------------------------------------------------------- */
 
-static int tally(struct wf_metrics *m, bool kinds)
+static int stats(struct wf_metrics *m, bool kinds)
 {
     enum { PATIENCE = 2 }; /* seconds */
     if (kinds && m->tallied_at != 0 && weft_now() - m->tallied_at < WEFT_SEC(1)) return WEFT_OK;
-    int rc = wf_node_stats_take(m->node, kinds, &m->tally, weft_after(WEFT_SEC(PATIENCE)));
+    int rc = wf_node_stats_take(m->node, kinds, &m->stats, weft_after(WEFT_SEC(PATIENCE)));
     m->tallied_at = rc == WEFT_OK && kinds ? weft_now() : 0;
-    for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
-        struct wf_node_stats_worker *w = &m->tally.worker[i];
+    for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->stats.workers; i++) {
+        struct wf_node_stats_worker *w = &m->stats.worker[i];
         wf_histogram_add(&m->answers, w->counted ? w->answered_in : WEFT_SEC(PATIENCE), 1);
         if (kinds) m->received[i] = WF_MAX(m->received[i], w->received);
         w->received = m->received[i];
@@ -78,9 +78,9 @@ static int tally(struct wf_metrics *m, bool kinds)
 static void send_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char *text = NULL;
-    int rc = tally(m, true);
+    int rc = stats(m, true);
     if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT)
-        rc = wf_metrics_text(m->node->transport, &m->tally, &m->answers, &text);
+        rc = wf_metrics_text(m->node->transport, &m->stats, &m->answers, &text);
     if (text == NULL) send_text(ask, 503, rc == WEFT_ECANCELED ? "the node ends\n" : "out of memory\n");
     else wf_web_answer(ask, 200, "text/plain; version=0.0.4; charset=utf-8", text, strlen(text));
     free(text);
@@ -89,12 +89,12 @@ static void send_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
 static void send_health(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char text[64] = "ok\n";
-    int rc = tally(m, false);
+    int rc = stats(m, false);
     bool all = rc == WEFT_OK;
-    for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
-        if (m->tally.worker[i].counted) continue;
+    for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->stats.workers; i++) {
+        if (m->stats.worker[i].counted) continue;
         all = false;
-        snprintf(text, sizeof text, "worker %u does not turn\n", (unsigned)i);
+        snprintf(text, sizeof text, "worker %u is blocked\n", (unsigned)i);
     }
     if (rc < 0 && rc != WEFT_ETIMEDOUT) snprintf(text, sizeof text, "%s\n", weft_strerror(rc));
     send_text(ask, all ? 200 : 503, text);
@@ -145,7 +145,7 @@ static void metrics_main(const void *arg, size_t size)
     int rc = weft_event_open(&wake);
     if (rc == WEFT_OK) rc = weft_defer(close_queue, m);
     if (rc < 0) {
-        weft_log(WEFT_ERROR, "nobody answers over HTTP: %s", weft_strerror(rc));
+        weft_log(WEFT_ERROR, "no HTTP server: %s", weft_strerror(rc));
         close_queue(m);
         return;
     }

@@ -17,7 +17,7 @@
 
 enum { LABEL = 80 };
 /* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */
-enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAIL_BITS_MIN = 10, MAIL_BITS_MAX = 34 };
+enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAILBOX_BITS_MIN = 10, MAILBOX_BITS_MAX = 34 };
 
 static void head(struct wf_text_buffer *t, const char *name, const char *type, const char *help)
 {
@@ -73,12 +73,12 @@ static const char *worker_label(char out[LABEL], const struct wf_workers *set, u
     return out;
 }
 
-static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally,
+static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *stats,
                             const char *name, const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
-    for (uint32_t i = 0; i < tally->workers; i++) {
-        const struct wf_node_stats_worker *w = &tally->worker[i];
+    for (uint32_t i = 0; i < stats->workers; i++) {
+        const struct wf_node_stats_worker *w = &stats->worker[i];
         if (!w->counted) continue;
         char worker[LABEL];
         uint64_t value;
@@ -90,7 +90,7 @@ static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *s
 /* Of all workers, whether they answer or not. */
 static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
 {
-    head(t, "worker_turn_seconds", "histogram", "Turns of the worker's loop, in which nothing else runs there.");
+    head(t, "worker_turn_seconds", "histogram", "How long turns of the worker's loop take.");
     for (uint32_t i = 0; i < set->count; i++) {
         const struct wf_pace *p = &set->at[i]->pace;
         uint64_t below = 0;
@@ -109,7 +109,7 @@ static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
         wf_text_buffer_put(t, "weft_worker_turn_seconds_count{worker=\"%s\"} %" PRIu64 "\n", worker, below);
     }
     head(t, "worker_held_up_seconds", "gauge",
-         "For how long an actor holds the worker up that does not wait; 0: none.");
+         "How long an actor has held the worker up without waiting; 0 if none does.");
     for (uint32_t i = 0; i < set->users; i++) {
         struct wf_stuck s;
         int64_t ns = wf_stuck_at((struct wf_workers *)(uintptr_t)set, i, &s) ? s.now - s.began : 0;
@@ -117,25 +117,25 @@ static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
     }
 }
 
-static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *tally)
+static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_node_stats *stats)
 {
     uint64_t received = 0, bytes = 0;
-    for (uint32_t i = 0; i < tally->workers; i++) {
-        received += tally->worker[i].received;
-        bytes += tally->worker[i].mail_bytes;
+    for (uint32_t i = 0; i < stats->workers; i++) {
+        received += stats->worker[i].received;
+        bytes += stats->worker[i].mailbox_bytes;
     }
     single(t, "workers", "gauge", "Worker threads of users' actors.", set->users);
 #define EACH(name, type, help, field) \
-    put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_node_stats_worker, field))
+    put_each_worker(t, set, stats, name, type, help, offsetof(struct wf_node_stats_worker, field))
     EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
-    EACH("worker_sleeps_total", "counter", "How often the worker had nothing to do.", sleeps);
-    EACH("worker_posts_total", "counter", "What other threads have handed to the worker.", posts);
+    EACH("worker_sleeps_total", "counter", "How often the worker slept because it had nothing to do.", sleeps);
+    EACH("worker_posts_total", "counter", "Posts from other threads to the worker.", posts);
     EACH("worker_timers_fired_total", "counter", "Timers that were due.", timers_fired);
-    EACH("worker_parked_total", "counter", "Stacks of idle actors that were packed away.", parked);
-    EACH("worker_runnable_actors", "gauge", "Actors that wait for their turn.", runnable);
+    EACH("worker_parked_total", "counter", "How often the stack of an idle actor was parked.", parked);
+    EACH("worker_runnable_actors", "gauge", "Actors that are ready to run.", runnable);
 #undef EACH
     single(t, "messages_received_total", "counter", "Messages that actors have received.", received);
-    single(t, "mailbox_bytes", "gauge", "Bytes in all mailboxes.", bytes);
+    single(t, "mailbox_bytes", "gauge", "Bytes of the messages in all mailboxes.", bytes);
 }
 
 /* ---- Actors ---------------------------------------------------------------------------------------------------- */
@@ -173,43 +173,43 @@ static uint64_t heap_bytes(const struct wf_node_stats_kind *k)
     return k->memory.heap;
 }
 
-static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *tally, const char *name,
+static void put_each_kind(struct wf_text_buffer *t, const struct wf_node_stats *stats, const char *name,
                           const char *help, uint64_t (*value)(const struct wf_node_stats_kind *k))
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
-    for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_node_stats_kind *k = &tally->kind[i];
+    for (uint32_t i = 0; i < stats->kinds; i++) {
+        const struct wf_node_stats_kind *k = &stats->kind[i];
         wf_text_buffer_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
     }
 }
 
-static void put_mail_times(struct wf_text_buffer *t, const struct wf_node_stats *tally)
+static void put_mailbox_times(struct wf_text_buffer *t, const struct wf_node_stats *stats)
 {
     char kind[LABEL], labels[LABEL + 16];
-    head(t, "mailbox_seconds", "histogram", "How long messages lay in mailboxes, estimated from some of them.");
-    for (uint32_t i = 0; i < tally->kinds; i++) {
-        const struct wf_node_stats_kind *k = &tally->kind[i];
+    head(t, "mailbox_seconds", "histogram", "How long messages waited in mailboxes, estimated from a sample.");
+    for (uint32_t i = 0; i < stats->kinds; i++) {
+        const struct wf_node_stats_kind *k = &stats->kind[i];
         if (wf_histogram_count(&k->mail) == 0) continue;
         snprintf(labels, sizeof labels, "kind=\"%s\",", label(kind, k->kind));
-        put_histogram(t, "mailbox_seconds", labels, &k->mail, MAIL_BITS_MIN, MAIL_BITS_MAX);
+        put_histogram(t, "mailbox_seconds", labels, &k->mail, MAILBOX_BITS_MIN, MAILBOX_BITS_MAX);
     }
 }
 
-static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *tally)
+static void put_actors(struct wf_text_buffer *t, const struct wf_node_stats *stats)
 {
-    put_each_kind(t, tally, "actors", "Actors that are alive.", actors);
-    put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
-    put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
-    put_each_kind(t, tally, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
+    put_each_kind(t, stats, "actors", "Actors that are alive.", actors);
+    put_each_kind(t, stats, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
+    put_each_kind(t, stats, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
+    put_each_kind(t, stats, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
                   mailbox_bytes);
-    put_each_kind(t, tally, "actors_held_messages", "Messages that actors have received or made, and not freed.",
+    put_each_kind(t, stats, "actors_held_messages", "Messages that actors have received or made and have not freed.",
                   held);
-    put_each_kind(t, tally, "actors_held_bytes", "Bytes of those, about.", held_bytes);
-    put_each_kind(t, tally, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
-    put_each_kind(t, tally, "actors_heap_bytes", "What the runtime keeps on the heap for actors of a kind.",
+    put_each_kind(t, stats, "actors_held_bytes", "Bytes of the messages that actors hold, estimated.", held_bytes);
+    put_each_kind(t, stats, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
+    put_each_kind(t, stats, "actors_heap_bytes", "Heap memory that the runtime uses for the actors of a kind.",
                   heap_bytes);
-    put_mail_times(t, tally);
+    put_mailbox_times(t, stats);
 }
 
 static void put_drops(struct wf_text_buffer *t, const struct wf_transport *tr)
@@ -256,14 +256,14 @@ static void put_links(struct wf_text_buffer *t, const struct wf_transport *tr)
     }
 #define EACH(name, type, help, field) \
     put_each_link(t, links, n, name, type, help, offsetof(struct wf_link_seen, field))
-    EACH("link_received_bytes_total", "counter", "Bytes that came from the peer.", bytes_in);
-    EACH("link_sent_bytes_total", "counter", "Bytes that went to the peer.", bytes_out);
-    EACH("link_received_frames_total", "counter", "Frames that came from the peer.", frames_in);
-    EACH("link_sent_frames_total", "counter", "Frames that went to the peer.", frames_out);
-    EACH("link_resumes_total", "counter", "How often the link went on over another connection.", resumes);
-    EACH("link_refused_frames_total", "counter", "Frames of the peer that its role or limits do not allow.", refused);
-    EACH("link_backlog_bytes", "gauge", "Bytes for the peer that are not acknowledged, most of them not sent.",
-         backlog);
+    EACH("link_received_bytes_total", "counter", "Bytes received from the peer.", bytes_in);
+    EACH("link_sent_bytes_total", "counter", "Bytes sent to the peer.", bytes_out);
+    EACH("link_received_frames_total", "counter", "Frames received from the peer.", frames_in);
+    EACH("link_sent_frames_total", "counter", "Frames sent to the peer.", frames_out);
+    EACH("link_resumes_total", "counter", "How often the link was resumed over a new connection.", resumes);
+    EACH("link_refused_frames_total", "counter",
+         "Frames of the peer that were refused because of its role or limits.", refused);
+    EACH("link_backlog_bytes", "gauge", "Bytes for the peer that are queued or not yet acknowledged.", backlog);
     EACH("link_unacknowledged_frames", "gauge", "Frames that the peer has not acknowledged.", unacked);
 #undef EACH
     free(links);
@@ -278,7 +278,7 @@ static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
     head(t, "node_info", "gauge", "Which node this is; always 1.");
     wf_text_buffer_put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
                        label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
-    single(t, "in_minority", "gauge", "Whether the node is in the smaller part of a cluster that is cut in two.",
+    single(t, "in_minority", "gauge", "1 if the node is in a minority of its cluster, else 0.",
            wf_node_in_minority(tr->node));
     pf_usage(&used);
     wf_text_buffer_put(
@@ -293,16 +293,16 @@ static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
                            used.resident);
 }
 
-int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *tally,
+int wf_metrics_text(const struct wf_transport *tr, const struct wf_node_stats *stats,
                     const struct wf_histogram *answers, char **out)
 {
     struct wf_text_buffer t = {.data = NULL};
     put_node(&t, tr);
-    put_workers(&t, &tr->node->workers, tally);
+    put_workers(&t, &tr->node->workers, stats);
     put_turns(&t, &tr->node->workers);
-    head(&t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
+    head(&t, "worker_response_seconds", "histogram", "How long it took until a worker handled a scrape or a probe.");
     put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);
-    put_actors(&t, tally);
+    put_actors(&t, stats);
     put_drops(&t, tr);
     put_links(&t, tr);
     if (t.failed) {

@@ -101,15 +101,15 @@ bool wf_pages_take(struct wf_pages *all, struct wf_web_ask *ask)
     p->all = all;
     p->ask = ask;
     pf_mutex_lock(all->lock);
-    bool room = all->count < PAGES_MAX;
-    if (room) {
+    bool has_space = all->count < PAGES_MAX;
+    if (has_space) {
         wf_list_push(&all->asked, &p->in_asked);
         all->count++;
     }
     pf_mutex_unlock(all->lock);
-    if (room && weft_spawn(NULL, page_main, &p, sizeof p, &quiet) == WEFT_OK) return true;
+    if (has_space && weft_spawn(NULL, page_main, &p, sizeof p, &quiet) == WEFT_OK) return true;
     p->ask = NULL; /* it stays the caller's */
-    if (room) let_go(p);
+    if (has_space) let_go(p);
     else free(p);
     return false;
 }

@@ -11,16 +11,16 @@
 #include "text.h"
 
 /* For so many bytes and a NUL. */
-static bool make_room(struct wf_text_buffer *o, size_t size)
+static bool reserve(struct wf_text_buffer *o, size_t size)
 {
     if (o->failed) return false;
-    if (o->room - o->size > size) return true;
-    size_t room = o->room * 2 + size + 4096;
-    char *more = realloc(o->data, room);
+    if (o->capacity - o->size > size) return true;
+    size_t capacity = o->capacity * 2 + size + 4096;
+    char *more = realloc(o->data, capacity);
     o->failed = more == NULL;
     if (o->failed) return false;
     o->data = more;
-    o->room = room;
+    o->capacity = capacity;
     return true;
 }
 
@@ -30,7 +30,7 @@ void wf_text_buffer_put(struct wf_text_buffer *o, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    if (n >= 0 && make_room(o, (size_t)n)) {
+    if (n >= 0 && reserve(o, (size_t)n)) {
         vsnprintf(o->data + o->size, (size_t)n + 1, format, again);
         o->size += (size_t)n;
     }
@@ -40,7 +40,7 @@ void wf_text_buffer_put(struct wf_text_buffer *o, const char *format, ...)
 
 static void put_bytes(struct wf_text_buffer *o, const char *bytes, size_t size)
 {
-    if (size == 0 || !make_room(o, size)) return;
+    if (size == 0 || !reserve(o, size)) return;
     memcpy(o->data + o->size, bytes, size);
     o->size += size;
     o->data[o->size] = '\0';

@@ -9,7 +9,7 @@
 /* Zeroed to begin with. */
 struct wf_text_buffer {
     char *data; /* malloc'ed, NUL-terminated; NULL: nothing was written */
-    size_t size, room;
+    size_t size, capacity;
     bool failed; /* for want of memory something is missing */
 };
 

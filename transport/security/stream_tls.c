@@ -37,9 +37,9 @@ struct layer {
     weft_tls *tls;
     mbedtls_ssl_context ssl;
     char *ahead;
-    size_t ahead_from, ahead_size, ahead_room;
+    size_t ahead_from, ahead_size, ahead_capacity;
     char *unsent;
-    size_t unsent_from, unsent_size, unsent_room;
+    size_t unsent_from, unsent_size, unsent_capacity;
     int failed;      /* the error of every later call */
     int io;          /* what the socket said last, if it is an error */
     uint32_t barren; /* records in a row that brought no bytes */
@@ -127,7 +127,7 @@ static int fail(struct layer *l, int rc)
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
     case MBEDTLS_ERR_SSL_CONN_EOF:
         l->failed = WEFT_ERESET;
-        words = l->secured ? "the connection ended without the other side's word: something may be missing"
+        words = l->secured ? "the connection ended without a TLS close: data may be missing"
                            : "the other side has closed the connection";
         break;
     default:
@@ -161,11 +161,12 @@ static int below_read(void *arg, unsigned char *out, size_t size)
 {
     struct layer *l = arg;
     if (l->ahead_size == 0) {
-        int64_t n = size >= l->ahead_room ? read_socket(l, out, size) : read_socket(l, l->ahead, l->ahead_room);
+        int64_t n = size >= l->ahead_capacity ? read_socket(l, out, size)
+                                              : read_socket(l, l->ahead, l->ahead_capacity);
         l->starved = n == PF_AGAIN;
         if (l->starved) return MBEDTLS_ERR_SSL_WANT_READ;
         if (n <= 0) return n == 0 ? 0 : MBEDTLS_ERR_SSL_INTERNAL_ERROR;
-        if (size >= l->ahead_room) return (int)n;
+        if (size >= l->ahead_capacity) return (int)n;
         l->ahead_from = 0;
         l->ahead_size = (size_t)n;
     }
@@ -183,17 +184,17 @@ static int below_write(void *arg, const unsigned char *data, size_t size)
 {
     struct layer *l = arg;
     if (size > UNSENT_MAX - WF_MIN(l->unsent_size, (size_t)UNSENT_MAX)) return MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE;
-    if (l->unsent_from > 0 && l->unsent_from + l->unsent_size + size > l->unsent_room) {
+    if (l->unsent_from > 0 && l->unsent_from + l->unsent_size + size > l->unsent_capacity) {
         memmove(l->unsent, l->unsent + l->unsent_from, l->unsent_size);
         l->unsent_from = 0;
     }
     size_t end = l->unsent_from + l->unsent_size;
-    if (end + size > l->unsent_room) {
-        size_t room = end + size + 1024;
-        char *more = realloc(l->unsent, room);
+    if (end + size > l->unsent_capacity) {
+        size_t capacity = end + size + 1024;
+        char *more = realloc(l->unsent, capacity);
         if (more == NULL) return MBEDTLS_ERR_SSL_ALLOC_FAILED;
         l->unsent = more;
-        l->unsent_room = room;
+        l->unsent_capacity = capacity;
     }
     memcpy(l->unsent + end, data, size);
     l->unsent_size += size;
@@ -204,7 +205,7 @@ static void drop_unsent(struct layer *l)
 {
     free(l->unsent);
     l->unsent = NULL;
-    l->unsent_from = l->unsent_size = l->unsent_room = 0;
+    l->unsent_from = l->unsent_size = l->unsent_capacity = 0;
 }
 
 static int flush(struct wf_layer *base)
@@ -315,8 +316,8 @@ static int choose_certificate(void *arg, mbedtls_ssl_context *ssl, const unsigne
 /* What the stream held back comes first. */
 static bool take_held(struct layer *l, struct wf_stream *s)
 {
-    l->ahead_room = WF_MAX(s->held_size, (size_t)AHEAD);
-    l->ahead = malloc(l->ahead_room);
+    l->ahead_capacity = WF_MAX(s->held_size, (size_t)AHEAD);
+    l->ahead = malloc(l->ahead_capacity);
     if (l->ahead == NULL) return false;
     if (s->held_size > 0) memcpy(l->ahead, s->held + s->held_from, s->held_size);
     l->ahead_size = s->held_size;

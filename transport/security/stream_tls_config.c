@@ -52,15 +52,15 @@ static const char *title(const char *given)
 static int read_open(FILE *f, char **out)
 {
     char *text = NULL;
-    size_t size = 0, room = 0;
+    size_t size = 0, capacity = 0;
     for (;;) {
-        if (size + 1 >= room) {
-            room = room == 0 ? 8192 : room * 2;
-            char *more = room > FILE_MAX ? NULL : realloc(text, room);
+        if (size + 1 >= capacity) {
+            capacity = capacity == 0 ? 8192 : capacity * 2;
+            char *more = capacity > FILE_MAX ? NULL : realloc(text, capacity);
             if (more == NULL) break;
             text = more;
         }
-        size_t n = fread(text + size, 1, room - size - 1, f);
+        size_t n = fread(text + size, 1, capacity - size - 1, f);
         size += n;
         if (n > 0) continue;
         text[size] = '\0';
@@ -69,7 +69,7 @@ static int read_open(FILE *f, char **out)
     }
     free(text);
     *out = NULL;
-    return room > FILE_MAX ? WEFT_EFORMAT : WEFT_ENOMEM;
+    return capacity > FILE_MAX ? WEFT_EFORMAT : WEFT_ENOMEM;
 }
 
 /* A copy to be freed, with mbedtls_platform_zeroize if it is a key. */
@@ -230,7 +230,8 @@ static int trust(weft_tls *tls, const weft_tls_options *o, struct why why)
     if (!needed) return WEFT_OK;
     int rc = WEFT_ENOTFOUND;
     if (o->authority != NULL) rc = parse_certificates(&tls->authority, o->authority, why);
-    else if (o->server) return refuse(why, WEFT_EINVAL, "who asks clients for certificates needs an authority");
+    else if (o->server)
+        return refuse(why, WEFT_EINVAL, "a server that asks clients for certificates needs an authority");
     for (size_t i = 0; o->authority == NULL && rc == WEFT_ENOTFOUND; i++) {
         if (i == sizeof system_authorities / sizeof system_authorities[0])
             return refuse(why, rc, "this system's list of authorities was not found: give one");

@@ -52,7 +52,7 @@ static int add_check(const char *what, bool (*holds)(void *arg), void *arg, bool
 {
     if (run == NULL || !run->checking || what == NULL || holds == NULL) return WEFT_EINVAL;
     if (run->check_count == WEFT_SIM_CHECKS) {
-        weft_sim_fail("no room for the check '%s': a module may have %d", what, WEFT_SIM_CHECKS);
+        weft_sim_fail("too many checks: '%s' is left out, a module may have %d", what, WEFT_SIM_CHECKS);
         return WEFT_EFULL;
     }
     run->check[run->check_count++] = (struct check){what, holds, arg, eventually, false};

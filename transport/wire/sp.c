@@ -23,7 +23,7 @@ void wf_sp_finish(struct wf_sp *s)
     s->buffer = NULL;
 }
 
-bool wf_sp_room(struct wf_sp *s, size_t wanted)
+bool wf_sp_reserve(struct wf_sp *s, size_t wanted)
 {
     size_t used = s->end - s->start;
     if (s->start > 0 && used > 0) memmove(s->buffer, s->buffer + s->start, used);

@@ -28,14 +28,14 @@ void wf_sp_finish(struct wf_sp *s);
 
 enum wf_sp_result { WF_SP_MORE, WF_SP_GREETED, WF_SP_MESSAGE, WF_SP_BROKEN };
 /* The next thing in the buffer. MORE: `*wanted` bytes are needed from `start` on. MESSAGE: `*data` is good until
- * wf_sp_room. BROKEN: `why`
+ * wf_sp_reserve. BROKEN: `why`
  * (`why_size` bytes) says how. */
 enum wf_sp_result wf_sp_next(struct wf_sp *s, const uint8_t **data, size_t *size, size_t *wanted, char *why,
                              size_t why_size);
-/* The last `left` bytes of the message that wf_sp_next gave last are the next message. Before wf_sp_room. */
+/* The last `left` bytes of the message that wf_sp_next gave last are the next message. Before wf_sp_reserve. */
 void wf_sp_unread(struct wf_sp *s, size_t left);
-/* Makes room for a message of `wanted` bytes in all, and for a decent read. False: out of memory. */
-bool wf_sp_room(struct wf_sp *s, size_t wanted);
+/* Makes space for a message of `wanted` bytes in all, and for a decent read. False: out of memory. */
+bool wf_sp_reserve(struct wf_sp *s, size_t wanted);
 /* Writes what goes before a message of `size` bytes; returns its length. */
 size_t wf_sp_prefix(uint8_t out[WF_SP_PREFIX_MAX], bool local, uint64_t size);
 

@@ -27,7 +27,7 @@ struct found {
 /* Those with the two addresses. */
 struct matches {
     struct found *at;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static bool same(const union pf_any_address *a, const struct pf_address *wanted)
@@ -62,12 +62,12 @@ static bool note(struct matches *m, int fd)
 {
     struct stat s;
     if (fstat(fd, &s) != 0) return true; /* it is closed by now */
-    if (m->count == m->room) {
-        size_t room = m->room == 0 ? 8 : 2 * m->room;
-        struct found *more = realloc(m->at, room * sizeof *more);
+    if (m->count == m->capacity) {
+        size_t capacity = m->capacity == 0 ? 8 : 2 * m->capacity;
+        struct found *more = realloc(m->at, capacity * sizeof *more);
         if (more == NULL) return false;
         m->at = more;
-        m->room = room;
+        m->capacity = capacity;
     }
     m->at[m->count++] = (struct found){fd, s.st_ino};
     return true;

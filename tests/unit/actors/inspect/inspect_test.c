@@ -184,7 +184,7 @@ static void counts(const void *arg, size_t size)
     want_int((int)tallied(t, "idler")->waiting, MAIL);
     want_int((int)tallied(t, "idler")->deepest, MAIL);
     want(t->worker[0].counted && t->worker[1].counted);
-    want(t->worker[0].mail_bytes + t->worker[1].mail_bytes > 0);
+    want(t->worker[0].mailbox_bytes + t->worker[1].mailbox_bytes > 0);
     /* What was received stays counted when who received it has ended. */
     weft_pid taker;
     weft_spawn_options o = {.kind = "taker"};

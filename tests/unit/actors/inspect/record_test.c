@@ -18,7 +18,7 @@ START_TEST(the_last_events_are_kept)
     struct weft_record e;
     uint64_t oldest, next;
     ck_assert_int_eq(wf_recorder_init(&r, 100), WEFT_OK);
-    ck_assert_uint_eq(wf_recorder_room(&r), 128);
+    ck_assert_uint_eq(wf_recorder_capacity(&r), 128);
     for (uint32_t i = 0; i < 1000; i++) wf_record_put(&r, i, WEFT_RECORD_SEND, i + 1, i + 2, i + 3);
     wf_recorder_span(&r, &oldest, &next);
     ck_assert_uint_eq(next, 1000);

@@ -161,7 +161,7 @@ static weft_pid start(int worker)
     return pid;
 }
 
-/* Reloads; the one actor that is asked says `why`, "": it goes on with the new code. */
+/* Reloads; the one actor that is asked says `why`, "": it runs the new code. */
 static void reload(weft_migrate *hook, const char *why)
 {
     struct wf_reloaded *all;
@@ -242,7 +242,7 @@ static void stays(const void *arg, size_t size)
     (void)arg, (void)size;
     weft_pid pid = start(2);
     reload(refuses, "not from version 7");
-    reload(says_nothing, "the migrate hook of the new module says neither which body nor which handler goes on");
+    reload(says_nothing, "the migrate hook of the new module names neither a body nor a handler to continue with");
     want_state(pid, 2000, 0);
     reload(waits, "");
     want_state(pid, 2001, 0);

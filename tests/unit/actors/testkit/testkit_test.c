@@ -155,7 +155,7 @@ static void reason_body(const void *arg, size_t size)
 
 START_TEST(a_test_that_hangs_says_who_waits_for_what)
 {
-    EXPECT_FAIL(forever_body, "every actor waits for ever:\n  test waiting.for.godot 0.");
+    EXPECT_FAIL(forever_body, "every actor waits forever:\n  test waiting.for.godot 0.");
     ck_assert_ptr_nonnull(strstr(weft_test_report(), "waits for: an answer; messages in its mailbox: 0\n  actor 0."));
     ck_assert_ptr_nonnull(strstr(weft_test_report(), "waits for: sleep; messages in its mailbox: 1"));
     ck_assert_uint_eq(traced, 2); /* both were asked to stop and did */

@@ -111,9 +111,9 @@ static const struct {
     {{"w", "-x", NULL}, "there is no option '-x'\n"},
     {{"w", "-nx", NULL}, "there is no option '-nx'\n"},
     {{"w", "--=x", NULL}, "there is no option '--=x'"},
-    {{NULL}, "too few words: weft plain WORD"},
-    {{"1", "2", "3"}, "'3' is one word too many"},
-    {{"1", "--", "x"}, "'x' is one word too many"},
+    {{NULL}, "too few arguments: weft plain WORD"},
+    {{"1", "2", "3"}, "unexpected argument '3'"},
+    {{"1", "--", "x"}, "unexpected argument 'x'"},
 };
 
 START_TEST(what_is_wrong_is_said)
@@ -289,7 +289,7 @@ START_TEST(help)
     ck_assert_ptr_nonnull(strstr(text, "usage: weft plain WORD [OPTIONS]\n\na verb.\n\nAbout it.\n"));
     ck_assert_ptr_nonnull(strstr(text, "  -n, --name NAME"));
     ck_assert_ptr_nonnull(strstr(text, "      --json               one JSON object a line [WEFT_JSON]\n"));
-    ck_assert_ptr_nonnull(strstr(text, "end after so many messages\n"));
+    ck_assert_ptr_nonnull(strstr(text, "end after N messages\n"));
     ck_assert_ptr_nonnull(strstr(text, "example:\n  weft plain word\n"));
     text = help_of(&rest);
     ck_assert_ptr_nonnull(strstr(text, "usage: weft rest [-- ARGS]\n"));

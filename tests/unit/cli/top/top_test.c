@@ -59,7 +59,7 @@ static void put_actor(weft_writer *w, const struct actor *a)
 static void put_times(weft_writer *w, uint64_t messages)
 {
     uint64_t rows[][2] = {{1024, messages}, {1280000, messages / 100 * 3}, {UINT64_C(1) << 31, 10}};
-    list(w, "mail_ns", 3);
+    list(w, "mailbox_ns", 3);
     for (int i = 0; i < 3; i++) {
         weft_put_array(w, 3);
         weft_put_uint(w, rows[i][0]);
@@ -303,7 +303,7 @@ START_TEST(nothing_is_cut_off_at_an_edge)
                 ck_assert_msg((int)strlen(l.line[i].text) <= width, "%d: %s", width, l.line[i].text);
             ck_assert(has_line(&l, "DROPS", TOP_HEAD));
             ck_assert(width < 89 || has_line(&l, "   STACK", TOP_HEAD));
-            ck_assert(width < 109 || has_line(&l, "  MAIL-P99", TOP_HEAD));
+            ck_assert(width < 109 || has_line(&l, "  MBOX-P99", TOP_HEAD));
             top_lines_clear(&l);
         }
     }

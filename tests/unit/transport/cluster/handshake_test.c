@@ -313,7 +313,7 @@ START_TEST(who_has_left_meanwhile_is_not_linked)
     speak(other);
     NEWS("down peer: left");
     say_welcome(l, &h, 0, 0, WF_LINK_OVER);
-    if (_i == 1) REFUSED(l, WF_REFUSED_STOPPING, "good-bye");
+    if (_i == 1) REFUSED(l, WF_REFUSED_STOPPING, "announced on another connection");
     else ck_assert(is_over(l) && rejected("the name was taken, or the node left"));
     close_script();
 }

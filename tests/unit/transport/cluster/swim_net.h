@@ -202,9 +202,9 @@ static inline void net_start_full(struct swim_net *n)
     /* Nothing of that is news. */
     for (uint32_t i = 0; i < n->count; i++) {
         struct wf_swim *s = n->node[i].swim;
-        for (size_t k = 0; k < WF_COUNT(s->news); k++)
-            WF_LIST_EACH(link, &s->news[k]) wf_unlink(link);
-        s->news_count = 0;
+        for (size_t k = 0; k < WF_COUNT(s->updates); k++)
+            WF_LIST_EACH(link, &s->updates[k]) wf_unlink(link);
+        s->update_count = 0;
         net_tick(n, i);
     }
 }

@@ -78,7 +78,7 @@ START_TEST(who_is_held_for_gone_is_told_so_when_it_talks)
     told(3, update(2, WF_SWIM_DOWN, 0, 3));
     for (int i = 0; i < 40; i++) /* until that is no news any more */
         hear(3, (struct wf_swim_message){.kind = WF_SWIM_PING, .digest = s->digest}, NULL, 0);
-    ck_assert_uint_eq(s->news_count, 0);
+    ck_assert_uint_eq(s->update_count, 0);
     forget_sent();
     hear(2, (struct wf_swim_message){.kind = WF_SWIM_PING, .digest = s->digest}, NULL, 0);
     ck_assert(says((uint32_t)find_sent(WF_SWIM_ACK, 0), 2, WF_SWIM_DOWN, 0));
@@ -116,7 +116,7 @@ static uint32_t probes_in(int64_t span)
 START_TEST(who_is_heard_of_anyway_is_seldom_probed)
 {
     (void)probes_in(100 * s->o.period); /* all is told */
-    ck_assert_uint_eq(s->news_count, 0);
+    ck_assert_uint_eq(s->update_count, 0);
     ck_assert_uint_ge(probes_in(100 * s->o.period), 99);
     silent = 99; /* none of the members */
     (void)probes_in(s->o.period);
@@ -363,7 +363,7 @@ START_TEST(a_probe_is_answered_by_those_who_were_asked)
     ck_assert_ptr_nonnull(s->target);
     for (uint64_t from = 2; from <= 5; from++)
         for (int i = 0; i < 3; i++) hear(from, no, NULL, 0);
-    ck_assert_uint_eq(s->heard_no, 1); /* of the one who was asked, once */
+    ck_assert_uint_eq(s->no_answers, 1); /* of the one who was asked, once */
     hear(asked, yes, NULL, 0);
     ck_assert_ptr_nonnull(s->target);
     hear(target, yes, NULL, 0);

@@ -113,8 +113,8 @@ START_TEST(what_peers_cause_is_bounded)
         if (second == SECONDS) (void)wf_bursts_tick(&all, WEFT_FOREVER); /* the node's end tells what is left */
         take();
         written += in_text("reason-");
-        told += in_text("were not written");
-        const char *at = strstr(text, "warnings about other nodes were not written");
+        told += in_text("were left out");
+        const char *at = strstr(text, "warnings about other nodes were left out");
         if (at != NULL && sscanf(before(at), "\"%d", &one) == 1) held += one;
     }
     ck_assert_int_ge(written, WF_PEER_WARNINGS);
@@ -140,7 +140,7 @@ START_TEST(other_lines_do_not_take_the_warnings_places)
     int64_t at = wf_bursts_tick(&all, 1);
     ck_assert_int_eq(at, 1 + WF_PEER_LINES_TOLD);
     ck_assert_int_eq(wf_bursts_tick(&all, at), WEFT_FOREVER); /* nobody is woken for nothing */
-    ck_assert_int_eq(count("9000 lines about other nodes were not written"), 1);
+    ck_assert_int_eq(count("9000 lines about other nodes were left out"), 1);
 }
 END_TEST
 

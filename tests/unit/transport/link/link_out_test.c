@@ -156,7 +156,7 @@ START_TEST(who_takes_no_replies_is_cut_off)
     }
     pass(WEFT_SEC(2));
     ck_assert_ptr_null(wf_links_find(cluster(), there.node));
-    if (_i / 2 == 0) NEWS("the other side does not read: outbox over its hard bound");
+    if (_i / 2 == 0) NEWS("the other side does not read: its send queue is over the hard limit");
     close_script();
 }
 END_TEST

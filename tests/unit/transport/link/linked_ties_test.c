@@ -96,7 +96,7 @@ START_TEST(nothing_of_it_outlives_the_link)
     speak(peer);
     pass(WEFT_MS(50));
     ck_assert_uint_eq(here->ties.count, before);
-    ck_assert_uint_eq(here->far_ties.count, 0);
+    ck_assert_uint_eq(here->remote_ties.count, 0);
     ck_assert_uint_eq(here->tied_nodes.count, 0);
     close_script();
 }

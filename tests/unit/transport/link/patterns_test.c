@@ -109,7 +109,7 @@ START_TEST(each_link_is_told_of_all)
     }
     for (int i = 0; i < MARKS; i++) {
         if (!wf_linked(&links[i].mark.on_table)) wf_patterns_begin(&table, &links[i].mark, UINT32_MAX);
-        if (links[i].mark.told == 0) memset(links[i].has, 0, sizeof links[i].has);
+        if (links[i].mark.sent_to == 0) memset(links[i].has, 0, sizeof links[i].has);
         while (say_part(&links[i], 3, 1000)) continue;
         ck_assert(!wf_patterns_behind(&table, &links[i].mark));
         for (int k = 0; k < TEXTS; k++) ck_assert_int_eq(links[i].has[k], subscribers[k] > 0);
@@ -125,7 +125,7 @@ START_TEST(a_link_that_takes_few_is_told_of_all_topics_instead)
     wf_patterns_begin(&table, &links[0].mark, FEW);
     for (int i = 0; i < FEW - 1; i++) (void)wf_patterns_add(&table, text_of(i, text));
     while (say_part(&links[0], 100, 1000)) continue;
-    ck_assert_uint_eq(links[0].mark.said, FEW - 1);
+    ck_assert_uint_eq(links[0].mark.sent, FEW - 1);
     (void)wf_patterns_remove(&table, text_of(0, text));
     ck_assert(say_part(&links[0], 100, 1000)); /* there is room again */
     (void)wf_patterns_add(&table, text_of(7, text));
