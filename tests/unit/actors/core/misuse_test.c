@@ -351,7 +351,7 @@ START_TEST(who_is_no_actor_is_told_by_the_result)
                            weft_send_after(WEFT_NOW, weft_nobody(), DATA, NULL, 0, NULL),
                            weft_wait_any(NULL, 0, WEFT_NOW)};
     for (size_t i = 0; i < WF_COUNT(results); i++)
-        ck_assert_msg(results[i] == WEFT_ENOTACTOR, "call %zu: %s", i, weft_error_name(results[i]));
+        ck_assert_msg(results[i] == WEFT_ENOTACTOR, "call %u: %s", (unsigned)i, weft_error_name(results[i]));
     ck_assert_str_eq(weft_strerror(WEFT_ENOTACTOR), "only an actor may call this");
     ck_assert(weft_pid_is_nobody(weft_self()));
 }
