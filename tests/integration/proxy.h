@@ -4,6 +4,7 @@
 
 #include "loopback.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -29,7 +30,7 @@ struct proxy {
     int target;                  /* port */
     bool closed, ended;          /* takes no connections: closes them at once; the thread ends */
     uint64_t upward, upward_max; /* bytes that came from dialling sides; so many are passed on, 0: all */
-    uint64_t cut_every;          /* each connection is cut after up to so many bytes, 0: never; each second one gently:
+    uint64_t cut_every; /* each connection is cut after up to so many bytes, 0: never; each second one gently:
                                   * a reset takes from a node what it has not read yet, and a node that is slower than
                                   * the resets gets no further */
     uint64_t seed, cuts, taken;
@@ -150,6 +151,8 @@ static void proxy_start(struct proxy *p, const char *target, uint64_t seed)
     *p = (struct proxy){.target = loopback_port(target), .seed = seed};
     for (int i = 0; i < PAIRS; i++) p->pair[i].fd[0] = p->pair[i].fd[1] = -1;
     p->listener = loopback_listen(p->url);
+    /* Who dialled may be gone when it is accepted, and the thread would wait with the lock. */
+    ck_assert_int_eq(fcntl(p->listener, F_SETFL, O_NONBLOCK), 0);
     ck_assert_int_eq(pipe(p->wake), 0);
     pthread_mutex_init(&p->lock, NULL);
     ck_assert_int_eq(pthread_create(&p->thread, NULL, proxy_main, p), 0);

@@ -214,6 +214,16 @@ static void land(struct wf_link *l)
     trim(l);
 }
 
+/* Of the frames of a batch whose first one has the number `first` + 1, those that the other side has not
+ * acknowledged. */
+static uint64_t unacknowledged(const struct wf_link *l, const struct wf_batch *b, uint64_t first)
+{
+    if (l->acked <= first) return b->frames;
+    return l->acked - first < b->frames ? first + b->frames - l->acked : 0;
+}
+
+/* Frees all but what the carrier has. That is done again when the carrier has given it back: `base` is right for what
+ * is left then. */
 static void discard(struct wf_link *l)
 {
     l->closed = true;
@@ -225,16 +235,18 @@ static void discard(struct wf_link *l)
     l->chunk = NULL;
     struct wf_batch *end = l->sending ? l->unsent : NULL, *kept = NULL;
     struct wf_batch *flight = !l->sending ? NULL : l->landed != NULL ? l->landed->next : l->first;
-    uint64_t frames = 0;
+    uint64_t lost = 0, number = l->base;
     for (struct wf_batch *b = l->first, *next; b != NULL; b = next) {
         next = b->next;
         if (b == flight && flight != end) {
-            while (b->next != end) b = b->next; /* the carrier has these; wf_link_on_sent frees them */
+            l->base = number;
+            for (number += b->frames; b->next != end; number += b->frames) b = b->next;
             next = b->next;
             kept = b;
             continue;
         }
-        frames += b->frames;
+        lost += unacknowledged(l, b, number);
+        number += b->frames;
         add_bytes(l, b, false);
         free_one(b);
     }
@@ -242,9 +254,7 @@ static void discard(struct wf_link *l)
     l->last = kept;
     if (kept != NULL) kept->next = NULL;
     l->landed = l->unsent = NULL;
-    if (l->acked > l->base) frames -= WF_MIN(l->acked - l->base, frames);
-    l->base = l->acked;
-    if (!l->client) count_lost(l, frames); /* a tool that leaves does not acknowledge the last answer, nor miss it */
+    if (!l->client) count_lost(l, lost); /* a tool that leaves does not acknowledge the last answer, nor miss it */
     drop_spares(l, 0);
     WF_ASSERT(l->held == NULL && l->urgent == NULL && l->spare == NULL);
 }

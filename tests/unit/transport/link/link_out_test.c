@@ -2,6 +2,7 @@
  * takes nothing. */
 #include "frame_tables.h"
 #include "links.h"
+#include "send_queue.h"
 #include "linked.h"
 
 /* ---- A full link ----------------------------------------------------------------------------------------------- */
@@ -157,6 +158,36 @@ START_TEST(who_takes_no_replies_is_cut_off)
     pass(WEFT_SEC(2));
     ck_assert_ptr_null(wf_links_find(cluster(), there.node));
     if (_i / 2 == 0) NEWS("the other side does not read: its send queue is over the hard limit");
+    close_script();
+}
+END_TEST
+
+static void sends_large(const void *arg, size_t size)
+{
+    (void)size;
+    for (int i = *(const int *)arg; i > 0; i--) ck_assert_int_eq(weft_try_send(there, 1, large, 16 * 1024), WEFT_OK);
+}
+
+/* The carrier has a batch, and has not given it back, when it is acknowledged and the peer leaves. */
+START_TEST(what_is_acknowledged_while_it_is_sent_is_not_lost)
+{
+    open_with(WF_CAN_CREDIT, false);
+    peer->deaf = true;
+    const int count = _i == 0 ? 17 : 40; /* all of them are on their way, or some wait */
+    ck_assert_int_eq(weft_node_spawn(node, NULL, sends_large, &count, sizeof count, NULL), WEFT_OK);
+    pass(WEFT_MS(100));
+    const struct wf_link *l = wf_links_find(cluster(), there.node);
+    ck_assert(l != NULL && l->sending && (l->unsent == NULL) == (_i == 0));
+    uint64_t queued = l->base, taken = l->most_taken, lost = cluster()->t->dropped_lost;
+    for (const struct wf_batch *b = l->first; b != NULL; b = b->next) queued += b->frames;
+    wf_put_number(&out, WF_FRAME_ACK, taken);
+    wf_put_bye(&out, "left");
+    send_words(peer);
+    pass(WEFT_SEC(1));
+    NEWS("down peer: left");
+    if (peer->conn != NULL) wf_conn_close(peer->conn, "it has left");
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(cluster()->t->dropped_lost - lost, queued - taken);
     close_script();
 }
 END_TEST
@@ -535,6 +566,7 @@ int main(void)
     tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
     tcase_add_loop_test(t, what_is_retained_waits_for_room, 0, 2);
     tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
+    tcase_add_loop_test(t, what_is_acknowledged_while_it_is_sent_is_not_lost, 0, 2);
     tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);
     tcase_add_test(t, credit_that_nobody_has_asked_for_is_none);
     tcase_add_test(t, a_node_without_links_knows_nobody);
