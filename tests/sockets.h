@@ -167,6 +167,17 @@ __attribute__((unused)) static bool socket_would_wait(void)
 #endif
 }
 
+/* No call on this socket waits. */
+__attribute__((unused)) static void socket_never_waits(int fd)
+{
+#ifdef _WIN32
+    u_long on = 1;
+    ioctlsocket((SOCKET)fd, FIONBIO, &on);
+#else
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+#endif
+}
+
 /* A call on this socket gives up after that time. */
 __attribute__((unused)) static void socket_patience(int fd, int seconds)
 {

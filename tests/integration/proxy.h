@@ -4,7 +4,6 @@
 
 #include "loopback.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -152,7 +151,7 @@ static void proxy_start(struct proxy *p, const char *target, uint64_t seed)
     for (int i = 0; i < PAIRS; i++) p->pair[i].fd[0] = p->pair[i].fd[1] = -1;
     p->listener = loopback_listen(p->url);
     /* Who dialled may be gone when it is accepted, and the thread would wait with the lock. */
-    ck_assert_int_eq(fcntl(p->listener, F_SETFL, O_NONBLOCK), 0);
+    socket_never_waits(p->listener);
     ck_assert_int_eq(pipe(p->wake), 0);
     pthread_mutex_init(&p->lock, NULL);
     ck_assert_int_eq(pthread_create(&p->thread, NULL, proxy_main, p), 0);

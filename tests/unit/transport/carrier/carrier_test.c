@@ -27,11 +27,11 @@
 
 enum { BIG = 8 * 1024 * 1024 };
 enum form { TCP, NNG, NNG_CALLBACKS, IPC, IPC_CALLBACKS };
+#include <unistd.h>
 #ifdef _WIN32
 enum { FORMS = NNG_CALLBACKS + 1 };
 #else
 #include <sys/un.h>
-#include <unistd.h>
 enum { FORMS = IPC_CALLBACKS + 1 };
 #endif
 static enum form form;
