@@ -13,6 +13,13 @@
 #include "talk.h"
 #include "values.h"
 
+/* The begin of an object. */
+static void print_topic(const char *topic)
+{
+    fputs("{\"topic\": ", stdout);
+    cli_print_string(stdout, topic, strlen(topic));
+}
+
 static void print_record(const struct cli *c, const char *topic, struct weft_position at, const struct store_row *r)
 {
     if (!c->json) {
@@ -20,9 +27,10 @@ static void print_record(const struct cli *c, const char *topic, struct weft_pos
         cli_print_body(stdout, r->body.data, r->body.size);
         putchar('\n');
     } else {
-        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
-               ", \"tag\": %" PRIu64 ", ",
-               topic, at.epoch, at.offset, r->time, r->tag);
+        print_topic(topic);
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64 ", \"tag\": %" PRIu64
+               ", ",
+               at.epoch, at.offset, r->time, r->tag);
         cli_print_json_body(r->body.data, r->body.size);
         puts("}");
     }
@@ -30,25 +38,30 @@ static void print_record(const struct cli *c, const char *topic, struct weft_pos
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-static int open_file(const struct cli *c, struct wf_store_file **out)
+/* NULL: `*code` is the exit code. */
+static struct wf_store_file *open_file(const struct cli *c, int *code)
 {
     struct wf_store_why why;
-    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE");
-    if (wf_store_file_open(out, c->store, true, &why) < 0) return cli_fail(c, CLI_FAILED, "%s", why.text);
-    return CLI_OK;
+    struct wf_store_file *f = NULL;
+    *code = CLI_OK;
+    if (c->store == NULL) *code = cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE");
+    else if (wf_store_file_open(&f, c->store, true, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
+    return *code == CLI_OK ? f : NULL;
 }
 
 static bool print_log(void *arg, const struct wf_store_log *log)
 {
     const struct cli *c = arg;
     uint64_t count = log->last + 1 - log->first;
-    if (c->json)
-        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"first\": %" PRIu64 ", \"last\": %" PRIu64
-               ", \"bytes\": %" PRIu64 "}\n",
-               log->topic, log->epoch, log->first, log->last, log->bytes);
-    else
+    if (c->json) {
+        print_topic(log->topic);
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"first\": %" PRIu64 ", \"last\": %" PRIu64 ", \"bytes\": %" PRIu64
+               "}\n",
+               log->epoch, log->first, log->last, log->bytes);
+    } else {
         printf("%-32s %10" PRIu64 " records %14" PRIu64 " bytes   %016" PRIx64 ":%" PRIu64 "-%" PRIu64 "\n",
                log->topic, count, log->bytes, log->epoch, log->first, log->last);
+    }
     return true;
 }
 
@@ -60,9 +73,9 @@ static int end(const struct cli *c, struct wf_store_file *f, int rc)
 
 int cli_store_topics(const struct cli *c)
 {
-    struct wf_store_file *f;
-    int rc = open_file(c, &f);
-    if (rc != CLI_OK) return rc;
+    int rc;
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
     return end(c, f, f->store->engine->list(f->store, NULL, print_log, (void *)(uintptr_t)c));
 }
 
@@ -85,7 +98,7 @@ static bool print_stored(void *arg, const struct wf_store_record *r)
 static int read_log(struct wf_store_file *f, struct printing *p, struct cli_position from)
 {
     const struct cli *c = p->c;
-    struct wf_store_log log;
+    struct wf_store_log log = {.epoch = 0};
     int rc = f->store->engine->find(f->store, c->argv[0], &log);
     if (rc == WEFT_ENOTFOUND) return cli_fail(c, CLI_FAILED, "%s has no topic %s", c->store, c->argv[0]);
     if (rc == WEFT_OK && from.epoch != 0 && from.epoch != log.epoch)
@@ -105,11 +118,11 @@ static int read_log(struct wf_store_file *f, struct printing *p, struct cli_posi
 
 int cli_store_read(const struct cli *c)
 {
-    struct wf_store_file *f;
     struct cli_position from = {0, 0};
     struct printing p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
-    int rc = open_file(c, &f);
-    if (rc != CLI_OK) return rc;
+    int rc;
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
     if (c->from != NULL) (void)cli_read_position(c->from, &from);
     rc = read_log(f, &p, from);
     wf_store_file_release(f);
@@ -120,7 +133,8 @@ static void print_fault(void *arg, const char *topic, uint64_t offset, const cha
 {
     const struct cli *c = arg;
     if (c->json) {
-        printf("{\"topic\": \"%s\", \"offset\": %" PRIu64 ", \"fault\": ", topic == NULL ? "" : topic, offset);
+        print_topic(topic == NULL ? "" : topic);
+        printf(", \"offset\": %" PRIu64 ", \"fault\": ", offset);
         cli_print_string(stdout, text, strlen(text));
         puts("}");
     } else if (topic == NULL) {
@@ -132,9 +146,9 @@ static void print_fault(void *arg, const char *topic, uint64_t offset, const cha
 
 int cli_store_check(const struct cli *c)
 {
-    struct wf_store_file *f;
-    int rc = open_file(c, &f);
-    if (rc != CLI_OK) return rc;
+    int rc;
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
     int faults = f->store->engine->check(f->store, print_fault, (void *)(uintptr_t)c);
     if (faults < 0) return end(c, f, faults);
     wf_store_file_release(f);

@@ -172,7 +172,7 @@ __attribute__((unused)) static void socket_never_waits(int fd)
 {
 #ifdef _WIN32
     u_long on = 1;
-    ioctlsocket((SOCKET)fd, FIONBIO, &on);
+    ioctlsocket((SOCKET)fd, (long)FIONBIO, &on);
 #else
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
 #endif

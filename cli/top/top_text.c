@@ -35,8 +35,7 @@ static char *add(struct top_lines *l, enum top_look look)
     return l->line[l->count++].text;
 }
 
-WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const char *format,
-                                                      ...)
+WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const char *format, ...)
 {
     char *text = add(l, look);
     va_list args;

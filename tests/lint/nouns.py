@@ -19,7 +19,7 @@ ALLOWED = {
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.M)
-BESIDE = re.compile(r"\b(?:__attribute__|alignas|_Atomic|WF_\w+)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+BESIDE = re.compile(r"\b(?:__attribute__|alignas|_Atomic|WF_\w+|WEFT_PRINTF)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 STATEMENT = re.compile(r"[^;{}]*?(?:\{\}[^;{}]*?)*?(?:\)\s*\{\}|;)", re.S)
 TYPE = re.compile(r"(typedef|static|inline)\b|(struct|enum|union)(\s+\w+)?\s*(\{\}\s*)?;")
 

@@ -42,11 +42,9 @@ struct wf_bursts {
 };
 
 /* `kind`: what lines of one kind have in common; of a longer one the beginning counts. */
-WEFT_PRINTF(4, 5) void wf_burst_warn(struct wf_bursts *all, int64_t now, const char *kind,
-                                                         const char *format, ...);
+WEFT_PRINTF(4, 5) void wf_burst_warn(struct wf_bursts *all, int64_t now, const char *kind, const char *format, ...);
 /* A line about another node, as weft_log writes it. Any thread. */
-WEFT_PRINTF(4, 5) void wf_peer_log(struct wf_bursts *all, int64_t now, weft_log_level level,
-                                                       const char *format, ...);
+WEFT_PRINTF(4, 5) void wf_peer_log(struct wf_bursts *all, int64_t now, weft_log_level level, const char *format, ...);
 /* Says what was held back in bursts that are over; returns when to look again. */
 int64_t wf_bursts_tick(struct wf_bursts *all, int64_t now);
 

@@ -119,7 +119,7 @@ static int read_config(struct opening *o, const void *config, size_t size)
 
 static int open_store(struct store_actor *s, const void *config, size_t size)
 {
-    weft_job job;
+    weft_job job = {.done = {.id = 0}};
     struct opening *o = calloc(1, sizeof *o);
     int rc = o == NULL ? WEFT_ENOMEM : read_config(o, config, size);
     if (rc == WEFT_OK) rc = weft_offload_start(&job, open_blocking, free_opening, &o, sizeof(void *), WEFT_FOREVER);
