@@ -60,7 +60,9 @@ int weft_subscribe_from(const char *topic, struct weft_position from, weft_store
         return WEFT_ENOMEM;
     }
     *kept = pid;
-    return weft_defer(end_reader, kept);
+    rc = weft_defer(end_reader, kept);
+    if (rc < 0) end_reader(kept);
+    return rc;
 }
 
 int weft_unsubscribe_stored(weft_stored_subscription s)
