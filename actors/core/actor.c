@@ -306,9 +306,9 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
 /* The end is in the same frame as the body's argument, as clean-ups may use it. */
-static __attribute__((noinline)) enum wf_turn run_body(struct wf_actor *a)
+__attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
 {
-    struct wf_task *t = &a->task;
+    struct wf_actor *a = wf_actor_of(t);
     size_t size = a->arg_size;
     void *arg = a->arg;
     if (WF_UNLIKELY(t->killed || a->handles)) {
@@ -337,14 +337,14 @@ static __attribute__((noinline)) enum wf_turn run_body(struct wf_actor *a)
     return WF_TURN_OVER;
 }
 
-enum wf_turn wf_actor_main(struct wf_task *t)
+enum wf_turn wf_actor_turn(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     if (a->handles) {
         enum wf_turn turn = wf_handler_turn(a);
         if (WF_LIKELY(turn != WF_TURN_OVER)) return turn;
     }
-    return run_body(a);
+    return wf_actor_main(t);
 }
 
 /* The last touch: the slot goes back, the pid is stale from here on. */

@@ -265,6 +265,8 @@ int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
 /* A kept actor whose last life is over, and that is kept no longer. */
 void wf_actor_end_kept(struct wf_actor *a);
+/* The turn of a task: of a handler, and of a body by wf_actor_main, whose name tools look for below a body. */
+enum wf_turn wf_actor_turn(struct wf_task *t);
 enum wf_turn wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
 bool wf_actor_unstarted(struct wf_task *t);

@@ -57,10 +57,16 @@ void wf_stuck_who(const struct wf_stuck *s, char *out, size_t size)
                  slot, generation, s->name[0] == 0 ? "" : ")");
 }
 
+/* What every actor begins with: a body, a handler. */
+static bool is_first(const char *name)
+{
+    static const char body[] = "wf_actor_main", handler[] = "wf_handler_turn";
+    return strncmp(name, body, sizeof body - 1) == 0 || strncmp(name, handler, sizeof handler - 1) == 0;
+}
+
 /* Those of the program: what every actor begins with is left out, if it has names. */
 void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT])
 {
-    static const char first[] = "wf_actor_main";
     int shown = 0;
     size_t used = 0;
     out[0] = '\0';
@@ -69,7 +75,7 @@ void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT])
         char name[128] = "";
         if (!pf_code_at(s->call[i], &code)) break; /* what is behind code that nobody knows is no caller */
         if (!pf_code_function(&code, name, sizeof name)) snprintf(name, sizeof name, "%s", code.symbol);
-        if (strncmp(name, first, sizeof first - 1) == 0) break;
+        if (is_first(name)) break;
         if (name[0] == '\0') continue;
         used += (size_t)snprintf(out + used, WF_STUCK_TEXT - used, "%s%s", shown++ == 0 ? " in " : " < ", name);
     }

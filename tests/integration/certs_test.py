@@ -99,7 +99,7 @@ class Certs(unittest.TestCase):
                             (["issue", "a", "--role", ""], "there is no role"),
                             (["issue", "a", "--san", "a/b"], "neither a host name"),
                             (["issue", "a", "--days", "21"], "good for 20 days only"),
-                            (["init", "--force", "--cluster", "a,b=c"], "not a name"), ([], "one more word"),
+                            (["init", "--force", "--cluster", "a,b=c"], "not a name"), ([], "a second word"),
                             (["issu"], "there is no 'issu'")):
             self.assertIn(says, self.certs(*words, code=2), words)
         self.assertEqual(json.loads(self.certs("issue", "a", "--json"))["days_left"], 20)
