@@ -479,7 +479,7 @@ START_TEST(readers_and_the_writer_at_once)
 }
 END_TEST
 
-static TCase *conformance_case(const char *name)
+__attribute__((unused)) static TCase *conformance_case(const char *name)
 {
     TCase *c = tcase_create(name);
     tcase_add_checked_fixture(c, setup, teardown);

@@ -93,7 +93,6 @@ int main(void)
     fixture.end = end;
     Suite *suite = suite_create("the store without memory");
     TCase *c = tcase_create("memory");
-    (void)conformance_case("conformance"); /* another program runs it */
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 120);
     tcase_add_test(c, each_allocation_fails_once);
