@@ -72,6 +72,17 @@ __attribute__((unused)) static int heard(const char *start, int least)
     return count;
 }
 
+/* No line begins so; if one does, it is shown. */
+__attribute__((unused)) static void expect_unheard(const char *start)
+{
+    pf_mutex_lock(said_lock);
+    int at = 0;
+    while (at < said_count && strncmp(said[at], start, strlen(start)) != 0) at++;
+    bool found = at < said_count;
+    pf_mutex_unlock(said_lock);
+    if (found) ck_abort_msg("heard: %s", said[at]);
+}
+
 /* Which line it was, of all there are. */
 __attribute__((unused)) static int place_of(const char *line)
 {
