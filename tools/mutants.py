@@ -44,7 +44,7 @@ MUTANTS = {
     "name_never_yields": ("cluster", 100),
     "name_loser_not_told": ("cluster", 100),
     "tables_no_snapshot": ("cluster", 100),
-    "link_begins_without_patterns": ("topics", 2000, "--nodes", "4", "--faults", "crash,memory"),
+    "link_begins_without_patterns": ("topics", 8000, "--nodes", "4", "--faults", "crash,memory"),
     "retained_no_snapshot": ("topics", 100),
     "retained_told_again": ("topics", 400),
     "group_keeps_the_dead": ("groups", 100),
