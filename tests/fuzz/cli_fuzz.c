@@ -39,6 +39,11 @@ void cli_print_string(FILE *out, const char *text, size_t size)
 {
     (void)out, (void)text, (void)size;
 }
+int cli_store_first(const struct cli *c, weft_actor **first)
+{
+    (void)c, (void)first;
+    return CLI_FAILED;
+}
 int cli_check_tls(const struct cli *c, const char *name, bool warn)
 {
     (void)c;
