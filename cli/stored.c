@@ -185,10 +185,12 @@ int cli_publish_stored(struct cli_client *k)
     if (rc < 0) return refused(k, rc);
     weft_msg_free(answer);
     if (got.error != 0) return refused(k, wf_store_error(got.error));
-    if (k->c->json)
-        printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 "}\n", k->c->argv[0],
-               got.epoch, got.offset);
-    else printf("%s: stored as %016" PRIx64 ":%" PRIu64 "\n", k->c->argv[0], got.epoch, got.offset);
+    if (k->c->json) {
+        print_topic(k->c->argv[0]);
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 "}\n", got.epoch, got.offset);
+    } else {
+        printf("%s: stored as %016" PRIx64 ":%" PRIu64 "\n", k->c->argv[0], got.epoch, got.offset);
+    }
     return CLI_OK;
 }
 

@@ -44,6 +44,17 @@ void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)
     place_closed(a);
 }
 
+static inline __attribute__((always_inline)) void take_answer(struct wf_actor *a, struct weft_answer *place,
+                                                              weft_msg *m)
+{
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+    wf_hold(a, m);
+    place->answer = m;
+    place->error = WEFT_OK;
+    a->asking->got++;
+    place_closed(a);
+}
+
 void wf_on_answer(struct wf_actor *a, weft_msg *m)
 {
     struct weft_answer *place = wf_answer_place(a, m->ref);
@@ -54,13 +65,8 @@ void wf_on_answer(struct wf_actor *a, weft_msg *m)
         wf_msg_free(a->task.worker, m);
         wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
     } else {
-        wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
         if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_arrived(a, m);
-        wf_hold(a, m);
-        place->answer = m;
-        place->error = WEFT_OK;
-        a->asking->got++;
-        place_closed(a);
+        take_answer(a, place, m);
     }
 }
 
@@ -79,6 +85,7 @@ static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft
                          size_t need)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
+    WF_ASSERT(self->asking == NULL); /* note (1) */
     s->slots = slots;
     s->first = wa->last_ref + 1;
     s->count = count;
@@ -103,7 +110,6 @@ static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft
 
 void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
 {
-    WF_ASSERT(self->asking == NULL); /* note (1) */
     begin(self, s, slots, count, need);
 }
 
@@ -195,8 +201,8 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
     begin(self, &asking, &one, 1, 1);
-    if (called == NULL || !wf_is_unrecorded(w, to)) rc = wf_send_or_free(self, to, m, send_deadline(deadline));
-    else if (!wf_mailbox_hand(w, called, m)) rc = wf_send_near(self, called, to, m, send_deadline(deadline));
+    struct wf_actor *near = wf_is_unrecorded(w, to) ? called : NULL;
+    if (near == NULL || !wf_mailbox_hand(w, near, m)) rc = wf_send_near(self, near, to, m, send_deadline(deadline));
     return end_one(self, &asking, rc, answer, deadline);
 }
 
@@ -358,21 +364,13 @@ static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, wef
     return error;
 }
 
-/* An answer to an actor of this worker that waits for it alone reaches it without a delivery. False: it does not. */
+/* Puts an answer into the call of an actor of this worker that waits for it. False: there is no such call here. */
 static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *w, weft_pid asker, weft_msg *m)
 {
     struct wf_actor *a = wf_is_unrecorded(w, asker) ? wf_actor_find(w, asker.actor) : NULL;
-    if (a == NULL) return false;
-    struct wf_asking *s = a->asking;
-    if (s == NULL || s->count != 1 || m->ref != s->first || !s->waiting || s->open == 0) return false;
-    s->slots->answer = m;
-    s->slots->error = WEFT_OK;
-    s->got = 1;
-    s->open = 0;
-    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
-    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
-    wf_hold(a, m);
-    wf_task_wake(&a->task);
+    struct weft_answer *place = a == NULL ? NULL : wf_answer_place(a, m->ref);
+    if (place == NULL) return false;
+    take_answer(a, place, m);
     return true;
 }
 

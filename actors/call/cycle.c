@@ -2,10 +2,10 @@
  *
  * Design notes.
  * (1) On one worker a chain of calls can be followed at once, so a call that closes a cycle there is refused.
- * (2) Else by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM TOCS 1983): whose
- *     call has waited for WF_CYCLE_PATIENCE sends a probe after it; an actor that waits in a call itself passes it on, with
- *     itself added. A request is never overtaken by a probe sent after it, so the probe of whoever began last finds
- *     the cycle complete. No polling: each call is looked at once (`patrol`), and again when something about it
+ * (2) Else by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM TOCS 1983): an actor
+ *     whose call has waited for WF_CYCLE_PATIENCE sends a probe after it; an actor that waits in a call itself passes
+ *     it on, with itself added. A request is never overtaken by a probe sent after it, so the probe of the actor that
+ *     began last finds the cycle complete. No polling: each call is looked at once (`patrol`), and again when something about it
  *     changes.
  * (3) A probe that comes back has seen a cycle, but not all of it at one time. So a second round goes the same way:
  *     it asks each member whether it is still in the same call and has its predecessor's request, unanswered. Each
@@ -18,8 +18,8 @@
  * (6) Who knows the number of a request can answer it, or say that it is in a cycle. So in a probe numbers are as the
  *     node that has the request was told them; and if it has not left its node, as only that node can read them.
  * (7) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
- *     bounds how many there are. It sends a round of them when it has waited for WF_CYCLE_PATIENCE, when it begins to need
- *     all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
+ *     bounds how many there are. It sends a round of them when it has waited for WF_CYCLE_PATIENCE, when it begins to
+ *     need all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
  *     That is twice as many probes as requests.
  * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or
  *     else each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too

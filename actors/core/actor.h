@@ -119,8 +119,9 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 
 enum { WF_SPARES_FROM = 65536 };
 
-/* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Others cannot take them
- * when it has none else: it keeps some only where it may have WF_SPARES_FROM actors or more. */
+/* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Other threads cannot
+ * take these slots, also when no others are left. So a worker keeps some only if its limit of actors is WF_SPARES_FROM
+ * or higher. */
 struct wf_spare_slots {
     struct wf_actor *at[32];
     uint32_t count, max;

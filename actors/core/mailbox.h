@@ -76,7 +76,8 @@ static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
     m->previous = NULL;
     a->held = m;
 }
-/* Hands a SEND or CALL of the running actor, with a body of its own, to an actor that can take it so. False: it cannot. */
+/* If `a` waits for a message and for nothing else, gives it `m`, a SEND or CALL of the running actor with an inline
+ * body, and wakes it. Returns whether it did. */
 static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;

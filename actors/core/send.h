@@ -18,7 +18,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
 /* The running actor sends a SEND or CALL, or frees it (answering it, if it is a request that is passed on) and says
  * why. Callers tick before they have `m`: a kill while the task yields would leak a message that is on no list. */
 WEFT_CHECKED int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
-/* The same, to `a`, which is the receiver where wf_is_unrecorded(to); NULL: another way is needed. */
+/* The same. `a` is the actor `to` if it is on this worker and wf_is_unrecorded(to) holds; else NULL. */
 WEFT_CHECKED int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline);
 /* The running actor sends a message that it holds, as weft_send_msg with a deadline of its own. Consumes. */
 WEFT_CHECKED int wf_send_given(weft_pid to, weft_msg *m, int64_t deadline);

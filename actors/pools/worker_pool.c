@@ -55,7 +55,7 @@ struct pool {
     bool stop;         /* ends as soon as it can */
     bool stopping;     /* its members end, none is replaced */
     int failed;        /* why it could not start */
-    bool started;      /* and whoever started it was told so */
+    bool started;      /* and the actor that started it has been told */
     int end_reason;    /* of an actor linked to it; 0: none */
     weft_msg *drain;   /* the request to end in order */
     uint64_t drain_at; /* when so many mails have been received */

@@ -52,9 +52,11 @@ typedef struct {
     size_t dial_only_count;
     /* workers for your actors; default: one per core, at most 63. weft's own actors have one more */
     int workers;
-    bool embedded;            /* true: the node starts no thread; a loop of yours runs its one worker. weft/embed.h */
-    size_t stack_bytes;       /* stack of an actor; default 64 KiB */
-    uint32_t actors_max;      /* actors per worker; default and limit 16,777,215 */
+    bool embedded;      /* true: the node starts no thread; a loop of yours runs its one worker. weft/embed.h */
+    size_t stack_bytes; /* stack of an actor; default 64 KiB */
+    /* actors per worker; default and limit 16,777,215. From 65,536 on a spawn by another thread may fail when up to 32
+     * places are left */
+    uint32_t actors_max;
     uint32_t far_actors_max;  /* actors that one other node may have running here at a time; default 65,536 */
     size_t mailbox_bytes_max; /* all mailboxes of the node together; default 1 GiB */
     /* Limits of retained messages (weft_publish_retained), for each node, and for all lost nodes together: messages,

@@ -1,30 +1,20 @@
 /* transport/store/crc32c.c -- CRC-32C, eight bytes at a time from eight tables. */
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <string.h>
-
 #include "crc32c.h"
 
 enum { SLICES = 8 };
 static uint32_t table[SLICES][256];
-static atomic_bool is_made;
 
-/* Several threads may come here at once; one of them stores the tables. */
-static void make_tables(void)
+/* Before main: some microseconds, and no thread has to ask whether it is done. */
+__attribute__((constructor)) static void make_tables(void)
 {
-    uint32_t made[SLICES][256];
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
         for (int bit = 0; bit < 8; bit++) value = (value >> 1) ^ (UINT32_C(0x82F63B78) & (0u - (value & 1)));
-        made[0][i] = value;
+        table[0][i] = value;
     }
     for (int slice = 1; slice < SLICES; slice++)
-        for (int i = 0; i < 256; i++) made[slice][i] = (made[slice - 1][i] >> 8) ^ made[0][made[slice - 1][i] & 0xFF];
-    static atomic_flag by_other = ATOMIC_FLAG_INIT;
-    while (atomic_flag_test_and_set(&by_other)) continue; /* for the time of one memcpy */
-    if (!atomic_load(&is_made)) memcpy(table, made, sizeof table);
-    atomic_store(&is_made, true);
-    atomic_flag_clear(&by_other);
+        for (int i = 0; i < 256; i++)
+            table[slice][i] = (table[slice - 1][i] >> 8) ^ table[0][table[slice - 1][i] & 0xFF];
 }
 
 static uint32_t eight_bytes(uint32_t sum, const uint8_t *at)
@@ -36,7 +26,6 @@ static uint32_t eight_bytes(uint32_t sum, const uint8_t *at)
 
 uint32_t wf_crc32c(uint32_t sum, const void *data, size_t size)
 {
-    if (!atomic_load_explicit(&is_made, memory_order_acquire)) make_tables();
     const uint8_t *at = data;
     sum = ~sum;
     for (; size >= 8; size -= 8, at += 8) sum = eight_bytes(sum, at);

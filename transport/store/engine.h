@@ -8,8 +8,7 @@
  * What every engine promises (tests/unit/transport/store/conformance.h checks it):
  *     - append returns 0 only when all records are on disk: they survive a crash of the process and of the machine;
  *     - after any crash each log holds its acknowledged records, in order, without a hole. Records whose append was
- *     not
- *       acknowledged may be there, too, after these;
+ *       not acknowledged may be there, too, after these;
  *     - each record has a checksum (CRC-32C, crc32c.h) over its epoch, offset, time, tag and bytes. A record that is
  *       damaged or missing is never served: WEFT_EFORMAT;
  *     - append, trim, save and advance are called from one thread at a time; read, find and list from any thread,
@@ -143,6 +142,7 @@ struct wf_store_engine {
 
 struct wf_store {
     const struct wf_store_engine *engine;
+    uint64_t secret; /* drawn when it was opened: for hashes of what others choose, such as topics */
 };
 
 #endif

@@ -2,12 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32c.h"
+#include "hash.h"
 #include "parked_reads.h"
 
-static struct wf_parked_read **bucket_of(struct wf_parked_reads *p, const char *topic)
+static struct wf_parked_read **of_topic(struct wf_parked_reads *p, const char *topic)
 {
-    return &p->bucket[wf_crc32c(0, topic, strlen(topic)) % WF_PARKED_BUCKETS];
+    return &p->by_topic[wf_hash(topic, strlen(topic), p->secret) % WF_PARKED_BUCKETS];
+}
+
+static struct wf_parked_read **of_caller(struct wf_parked_reads *p, weft_monitor_ref caller)
+{
+    return &p->by_caller[wf_mix(caller.id) % WF_PARKED_BUCKETS];
 }
 
 /* The count of that node, which is added if it has none. NULL: no memory. */
@@ -48,18 +53,24 @@ int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *
     }
     memcpy(r->topic, topic, strlen(topic) + 1);
     r->ask = ask;
-    struct wf_parked_read **at = bucket_of(p, topic);
+    struct wf_parked_read **at = of_topic(p, topic), **other = of_caller(p, r->caller);
     r->next = *at;
     *at = r;
+    r->next_of_caller = *other;
+    *other = r;
     p->count++;
     return WEFT_OK;
 }
 
-static weft_msg *take(struct wf_parked_reads *p, struct wf_parked_read **at)
+/* Takes it off both lists. */
+static weft_msg *take(struct wf_parked_reads *p, struct wf_parked_read *r)
 {
-    struct wf_parked_read *r = *at;
+    struct wf_parked_read **at = of_topic(p, r->topic), **other = of_caller(p, r->caller);
     weft_msg *ask = r->ask;
+    while (*at != r) at = &(*at)->next;
     *at = r->next;
+    while (*other != r) other = &(*other)->next_of_caller;
+    *other = r->next_of_caller;
     p->count--;
     count_down(p, weft_from(ask).node);
     free(r);
@@ -68,27 +79,23 @@ static weft_msg *take(struct wf_parked_reads *p, struct wf_parked_read **at)
 
 weft_msg *wf_parked_reads_take(struct wf_parked_reads *p, const char *topic)
 {
-    struct wf_parked_read **at = bucket_of(p, topic);
-    while (*at != NULL && strcmp((*at)->topic, topic) != 0) at = &(*at)->next;
-    if (*at == NULL) return NULL;
-    (void)weft_demonitor((*at)->caller);
-    return take(p, at);
+    struct wf_parked_read *r = *of_topic(p, topic);
+    while (r != NULL && strcmp(r->topic, topic) != 0) r = r->next;
+    if (r == NULL) return NULL;
+    (void)weft_demonitor(r->caller);
+    return take(p, r);
 }
 
 void wf_parked_reads_forget(struct wf_parked_reads *p, weft_monitor_ref caller)
 {
-    for (int i = 0; i < WF_PARKED_BUCKETS; i++) {
-        struct wf_parked_read **at = &p->bucket[i];
-        while (*at != NULL && (*at)->caller.id != caller.id) at = &(*at)->next;
-        if (*at == NULL) continue;
-        weft_msg_free(take(p, at));
-        return;
-    }
+    struct wf_parked_read *r = *of_caller(p, caller);
+    while (r != NULL && r->caller.id != caller.id) r = r->next_of_caller;
+    if (r != NULL) weft_msg_free(take(p, r));
 }
 
 void wf_parked_reads_free(struct wf_parked_reads *p)
 {
     for (int i = 0; i < WF_PARKED_BUCKETS; i++)
-        while (p->bucket[i] != NULL) weft_msg_free(take(p, &p->bucket[i]));
+        while (p->by_topic[i] != NULL) weft_msg_free(take(p, p->by_topic[i]));
     free(p->node);
 }

@@ -18,7 +18,8 @@ struct wf_parked_read {
     weft_msg *ask;
     weft_monitor_ref caller; /* a request of an actor that has ended is let go */
     char topic[WF_STORE_TOPIC_MAX + 1];
-    struct wf_parked_read *next;
+    struct wf_parked_read *next;           /* with the same hash of the topic */
+    struct wf_parked_read *next_of_caller; /* with the same hash of the caller */
 };
 
 struct wf_parked_node {
@@ -27,7 +28,8 @@ struct wf_parked_node {
 };
 
 struct wf_parked_reads {
-    struct wf_parked_read *bucket[WF_PARKED_BUCKETS]; /* by topic */
+    struct wf_parked_read *by_topic[WF_PARKED_BUCKETS], *by_caller[WF_PARKED_BUCKETS];
+    uint64_t secret; /* of the hash, as readers choose the topics: that of the store */
     size_t count;
     struct wf_parked_node *node; /* those that have some */
     size_t nodes, nodes_max;

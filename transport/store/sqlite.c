@@ -175,6 +175,7 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     struct sq_store *s = calloc(1, sizeof *s);
     if (s == NULL) return failed_with(why, SQLITE_NOMEM, where);
     s->base.engine = &wf_store_sqlite;
+    sqlite3_randomness(sizeof s->base.secret, &s->base.secret);
     s->read_only = how->read_only;
     s->lock = sqlite3_mutex_alloc(SQLITE_MUTEX_FAST);
     s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);

@@ -3,13 +3,11 @@
  * Design notes.
  * (1) The file is in WAL mode with synchronous=FULL. One connection writes. COMMIT returns after the WAL was synced,
  *     and only then do readers see its records. Each reader has a connection of its own from a list of idle ones.
- * (2) The table `logs` is kept in memory, too (struct sq_log). Memory is what append, find and list look at; the
- * file is
- *     compared with it when the store is opened. So a damaged page cannot make a log disappear while it is open.
+ * (2) The table `logs` is kept in memory, too (struct sq_log). Memory is what append, find and list look at; the file
+ *     is compared with it when the store is opened. So a damaged page cannot make a log disappear while it is open.
  * (3) The key of a record is the number of its log and its offset in one integer: the table needs no index.
  * (4) The owner holds an exclusive lock on FILE-owner, an empty database of its own, for as long as it is open.
- * SQLite's
- *     own exclusive mode would shut out our readers as well. The lock goes with the process.
+ *     SQLite's own exclusive mode would shut out our readers as well. The lock goes with the process.
  * (5) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H

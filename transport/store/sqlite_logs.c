@@ -4,19 +4,20 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "hash.h"
 #include "sqlite_connection.h"
 #include "sqlite_logs.h"
 #include "stored_topic.h"
 
-static size_t bucket_of(const char *topic, size_t buckets)
+static size_t bucket_of(const struct sq_store *s, const char *topic, size_t buckets)
 {
-    return wf_crc32c(0, topic, strlen(topic)) & (buckets - 1);
+    return wf_hash(topic, strlen(topic), s->base.secret) & (buckets - 1);
 }
 
 struct sq_log *sq_log_find(const struct sq_store *s, const char *topic)
 {
     if (s->buckets == 0) return NULL;
-    struct sq_log *log = s->bucket[bucket_of(topic, s->buckets)];
+    struct sq_log *log = s->bucket[bucket_of(s, topic, s->buckets)];
     while (log != NULL && strcmp(log->is.topic, topic) != 0) log = log->next;
     return log;
 }
@@ -29,7 +30,7 @@ static bool grow(struct sq_store *s)
     for (size_t i = 0; i < s->buckets; i++) {
         for (struct sq_log *log = s->bucket[i], *next; log != NULL; log = next) {
             next = log->next;
-            struct sq_log **to = &bucket[bucket_of(log->is.topic, buckets)];
+            struct sq_log **to = &bucket[bucket_of(s, log->is.topic, buckets)];
             log->next = *to;
             *to = log;
         }
@@ -51,7 +52,7 @@ struct sq_log *sq_log_add(struct sq_store *s, const char *topic)
         sqlite3_randomness(sizeof log->is.epoch, &log->is.epoch);
         log->is.epoch &= INT64_MAX; /* as SQLite and JSON have integers */
     }
-    struct sq_log **to = &s->bucket[bucket_of(topic, s->buckets)];
+    struct sq_log **to = &s->bucket[bucket_of(s, topic, s->buckets)];
     log->next = *to;
     *to = log;
     s->logs++;

@@ -137,6 +137,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
     else weft_log(WEFT_INFO, "store %s is open", o->url);
     if (rc == WEFT_OK) {
         s->file = wf_store_file_share(o->file);
+        s->parked.secret = s->file->store->secret;
         s->keep = o->keep;
         s->keeps = o->keeps;
         o->keep = NULL;
@@ -441,7 +442,7 @@ static void free_actor(void *arg)
     free(s);
 }
 
-/* Whoever opens the store waits for this. */
+/* The actor that opens the store waits for this answer. */
 static void report(int rc)
 {
     weft_msg *m;

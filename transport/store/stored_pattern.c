@@ -101,7 +101,7 @@ static int find_topics(struct watcher *w)
     return rc;
 }
 
-/* Answers whoever subscribes, once. */
+/* Answers the actor that subscribes, once. */
 static int say_found(struct watcher *w)
 {
     weft_msg *m;

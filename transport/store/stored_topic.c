@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "hash.h"
 #include "stored_topic.h"
 
 enum { WORDS_MAX = 16 };
@@ -9,12 +10,8 @@ enum { WORDS_MAX = 16 };
 static bool is_word(const char *at, size_t size)
 {
     if (size == 0) return false;
-    for (size_t i = 0; i < size; i++) {
-        char c = at[i];
-        bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                    c == '-' || c == '$';
-        if (!fits) return false;
-    }
+    for (size_t i = 0; i < size; i++)
+        if (!wf_is_word_char(at[i])) return false;
     return true;
 }
 

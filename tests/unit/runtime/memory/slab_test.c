@@ -92,6 +92,26 @@ START_TEST(a_slot_with_no_generation_left_is_retired)
 }
 END_TEST
 
+START_TEST(what_is_withdrawn_is_found_by_nobody_until_it_is_published_again)
+{
+    struct wf_slab s;
+    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 1), WEFT_OK);
+    struct item *a = wf_slab_take(&s);
+    uint64_t id = wf_id_make(&a->slot, 0);
+    ck_assert(wf_slab_withdraw(a));
+    ck_assert_ptr_null(wf_slab_find(&s, id));
+    ck_assert_ptr_null(wf_slab_take(&s)); /* it is still reserved */
+    wf_slab_publish(a);
+    ck_assert_ptr_null(wf_slab_find(&s, id));
+    ck_assert_ptr_eq(wf_slab_find(&s, wf_id_make(&a->slot, 0)), a);
+    atomic_store(&a->slot.generation, UINT32_MAX);
+    ck_assert(!wf_slab_withdraw(a)); /* its last life: it has to be given, which retires it */
+    wf_slab_give(&s, a);
+    ck_assert_ptr_null(wf_slab_take(&s));
+    wf_slab_finish(&s);
+}
+END_TEST
+
 /* The owner takes, publishes ids and gives, while readers look them up. What a reader finds must be an item of this
  * slab whose index is the id's. */
 enum { SLOTS = 2000, READERS = 2, ROUNDS = 300 };
@@ -149,6 +169,7 @@ int main(void)
     tcase_add_test(c, ids_that_never_were_find_nothing);
     tcase_add_test(c, it_holds_its_limit_and_no_more);
     tcase_add_test(c, a_slot_with_no_generation_left_is_retired);
+    tcase_add_test(c, what_is_withdrawn_is_found_by_nobody_until_it_is_published_again);
     tcase_add_test(c, readers_on_other_threads_never_see_what_is_not_there);
     suite_add_tcase(suite, c);
     return run_suite(suite);

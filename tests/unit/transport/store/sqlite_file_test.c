@@ -5,31 +5,8 @@
 
 #include "conformance.h"
 #include "crc32c.h"
-#include "sqlite.h"
+#include "sqlite_folder.h"
 #include "stored_topic.h"
-
-static char folder[64], file[80];
-
-static void begin(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/weft-store-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/s.db", folder);
-    fixture.where = file;
-}
-
-static void end(void)
-{
-    const char *more[] = {"", "-wal", "-shm", "-owner", "-owner-journal"};
-    char path[100];
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        snprintf(path, sizeof path, "%s%s", file, more[i]);
-        (void)unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/link.db", folder);
-    (void)unlink(path);
-    ck_assert_int_eq(rmdir(folder), 0);
-}
 
 START_TEST(another_name_of_the_file_has_the_same_owner)
 {
@@ -98,9 +75,7 @@ END_TEST
 
 int main(void)
 {
-    fixture.engine = &wf_store_sqlite;
-    fixture.begin = begin;
-    fixture.end = end;
+    use_a_folder();
     fixture.threads = true;
     Suite *suite = suite_create("the store on a file");
     TCase *files = tcase_create("files");

@@ -3,28 +3,7 @@
 
 #include "../../alloc_faults.h"
 #include "conformance.h"
-#include "sqlite.h"
-
-static char folder[64], file[80];
-
-static void begin(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/weft-store-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/s.db", folder);
-    fixture.where = file;
-}
-
-static void end(void)
-{
-    const char *more[] = {"", "-wal", "-shm", "-owner"};
-    char path[100];
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        snprintf(path, sizeof path, "%s%s", file, more[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
-}
+#include "sqlite_folder.h"
 
 /* Check's own assertions allocate, too. */
 static bool is_fine(int rc)
@@ -88,9 +67,7 @@ END_TEST
 
 int main(void)
 {
-    fixture.engine = &wf_store_sqlite;
-    fixture.begin = begin;
-    fixture.end = end;
+    use_a_folder();
     Suite *suite = suite_create("the store without memory");
     TCase *c = tcase_create("memory");
     suite_add_tcase(suite, c);
