@@ -45,6 +45,7 @@ static void transport_free(struct wf_transport *t)
     for (int i = 0; i < 2; i++) wf_patterns_finish(&t->patterns[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
+    pf_mutex_destroy(t->patterns_turn);
     pf_mutex_destroy(t->tls_lock);
     wf_tls_free(t->tls);
     free(t->cluster);
@@ -134,6 +135,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
         wf_list_init(&t->cluster->gone);
         rc = pf_mutex_create(&t->lock);
     }
+    if (rc == WEFT_OK) rc = pf_mutex_create(&t->patterns_turn);
     if (rc == WEFT_OK) rc = pf_mutex_create(&t->tls_lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);

@@ -4,6 +4,7 @@
 
 #include "sanitizer.h"
 #include "task.h"
+#include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ void wf_post_batch_flush(struct wf_worker *w, uint32_t target)
     struct wf_post_batch *o = &w->batches[target];
     struct wf_worker *to = w->set->at[target];
     WF_ASSERT(o->count > 0 && o->count <= WF_BUNDLE);
+    wf_worker_before_batches(w);
     const uint16_t class_ = wf_pool_class(sizeof(struct wf_bundle));
     struct wf_bundle *b = o->count < 3 ? NULL : wf_pool_take(&w->pool, class_, sizeof *b);
     if (b == NULL) {

@@ -69,6 +69,9 @@ struct wf_worker {
     struct wf_coro loop;           /* the thread's own stack */
     uint64_t batch_mask;           /* bit i: batches[i] holds something */
     struct wf_post_batch *batches; /* one for each worker */
+    /* NULL; else it is called, once, before anything else is handed over to other workers or nodes. A part sets it when
+     * a task has changed something that others have to know before they hear from that task. */
+    void (*before_batches)(struct wf_worker *w);
     /* what one can wait for: a part makes each (part.h) */
     struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
     struct wf_list children; /* os/process.c: those that run */
@@ -98,6 +101,14 @@ bool wf_worker_is_at_rest(const struct wf_worker *w);
 static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
 {
     wf_record_put(&w->recorder, w->now, kind, who, other, value);
+}
+
+static inline void wf_worker_before_batches(struct wf_worker *w)
+{
+    void (*call)(struct wf_worker *) = w->before_batches;
+    if (WF_LIKELY(call == NULL)) return;
+    w->before_batches = NULL;
+    call(w);
 }
 
 /* A post, or a message of a peer, has been `work`: deliveries, or entries of a list that were looked at. When a turn

@@ -100,16 +100,6 @@ SITES = [
     if (l != NULL && !wf_mutant("leaving_waits_in_vain")) wf_links_end(c, l, given_up);
 '''),
     ("transport/cluster/links.c", '''\
-        b->frames++;
-    }
-''', '''\
-        b->frames++;
-    }
-    bool lost = (part.count > 0 && b == NULL && wf_mutant("link_begins_without_patterns")) ||
-                (b != NULL && wf_mutant("link_says_one_frame"));
-    if (lost) wf_patterns_end(p, &l->mark);
-'''),
-    ("transport/cluster/links.c", '''\
     if (now >= c->tables_at) { /* each link has us come by that often, also one that needs no PING */
 ''', '''\
     if (now >= c->tables_at && !wf_mutant("tables_never_told_again")) {
@@ -248,6 +238,27 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (!wf_mutant("tables_no_snapshot")) send_all(p);
     else p->part.next = WF_PART_NONE;
     if (!wf_mutant("retained_no_snapshot")) send_retained(p, 0);
+'''),
+    ("transport/link/topics.c", '''\
+        b->frames++;
+    }
+''', '''\
+        b->frames++;
+    }
+    bool lost = (part.count > 0 && b == NULL && wf_mutant("link_begins_without_patterns")) ||
+                (b != NULL && wf_mutant("link_says_one_frame"));
+    if (lost) wf_patterns_end(p, &l->mark);
+'''),
+    ("transport/link/topics.c", '''\
+    if (rc > 0 && told) w->before_batches = send_changed;
+''', '''\
+    if (rc > 0 && told && wf_mutant("subscription_said_late")) wf_cluster_wake(t);
+    else if (rc > 0 && told) w->before_batches = send_changed;
+'''),
+    ("transport/link/link_writer.c", '''\
+    bool at_once = opened && here->index == i;
+''', '''\
+    bool at_once = opened && here->index == i && !wf_mutant("message_passes_subscription");
 '''),
     ("transport/link/topics.c", '''\
     bool replaces = rc > 0;

@@ -1,7 +1,7 @@
 /* tests/sim/topics.c -- topics in a simulated cluster: each node publishes versions of its state, retained, and hears
  * those of all. Nothing comes twice or out of order; in the end all have heard the last version of each, and all keep
  * that one for who subscribes later. Beside it each publishes a beat that nobody keeps: in the end all hear those,
- * too, so each node knows what the others listen to. */
+ * too, so each node knows what the others listen to. And each asks the others, who publish their answers. */
 #include "kit.h"
 
 /* With `rest`, without beats: then each has published for the last time, unless it starts anew. So nothing that is
@@ -9,6 +9,8 @@
  * published is of a later time than now, until it is told. */
 #define LAST_AT WEFT_SEC(25) /* of 30, in which faults begin */
 static bool rest;
+/* With `scarce` allocations fail, so an answer may be lost: nobody asks. */
+static bool scarce;
 
 struct state {
     uint32_t node, run, version;
@@ -30,7 +32,7 @@ static void publisher(const void *arg, size_t size)
     snprintf(topic, sizeof topic, "state.n%u", s.node);
     bool once = false;
     while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
-        if (rest && once && weft_now() > LAST_AT) continue;
+        if (rest && once && sim_time() > LAST_AT) continue;
         s.version = published[s.node] + 1;
         if (weft_publish_retained(topic, 1, &s, sizeof s) < 0) continue;
         published[s.node] = s.version;
@@ -113,6 +115,55 @@ static void beat_listener(const void *arg, size_t size)
     }
 }
 
+/* ---- Questions ------------------------------------------------------------------------------------------------- */
+
+/* Publishes its answer, and then says whether it has: so who is told that it has got the answer before. */
+static void oracle(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_register("oracle") < 0)
+        if (!sim_again()) return;
+    for (int rc; (rc = weft_recv(&m, WEFT_FOREVER)) != WEFT_ECANCELED;) {
+        if (rc < 0) continue;
+        int32_t sent = weft_publish(weft_data(m), 3, NULL, 0);
+        (void)weft_reply(m, 4, &sent, sizeof sent);
+        weft_msg_free(m);
+    }
+}
+
+static bool is_answered(const char *topic, const char *name)
+{
+    weft_msg *answer;
+    int32_t sent = -1;
+    if (weft_call_name(name, 5, topic, strlen(topic) + 1, &answer, weft_after(WEFT_SEC(2))) < 0) return false;
+    memcpy(&sent, weft_data(answer), sizeof sent);
+    weft_msg_free(answer);
+    return sent >= 0;
+}
+
+/* Subscribes, asks, and has the answer: a subscription reaches another node before what its actor says next. */
+static void asker(const void *arg, size_t size)
+{
+    uint64_t random = sim_random();
+    unsigned self = sim_self(), asked = 0;
+    weft_subscription sub;
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(50), WEFT_MS(500)))) != WEFT_ECANCELED) {
+        char topic[48], name[24];
+        snprintf(topic, sizeof topic, "answer.n%u.%u", self, ++asked);
+        snprintf(name, sizeof name, "oracle@n%u", 1 + random_below(&random, nodes));
+        if (weft_subscribe(topic, &sub) < 0) continue;
+        bool answered = is_answered(topic, name);
+        bool got = weft_recv_tag(&m, 3, WEFT_NOW) == WEFT_OK;
+        if (got) weft_msg_free(m);
+        if (answered && !got) weft_sim_fail("n%u has not got what %s published under %s", self + 1, name, topic);
+        (void)weft_unsubscribe(sub);
+        while (weft_recv(&m, WEFT_NOW) == WEFT_OK) weft_msg_free(m);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------------------------- */
 
 static void first(const void *arg, size_t size)
@@ -121,6 +172,7 @@ static void first(const void *arg, size_t size)
     unsigned self = sim_self();
     (void)size;
     rest = args->argc > 1 && strcmp(args->argv[1], "rest") == 0;
+    scarce = args->argc > 1 && strcmp(args->argv[1], "scarce") == 0;
     run[self]++;
     if (self >= nodes) nodes = self + 1;
     memset(kept[self], 0, sizeof kept[self]);
@@ -130,6 +182,8 @@ static void first(const void *arg, size_t size)
     if (!rest) {
         sim_spawn(beat_listener, NULL, 0, NULL);
         sim_spawn(beater, NULL, 0, NULL);
+        sim_spawn(oracle, NULL, 0, NULL);
+        if (!scarce) sim_spawn(asker, NULL, 0, NULL);
     }
     sim_wait();
 }

@@ -12,6 +12,7 @@
 #include "peers.h"
 #include "reachable.h"
 #include "peer_link.h"
+#include "topics.h"
 #include "transport.h"
 #include "trim.h"
 #include "cluster.h"
@@ -93,7 +94,7 @@ static void run(struct wf_cluster *c)
     struct wf_transport *t = c->t;
     for (;;) {
         handle_all(c);
-        bool more = wf_links_send_patterns(c);
+        bool more = wf_topics_send_patterns(wf_here);
         int64_t stop_by, now = wf_transport_now(t);
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);

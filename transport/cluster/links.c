@@ -18,6 +18,7 @@
 #include "requests.h"
 #include "peer_link.h"
 #include "table_sync.h"
+#include "topics.h"
 #include "transport.h"
 #include "trim.h"
 
@@ -181,77 +182,6 @@ void wf_links_drain(struct wf_cluster *c)
     wf_links_notify_self(c, draining ? WEFT_TAG_DRAIN : WEFT_TAG_UNDRAIN, "");
 }
 
-/* ---- Topic interest -------------------------------------------------------------------------------------------- */
-
-enum {
-    PATTERNS_IN_FRAME = 1024,
-    PATTERN_FRAMES = 4 /* for a link at a time: then the worker's other actors have their turn */
-};
-
-/* One frame with patterns that the link has not been told of. NULL: there are none, or there is no memory. */
-static struct wf_batch *next_patterns(struct wf_link *l)
-{
-    struct wf_patterns *p = wf_link_patterns(l);
-    struct wf_batch *b = NULL;
-    pf_mutex_lock(l->t->lock);
-    struct wf_pattern_part part = wf_patterns_next(p, &l->mark, PATTERNS_IN_FRAME, WF_BATCH_BYTES);
-    if (part.count > 0) b = wf_batch_new(l, WF_FRAME_SPARE + part.bytes);
-    if (b != NULL) {
-        weft_writer w = wf_batch_writer(b);
-        wf_put_interest(&w, part.add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE, part.count);
-        wf_patterns_put(p, &l->mark, &part, &w);
-        WF_ASSERT(w.error == 0);
-        b->size += w.size;
-        b->frames++;
-    }
-    pf_mutex_unlock(l->t->lock);
-    return b;
-}
-
-static bool has_patterns_to_say(const struct wf_link *l)
-{
-    pf_mutex_lock(l->t->lock);
-    bool behind = wf_patterns_behind(wf_link_patterns(l), &l->mark);
-    pf_mutex_unlock(l->t->lock);
-    return behind;
-}
-
-/* Of one link; see wf_links_send_patterns. */
-static bool send_patterns(struct wf_link *l)
-{
-    for (int i = 0; has_patterns_to_say(l); i++) {
-        if (i == PATTERN_FRAMES) return true;
-        struct wf_batch *b = wf_link_has_space(l, wf_here->index) ? next_patterns(l) : NULL;
-        if (b == NULL) return false;
-        wf_link_push(l, b);
-    }
-    return false;
-}
-
-bool wf_links_send_patterns(struct wf_cluster *c)
-{
-    bool more = false;
-    WF_LIST_EACH(k, &c->live_links) more |= send_patterns(WF_CONTAINER(k, struct wf_link, in_all));
-    return more;
-}
-
-/* A node of an older version closes a link with more than it takes; a tool is not sent what it has no use for. */
-static void begin_patterns(struct wf_link *l)
-{
-    uint32_t most = l->client ? WF_PATTERNS_TOOL : wf_link_can(l, WF_CAN_PATTERNS) ? UINT32_MAX : WF_PATTERNS_OLD;
-    pf_mutex_lock(l->t->lock);
-    wf_patterns_begin(wf_link_patterns(l), &l->mark, most);
-    pf_mutex_unlock(l->t->lock);
-    (void)send_patterns(l);
-}
-
-static void end_patterns(struct wf_link *l)
-{
-    pf_mutex_lock(l->t->lock);
-    wf_patterns_end(wf_link_patterns(l), &l->mark);
-    pf_mutex_unlock(l->t->lock);
-}
-
 /* Acquire: pairs with the release of wf_link_fail. */
 static bool has_failed(struct wf_link *l)
 {
@@ -297,7 +227,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     l->state = WF_STATE_OVER;
     wf_trim_ended(c, l);
-    end_patterns(l);
+    wf_topics_close(l);
     wf_tables_close(l);
     drop_pending(l, reason);
     wf_link_discard(l);
@@ -347,12 +277,14 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
     }
     wf_clocks_review(c);
     set_link(ch, l);
+    /* The patterns go first: then no worker can send anything that the peer's answer would be published to in vain. */
+    wf_topics_open(l);
+    int rc = wf_link_writers_open(l);
     attach(ch, l, 0);
-    if (wf_tables_open(l) < 0 || wf_link_writers_open(l) < 0) {
+    if (rc < 0 || wf_tables_open(l) < 0) {
         wf_links_end(c, l, "out of memory");
         return;
     }
-    begin_patterns(l);
     if (l->client) return;
     c->ever_up = true;
     wf_peers_up(c, l);

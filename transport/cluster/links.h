@@ -23,9 +23,6 @@ void wf_links_lost(struct wf_cluster *c, struct wf_link *l, const char *reason);
 /* Ends the link for good: all are told. `l` may be freed by it. */
 void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason);
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_cluster_event *e);
-/* Tells each link a part of the patterns that it has not been told of. True: there is more to tell, and room for it.
- * What there was no memory for is told at the next call. */
-bool wf_links_send_patterns(struct wf_cluster *c);
 void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all);
 /* WF_CLUSTER_EVENT_DRAIN. */
 void wf_links_drain(struct wf_cluster *c);

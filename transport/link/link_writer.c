@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERNS_AT_ONCE = 512, CREDITS_AT_ONCE = 1024 };
+enum { PATTERNS_AT_ONCE = WF_PATTERNS_IN_FRAME, CREDITS_AT_ONCE = 1024 };
 
 /* ---- Finding a writer ------------------------------------------------------------------------------------------ */
 
@@ -75,22 +75,12 @@ static bool is_gone(const struct wf_link_writer *writer)
     return writer == NULL || atomic_load_explicit(&writer->link->closed, memory_order_relaxed);
 }
 
-/* A posted change of one worker's writers. */
-struct change {
+/* A worker is to open a writer. */
+struct opening {
     struct wf_call call;
     struct wf_link *link;
-    struct wf_link_writer *writer; /* of an opening */
-    struct wf_list_node in_writer; /* wf_link_writer.changes */
-    uint32_t op, count;            /* of a change of interest: which are still to be made, from `at` on */
-    size_t size, at;
-    uint8_t data[];
+    struct wf_link_writer *writer;
 };
-
-static void change_free(struct change *c)
-{
-    wf_link_release(c->link);
-    free(c);
-}
 
 static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
 
@@ -98,7 +88,7 @@ static void writer_free(struct wf_link_writer *writer)
 {
     WF_ASSERT(!wf_linked(&writer->in_writers) && wf_list_empty(&writer->waiting));
     for (struct wf_list_node *k; (k = wf_list_pop(&writer->changes)) != NULL;)
-        change_free(WF_CONTAINER(k, struct change, in_writer));
+        free(WF_CONTAINER(k, struct wf_interest_change, in_list));
     wf_credits_finish(&writer->credits);
     wf_interest_finish(&writer->interest);
     wf_link_release(writer->link);
@@ -175,6 +165,7 @@ static bool is_full(const struct wf_link_writer *writer)
 
 void wf_link_writer_push(struct wf_link_writer *writer)
 {
+    wf_worker_before_batches(wf_here);
     struct wf_batch *b = writer->batch;
     writer->batch = NULL;
     if (b != NULL) wf_link_push(writer->link, b);
@@ -488,6 +479,7 @@ static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group,
 static void route_flush(struct wf_worker *w)
 {
     struct wf_link_writers *all = writers_of(w);
+    wf_worker_before_batches(w);
     while (all->dirty != NULL) {
         struct wf_link_writer *writer = all->dirty;
         WF_ASSERT(writer->dirty);
@@ -581,18 +573,24 @@ void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
     wf_link_release(l);
 }
 
+static void opening_free(struct opening *o)
+{
+    wf_link_release(o->link);
+    free(o);
+}
+
 static void apply_open(struct wf_worker *w, struct wf_call *call)
 {
-    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct opening *o = WF_CONTAINER(call, struct opening, call);
     struct wf_link_writers *all = writers_of(w);
-    WF_ASSERT(w == wf_here && c->writer->link == c->link);
-    if (writer_of(all, c->link) != NULL) { /* open_early */
-        writer_free(c->writer);
-    } else if (!add_writer(all, c->writer)) {
-        writer_free(c->writer);
-        wf_link_fail(c->link, "out of memory");
+    WF_ASSERT(w == wf_here && o->writer->link == o->link);
+    if (writer_of(all, o->link) != NULL) { /* open_early */
+        writer_free(o->writer);
+    } else if (!add_writer(all, o->writer)) {
+        writer_free(o->writer);
+        wf_link_fail(o->link, "out of memory");
     }
-    change_free(c);
+    opening_free(o);
 }
 
 /* A closed writer's patterns go as they came, some in each turn; so does what is known of its actors. */
@@ -645,35 +643,36 @@ static bool has_place(const struct wf_link_writer *writer)
 }
 
 /* False: nothing more of the change is to be made. */
-static bool apply_pattern(struct wf_link_writer *writer, const struct change *c, weft_text pattern)
+static bool apply_pattern(struct wf_link_writer *writer, uint32_t op, weft_text pattern)
 {
-    if (c->op == WF_INTEREST_REMOVE) {
+    if (op == WF_INTEREST_REMOVE) {
         wf_interest_remove(&writer->interest, pattern);
         return true;
     }
     if (wf_trie_find(&writer->interest.trie, pattern) != NULL) return true;
     if (!has_place(writer)) return false;
     if (wf_interest_add(&writer->interest, pattern) >= 0) return true;
-    wf_link_fail(c->link, "out of memory");
+    wf_link_fail(writer->link, "out of memory");
     return false;
 }
 
-/* Some of the first change's patterns: a turn of the worker is not to take long, however many are told at once. */
+/* Some of the first change's patterns: a turn of the worker is not to take long, however many are sent at once. A
+ * frame of this version has no more than these. */
 static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
     uint32_t left = PATTERNS_AT_ONCE;
     for (struct wf_list_node *k; left > 0 && (k = wf_list_first(&writer->changes)) != NULL;) {
-        struct change *c = WF_CONTAINER(k, struct change, in_writer);
+        struct wf_interest_change *c = WF_CONTAINER(k, struct wf_interest_change, in_list);
         WF_ASSERT(c->at <= c->size);
         weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
         for (; left > 0 && c->count > 0; left--) {
             c->count--;
-            if (!apply_pattern(writer, c, weft_get_str(&r))) c->count = 0;
+            if (!apply_pattern(writer, c->op, weft_get_str(&r))) c->count = 0;
         }
         c->at = c->size - (size_t)(r.end - r.at);
         if (c->count > 0) break;
         wf_unlink(k);
-        change_free(c);
+        free(c);
     }
     bool more = !wf_list_empty(&writer->changes);
     if (more && wf_timer_arm(w, &writer->more, w->now) < 0) wf_link_fail(writer->link, "out of memory");
@@ -684,30 +683,32 @@ static void go_on_applying(struct wf_worker *w, struct wf_timer *t)
     apply_some(w, WF_CONTAINER(t, struct wf_link_writer, more));
 }
 
-/* Changes are made one after the other. */
-static void take_interest(struct wf_worker *w, struct wf_call *call)
+/* Makes the changes that have come for this worker, one after the other. */
+static void take_interest(struct wf_worker *w, struct wf_link *l)
 {
-    struct change *c = WF_CONTAINER(call, struct change, call);
-    struct wf_link_writer *writer = writer_of(writers_of(w), c->link);
-    if (writer == NULL) { /* it was closed meanwhile */
-        change_free(c);
-        return;
+    struct wf_link_writer *writer = writer_of(writers_of(w), l);
+    struct wf_list came;
+    WF_ASSERT(w == wf_here);
+    wf_list_init(&came);
+    pf_mutex_lock(l->lock);
+    for (struct wf_list_node *k; (k = wf_list_pop(&l->calls[w->index].changes)) != NULL;) wf_list_push(&came, k);
+    pf_mutex_unlock(l->lock);
+    bool first = writer != NULL && wf_list_empty(&writer->changes);
+    for (struct wf_list_node *k; (k = wf_list_pop(&came)) != NULL;) {
+        if (writer != NULL) wf_list_push(&writer->changes, k);
+        else free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* it was closed meanwhile */
     }
-    WF_ASSERT(w == wf_here && c->writer == NULL);
-    bool first = wf_list_empty(&writer->changes);
-    wf_list_push(&writer->changes, &c->in_writer);
     if (first) apply_some(w, writer);
 }
 
-static struct change *change_new(struct wf_link *l, void (*apply)(struct wf_worker *, struct wf_call *), size_t size)
+static void take_posted_interest(struct wf_worker *w, struct wf_call *call)
 {
-    struct change *c = calloc(1, sizeof *c + size);
-    if (c == NULL) return NULL;
-    c->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply};
-    c->link = l;
-    c->size = size;
-    wf_link_keep(l);
-    return c;
+    struct wf_link *l = WF_CONTAINER(call, struct wf_link_calls, interest)->link;
+    pf_mutex_lock(l->lock);
+    l->calls[w->index].interest_posted = false;
+    pf_mutex_unlock(l->lock);
+    take_interest(w, l);
+    wf_link_release(l);
 }
 
 static struct wf_worker *worker_at(const struct wf_link *l, uint32_t i)
@@ -720,13 +721,15 @@ int wf_link_writers_open(struct wf_link *l)
     WF_ASSERT(wf_is_cluster(l->t));
     uint32_t count = l->t->node->workers.count;
     for (uint32_t i = 0; i < count; i++) {
-        struct change *c = change_new(l, apply_open, 0);
-        if (c != NULL && (c->writer = writer_new(l)) == NULL) {
-            change_free(c);
-            c = NULL;
+        struct opening *o = calloc(1, sizeof *o);
+        if (o == NULL || (o->writer = writer_new(l)) == NULL) {
+            free(o);
+            return WEFT_ENOMEM;
         }
-        if (c == NULL) return WEFT_ENOMEM;
-        wf_worker_post(worker_at(l, i), &c->call.post);
+        o->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply_open};
+        o->link = l;
+        wf_link_keep(l);
+        wf_worker_post(worker_at(l, i), &o->call.post);
     }
     return WEFT_OK;
 }
@@ -741,7 +744,26 @@ void wf_link_writers_close(struct wf_link *l)
     }
 }
 
-int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f)
+/* Has that worker make it: posted, or if the frame came on that worker at once, so that no message behind it is
+ * delivered before. */
+static void hand_over(struct wf_link *l, uint32_t i, struct wf_interest_change *c, struct wf_worker *here)
+{
+    struct wf_link_calls *calls = &l->calls[i];
+    bool opened = here != NULL && writer_of(writers_of(here), l) != NULL;
+    bool at_once = opened && here->index == i;
+    pf_mutex_lock(l->lock);
+    wf_list_push(&calls->changes, &c->in_list);
+    bool post = !at_once && !calls->interest_posted;
+    if (post) calls->interest_posted = true;
+    pf_mutex_unlock(l->lock);
+    if (at_once) take_interest(here, l);
+    if (!post) return;
+    wf_link_keep(l);
+    calls->interest = (struct wf_call){.post.kind = WF_POST_CALL, .call = take_posted_interest};
+    wf_worker_post(worker_at(l, i), &calls->interest.post);
+}
+
+int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_worker *here)
 {
     WF_ASSERT(f->kind == WF_FRAME_INTEREST);
     const uint8_t *data = f->items.at;
@@ -749,12 +771,13 @@ int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f)
     for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
     size_t size = (size_t)(r.at - data);
     for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
-        struct change *c = change_new(l, take_interest, size);
+        struct wf_interest_change *c = calloc(1, sizeof *c + size);
         if (c == NULL) return WEFT_ENOMEM;
         c->op = (uint32_t)f->number;
         c->count = f->count;
+        c->size = size;
         memcpy(c->data, data, size);
-        wf_worker_post(worker_at(l, i), &c->call.post);
+        hand_over(l, i, c, here);
     }
     return WEFT_OK;
 }

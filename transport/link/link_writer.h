@@ -17,7 +17,7 @@ struct wf_link_writer {
     bool dirty;             /* on wf_link_writers.dirty */
     struct wf_link_writer *next_dirty;
     struct wf_interest interest; /* of the peer */
-    struct wf_list changes;      /* of `interest` that are to be made: `more` is armed while there are any */
+    struct wf_list changes;      /* wf_interest_change.in_list, to be made: `more` is armed while there are any */
     struct wf_timer more;
     struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for space in the send queue */
     struct wf_credits credits;
@@ -46,7 +46,9 @@ bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_w
 int wf_link_writers_open(struct wf_link *l);
 void wf_link_writers_close(struct wf_link *l);
 wf_on_space wf_link_writers_on_space;
-/* Any thread: tells every worker which patterns the peer wants, or no longer wants: an INTEREST frame. */
-int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f);
+/* The receiving side: tells every worker which patterns the peer wants, or no longer wants, as an INTEREST frame says.
+ * `here`: the worker that has received it; NULL: another thread has. A worker knows it before it delivers what was
+ * sent after the frame. Errors: WEFT_ENOMEM; some workers may know it then. */
+int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_worker *here);
 
 #endif

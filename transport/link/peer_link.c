@@ -60,6 +60,9 @@ void wf_link_release(struct wf_link *l)
     WF_ASSERT(l->first == NULL && l->channel == NULL && l->pending == NULL);
     WF_ASSERT(!l->sending && l->held == NULL && l->urgent == NULL);
     drop_arrival(l);
+    for (uint32_t i = 0; i < l->t->node->workers.count; i++)
+        for (struct wf_list_node *k; (k = wf_list_pop(&l->calls[i].changes)) != NULL;)
+            free(WF_CONTAINER(k, struct wf_interest_change, in_list));
     pf_mutex_destroy(l->lock);
     free(l->calls);
     free(l);
@@ -105,6 +108,7 @@ struct wf_link *wf_link_new(struct wf_channel *ch, uint64_t number, wf_on_space 
     wf_transport_seal(t, &l->seal);
     for (uint32_t i = 0; i < workers; i++) {
         l->calls[i].link = l;
+        wf_list_init(&l->calls[i].changes);
         l->calls[i].space = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_space};
     }
     atomic_store_explicit(&l->refs, 1, memory_order_relaxed);

@@ -16,8 +16,19 @@ struct wf_link;
 struct wf_link_calls {
     struct wf_call space; /* there is space in the send queue */
     struct wf_call close;
+    struct wf_call interest; /* `changes` has something; under way while `interest_posted` */
     struct wf_lost_node lost;
     struct wf_link *link;
+    struct wf_list changes; /* wf_interest_change.in_list: have come, in order; under wf_link.lock, as the next */
+    bool interest_posted;
+};
+
+/* An INTEREST frame that has come, for one worker. */
+struct wf_interest_change {
+    struct wf_list_node in_list; /* wf_link_calls.changes, then wf_link_writer.changes */
+    uint32_t op, count;          /* of patterns that are still to be applied, from `at` on */
+    size_t size, at;
+    uint8_t data[];
 };
 
 /* A message that has come, or a part of it. */

@@ -205,7 +205,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
-    if (wf_link_writers_interest(ch->link, f) == 0) return true;
+    if (wf_link_writers_interest(ch->link, f, ch->in.here) == 0) return true;
     wf_link_fail(ch->link, "out of memory");
     return false;
 }

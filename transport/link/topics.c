@@ -36,6 +36,99 @@ static bool remove_pattern(struct wf_transport *t, weft_text pattern, bool queue
     return (!queue && wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern)) || of_all;
 }
 
+/* ---- What other nodes are sent of it: note (3) ----------------------------------------------------------------- */
+
+enum { PATTERN_FRAMES = 4 /* for a link at a time: then the worker's actors have their turn */ };
+
+/* One frame with patterns that the link has not been sent. NULL: there are none, or there is no memory. */
+static struct wf_batch *next_patterns(struct wf_link *l)
+{
+    struct wf_patterns *p = wf_link_patterns(l);
+    struct wf_batch *b = NULL;
+    pf_mutex_lock(l->t->lock);
+    struct wf_pattern_part part = wf_patterns_next(p, &l->mark, WF_PATTERNS_IN_FRAME, WF_BATCH_BYTES);
+    if (part.count > 0) b = wf_batch_new(l, WF_FRAME_SPARE + part.bytes);
+    if (b != NULL) {
+        weft_writer w = wf_batch_writer(b);
+        wf_put_interest(&w, part.add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE, part.count);
+        wf_patterns_put(p, &l->mark, &part, &w);
+        WF_ASSERT(w.error == 0);
+        b->size += w.size;
+        b->frames++;
+    }
+    pf_mutex_unlock(l->t->lock);
+    return b;
+}
+
+static bool has_patterns_to_send(const struct wf_link *l)
+{
+    pf_mutex_lock(l->t->lock);
+    bool behind = wf_patterns_behind(wf_link_patterns(l), &l->mark);
+    pf_mutex_unlock(l->t->lock);
+    return behind;
+}
+
+enum progress { ALL_SENT, HAS_MORE, MUST_WAIT /* for space or memory */ };
+
+/* With patterns_turn. */
+static enum progress send_some(struct wf_link *l, uint32_t worker)
+{
+    for (int i = 0; has_patterns_to_send(l); i++) {
+        if (i == PATTERN_FRAMES) return HAS_MORE;
+        struct wf_batch *b = wf_link_has_space(l, worker) ? next_patterns(l) : NULL;
+        if (b == NULL) return MUST_WAIT;
+        wf_link_push(l, b);
+    }
+    return ALL_SENT;
+}
+
+static void send_changed(struct wf_worker *w);
+
+bool wf_topics_send_patterns(struct wf_worker *w)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    bool more = false, waits = false;
+    pf_mutex_lock(t->patterns_turn);
+    for (size_t kind = 0; kind < WF_COUNT(t->patterns); kind++) {
+        WF_LIST_EACH(k, &t->patterns[kind].marks) {
+            struct wf_pattern_mark *m = WF_CONTAINER(k, struct wf_pattern_mark, on_table);
+            enum progress p = send_some(WF_CONTAINER(m, struct wf_link, mark), w->index);
+            more = more || p == HAS_MORE;
+            waits = waits || p == MUST_WAIT;
+        }
+    }
+    pf_mutex_unlock(t->patterns_turn);
+    if (more || waits) w->before_batches = send_changed; /* nothing is to go before the rest */
+    return more;
+}
+
+static void send_changed(struct wf_worker *w)
+{
+    if (wf_topics_send_patterns(w)) wf_cluster_wake(wf_transport_of(w)); /* it goes on */
+}
+
+/* A node of an older version closes a link with more than it takes; a tool is not sent what it has no use for. */
+void wf_topics_open(struct wf_link *l)
+{
+    uint32_t most = l->client ? WF_PATTERNS_TOOL : wf_link_can(l, WF_CAN_PATTERNS) ? UINT32_MAX : WF_PATTERNS_OLD;
+    WF_ASSERT(wf_is_cluster(l->t));
+    pf_mutex_lock(l->t->patterns_turn);
+    pf_mutex_lock(l->t->lock);
+    wf_patterns_begin(wf_link_patterns(l), &l->mark, most);
+    pf_mutex_unlock(l->t->lock);
+    (void)send_some(l, wf_here->index); /* $cluster goes on with the rest */
+    pf_mutex_unlock(l->t->patterns_turn);
+}
+
+void wf_topics_close(struct wf_link *l)
+{
+    pf_mutex_lock(l->t->patterns_turn);
+    pf_mutex_lock(l->t->lock);
+    wf_patterns_end(wf_link_patterns(l), &l->mark);
+    pf_mutex_unlock(l->t->lock);
+    pf_mutex_unlock(l->t->patterns_turn);
+}
+
 int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
 {
     struct wf_transport *t = wf_transport_of(w);
@@ -44,7 +137,7 @@ int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool 
     int rc = add ? add_pattern(t, text, queue) : (int)remove_pattern(t, text, queue);
     bool told = !wf_list_empty(&t->patterns[0].marks) || !wf_list_empty(&t->patterns[1].marks);
     pf_mutex_unlock(t->lock);
-    if (rc > 0 && told) wf_cluster_wake(t);
+    if (rc > 0 && told) w->before_batches = send_changed;
     return rc < 0 ? rc : WEFT_OK;
 }
 

@@ -14,8 +14,9 @@
  *     a race, and no message is ever sent on a connection that is then dropped as a duplicate.
  * (4) Receiving goes on in one channel of a link at a time: the next one is attached when on_down of the one
  *     before it has come.
- * (5) Locks: wf_transport.lock (events, tables, what a channel says in its handshake; short) and wf_link.lock
- *     (send queue), in this order if both. No call into the carrier under either. */
+ * (5) Locks: wf_transport.patterns_turn (topics.h), wf_transport.lock (events, tables, what a channel says in its
+ *     handshake; short) and wf_link.lock (send queue), in this order if several. No call into the carrier under the
+ *     last two. */
 #ifndef WF_TRANSPORT_H
 #define WF_TRANSPORT_H
 
@@ -51,6 +52,7 @@ enum {
     WF_APART_BYTES = 32 * 1024,  /* a body of so many is not copied: it is sent from where it is */
     WF_CHUNK_BYTES = 256 * 1024, /* of a longer one go at once; then others have their turn */
     WF_HELD_SLOTS = 256,
+    WF_PATTERNS_IN_FRAME = 1024,
     WF_PATTERNS_OLD = 65536,    /* that a node without WF_CAN_PATTERNS takes */
     WF_PATTERNS_TOOL = 256,     /* that a tool is told: it seldom publishes */
     WF_EVENTS_PER_CHANNEL = 16, /* then its receiving pauses */
@@ -86,6 +88,7 @@ struct wf_transport {
     int64_t stop_by;
     uint32_t barrier;                 /* workers that have not passed it yet */
     struct wf_patterns patterns[2];   /* wf_interest_kind: of this node, counted per worker; under lock */
+    pf_mutex *patterns_turn;          /* who sends patterns; their marks change only with it */
     uint32_t patterns_max;            /* of this node, and of each peer */
     struct wf_list table_peers;       /* of table_sync.c, under the node's tables_lock */
     struct wf_hash_table table_nodes; /* the same ones by incarnation */

@@ -77,6 +77,12 @@ START_TEST(who_comes_late_hears_that_a_node_is_suspect)
 }
 END_TEST
 
+/* The node's end of the only connection there is. */
+static struct wf_channel *channel(void)
+{
+    return WF_CONTAINER(wf_list_first(&cluster()->channels), struct wf_channel, in_all);
+}
+
 /* ---- Patterns -------------------------------------------------------------------------------------------------- */
 
 enum { MANY_PATTERNS = 2500 };
@@ -114,6 +120,77 @@ START_TEST(a_new_link_hears_of_all_patterns)
     pass(WEFT_MS(50));
     ck_assert_uint_eq(interest_frames, 3);
     ck_assert_uint_eq(cluster()->t->patterns[WF_INTEREST_PLAIN].table.count, MANY_PATTERNS);
+    close_script();
+}
+END_TEST
+
+static unsigned order_of[2]; /* in which the peer heard a subscription and a message; 0: not */
+
+static void notes_order(struct line *l, const struct heard *h)
+{
+    (void)l;
+    if (h->kind == WF_FRAME_INTEREST && order_of[0] == 0) order_of[0] = l->count;
+    if (h->kind == wf_frame_of(WF_MSG_SEND) && order_of[1] == 0) order_of[1] = l->count;
+}
+
+static void subscribes_and_says(const void *arg, size_t size)
+{
+    size_t count = *(const size_t *)arg;
+    (void)size;
+    ck_assert_int_eq(weft_subscribe("answers.*", NULL), WEFT_OK);
+    for (size_t i = 0; i < count; i++) ck_assert_int_eq(weft_send(there, 1, large, 1024), WEFT_OK);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+/* Else an answer that is published would not arrive. Also if the actor says so much that it goes at once, before its
+ * turn is over. */
+START_TEST(a_subscription_is_sent_before_what_its_actor_says_next)
+{
+    const size_t count = _i == 0 ? 1 : WF_BATCH_BYTES / 1024;
+    open_with(WF_CAN_CREDIT, false);
+    order_of[0] = order_of[1] = 0;
+    peer->hears = notes_order;
+    ck_assert_int_eq(weft_node_spawn(node, NULL, subscribes_and_says, &count, sizeof count, NULL), WEFT_OK);
+    pass(WEFT_MS(100));
+    ck_assert_uint_gt(order_of[0], 0);
+    ck_assert_uint_gt(order_of[1], order_of[0]);
+    close_script();
+}
+END_TEST
+
+static void answers(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    (void)weft_register("answers");
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m))
+        ck_assert_int_ge(weft_publish("answers.1", 1, NULL, 0), 0);
+}
+
+/* What is in `words` arrives, as if the carrier had been asked to go on in the midst of a turn. */
+static void reads(struct wf_worker *w, struct wf_call *call)
+{
+    struct wf_channel *ch = channel();
+    size_t left = 0;
+    ck_assert_ptr_eq(ch->conn->worker, w);
+    ck_assert_int_eq(wf_channel_carrier_user.on_message(ch->t, ch->conn, words, out.size, &left), WF_RECEIVE_ON);
+    ck_assert_uint_eq(left, 0);
+    (void)call;
+}
+
+/* Also if the worker runs actors before it looks at its inbox again. */
+START_TEST(a_subscription_is_known_before_the_next_message)
+{
+    struct wf_call call = {.post.kind = WF_POST_CALL, .call = reads};
+    open_with(0, false);
+    (void)run_on_node(answers);
+    out = weft_writer_on(words, sizeof words);
+    wf_put_interest(&out, WF_INTEREST_ADD, 1);
+    weft_put_str(&out, weft_cstr("answers.*"));
+    wf_put_to_name(&out, false, weft_cstr("answers"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
+    wf_worker_post(node->workers.at[0], &call.post);
+    pass(WEFT_MS(5));
+    ck_assert_ptr_nonnull(heard(peer, WF_FRAME_PUBLISH));
     close_script();
 }
 END_TEST
@@ -213,12 +290,6 @@ static void takes_all(const void *arg, size_t size)
     (void)arg, (void)size;
     (void)weft_register("sink");
     for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) taken++;
-}
-
-/* The node's end of the only connection there is. */
-static struct wf_channel *channel(void)
-{
-    return WF_CONTAINER(wf_list_first(&cluster()->channels), struct wf_channel, in_all);
 }
 
 /* More than may be on its way to a worker, from a carrier with threads of its own: the connection waits until the
@@ -585,6 +656,8 @@ int main(void)
     tcase_add_test(t, those_that_have_ended_make_room_for_others);
     tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
+    tcase_add_loop_test(t, a_subscription_is_sent_before_what_its_actor_says_next, 0, 2);
+    tcase_add_test(t, a_subscription_is_known_before_the_next_message);
     tcase_add_loop_test(t, what_comes_behind_a_good_bye_is_not_heard, 0, (int)WF_COUNT(byes));
     tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
     tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
