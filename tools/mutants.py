@@ -47,7 +47,7 @@ MUTANTS = {
     "link_begins_without_patterns": ("topics", 8000, "--nodes", "4", "--faults", "crash,memory",
                                      "--", "scarce"),
     "subscription_said_late": ("topics", 100, "--faults", "all"),
-    "message_passes_subscription": ("unit/transport/link/linked",),
+    "message_passes_subscription": ("linked",),
     "retained_no_snapshot": ("topics", 100),
     "retained_told_again": ("topics", 400),
     "group_keeps_the_dead": ("groups", 100),
