@@ -151,8 +151,9 @@ static void conn_broken(struct stream_conn *c, const char *reason)
     wf_nng_conn_close(&c->base, why);
 }
 
-/* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So whoever closes cancels, and
- * whoever begins looks again afterwards: at least one of them sees the other. The caller has kept the connection. */
+/* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So who closes cancels, and who begins
+ * looks again afterwards: at least one of them sees the other. A WebSocket is also closed by NNG, when it reads that
+ * the other side has ended it: has_met_its_end. The caller has kept the connection. */
 static void submitted(struct stream_conn *c, nng_aio *aio)
 {
     if (atomic_load_explicit(&c->gate, memory_order_seq_cst) == CLOSED) nng_aio_cancel(aio);
@@ -311,6 +312,13 @@ static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
     }
 }
 
+/* Of a WebSocket that NNG itself reads. It answers no question about one that has ended. */
+static bool has_met_its_end(struct stream_conn *c)
+{
+    nng_sockaddr a;
+    return c->dialled_ws && nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a) == NNG_ECLOSED;
+}
+
 static void submit_receive(struct stream_conn *c)
 {
     nng_duration limit = NNG_DURATION_INFINITE;
@@ -324,6 +332,7 @@ static void submit_receive(struct stream_conn *c)
     nng_aio_set_iov(c->rx, 1, &iov);
     conn_keep(&c->base);
     nng_stream_recv(c->stream, c->rx);
+    if (has_met_its_end(c)) nng_aio_abort(c->rx, NNG_ECLOSED); /* nothing, if it has brought something */
     submitted(c, c->rx);
 }
 
@@ -460,6 +469,7 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     wf_nng_describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
     if (from->tag != NULL) wf_nng_describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
     bool asks = from->ws[0] != '\0';
+    c->dialled_ws = from->dialled_ws;
     if (asks) c->ws = wf_nng_ws_new(from->ws);
     /* The receiving side, our SP header in flight: behind the answer to a request. */
     atomic_store_explicit(&c->refs, asks ? 1 : 2, memory_order_relaxed);

@@ -60,6 +60,7 @@ struct stream_conn {
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
     bool greeting;         /* our SP header is being sent */
     bool stranger, tls;
+    bool dialled_ws;          /* NNG itself reads its frames */
     struct wf_places *places; /* NULL: it has none, as it has dialled, or gave it back */
     uint32_t place;
     struct ws_side *ws;     /* NULL: no WebSocket, or NNG's own, which has dialled */
@@ -81,7 +82,7 @@ struct stream_end {
     nng_stream_dialer *dialer;
     nng_aio *aio;
     void *tag; /* of a dial */
-    bool local, tls, pausing, same_user, control, plain_ws;
+    bool local, tls, pausing, same_user, control, plain_ws, dialled_ws;
     char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
 };
 

@@ -25,6 +25,7 @@ static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *
     e->local = wf_url_is_local(url);
     e->tls = wf_url_is_tls(url);
     e->plain_ws = strncmp(url, "ws://", 5) == 0;
+    e->dialled_ws = tag != NULL && (e->plain_ws || strncmp(url, "wss://", 6) == 0);
     return e;
 }
 

@@ -534,6 +534,35 @@ START_TEST(so_they_do_over_a_websocket)
 }
 END_TEST
 
+/* Of one that was dialled, NNG itself reads the frames of the WebSocket, and so it may know of the end before us. */
+START_TEST(a_websocket_that_has_ended_while_it_was_paused_says_so)
+{
+    uint8_t bytes[16];
+    char why[WF_REASON_TEXT];
+    start(NNG, WEFT_SEC(60));
+    ck_assert_int_eq(carrier->ops->listen(carrier, "ws://127.0.0.1:0/weft", 0, url, why), 0);
+    seen.trust = seen.pause = seen.text = true;
+    ck_assert_int_eq(carrier->ops->dial(carrier, url, &set, why), 0);
+    AWAIT(seen.ups == 2);
+    struct wf_conn *accepted = seen.ends[seen.ends[0]->dial_tag != NULL],
+                   *dialled = seen.ends[accepted == seen.ends[0]];
+    ck_assert_int_ne(wf_conn_send(accepted, &(struct pf_slice){bytes, sizeof bytes}, 1), WF_SEND_FAILED);
+    AWAIT(seen.messages == 1);
+    wf_conn_close(accepted, "enough");
+    AWAIT(seen.downs == 1);
+    int64_t until = pf_env_native()->now(pf_env_native()) + WEFT_MS(300); /* NNG has time to see it */
+    pf_mutex_lock(lock);
+    while (pf_cond_wait(more, lock, until) == 0) {}
+    pf_mutex_unlock(lock);
+    wf_conn_resume(dialled);
+    AWAIT(seen.downs == 2);
+    ck_assert_str_eq(seen.reason, "closed by the other side");
+    for (int i = 0; i < 2; i++) wf_conn_release(seen.ends[i]);
+    seen.conn = NULL;
+    stop();
+}
+END_TEST
+
 START_TEST(the_end_of_a_carrier_ends_its_connections)
 {
     start(_i, 0);
@@ -587,6 +616,7 @@ int main(void)
     ON_UNIX(tcase_add_loop_test(t, a_peer_that_has_left_a_paused_connection_costs_nothing, 0, FORMS);)
     tcase_add_loop_test(t, both_ends_send_what_does_not_fit_at_once, 0, FORMS);
     tcase_add_test(t, so_they_do_over_a_websocket);
+    tcase_add_test(t, a_websocket_that_has_ended_while_it_was_paused_says_so);
     ON_UNIX(tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);)
     tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, FORMS);
     ON_UNIX(tcase_add_loop_test(t, nngcat_is_understood, 0, FORMS);)
