@@ -60,9 +60,15 @@ static bool is_own_taken(const struct wf_actor *a)
     return room.places == 0 || room.bytes == 0;
 }
 
-bool wf_mailbox_is_taken(const struct wf_actor *a)
+/* For one that was promised nothing. */
+static bool is_taken(const struct wf_actor *a)
 {
     return is_own_taken(a) || (wf_over_bytes(wf_actors_of(a->task.worker)) && a->mail_count + promised(a).places > 0);
+}
+
+bool wf_mailbox_has_claims(const struct wf_actor *a)
+{
+    return first_for_room(a) != NULL || is_taken(a);
 }
 
 void wf_room_used(struct wf_actor *a, size_t weight)
@@ -114,7 +120,7 @@ static void tell_room(struct wf_actor *a, struct wf_room *room)
         if (m == NULL) break;
         tell_one(a, m, room);
     }
-    const bool taken = wf_mailbox_is_taken(a);
+    const bool taken = is_taken(a);
     if (taken) set_full(a, true);
     a->crowded = taken || waiting->first != NULL || promised(a).places > 0;
     if (waiting->first != NULL && room->budget == 0) note_short(a);
@@ -128,7 +134,7 @@ void wf_space_notify_all(struct wf_actor *a)
 static void room_came_for(struct wf_actor *a, struct wf_room room)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
-    if (WF_UNLIKELY(wf_mailbox_is_taken(a))) {
+    if (WF_UNLIKELY(is_taken(a))) {
         if (!is_own_taken(a)) note_short(a);
         return;
     }
@@ -180,7 +186,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m);
         wf_on_space_made(a);
         wf_on_space_of_bytes(wf_actors_of(w));
-    } else if (wf_mailbox_is_taken(a) && backlog(a) != NULL) { /* without memory it asks again at once */
+    } else if (is_taken(a) && backlog(a) != NULL) { /* without memory it asks again at once */
         wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
     } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */

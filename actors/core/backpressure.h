@@ -32,8 +32,8 @@ void wf_on_space_made(struct wf_actor *a);
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight);
 /* Bytes of this worker's share came free. */
 void wf_on_space_of_bytes(struct wf_actors *wa);
-/* Whether it is full for one that was promised nothing. */
-bool wf_mailbox_is_taken(const struct wf_actor *a);
+/* Whether one that was promised nothing has to wait, because the room there is was promised, or because others wait. */
+bool wf_mailbox_has_claims(const struct wf_actor *a);
 /* A sender of this worker uses the room for so many bytes that it was promised. */
 void wf_room_used(struct wf_actor *a, size_t weight);
 /* The tag of a WF_MSG_SPACE: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker,

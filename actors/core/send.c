@@ -128,7 +128,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
         if (promised) wf_room_used(a, wf_msg_weight(m));
-        bool full = !promised && (wf_mailbox_full(a) || (a->crowded && wf_mailbox_is_taken(a)));
+        bool full = !promised && (wf_mailbox_full(a) || (a->crowded && wf_mailbox_has_claims(a)));
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;

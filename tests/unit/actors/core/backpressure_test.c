@@ -168,6 +168,53 @@ START_TEST(one_message_taken_makes_room_for_one)
 }
 END_TEST
 
+static bool may_go_on;
+
+/* Is full, with a sender that waits; then takes one message, which is too few for that one to be told, and does not wait
+ * for others until another one has sent. */
+static void takes_too_little(const void *arg, size_t size)
+{
+    (void)size;
+    const struct kid k = *(const struct kid *)arg;
+    await_news();
+    want_int(hear(DATA), 0);
+    want_int(say(k.parent, DONE, 0), 0);
+    while (!may_go_on) (void)weft_yield();
+    for (int64_t i = 1; i < 18; i++) want_int(hear(DATA), i);
+}
+
+static void send_number(const void *arg, size_t size)
+{
+    (void)size;
+    const struct kid k = *(const struct kid *)arg;
+    want_int(say(k.other, DATA, k.n), 0);
+}
+
+static void fair_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const weft_spawn_options here = {.worker = 1};
+    weft_pid to = kid_with(takes_too_little, (struct kid){.n = 0},
+                           &(weft_spawn_options){.mailbox_max = 16, .worker = 1});
+    for (int64_t i = 0; i < 16; i++) want_int(say(to, DATA, i), 0);
+    weft_pid first = kid_with(send_number, (struct kid){.other = to, .n = 16}, &here);
+    await_wait(first, "room in a mailbox");
+    tell_news(to);
+    want_int(hear(DONE), 0);
+    weft_pid second = kid_with(send_number, (struct kid){.other = to, .n = 17}, &here);
+    await_wait(second, "room in a mailbox");
+    may_go_on = true;
+    await_end(to);
+}
+
+START_TEST(no_sender_of_the_same_worker_overtakes_one_that_waits)
+{
+    atomic_store(&ends, 0);
+    may_go_on = false;
+    run_on(1, fair_body);
+}
+END_TEST
+
 static void sit(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -555,6 +602,7 @@ END_TEST
 
 TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst_to_another_worker_is_not_lost,
           room_in_an_almost_full_mailbox_is_used, one_message_taken_makes_room_for_one,
+          room_in_an_almost_full_mailbox_is_used, no_sender_of_the_same_worker_overtakes_one_that_waits,
           the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
           one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
