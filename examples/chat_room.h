@@ -349,13 +349,18 @@ static void note_node(struct room *r, const weft_msg *m, bool suspect)
 {
     struct weft_node_news news;
     if (weft_node_news_read(m, &news) < 0) return;
+    size_t changed = 0;
     if (!r->owner && r->owner_pid.node == news.incarnation) r->owner_away = suspect;
     for (size_t i = 0; i < r->member_count; i++) {
         struct member *who = &r->members[i];
-        if (who->session.node != news.incarnation) continue;
-        if (suspect && !who->away) who->since = r->count;
+        if (who->session.node != news.incarnation || who->away == suspect) continue;
+        if (suspect) who->since = r->count;
         who->away = suspect;
+        changed++;
     }
+    if (changed > 0)
+        weft_log(WEFT_INFO, "%s: %zu members on node %s are %s", r->name, changed, news.name,
+                 suspect ? "out of reach" : "back");
 }
 
 /* Notifications about nodes, and about the owner of the room. */

@@ -398,7 +398,7 @@ class ChatOnManyNodes(ChatCase):
         self.assertEqual(eve.ask("/watch"), "* you see who comes and goes")
         cluster.nodes["a"].kill()
         for n in "bc":
-            cluster.nodes[n].log("connection to node a is lost")
+            cluster.nodes[n].log("room.lobby: 1 members on node a are out of reach")
         self.assertEqual(eve.ask("she is away"), "[lobby] eve: she is away")
         self.assertEqual(bob.line(), "[lobby] eve: she is away")
         ann = self.join(address["b"], "ann")

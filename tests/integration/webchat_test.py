@@ -80,8 +80,10 @@ class Browser:
         return first & 0x0F, self.take(size)
 
     def receive(self):
-        """The next message; a close frame's code and text as a tuple."""
+        """The next message; a close frame's code and text as a tuple. Pings are no answer."""
+        by = time.monotonic() + PATIENCE
         while True:
+            assert time.monotonic() < by, "nothing but pings"
             opcode, payload = self.receive_frame()
             if opcode == PING:
                 self.frame(PONG, payload)

@@ -343,10 +343,10 @@ static void break_off(struct wf_cluster *c, struct wf_link *l, const char *reaso
         take_pending(c, l);
         return;
     }
-    if (!c->leaving)
+    wf_peers_broken(c, l, reason);
+    if (!c->leaving) /* last: a reader of the log may expect that actors know it */
         wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO,
                     "the connection to node %s is lost: %s; resuming", l->name, reason);
-    wf_peers_broken(c, l, reason);
 }
 
 void wf_links_lost(struct wf_cluster *c, struct wf_link *l, const char *reason)
