@@ -1,0 +1,397 @@
+/* Mailboxes against a specification, with several actors: each runs a random program of sends, receives, publications,
+ * monitors, kills and ends. All live on one worker, so at most one of them runs at a time, and the specification knows
+ * in which order everything happened. It says of each receive which message has to come, and of each send whether it
+ * may succeed, fail or wait.
+ *
+ * A failure prints its seed. MAIL_SEEDS says how many seeds there are, MAIL_SEED which one is the first. */
+#include "../node_harness.h"
+#include "../random.h"
+
+enum { ACTORS = 5, PLACES = 256, TAGS = 3, STEPS = 60, SEEDS = 300 };
+
+/* ---- The specification ----------------------------------------------------------------------------------------- */
+
+struct item {
+    int64_t id; /* of mail; of DOWN: that of the actor which has ended */
+    uint32_t tag;
+    int from;
+    bool published;
+    bool handed; /* the receiver waited for it, and may hold it already: then it takes no place */
+};
+
+/* What there is to know of one actor. */
+struct spec {
+    weft_pid pid;
+    weft_full_policy policy;
+    uint32_t max;
+    struct item at[PLACES]; /* all that waits for it, the oldest first */
+    size_t n;
+    int waiting[ACTORS]; /* senders that wait for space, or have just been told of it; the longest one first */
+    int waits;
+    bool
+        may_be_promised; /* a sender that waited was killed: the place that it was promised comes free some time later */
+    bool dying;          /* it has been killed, or its program is over: it ends as soon as the worker comes to it */
+    bool listens;        /* to the topic */
+    bool receives;       /* it is in a receive that takes anything, and waits there */
+    bool monitors[ACTORS];  /* and has not heard of their ends */
+    bool down_soon[ACTORS]; /* of one that ends: DOWN waits somewhere, or will come */
+};
+
+static struct spec spec[ACTORS];
+static uint64_t random_state, seed;
+static int64_t next_id;
+static uint64_t activity; /* counts what any actor has done: whether others ran meanwhile */
+static bool broken;
+
+static void report(int self, const char *what, int64_t value)
+{
+    if (!broken)
+        fprintf(stderr, "seed %llu: actor %d: %s (%lld)\n", (unsigned long long)seed, self, what, (long long)value);
+    broken = true;
+    want(false);
+}
+
+static void check(bool holds, int self, const char *what, int64_t value)
+{
+    if (!holds) report(self, what, value);
+}
+
+static bool is_mail(const struct item *i)
+{
+    return i->tag < WEFT_TAG_SYSTEM;
+}
+
+/* The least and the most mail that its mailbox can have. */
+static uint32_t count(const struct spec *s, bool most)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->n; i++) n += is_mail(&s->at[i]) && (most || !s->at[i].handed);
+    return n;
+}
+
+static uint32_t count_published(const struct spec *s)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->n; i++) n += s->at[i].published;
+    return n;
+}
+
+static struct item take(struct spec *s, size_t i)
+{
+    struct item taken = s->at[i];
+    memmove(&s->at[i], &s->at[i + 1], (--s->n - i) * sizeof s->at[0]);
+    return taken;
+}
+
+/* What its mailbox has really: asked where the specification leaves two ways open. */
+static uint32_t mail_of(const struct spec *s)
+{
+    const struct wf_actor *a = wf_actor_find(wf_here, s->pid.actor);
+    return a == NULL ? 0 : a->mail_count;
+}
+
+static void put(struct spec *s, struct item i)
+{
+    check(s->n < PLACES, (int)(s - spec), "too much waits", (int64_t)s->n);
+    i.handed = is_mail(&i) && s->receives && s->n == 0 && mail_of(s) == 0;
+    s->at[s->n++] = i;
+}
+
+static void put_mail(struct spec *s, struct item i)
+{
+    bool full = count(s, false) >= s->max;
+    if (full && s->policy == WEFT_FULL_DROP_OLDEST) {
+        size_t oldest = 0;
+        while (!is_mail(&s->at[oldest])) oldest++;
+        (void)take(s, oldest);
+        full = false;
+    }
+    if (!full) put(s, i);
+}
+
+/* Who monitors it hears of its end some time later: behind all that it has sent. */
+static void ends(int self)
+{
+    for (int i = 0; i < ACTORS; i++) {
+        if (spec[i].monitors[self]) spec[i].down_soon[self] = true;
+        spec[i].monitors[self] = false;
+    }
+}
+
+static void stops_waiting(int self, bool killed)
+{
+    for (int k = 0; k < ACTORS; k++) {
+        struct spec *s = &spec[k];
+        for (int i = 0; i < s->waits; i++) {
+            if (s->waiting[i] != self) continue;
+            s->may_be_promised = s->may_be_promised || killed;
+            memmove(&s->waiting[i], &s->waiting[i + 1], (size_t)(--s->waits - i) * sizeof s->waiting[0]);
+            break;
+        }
+    }
+}
+
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
+
+/* Without others in between: it either went, or could not. */
+static void sent_at_once(int self, struct spec *to, int rc, int others)
+{
+    bool may_wait = to->policy == WEFT_FULL_SUSPEND;
+    bool is_full = count(to, false) >= to->max, may_be_full = count(to, true) >= to->max;
+    if (rc == WEFT_EFULL) {
+        check(to->policy == WEFT_FULL_FAIL || may_wait, self, "a send fails because of a mailbox that drops",
+              to->max);
+        check(may_be_full || (may_wait && (others > 0 || to->may_be_promised)), self,
+              "a send finds a mailbox full that is not", count(to, true));
+        return;
+    }
+    if (to->policy == WEFT_FULL_FAIL || may_wait) check(!is_full, self, "a send exceeds the bound", count(to, false));
+    if (may_wait)
+        check(count(to, false) + (uint32_t)others < to->max, self, "a send takes what others wait for", others);
+}
+
+static void send_one(int self, bool may_wait)
+{
+    int target = (int)random_below(&random_state, ACTORS);
+    struct spec *to = &spec[target];
+    struct item i = {.id = ++next_id, .tag = 1 + random_below(&random_state, TAGS), .from = self};
+    const uint64_t before = ++activity;
+    const int others = to->waits;
+    if (target == self && may_wait && to->policy == WEFT_FULL_SUSPEND) return; /* it would wait for itself */
+    if (may_wait && to->policy == WEFT_FULL_SUSPEND) to->waiting[to->waits++] = self;
+    int rc = may_wait ? weft_send(to->pid, i.tag, &i.id, sizeof i.id)
+                      : weft_try_send(to->pid, i.tag, &i.id, sizeof i.id);
+    const bool waited = activity != before;
+    const bool was_first = to->waits > 0 && to->waiting[0] == self;
+    stops_waiting(self, false);
+    if (rc == WEFT_ENOACTOR) {
+        check(to->dying, self, "an actor that lives is not found", target);
+        return;
+    }
+    check(rc == WEFT_OK || rc == WEFT_EFULL, self, "a send returns", rc);
+    if (to->dying) return;
+    if (!waited) sent_at_once(self, to, rc, others);
+    if (waited && to->policy == WEFT_FULL_SUSPEND && rc == WEFT_OK) {
+        /* a publication may have taken the place that it was promised */
+        check(count(to, false) < to->max + count_published(to), self, "a send that waited exceeds the bound", target);
+        check(was_first, self, "a send overtakes those that have waited for longer", target);
+    }
+    if (rc < 0) return;
+    if (to->policy == WEFT_FULL_SUSPEND) put(to, i);
+    else put_mail(to, i);
+}
+
+/* Each gets it for which there is space; nobody waits. A place that a sender was promised is none. */
+static void publish(int self)
+{
+    struct item i = {.id = ++next_id, .tag = 1 + random_below(&random_state, TAGS), .from = self, .published = true};
+    activity++;
+    int rc = weft_publish("news", i.tag, &i.id, sizeof i.id);
+    for (int k = 0; k < ACTORS; k++) {
+        struct spec *s = &spec[k];
+        if (!s->listens || s->dying) continue;
+        bool claims = s->may_be_promised || count(s, false) + (uint32_t)s->waits >= s->max;
+        bool promised = s->policy == WEFT_FULL_SUSPEND && claims;
+        if (!promised || mail_of(s) > count(s, false)) put_mail(s, i);
+    }
+    check(rc >= 0 && rc <= ACTORS, self, "publications", rc);
+}
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
+
+struct wanted {
+    uint32_t tag;     /* 0: any */
+    int64_t of, rest; /* id % of == rest; of 0: any */
+};
+
+static bool is_wanted(const struct wanted *w, const struct item *i)
+{
+    return (w->tag == 0 || w->tag == i->tag) && (w->of == 0 || i->id % w->of == w->rest);
+}
+
+static struct item item_of(const weft_msg *m)
+{
+    struct item i = {.tag = weft_tag(m)};
+    struct weft_down down;
+    if (i.tag != WEFT_TAG_DOWN) {
+        memcpy(&i.id, weft_data(m), sizeof i.id);
+        return i;
+    }
+    want_int(weft_down_read(m, &down), 0);
+    for (int k = 0; k < ACTORS; k++)
+        if (weft_pid_equal(spec[k].pid, down.who)) i.id = k;
+    return i;
+}
+
+static bool match(const weft_msg *m, void *wanted)
+{
+    struct item i = item_of(m);
+    return is_wanted(wanted, &i);
+}
+
+static int receive(weft_msg **m, struct wanted *w, int64_t deadline)
+{
+    if (w->of != 0) return weft_recv_match(m, match, w, deadline);
+    if (w->tag != 0) return weft_recv_tag(m, w->tag, deadline);
+    return weft_recv(m, deadline);
+}
+
+/* It comes behind all that the actor has sent. */
+static bool is_down(int self, const struct item *i, const struct wanted *w)
+{
+    struct spec *s = &spec[self];
+    if (i->tag != WEFT_TAG_DOWN) return false;
+    check(s->down_soon[i->id], self, "DOWN comes of an actor that lives, or again", i->id);
+    for (size_t k = 0; k < s->n; k++)
+        check(!is_mail(&s->at[k]) || s->at[k].from != i->id || !is_wanted(w, &s->at[k]), self,
+              "DOWN comes before mail that was sent earlier", s->at[k].id);
+    s->down_soon[i->id] = false;
+    return true;
+}
+
+static void received(int self, const struct wanted *w, const weft_msg *m)
+{
+    struct spec *s = &spec[self];
+    struct item got = item_of(m);
+    check(is_wanted(w, &got), self, "a receive returns what was not wanted", got.id);
+    if (is_down(self, &got, w)) return;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_wanted(w, &s->at[i])) continue;
+        check(s->at[i].id == got.id && s->at[i].tag == got.tag, self, "the wrong message is received", got.id);
+        (void)take(s, i);
+        return;
+    }
+    report(self, "a message is received that was not sent, or twice", got.id);
+}
+
+static void receive_one(int self)
+{
+    struct spec *s = &spec[self];
+    struct wanted w = {0};
+    weft_msg *m = NULL;
+    switch (random_below(&random_state, 5)) {
+    case 0: w.tag = 1 + random_below(&random_state, TAGS); break;
+    case 1: w = (struct wanted){.of = 2 + random_below(&random_state, 3)}; break;
+    case 2: w.tag = WEFT_TAG_DOWN; break;
+    default: break;
+    }
+    const bool waits = random_below(&random_state, 2) == 0, all = w.tag == 0 && w.of == 0;
+    activity++;
+    s->receives = waits && all;
+    int rc = receive(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
+    s->receives = false;
+    for (size_t i = 0; i < s->n; i++) s->at[i].handed = false;
+    if (rc == WEFT_OK) {
+        received(self, &w, m);
+        weft_msg_free(m);
+        return;
+    }
+    check(rc == WEFT_ETIMEDOUT || (rc == WEFT_EFULL && !all && count(s, true) >= s->max), self, "a receive returns",
+          rc);
+    for (size_t i = 0; i < s->n; i++)
+        check(!is_wanted(&w, &s->at[i]), self, "a receive does not find what waits", s->at[i].id);
+}
+
+/* ---- Ends ------------------------------------------------------------------------------------------------------ */
+
+static void monitor(int self)
+{
+    int target = (int)random_below(&random_state, ACTORS);
+    struct spec *s = &spec[self];
+    activity++;
+    if (target == self || s->monitors[target] || s->down_soon[target] || spec[target].dying) return;
+    want_int(weft_monitor(spec[target].pid, NULL), 0);
+    s->monitors[target] = true;
+}
+
+/* Also one that waits for space, or has just been told of it. */
+static void kill_one(int self)
+{
+    int target = (int)random_below(&random_state, ACTORS);
+    activity++;
+    if (target == self || spec[target].dying) return;
+    want_int(weft_kill(spec[target].pid), 0);
+    spec[target].dying = true;
+    stops_waiting(target, true);
+    ends(target);
+}
+
+static void step(int self)
+{
+    switch (random_below(&random_state, 32)) {
+    case 0: monitor(self); break;
+    case 1:
+        if (random_below(&random_state, 8) == 0) kill_one(self);
+        break;
+    case 2:
+    case 3: publish(self); break;
+    case 4:
+    case 5:
+    case 6:
+    case 7: send_one(self, false); break;
+    case 8:
+    case 9: activity++, (void)weft_yield(); break;
+    default:
+        if (random_below(&random_state, 2) == 0) send_one(self, true);
+        else receive_one(self);
+    }
+}
+
+static void program(const void *arg, size_t size)
+{
+    const int self = (int)((const struct kid *)arg)->n;
+    (void)size;
+    if (spec[self].listens) want_int(weft_subscribe("news", NULL), 0);
+    (void)weft_yield(); /* all begin together */
+    for (int i = 0; i < STEPS && !broken; i++) {
+        check(!spec[self].dying, self, "an actor goes on that was killed", i);
+        step(self);
+    }
+    activity++;
+    spec[self].dying = true;
+    ends(self);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+static void run_seed(void)
+{
+    const uint32_t bounds[] = {1, 2, 3, 5, 16, 24};
+    memset(spec, 0, sizeof spec);
+    random_state = seed;
+    for (int i = 0; i < ACTORS; i++) {
+        struct spec *s = &spec[i];
+        s->policy = random_below(&random_state, 2) == 0 ? WEFT_FULL_SUSPEND
+                                                        : (weft_full_policy)random_below(&random_state, 4);
+        s->max = bounds[random_below(&random_state, WF_COUNT(bounds))];
+        s->listens = random_below(&random_state, 2) == 0;
+        weft_spawn_options o = {.worker = 1, .mailbox_max = s->max, .policy = s->policy, .shares_stack = true};
+        s->pid = kid_with(program, (struct kid){.n = i}, &o);
+    }
+    for (int i = 0; i < ACTORS; i++) await_end(spec[i].pid);
+}
+
+static uint64_t number(const char *name, uint64_t preset)
+{
+    const char *text = getenv(name);
+    return text == NULL ? preset : strtoull(text, NULL, 10);
+}
+
+static void run_seeds(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const uint64_t first = number("MAIL_SEED", 1), seeds = number("MAIL_SEEDS", under_tools() ? SEEDS / 10 : SEEDS);
+    for (seed = first; seed < first + seeds && !broken; seed++) run_seed();
+}
+
+START_TEST(mailboxes_do_as_their_specification)
+{
+    broken = false;
+    weft_log_set(WEFT_ERROR, false);
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_MS(2)));
+    node_spawn(n, 1, run_seeds);
+    node_end(n);
+}
+END_TEST
+
+TEST_MAIN("mail programs", mailboxes_do_as_their_specification)
