@@ -149,6 +149,7 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
     int rc = wf_topics_retain_copy(wf_topics_of(t->node), &c, &now);
     bool believed = wf_stamp_is_believed(c.stamp, now.wall);
     if (!believed) doubt(ch, c.stamp, now.wall);
+    WF_SOMETIMES("retained: a stamp of a time to come", !believed);
     if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);
     if (rc == WEFT_EFULL) atomic_fetch_add_explicit(&t->dropped_quota, 1, memory_order_relaxed);
     return rc;
@@ -169,6 +170,7 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
         wf_link_fail(ch->link, "out of memory");
         return;
     }
+    WF_SOMETIMES("retained: an older message is published live", live && rc == 0);
     bool replaces = rc > 0;
     bool again = rc == WEFT_EEXIST;
     if ((live && !again) || (replaces && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
