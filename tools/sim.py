@@ -59,6 +59,13 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("groups", 10, "the same without memory at times", "--faults", "all,memory"),
              Scenario("supervisors", 14, "supervisors, children on other nodes"),
              Scenario("supervisors", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("names", 10, "global names that many want"),
+             Scenario("names", 4, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("names", 4, "the same, with clocks that are wrong", "--faults", "crash,clock,cut", "--time", "150"),
+             Scenario("names", 1, "the same among thousands of names, without memory at times", "--faults",
+                      "all,memory", "--time", "80", "--", "crowd"),
+             Scenario("ties", 4, "monitors, links of actors, calls, small mailboxes"),
+             Scenario("ties", 2, "the same without memory at times", "--faults", "all,memory"),
              Scenario("exclusive", 10, "exclusive names, with a simulated etcd")]
 
 

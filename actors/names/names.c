@@ -336,7 +336,6 @@ static void remove_chain(struct wf_names *n, struct wf_name *chain)
     pf_mutex_unlock(n->lock);
     for (struct wf_name *e = chain, *next; e != NULL; e = next) {
         next = e->next_of_actor;
-        WF_SOMETIMES("names: a name was lost before its actor gave it up", e->global && e->stamp == 0);
         if (e->stamp > 0 && n->gone != NULL) n->gone(weft_str(e->text, e->size), e->pid, n->gone_arg);
         free(e);
     }
@@ -470,8 +469,6 @@ static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t
     bool wins = own != NULL && own->global && wf_name_wins(stamp, node, own->stamp, own->pid.node);
     if (!wins) return false;
     WF_SOMETIMES("names: a name is lost to an older claim", true);
-    WF_SOMETIMES("names: a name is lost while another actor waits for it",
-                 !wf_list_empty(&n->waits[own->in_table.hash % WAITS]));
     take_out(n, own);
     *loser = own->pid;
     atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
