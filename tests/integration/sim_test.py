@@ -82,7 +82,7 @@ class Sim(unittest.TestCase):
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
     def test_protocols(self):
-        scenarios = [("groups", "10"), ("names", "10"), ("supervisors", "10"), ("ties", "4"), ("topics", "10")]
+        scenarios = [("children", "10"), ("groups", "10"), ("names", "10"), ("supervisors", "10"), ("ties", "4"), ("topics", "10")]
         if not SANITIZED:  # megabytes of messages, which take minutes there
             scenarios.append(("links", "2"))
         for name, seeds in scenarios:
