@@ -35,6 +35,7 @@ struct campaign {
     struct wf_sim_result failed; /* of the lowest seed that did */
     uint64_t failed_seed;
     bool has_failed;
+    struct sim_states states;
 };
 
 /* ---- What is asked for ----------------------------------------------------------------------------------------- */
@@ -185,11 +186,24 @@ static void show_progress(const struct campaign *k, bool over)
             over ? "\n" : "");
 }
 
+/* A module may declare other states with another seed, so they are found by name. */
+static void count_states(struct sim_states *all, const struct wf_sim_result *r)
+{
+    for (uint32_t i = 0; i < r->state_count; i++) {
+        uint32_t k = 0;
+        while (k < all->count && strcmp(all->state[k].name, r->state[i]) != 0) k++;
+        if (k == WEFT_SIM_STATES) continue;
+        if (k == all->count) snprintf(all->state[all->count++].name, WF_SIM_STATE, "%s", r->state[i]);
+        all->state[k].seeds += r->reached[i];
+    }
+}
+
 static void collect(struct campaign *k, struct slot *s, int status)
 {
     s->pid = 0;
     k->done++;
     judge(s->result, status);
+    count_states(&k->states, s->result);
     if (!s->result->failed || (k->has_failed && s->seed >= k->failed_seed)) return;
     k->has_failed = true;
     k->failed_seed = s->seed;
@@ -290,15 +304,8 @@ static int campaign(struct campaign *k)
         sim_show_failure(&s);
         return CLI_FAILED;
     }
-    double rate = span > 0 ? (double)k->done / span : 0;
-    if (k->c->json)
-        printf("{\"seeds\": %" PRIu64 ", \"first\": %" PRIu64 ", \"nodes\": %" PRIu32
-               ", \"failed\": false, \"seeds_per_s\": %.0f}\n",
-               k->done, k->first, k->job.nodes, rate);
-    else
-        printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu32 " nodes each: nothing found (%.0f seeds a second)\n",
-               k->done, k->first, k->job.nodes, rate);
-    return CLI_OK;
+    const struct sim_passed s = {k->c, &k->job, k->first, k->done, span > 0 ? (double)k->done / span : 0};
+    return sim_show_campaign(&s, &k->states) ? CLI_OK : CLI_FAILED;
 }
 
 /* ---- The verb -------------------------------------------------------------------------------------------------- */

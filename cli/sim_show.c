@@ -224,3 +224,41 @@ void sim_show_passed(const struct sim_shown *s)
     printf("seed %" PRIu64 ": no fault found in %.3f s of virtual time\n", s->seed, (double)s->result->at / 1e9);
     print_turns(s);
 }
+
+/* ---- Many seeds that passed ------------------------------------------------------------------------------------ */
+
+static void json_states(const struct sim_states *states)
+{
+    fputs(", \"states\": [", stdout);
+    for (uint32_t i = 0; i < states->count; i++) {
+        fputs(i == 0 ? "{\"name\": " : ", {\"name\": ", stdout);
+        cli_print_string(stdout, states->state[i].name, strlen(states->state[i].name));
+        printf(", \"seeds\": %" PRIu64 "}", states->state[i].seeds);
+    }
+    fputs("]", stdout);
+}
+
+bool sim_show_campaign(const struct sim_passed *s, const struct sim_states *states)
+{
+    const char *const seeds = s->seeds == 1 ? "seed" : "seeds";
+    bool all = true;
+    for (uint32_t i = 0; i < states->count && s->seeds > 1; i++) all &= states->state[i].seeds > 0;
+    if (s->c->json) {
+        printf("{\"seeds\": %" PRIu64 ", \"first\": %" PRIu64 ", \"nodes\": %" PRIu32 ", \"failed\": %s", s->seeds,
+               s->first, s->job->nodes, all ? "false" : "true");
+        json_states(states);
+        printf(", \"seeds_per_s\": %.0f}\n", s->rate);
+        return all;
+    }
+    for (uint32_t i = 0; i < states->count && !all; i++)
+        if (states->state[i].seeds == 0)
+            printf("FAILED  never reached in %" PRIu64 " seeds from %" PRIu64 ": %s\n", s->seeds, s->first,
+                   states->state[i].name);
+    for (uint32_t i = 0; i < states->count; i++)
+        if (states->state[i].seeds > 0 || all)
+            printf("reached in %" PRIu64 " of %" PRIu64 " %s: %s\n", states->state[i].seeds, s->seeds, seeds,
+                   states->state[i].name);
+    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu32 " nodes each: %s (%.0f seeds a second)\n", s->seeds,
+           s->first, s->job->nodes, all ? "nothing found" : "no other fault found", s->rate);
+    return all;
+}

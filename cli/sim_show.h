@@ -14,9 +14,27 @@ struct sim_shown {
     bool replayed; /* asked for by its seed: turns and trace are told */
 };
 
+/* The states that the module wants to be reached: in how many seeds each was. */
+struct sim_states {
+    uint32_t count;
+    struct {
+        uint64_t seeds;
+        char name[WF_SIM_STATE];
+    } state[WEFT_SIM_STATES];
+};
+
+struct sim_passed {
+    const struct cli *c;
+    const struct wf_sim_job *job;
+    uint64_t first, seeds;
+    double rate; /* seeds a second */
+};
+
 /* On standard output, for people or as JSON: one that failed, with the command that runs it again. */
 void sim_show_failure(const struct sim_shown *s);
 /* One that passed. */
 void sim_show_passed(const struct sim_shown *s);
+/* Many seeds, none of which failed. False: a state was never reached, which is a failure if there were two seeds. */
+bool sim_show_campaign(const struct sim_passed *s, const struct sim_states *states);
 
 #endif

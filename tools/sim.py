@@ -45,6 +45,8 @@ class Scenario:
 
 # Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
 LINKS = 200
+# Three nodes that keep ten MiB of large messages each, and publish as much as a link holds to two others.
+FLOODS = 250
 # `part` of all seeds: a run of links takes as long as fifty others.
 SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("heal", 20, "what nodes are told when a cut has healed"),
@@ -59,6 +61,19 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("groups", 10, "the same without memory at times", "--faults", "all,memory"),
              Scenario("supervisors", 14, "supervisors, children on other nodes"),
              Scenario("supervisors", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("names", 10, "global names that many want"),
+             Scenario("names", 4, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("names", 4, "the same, with clocks that are wrong", "--faults", "crash,clock,cut", "--time", "150"),
+             Scenario("names", 1, "the same among thousands of names, without memory at times", "--faults",
+                      "all,memory", "--time", "80", "--", "crowd"),
+             Scenario("ties", 4, "monitors, links of actors, calls, small mailboxes"),
+             Scenario("ties", 2, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("children", 6, "children that are late, stubborn, temporary, or stopped at run time"),
+             Scenario("children", 4, "the same without memory at times", "--faults", "all,memory", "--", "scarce"),
+             Scenario("floods", 1, "publications that are too many: slow subscribers, jobs, full links",
+                      under_way=FLOODS),
+             Scenario("floods", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce",
+                      under_way=FLOODS),
              Scenario("exclusive", 10, "exclusive names, with a simulated etcd")]
 
 

@@ -91,6 +91,7 @@ void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
     a->crowded = true;
+    WF_SOMETIMES("mailbox: full because the bytes of the node are used up", !is_own_taken(a));
     if (!is_own_taken(a)) note_short(a);
 }
 
@@ -123,6 +124,7 @@ static void tell_room(struct wf_actor *a, struct wf_room *room)
     const bool taken = is_taken(a);
     if (taken) set_full(a, true);
     a->crowded = taken || waiting->first != NULL || promised(a).places > 0;
+    WF_SOMETIMES("mailbox: room is enough for some of those that wait", waiting->first != NULL);
     if (waiting->first != NULL && room->budget == 0) note_short(a);
 }
 
@@ -182,6 +184,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     WF_ASSERT(a->task.worker == w && w == wf_here);
     const bool room = m->post.flags == WF_MSG_SPACE;
     if (room && (m->post.word == WF_ROOM_FORGET || m->post.word == WF_ROOM_RELEASE)) {
+        WF_SOMETIMES("mailbox: a sender that waits for room gives up", true);
         if (!forget(w, a, m->from) && m->post.word == WF_ROOM_RELEASE) wf_room_used(a, m->topic_size);
         wf_msg_free(w, m);
         wf_on_space_made(a);
@@ -190,6 +193,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
     } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+        WF_SOMETIMES("mailbox: there is room, but others have waited for longer", true);
         wf_lane_push(&a->more->backlog->room, m);
     } else {
         set_full(a, false);

@@ -170,6 +170,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
     m->post.flags = WF_MSG_SYSTEM;
     m->post.word = tag;
     wf_signals_push(a, m);
+    WF_SOMETIMES("monitors: a DOWN waits behind mail", tag == WEFT_TAG_DOWN && a->mail.first != NULL);
     wf_mail_came(a);
 }
 
@@ -208,6 +209,8 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
         return true;
     case WEFT_FULL_SUSPEND:
         /* it was under way: note (2) */
+        WF_SOMETIMES("mailbox: a message is under way when the mailbox fills up", true);
+        WF_SOMETIMES("mailbox: a message that was sent on credit finds the mailbox full", !is_of_this_node(a, m));
         if (is_of_this_node(a, m) ||
             (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
             is_taken_past_bound(a, m)) {
@@ -238,6 +241,7 @@ static bool request_is_dead(struct wf_worker *w, const weft_msg *m)
 static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *dead = take_out(a, previous, place);
+    WF_SOMETIMES("mailbox: a request is dropped, as its asker has given up", true);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
     if (a->crowded) wf_on_space_made(a); /* weft_wait_any waits without receiving */
@@ -642,5 +646,7 @@ void wf_mailbox_close(struct wf_actor *a)
         else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
+    WF_SOMETIMES("mailbox: its actor ends while senders wait for room",
+                 a->more != NULL && a->more->backlog != NULL && a->more->backlog->room.first != NULL);
     wf_space_notify_all(a);
 }

@@ -46,6 +46,7 @@ static bool try_grant(struct wf_worker *w, weft_msg *m)
 
 static void try_later(struct credit *c, weft_msg *m)
 {
+    WF_SOMETIMES("credit: no memory to give it", true);
     m->post.next = c->grants == NULL ? NULL : &c->grants->post;
     c->grants = m;
     if (!wf_timer_armed(&c->timer)) wf_timer_arm_reserved(c->worker, &c->timer, c->worker->now + RETRY);
@@ -95,6 +96,7 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
         next = (weft_msg *)r->post.next;
         looked_at++;
         if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->ref == m->ref && weft_pid_equal(r->from, m->from)) {
+            WF_SOMETIMES("credit: a new request takes the place of an older one", true);
             wf_msg_free(w, wf_lane_take_after(lane, previous));
             continue;
         }
@@ -116,6 +118,7 @@ static void deliver_credit_request(struct wf_worker *w, struct wf_actor *a, weft
     } else if (wf_actor_policy(a) != WEFT_FULL_SUSPEND) {
         grant(w, m, NO_LIMIT);
     } else {
+        WF_SOMETIMES("credit: asked of an actor whose mailbox is full", wf_mailbox_has_claims(a));
         wf_on_space_asked(w, a, m);
     }
 }
@@ -171,9 +174,12 @@ static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
     weft_msg *previous = NULL, *next;
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
-        if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == peer)
+        if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == peer) {
+            WF_SOMETIMES("credit: a request waits in a full mailbox when its node is lost", true);
             wf_msg_free(w, wf_lane_take_after(lane, previous));
-        else previous = r;
+        } else {
+            previous = r;
+        }
     }
 }
 

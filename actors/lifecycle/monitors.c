@@ -152,6 +152,7 @@ static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
 {
     weft_msg *m = mon->lost;
     mon->lost = NULL;
+    WF_SOMETIMES("monitors: the node of a watched actor is lost", true);
     set_body(w, m, &usual[WEFT_EXIT_NODE_LOST]);
     m->to_actor = mon->watcher->id;
     wf_deliver(w, m);
@@ -195,6 +196,7 @@ static int watch_child(struct wf_actor *parent, struct wf_actor *child, weft_mon
 static bool forget_down(struct wf_actor *a, uint64_t ref)
 {
     weft_msg *m = wf_signal_take(a, WEFT_TAG_DOWN, ref, weft_nobody());
+    WF_SOMETIMES("monitors: taken back when the DOWN waits already", m != NULL);
     if (m != NULL) wf_msg_free(a->task.worker, m);
     return m != NULL;
 }
@@ -231,6 +233,7 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, m->ref) : NULL;
     if (mon == NULL || mon->watcher != a || !weft_pid_equal(mon->target, m->from)) {
+        WF_SOMETIMES("monitors: a DOWN comes when the monitor is over", true);
         wf_msg_free(w, m); /* ended meanwhile, or invented by another node */
         return;
     }
@@ -282,6 +285,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
 {
     wf_tie_remove(a, e);
+    WF_SOMETIMES("links of actors: the node of the other one is lost", true);
     set_body(w, e, &usual[WEFT_EXIT_NODE_LOST]);
     exit_act(w, a, e);
 }
@@ -325,6 +329,7 @@ int weft_unlink(weft_pid other)
     weft_msg *e = wf_tie_link(self, other);
     if (e == NULL) {
         weft_msg *m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other);
+        WF_SOMETIMES("links of actors: unlinked when the EXIT waits already", m != NULL);
         if (m == NULL) return WEFT_ECLOSED;
         wf_msg_free(w, m);
         return WEFT_OK;
@@ -341,6 +346,7 @@ static void link_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     uint32_t theirs = (uint32_t)m->ref;
     weft_msg *e = wf_tie_link(a, m->from);
     if (e != NULL) {
+        WF_SOMETIMES("links of actors: both sides link at the same time", true);
         e->ref = (e->ref & ~(uint64_t)UINT32_MAX) | theirs;
         wf_msg_free(w, m);
         return;
@@ -362,6 +368,7 @@ static void unlink_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         if (theirs == m->ref >> 32) theirs = 0;
         if (mine == (uint32_t)m->ref) mine = 0;
         e->ref = mine << 32 | theirs;
+        WF_SOMETIMES("links of actors: linked again while UNLINK is on its way", e->ref != 0);
         if (e->ref == 0) tie_free(w, a, e);
     }
     wf_msg_free(w, m);
@@ -371,6 +378,7 @@ static void exit_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     weft_msg *e = wf_tie_link(a, m->from);
     if (e == NULL) { /* unlinked meanwhile */
+        WF_SOMETIMES("links of actors: an EXIT comes after the unlinking", true);
         wf_msg_free(w, m);
         return;
     }
@@ -418,6 +426,8 @@ static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         wf_msg_free(w, m);
         return;
     }
+    WF_SOMETIMES("monitors: the actor has ended before it is watched", m->post.flags == WF_MSG_WATCH);
+    WF_SOMETIMES("links of actors: the actor has ended before it is linked", m->post.flags == WF_MSG_LINK);
     refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
 }
 

@@ -75,6 +75,7 @@ static void drop(struct supervisor *s, struct wf_child *c)
 WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
 {
     if (s->ending) return;
+    WF_SOMETIMES("supervisor: ends while a child is starting", !wf_list_empty(&s->all.clock));
     s->ending = true;
     s->reason = reason;
     va_list args;
@@ -163,8 +164,10 @@ static void overdue(struct supervisor *s, struct wf_child *c)
              (double)(c->state == WF_STARTING ? c->spec.start_timeout : c->spec.stop_timeout) / 1e9);
     if (c->state == WF_STARTING) {
         c->late = true;
+        WF_SOMETIMES("supervisor: a child is not ready in time, and is killed", true);
         weft_log(WEFT_WARN, "child %s is not ready within %s and is killed", c->charge.name, timeout);
     } else if (c->spec.stop_timeout > 0) {
+        WF_SOMETIMES("supervisor: a child does not stop in time, and is killed", true);
         weft_log(WEFT_WARN, "child %s has not stopped within %s and is killed", c->charge.name, timeout);
     }
     kill_child(s, c);
@@ -200,6 +203,7 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     if (!may_restart(s, now)) {
         weft_log(WEFT_ERROR, "child %s has ended (%s), which is one restart too many: stopping", c->charge.name,
                  why(reason, text));
+        WF_SOMETIMES("supervisor: gives up", true);
         begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
                   (double)s->period / 1e9, c->charge.name, why(reason, text));
         return;
@@ -214,6 +218,11 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     for (size_t i = first; i < end; i++) {
         struct wf_child *d = s->all.at[i];
         d->not_before = WF_MAX(d->not_before, now + wait);
+        WF_SOMETIMES("supervisor: another child fails while its group is being stopped", d->must_stop);
+        WF_SOMETIMES("supervisor: a child that starts has to stop with its group",
+                     d != c && d->state == WF_STARTING && s->strategy != WEFT_ONE_FOR_ONE);
+        WF_SOMETIMES("supervisor: a child that had ended well starts again with its group",
+                     d->state == WF_DOWN && !d->wanted);
         d->starved = false;
         if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended well */
         else d->must_stop = d->wanted;             /* else it is being stopped for good */
@@ -227,6 +236,7 @@ static bool waits_for_memory(struct wf_child *c, int reason)
     int64_t next = weft_after(RETRY);
     if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
     if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
+    WF_SOMETIMES("supervisor: no memory to start a child", true);
     c->starved = true;
     c->not_before = next;
     return true;
@@ -244,16 +254,21 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
     wf_children_changed(&s->all, c);
     if (s->ending) return;
     if (!c->wanted) { /* weft_stop_child */
+        WF_SOMETIMES("supervisor: a child is stopped at run time", true);
         answer(c, WEFT_OK);
         drop(s, c);
         return;
     }
     if (stopped) { /* with its group */
+        WF_SOMETIMES("supervisor: a child fails while it is being stopped with its group",
+                     reason != WEFT_EXIT_STOPPED && reason != WEFT_EXIT_NORMAL);
+        WF_SOMETIMES("supervisor: a temporary child goes with its group", c->spec.restart == WEFT_TEMPORARY);
         if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
         return;
     }
     if (was == WF_STARTING) {
         if (waits_for_memory(c, reason)) return;
+        WF_SOMETIMES("supervisor: a child fails before it is ready", true);
         if (c->late) text = "it was not ready in time";
         weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
         if (c->asked) {
@@ -380,6 +395,9 @@ static int take_stop_request(struct supervisor *s, weft_msg *m)
     struct wf_child *c = wf_children_named(&s->all, name);
     if (c == NULL) return WEFT_ENOTFOUND;
     if (c->state != WF_DOWN && !c->wanted) return WEFT_EBUSY;
+    WF_SOMETIMES("supervisor: a child is to stop for good while it starts", c->state == WF_STARTING);
+    WF_SOMETIMES("supervisor: a child is to stop for good while it waits for its restart", c->state == WF_DOWN);
+    WF_SOMETIMES("supervisor: a child is to stop for good while it stops with its group", c->state == WF_STOPPING);
     answer(c, WEFT_ECANCELED);
     c->asker = m;
     c->wanted = false;

@@ -140,6 +140,7 @@ static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t has
         struct wf_name *e = name_of(k);
         if (!same(e, name)) continue;
         if (!e->copy) return e;
+        WF_SOMETIMES("names: two other nodes claim a name", best != NULL);
         if (best == NULL || holds_before(e, best)) best = e;
     }
     return best;
@@ -161,6 +162,8 @@ static void tell_waits(struct wf_names *n, const struct wf_name *e)
     WF_LIST_EACH(k, &n->waits[e->in_table.hash % WAITS]) {
         struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
         if (wait->hash != e->in_table.hash || !same(e, weft_str(wait->text, wait->size))) continue;
+        WF_SOMETIMES("names: a waiting actor is told of a name of this node", !e->copy);
+        WF_SOMETIMES("names: a waiting actor is told of a name of another node", e->copy);
         wf_unlink(k);
         wait->found = e->pid;
         wait->wake(wait);
@@ -242,6 +245,11 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
     uint32_t swept = atomic_load_explicit(&n->losses, memory_order_relaxed);
     pf_mutex_lock(n->lock);
     uint32_t hash = e->in_table.hash;
+    WF_SOMETIMES("names: a name is taken by an actor of another node",
+                 stamp > 0 && find(n, name, hash) == NULL && find_any(n, name, hash) != NULL);
+    WF_SOMETIMES("names: a name is lost, and taken back by the same actor",
+                 stamp > 0 && *chain != NULL && is_lost(*chain) && same(*chain, name) &&
+                     find_any(n, name, hash) == NULL);
     if ((stamp == 0 ? find(n, name, hash) : find_any(n, name, hash)) != NULL) rc = WEFT_EEXIST;
     else if (!put_in(n, e)) rc = WEFT_ENOMEM;
     pf_mutex_unlock(n->lock);
@@ -447,6 +455,7 @@ static void defend(struct wf_names *n, const struct wf_name *claim, struct wf_na
     struct wf_name *own = find(n, weft_str(claim->text, claim->size), claim->in_table.hash);
     bool claimed = own != NULL && own->global && own->stamp >= claim->stamp;
     if (!claimed || own->defences == DEFENCES) return;
+    WF_SOMETIMES("names: a name is defended against a claim that came later", true);
     own->defences++;
     own->stamp = WF_MAX(claim->stamp - 1, 1);
     clash->defender = own->pid;
@@ -459,6 +468,7 @@ static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t
     struct wf_name *own = find(n, name, hash_of(n, name));
     bool wins = own != NULL && own->global && wf_name_wins(stamp, node, own->stamp, own->pid.node);
     if (!wins) return false;
+    WF_SOMETIMES("names: a name is lost to an older claim", true);
     take_out(n, own);
     *loser = own->pid;
     atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
@@ -504,6 +514,8 @@ int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name
     struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
     fresh->since = e == NULL ? now : e->since;
     fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e, from) ? DOUBTED : 0));
+    WF_SOMETIMES("names: a claim is doubted", (fresh->doubt & DOUBTED) != 0);
+    WF_SOMETIMES("names: a node claims its name again with an older stamp", e != NULL && fresh->stamp < e->stamp);
     bool put = put_in(n, fresh);
     if (put) wf_list_push(&from->names, &fresh->in_copies);
     if (put && e != NULL) take_out(n, e);
@@ -541,6 +553,7 @@ void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t 
 {
     pf_mutex_lock(n->lock);
     for (struct wf_name *e; *work > 0 && (e = first_over(from)) != NULL; --*work) {
+        WF_SOMETIMES("names: names of a lost node are cleared", true);
         take_out(n, e);
         free(e);
     }

@@ -235,6 +235,9 @@ static bool pass_to_node(struct wf_queue_group *group, const struct wf_queue_cho
     WF_LIST_EACH(k, &group->nodes) {
         uint64_t node = WF_CONTAINER(k, struct group_node, in_group)->node;
         if (!ask->reaches(node, ask->arg)) continue;
+        WF_SOMETIMES("queue groups: a message goes to another node", true);
+        WF_SOMETIMES("queue groups: members here have no room, so another node gets the message",
+                     !wf_list_empty(&group->members));
         char pattern[WF_TOPIC_MAX + 1];
         wf_unlink(k);
         wf_list_push(&group->nodes, k);
@@ -356,6 +359,7 @@ void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, u
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
         struct group_node *n = WF_CONTAINER(k, struct group_node, in_copies);
         if (n->round == from->round) break;
+        WF_SOMETIMES("queue groups: the members of a lost node are cleared", true);
         forget_node(t, n);
     }
     pf_mutex_unlock(t->lock);

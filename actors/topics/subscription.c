@@ -160,6 +160,7 @@ void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t c
     for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
         struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
         if (s->more == NULL) continue;
+        WF_SOMETIMES("topics: a subscriber is told what was lost on the way", true);
         s->more->lost = sum_of(s->more->lost, count_missed); /* another node says it */
         if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     }
@@ -186,6 +187,7 @@ static bool make_place(struct wf_subscription *s)
         return true;
     }
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
+    WF_SOMETIMES("topics: the oldest message of a slow subscriber makes place", true);
     wf_mailbox_evict(a, id_of(s));
     wf_subscription_lost(s);
     return !wf_mailbox_full(a);
@@ -439,6 +441,7 @@ void wf_subscriptions_cut(struct wf_actors *wa)
         struct wf_subscription_more *more = WF_CONTAINER(k, struct wf_subscription_more, on_cut);
         struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->member.subscription);
         WF_ASSERT(s != NULL);
+        WF_SOMETIMES("topics: a slow subscriber is disconnected", true);
         tell(s, WEFT_SUBSCRIPTION_ENDED);
         end_subscription(wa, s);
     }

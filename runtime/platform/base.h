@@ -27,6 +27,15 @@ __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, con
 typedef void wf_last_words_fn(void);
 extern _Atomic(wf_last_words_fn *) wf_last_words;
 
+/* Marks a state that tests are to reach: a rare moment of a protocol, which its code has to get right. ./dev states
+ * builds with WF_STATES, runs the simulation, and fails if no seed reaches a state: docs/testing.md. In every other
+ * build a mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own. */
+#ifdef WF_STATES
+#include "sometimes.h"
+#else
+#define WF_SOMETIMES(name, condition) ((void)sizeof(!(condition)))
+#endif
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WF_ASAN 1

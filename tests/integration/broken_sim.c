@@ -81,6 +81,27 @@ static void allocate(const char *how)
     it_happens |= leaks || grows;
 }
 
+/* BROKEN_STATES: how many are declared. The first is reached by each seed, the second by some, the others by none. */
+static void reach(void)
+{
+    it_happens = true;
+    weft_sim_sometimes("state 1", true);
+    if (getenv("BROKEN_STATES") != NULL) weft_sim_sometimes("state 2", weft_self().node % 4 == 0);
+}
+
+static void expect_states(int count)
+{
+    char name[120];
+    for (int i = 1; i <= count; i++) {
+        snprintf(name, sizeof name, "state %d", i);
+        (void)weft_sim_expect(name);
+        (void)weft_sim_expect(name); /* the same one */
+    }
+    memset(name, 'x', sizeof name);
+    name[100] = '\0';
+    if (count < 0) (void)weft_sim_expect(name);
+}
+
 static void body(const void *arg, size_t size)
 {
     static int64_t began; /* of the first node that started */
@@ -104,6 +125,7 @@ static void body(const void *arg, size_t size)
         weft_spawn_options options = {.kind = "doomed"};
         (void)weft_spawn(NULL, child, NULL, 0, &options);
     }
+    if (strcmp(how, "reaches") == 0) reach();
     sleep_for(1000);
     if (strcmp(how, "child") == 0) weft_sim_fail("the child has ended");
     if (strcmp(how, "words") == 0) fail_with_words(args);
@@ -120,6 +142,7 @@ static void checks(void)
 {
     const char *count = getenv("BROKEN_CHECKS");
     weft_sim_eventually("it happens", happens, NULL);
+    if (getenv("BROKEN_STATES") != NULL) expect_states(atoi(getenv("BROKEN_STATES")));
     for (int i = 1; count != NULL && i < atoi(count); i++) weft_sim_eventually("it happens, too", happens, NULL);
 }
 

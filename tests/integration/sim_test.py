@@ -82,7 +82,7 @@ class Sim(unittest.TestCase):
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
     def test_protocols(self):
-        scenarios = [("groups", "10"), ("supervisors", "10"), ("topics", "10")]
+        scenarios = [("children", "10"), ("groups", "10"), ("names", "10"), ("supervisors", "10"), ("ties", "4"), ("topics", "10")]
         if not SANITIZED:  # megabytes of messages, which take minutes there
             scenarios.append(("links", "2"))
         for name, seeds in scenarios:
@@ -251,6 +251,39 @@ class Sim(unittest.TestCase):
         self.sim(*words)
         os.environ["BROKEN_CHECKS"] = "65"
         self.assertIn("too many checks: 'it happens, too' is left out, a module may have 64", self.sim(*words, code=1))
+
+    def reach(self, states, *words, code=0, seeds="40"):
+        os.environ["BROKEN_STATES"] = states
+        self.addCleanup(os.environ.pop, "BROKEN_STATES", None)
+        how = words or ("--seeds", seeds)
+        return self.sim(BROKEN, "--nodes", "1", "--faults", "none", "--time", "1", *how, "--", "reaches", code=code)
+
+    def test_states_that_must_be_reached(self):
+        said = self.reach("2")
+        self.assertIn("reached in 40 of 40 seeds: state 1\n", said)
+        some = int(re.search(r"^reached in (\d+) of 40 seeds: state 2$", said, re.M).group(1))
+        self.assertTrue(0 < some < 40, some)
+        self.assertIn(": nothing found (", said)
+        told = json.loads(self.reach("2", "--seeds", "40", "--json"))
+        self.assertEqual((told["failed"], told["states"]),
+                         (False, [{"name": "state 1", "seeds": 40}, {"name": "state 2", "seeds": some}]))
+        # All that are missing are named, and none that is not.
+        said = self.reach("4", code=1)
+        self.assertEqual(re.findall(r"^FAILED  never reached in 40 seeds from 1: (.*)$", said, re.M),
+                         ["state 3", "state 4"])
+        self.assertIn("reached in 40 of 40 seeds: state 1\n", said)
+        self.assertIn(": no other fault found (", said)
+        told = json.loads(self.reach("3", "--seeds", "2", "--json", code=1))
+        self.assertEqual((told["failed"], told["states"][2]), (True, {"name": "state 3", "seeds": 0}))
+        # One seed alone is not judged.
+        self.assertIn("reached in 0 of 1 seed: state 3\n", self.reach("3", seeds="1"))
+        self.assertIn("no fault found", self.reach("3", "--replay", "1"))
+
+    def test_no_state_is_left_out(self):
+        self.reach("64", code=1, seeds="2")
+        self.assertIn("too many states: 'state 65' is left out, a module may have 64", self.reach("65", code=1))
+        self.assertIn("state 'state 1' was not declared: call weft_sim_expect", self.reach("0", code=1))
+        self.assertIn("the name of a state has 100 bytes, it may have 95: xxx", self.reach("-1", code=1))
 
     def test_usage(self):
         for words, said in ((("--replay", "x"), "a seed"), (("--replay", "1:0"), "a seed"),

@@ -84,6 +84,9 @@ static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
     if (!t->client && strcmp(ch->name, t->node->name) == 0) return true;
     struct wf_link *old = wf_links_named(c, weft_cstr(ch->name));
     if (old == NULL || old->incarnation == ch->incarnation) return false;
+    WF_SOMETIMES("handshake: a node has come back, and its old link is broken", old->state == WF_STATE_BROKEN);
+    WF_SOMETIMES("handshake: a node has come back, and its old link still seems to be up",
+                 old->state != WF_STATE_BROKEN);
     if (old->state == WF_STATE_BROKEN) {
         wf_links_end(c, old, "connection lost, and another node has its name now");
         return false;
@@ -177,6 +180,7 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
     } else if (is_held(c, ch, why)) {
         refuse(c, ch, WF_REFUSED_FAULT, why);
     } else if (c->leaving && wf_links_find(c, h->incarnation) == NULL) {
+        WF_SOMETIMES("handshake: a node that stops refuses a new link", true);
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
     } else if (name_clashes(c, ch)) {
         bool mine = strcmp(ch->name, t->node->name) == 0;
@@ -211,6 +215,7 @@ static const char given_up[] = "the other side has given the link up";
 static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number)
 {
     struct wf_link *old = wf_links_find(c, ch->incarnation);
+    WF_SOMETIMES("handshake: the other side has given up a link that this side still has", old != NULL);
     if (old != NULL) wf_links_end(c, old, old->number == 0 ? "replaced by a new connection" : given_up);
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
     wf_links_bring_up(c, ch, number);
@@ -234,9 +239,11 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
     struct wf_link *l = wf_links_find(c, ch->incarnation);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     uint64_t number = resumable(ch) ? f->number : 0;
-    if (number != 0 && l != NULL && l->number == number) go_on(c, ch, l, f->ref);
-    else if (number != 0 && p != NULL && p->last_number == number)
-        wf_channel_end(ch, "the link was given up meanwhile");
+    bool current = number != 0 && l != NULL && l->number == number;
+    bool past = number != 0 && p != NULL && p->last_number == number;
+    WF_SOMETIMES("handshake: the link to be resumed was given up meanwhile", past && !current);
+    if (current) go_on(c, ch, l, f->ref);
+    else if (past) wf_channel_end(ch, "the link was given up meanwhile");
     else if (name_clashes(c, ch) || has_left(c, ch))
         wf_channel_end(ch, "the name was taken, or the node left, meanwhile");
     else if (c->leaving) {
@@ -257,6 +264,8 @@ static enum decision decide(struct wf_link *l, const struct wf_channel *ch, cons
     if (f->number == l->number) return l->state == WF_STATE_UP && f->tag == WF_LINK_UP ? REFUSE : RESUME;
     /* It does not know of the link: our WELCOME has been lost, or is on its way. */
     if (l->state == WF_STATE_UP) return REFUSE;
+    WF_SOMETIMES("handshake: the WELCOME that began the link was lost", !wf_link_confirmed(l));
+    WF_SOMETIMES("handshake: the other side knows nothing of a link that was in use", wf_link_confirmed(l));
     return wf_link_confirmed(l) ? ANEW : RESUME;
 }
 
@@ -264,6 +273,8 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
 {
     struct wf_link *l = wf_links_find(c, ch->incarnation);
     enum decision d = decide(l, ch, f);
+    WF_SOMETIMES("handshake: a crossing dial is refused", d == REFUSE);
+    WF_SOMETIMES("handshake: a node resumes that has left", d != REFUSE && has_left(c, ch));
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {
@@ -310,6 +321,9 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     struct wf_dialer *d = ch->dialer;
     if (d != NULL && f->number == WF_REFUSED_SELF) d->self = true;
     if (d != NULL && f->number == WF_REFUSED_NAME_TAKEN) check_fatal(c, d, why);
+    WF_SOMETIMES("handshake: a dial loses against a crossing one", d != NULL && f->number == WF_REFUSED_DUPLICATE);
+    WF_SOMETIMES("handshake: refused since the old link of this name still seems to be up",
+                 f->number == WF_REFUSED_NAME_TAKEN);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
         wf_dialers_know(c, d, ch->incarnation);
         snprintf(d->last, sizeof d->last, "%s", why); /* nothing to log: the two are linked */
@@ -408,6 +422,8 @@ int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now)
         int phase = wf_channel_phase(ch);
         if (phase > WF_PHASE_REFUSED) continue;
         if (now >= ch->handshake_by) {
+            WF_SOMETIMES("handshake: no HELLO in time", phase == WF_PHASE_NEW);
+            WF_SOMETIMES("handshake: no WELCOME in time", phase == WF_PHASE_HEARD);
             ch->handshake_by = WEFT_FOREVER;
             wf_channel_end(ch, phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
         } else {

@@ -226,6 +226,9 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     l->state = WF_STATE_OVER;
+    WF_SOMETIMES("link: ends in the midst of a message in chunks", l->arrival_left > 0);
+    WF_SOMETIMES("link: ends while its next connection waits", l->pending != NULL);
+    WF_SOMETIMES("link: ends for lack of memory", has_failed(l) && strncmp(l->why_failed, "out of memory", 13) == 0);
     wf_trim_ended(c, l);
     wf_topics_close(l);
     wf_tables_close(l);
@@ -301,6 +304,8 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
 {
     struct wf_channel *ch = l->pending;
     WF_ASSERT(ch != NULL && !l->client); /* a tool's link is over with its connection */
+    WF_SOMETIMES("link: resumed in the midst of a message in chunks", l->arrival_left > 0);
+    WF_SOMETIMES("link: resumed a second time", l->resumes > 0);
     l->pending = NULL;
     l->clock_ahead = ch->clock_ahead;
     wf_clocks_review(c);
@@ -316,6 +321,8 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
 
 void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t peer_received)
 {
+    WF_SOMETIMES("handshake: a connection replaces one that waits to resume the link", l->pending != NULL);
+    WF_SOMETIMES("handshake: a connection replaces one that is still up", l->channel != NULL);
     drop_pending(l, "replaced by a new connection");
     wf_channel_keep(ch);
     l->pending = ch;
@@ -385,6 +392,7 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf
         weft_reader r = weft_reader_on(e->data, e->size);
         struct wf_frame f;
         (void)wf_frame_next(&r, &f);
+        WF_SOMETIMES("link: the other node leaves in order", true);
         wf_link_acknowledge(l);
         wf_links_end(c, l, is_text(f.name, WF_LEFT_UNDRAINED) ? WF_LEFT_UNDRAINED : WF_LEFT);
     } else if (e->number != WF_FRAME_PEERS) {
@@ -407,6 +415,7 @@ static void silent(struct wf_cluster *c, struct wf_link *l, int64_t silence)
 {
     char why[WF_REASON_TEXT];
     snprintf(why, sizeof why, "no heartbeat for %.1f s", (double)silence / 1e9);
+    WF_SOMETIMES("link: the other side is silent for too long", true);
     if (l->number == 0 || c->leaving) {
         wf_links_end(c, l, why);
         return;
@@ -462,6 +471,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_link *l, int64_t now)
     else
         snprintf(why, sizeof why, "connection lost: %.90s; not resumed within %.1f s", l->reason,
                  (double)c->t->resume_window / 1e9);
+    WF_SOMETIMES("link: not resumed in time", !has_failed(l));
     wf_links_end(c, l, why);
     return WEFT_FOREVER;
 }

@@ -71,6 +71,7 @@ static void send_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
             struct wf_swim_update u = wf_swim_entry(s->at[next]);
             wf_put_swim_update(&w, &u);
         }
+        WF_SOMETIMES("gossip: a table takes several frames", next < s->count);
         if (!send_frame(s, to, &w)) return;
     }
 }
@@ -81,6 +82,7 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
     struct wf_swim_message m = {.kind = WF_SWIM_PING, .digest = s->digest, .flags = WF_SWIM_GREETING};
     /* What the probe of this period has said may be lost with the way before. Its answer is that to this PING. */
     bool probed = s->target != NULL && s->target->node == node;
+    WF_SOMETIMES("gossip: a probe may be lost with its connection, and is sent again", probed);
     m.sequence = probed ? s->probe_sequence : ++s->sequence;
     struct wf_swim_member *first = to_be_told(wf_swim_find(s, node));
     s->pings++;
@@ -123,6 +125,7 @@ static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
 {
     for (uint32_t i = 0; i < m->accuser_count; i++)
         if (m->by[i] == by) return;
+    WF_SOMETIMES("gossip: another node shortens a suspicion", m->accuser_count > 0);
     if (m->accuser_count == WF_SWIM_ACCUSERS) return;
     m->by[m->accuser_count++] = by;
     m->due = m->since + suspicion_time(s, m);
@@ -134,6 +137,7 @@ static void suspect(struct wf_swim *s, struct wf_swim_member *m, uint64_t number
 {
     const struct wf_swim_member *successor = wf_swim_named(s, m->name);
     if (successor != NULL && successor != m && successor->state == WF_SWIM_ALIVE) {
+        WF_SOMETIMES("gossip: a suspect is down, since its successor is there", true);
         declare_down(s, m, number, s->self->node, now);
         return;
     }
@@ -164,6 +168,8 @@ static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int6
         if (u->number > s->self->number) raise_own(s, u->number, now);
         return;
     }
+    WF_SOMETIMES("gossip: a suspicion is refuted", u->state == WF_SWIM_SUSPECT);
+    WF_SOMETIMES("gossip: a node refutes that it is down", u->state == WF_SWIM_DOWN);
     s->refuted++;
     worsen(s, 1); /* whoever asked in vain may have come too late to us */
     raise_own(s, u->number, now);
@@ -198,6 +204,8 @@ static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const s
         return;
     }
     if (u->state == WF_SWIM_ALIVE) {
+        WF_SOMETIMES("gossip: a node that was down is alive again", m->state == WF_SWIM_DOWN);
+        WF_SOMETIMES("gossip: a suspect is alive again", m->state == WF_SWIM_SUSPECT);
         wf_swim_enter(s, m, WF_SWIM_ALIVE, u->number, now);
         wf_swim_update(s, m);
     } else if (m->state == WF_SWIM_SUSPECT && !newer) {
@@ -226,6 +234,7 @@ void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t no
         if (u->state == WF_SWIM_DOWN) {
             declare_down(s, m, u->number, u->by, now);
         } else {
+            WF_SOMETIMES("gossip: a node that leaves was suspected", m->state == WF_SWIM_SUSPECT);
             wf_swim_enter(s, m, WF_SWIM_LEFT, u->number, now);
             wf_swim_update(s, m);
         }
@@ -263,6 +272,7 @@ static void ask_others(struct wf_swim *s)
         if (again || !send_message(s, other->node, &m, NULL)) continue;
         s->asks++;
         s->asked_of[s->asked++] = other->node;
+        WF_SOMETIMES("gossip: others are asked to probe a node", true);
     }
 }
 
@@ -272,6 +282,7 @@ static void probe_failed(struct wf_swim *s, int64_t now)
     s->target = NULL;
     /* Others were asked and did not even say no: then the fault may be here. */
     worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->no_answers, s->asked) : 1);
+    WF_SOMETIMES("gossip: a probe fails, and others did not answer either", s->asked > s->no_answers);
     if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
     else accuse(s, m, s->self->node);
 }
@@ -333,6 +344,7 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
     }
     bool quiet = m->count == 0 && s->update_count == 0;
     if ((!quiet && s->update_count < BACKLOG) || now < s->sync_at) return;
+    WF_SOMETIMES("gossip: tables differ without news, and are exchanged", true);
     s->sync_at = now + s->o.period;
     send_sync(s, from, WF_SWIM_ANSWER);
 }
@@ -351,8 +363,10 @@ static void on_probe_ack(struct wf_swim *s, uint64_t from, bool there, int64_t n
     uint64_t *asked = from == s->target->node ? NULL : asked_place(s, from);
     if (from != s->target->node && asked == NULL) return;
     if (there) {
+        WF_SOMETIMES("gossip: a node answers by way of another", asked != NULL);
         probe_answered(s, now);
     } else if (asked != NULL) {
+        WF_SOMETIMES("gossip: a node that was asked to probe says no", true);
         *asked = 0;
         s->no_answers++;
     }
@@ -438,6 +452,7 @@ static void move(int64_t *deadline, int64_t by)
 static void make_up(struct wf_swim *s, int64_t now)
 {
     int64_t by = now - s->due + s->o.period;
+    WF_SOMETIMES("gossip: this node has stood still", true);
     s->target = NULL;
     s->period_end = s->ordinary_end = now;
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) move(&s->relay[i].due, by);
@@ -449,6 +464,7 @@ static int64_t tick_suspects(struct wf_swim *s, int64_t now)
     int64_t at = WEFT_FOREVER;
     WF_LIST_EACH(k, &s->suspects) {
         struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
+        WF_SOMETIMES("gossip: a suspicion ends, and the node is down", now >= m->due);
         if (now >= m->due) declare_down(s, m, m->number, s->self->node, now);
         else at = WF_MIN(at, m->due);
     }

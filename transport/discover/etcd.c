@@ -135,6 +135,8 @@ static void lose(struct wf_etcd *e, const char *why)
     set_sure(e, 0, WEFT_NOW);
     weft_log(WEFT_WARN, "etcd: the lease of this node has expired: %s; its exclusive names are lost", why);
     post_event(e, WF_ETCD_LOST, "", 0);
+    WF_SOMETIMES("exclusive: a lease expires", weft_now() >= e->lost_at);
+    WF_SOMETIMES("exclusive: etcd has forgotten a lease", weft_now() < e->lost_at);
     e->stale = e->lease;
     e->lease = 0;
     e->phase = PHASE_GRANT;
@@ -146,6 +148,7 @@ static void failed(struct wf_etcd *e, const char *why)
     int64_t wait = wf_source_backoff(e->source, e->failures++);
     wait = WF_MIN(wait, e->spec.ttl / 2);
     e->retry_at = weft_after(wait);
+    WF_SOMETIMES("exclusive: etcd fails twice in a row", e->failures > 1);
     wf_source_failed(e->source, wait, "%s", why);
 }
 
@@ -297,6 +300,7 @@ static void on_granted(struct wf_etcd *e, const struct wf_request *r)
 
 static void on_kept(struct wf_etcd *e, const struct wf_request *r)
 {
+    WF_SOMETIMES("exclusive: an answer is about a lease that is over", r->lease != e->lease);
     if (r->lease != e->lease || e->lease == 0) return;
     e->keeping = false;
     if (r->error != NULL) {
@@ -375,6 +379,7 @@ static void on_acquired(struct wf_etcd *e, const struct wf_request *r)
                                                   "kvs");
         const struct json_t *kv = wf_etcd_item(kvs, 0);
         bool ours = kv != NULL && wf_etcd_number(kv, "lease") == e->lease;
+        WF_SOMETIMES("exclusive: the answer to an earlier request was lost", ours);
         if (ours) post_event(e, WF_ETCD_ACQUIRED, r->name, wf_etcd_number(kv, "create_revision"));
         else post_event(e, WF_ETCD_TAKEN, r->name, revision);
     }
@@ -413,6 +418,7 @@ static void done(void *arg, struct wf_request *r)
     case WF_REQUEST_WATCH:
         e->watch = NULL;
         if (e->phase != PHASE_READY || e->leaving) break;
+        WF_SOMETIMES("exclusive: the watch has ended, and the list is asked for again", true);
         e->phase = PHASE_LIST;
         failed(e, r->error);
         break;

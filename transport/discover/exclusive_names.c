@@ -80,6 +80,7 @@ static struct claim *find_or_make(struct service *s, const char *name)
 static void ask(struct service *s, struct claim *c, enum wf_ask_kind kind)
 {
     c->state = kind == WF_ASK_ACQUIRE ? ASKING : LEAVING;
+    WF_SOMETIMES("exclusive: a release is asked for again", c->unsure && kind == WF_ASK_RELEASE);
     c->unsure = wf_etcd_ask(s->t->etcd, kind, c->name, (int64_t)c->held.token) != WEFT_OK;
     if (c->unsure && kind == WF_ASK_ACQUIRE) c->state = TAKEN;
 }
@@ -134,6 +135,7 @@ static void lost(struct claim *c)
 {
     if (c->state == HELD) {
         weft_log(WEFT_WARN, "the exclusive name %s is lost", c->name);
+        WF_SOMETIMES("exclusive: an actor loses a name that it holds", true);
         (void)weft_demonitor(c->ref);
         notify_lost(c);
     }
@@ -149,6 +151,7 @@ static void on_acquired(struct service *s, struct claim *c, const struct wf_etcd
         struct waiter *w = WF_CONTAINER(k, struct waiter, in_claim);
         bool late = weft_expired(w->ask);
         if (late) {
+            WF_SOMETIMES("exclusive: a name comes when its asker has given up", true);
             (void)weft_demonitor(w->ref);
         } else {
             c->state = HELD;
@@ -184,6 +187,7 @@ static void on_freed(struct service *s, struct claim *c, int64_t revision)
     c->freed = WF_MAX(c->freed, revision);
     if (c->state == TAKEN) settle(s, c);
     else if (c->state == HELD && revision > (int64_t)c->held.token) {
+        WF_SOMETIMES("exclusive: the key of a held name is deleted", true);
         lost(c); /* not by us: somebody has deleted the key */
         settle(s, c);
     }
@@ -204,6 +208,7 @@ static void on_tell(struct service *s, const struct wf_etcd_event *t)
     case WF_ETCD_TAKEN:
         if (c->state != ASKING) break;
         c->state = TAKEN;
+        WF_SOMETIMES("exclusive: a name is freed before the news that it is taken", c->freed > t->number);
         if (c->freed > t->number || wf_list_empty(&c->waiters)) settle(s, c);
         break;
     case WF_ETCD_RELEASED:
@@ -265,6 +270,8 @@ static void on_give_up(struct service *s, struct claim *c, weft_pid from)
 {
     struct waiter *w = c == NULL ? NULL : waiter_of(c, from);
     if (w == NULL) {
+        WF_SOMETIMES("exclusive: an actor gives up when the name is its own already",
+                     c != NULL && c->state == HELD && weft_pid_equal(c->owner, from));
         (void)on_release(s, c, from); /* its answer came too late */
         return;
     }
@@ -280,6 +287,7 @@ static void on_down(struct service *s, const weft_msg *m)
     WF_LIST_EACH(k, &s->claims) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
         if (c->state == HELD && c->ref.id == down.ref.id) {
+            WF_SOMETIMES("exclusive: the holder of a name ends", true);
             ask(s, c, WF_ASK_RELEASE);
             return;
         }

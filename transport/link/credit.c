@@ -62,6 +62,7 @@ static void wake_all(struct wf_credit *e)
 static void drop(struct wf_credits *c, struct wf_credit *e)
 {
     WF_ASSERT(e != &c->spill);
+    WF_SOMETIMES("credit: senders wait when the link ends", !wf_list_empty(&e->waiting));
     wake_all(e);
     if (c->last == e) c->last = NULL;
     wf_hash_table_remove(&c->table, &e->in_table);
@@ -98,6 +99,8 @@ static void set_low(struct wf_credit *e)
 static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
     WF_ASSERT(e->number == 0); /* one request at a time: note (3) */
+    WF_SOMETIMES("credit: asked for while the queue of the link is full", writer->link->bytes >= WF_SEND_QUEUE_MAX);
+    WF_SOMETIMES("credit: asked for while the link has no connection", writer->link->channel == NULL);
     uint32_t number = ++writer->credits.last_number & INT32_MAX;
     if (number == 0) number = writer->credits.last_number = 1;
     if (!wf_link_writer_request_credit(all, writer, e->key, e->name, number)) return false;
@@ -172,7 +175,9 @@ void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *write
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
     if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
     WF_ASSERT(e->left <= e->asked_at);                           /* it was only taken from */
-    if (units == 0 && e->name != NULL) {                         /* somebody may take the name one day */
+    WF_SOMETIMES("credit: the actor has ended", units == 0);
+    WF_SOMETIMES("credit: more was sent than is given now", units != 0 && (int32_t)units < e->asked_at - e->left);
+    if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
         drop(&writer->credits, e);
         return;
     }
@@ -208,18 +213,22 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
     struct wf_waiter waiter = {.task = w->current};
     int rc = WEFT_OK;
     if (e->number == 0 && !ask(w->transport, writer, e)) return WEFT_ENOMEM;
+    WF_SOMETIMES("credit: several senders wait for the same actor", !wf_list_empty(&e->waiting));
     wf_list_push(&e->waiting, &waiter.on_source);
     for (;;) {
         set_low(e);
         rc = wf_task_wait(deadline, "room in a mailbox");
         e = again(w, peer, link, key, &writer);
         if (rc < 0 || waiter.task->killed || e == NULL || e->left > 0) break;
+        WF_SOMETIMES("credit: another sender has taken what a sender was woken for", !wf_linked(&waiter.on_source));
         /* What it was woken for another has taken: it stays the first. */
         if (!wf_linked(&waiter.on_source)) wf_list_push_front(&e->waiting, &waiter.on_source);
     }
     wf_unlink(&waiter.on_source);
     if (e != NULL) {
         /* Who will not use it passes it on. */
+        WF_SOMETIMES("credit: a sender that was woken gives up, and passes the credit on",
+                     rc < 0 && e->left > 0 && !wf_list_empty(&e->waiting));
         if ((rc < 0 || waiter.task->killed) && e->left > 0) wake_first(e);
         set_low(e);
     }

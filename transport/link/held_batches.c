@@ -41,6 +41,8 @@ bool wf_held_put(struct wf_link *l, struct wf_batch *b)
 {
     if (!must_wait(l, b)) return false;
     WF_ASSERT(b->next == NULL && b->slot < WF_HELD_SLOTS && b->other_slot < WF_HELD_SLOTS);
+    WF_SOMETIMES("link: a message waits behind a large one of the same actor", !b->chunk);
+    WF_SOMETIMES("link: two large messages wait for a third", b->chunk && l->chunk != NULL && l->held != NULL);
     count_held(l, b, 1);
     if (l->held == NULL) l->held = b;
     else l->held_last->next = b;

@@ -105,8 +105,10 @@ int wf_large_message_send(struct wf_link_writer *writer, uint32_t kind, weft_tex
     uint8_t trace[WF_FRAME_TRACE];
     uint32_t size = m->size;
     bool stays = size >= WF_APART_BYTES && m->post.flags != WF_MSG_PROBE;
-    if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_full_of_chunks(writer))
+    if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_full_of_chunks(writer)) {
+        WF_SOMETIMES("link: large messages have filled the queue", true);
         return WEFT_EFULL;
+    }
     wf_frame_describe(&f, kind, name, m->post.word, from);
     f.to = key;
     f.ref = wf_link_ref(writer->link, m);
@@ -156,6 +158,7 @@ bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct
     static const uint8_t none[4];
     WF_ASSERT(f->from != 0); /* of a worker: link_writer.c */
     wf_link_writer_push(writer);
+    WF_SOMETIMES("credit: asked for behind a large message", true);
     struct wf_batch *b = chain_of(writer->link, f, f->ref, none, sizeof none, false);
     if (b == NULL) return false;
     b->slot = b->other_slot;

@@ -140,6 +140,7 @@ static struct wf_link_writer *open_early(struct wf_link_writers *all, uint64_t i
 {
     struct wf_link *l = wf_tables_link(all->t, incarnation);
     if (l == NULL) return NULL;
+    WF_SOMETIMES("link: an actor sends before its worker has been told of the link", true);
     struct wf_link_writer *writer = writer_new(l);
     if (writer != NULL && !add_writer(all, writer)) {
         writer_free(writer);
@@ -327,6 +328,7 @@ static bool send_one_missed(weft_text pattern, uint64_t lost, void *arg)
     struct wf_link_writer *writer = ((struct missing *)arg)->writer;
     if (is_full(writer) || !reserve(writer, WF_FRAME_SPARE + pattern.size)) return false;
     weft_writer out = wf_batch_writer(writer->batch);
+    WF_SOMETIMES("topics: subscribers on another node are told how many publications were lost", true);
     wf_put_missed(&out, pattern, lost);
     commit(all, writer, &out);
     return true;
@@ -345,6 +347,7 @@ static void send_missed(struct wf_link_writers *all, struct wf_link_writer *writ
 static bool lose_plain(struct wf_link_writers *all, struct wf_link_writer *writer, weft_text topic)
 {
     if (wf_link_shares_topics(writer->link)) {
+        WF_SOMETIMES("topics: a publication is lost because the link is full", is_full(writer));
         wf_interest_lose(&writer->interest, topic);
         send_missed(all, writer); /* there may be room: there was no memory */
     }
@@ -499,10 +502,13 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     if (c != NULL && c->left <= 0) return wf_credit_wait(w, writer, c, deadline);
     if (wf_link_has_space(l, w->index)) return WEFT_OK;
     wf_link_writer_push(writer);
+    WF_SOMETIMES("link: a sender waits for space", true);
+    WF_SOMETIMES("link: a sender waits for space while there is no connection", l->channel == NULL);
     struct wf_waiter waiter = {.task = wf_task_self()};
     wf_list_push(&writer->waiting, &waiter.on_source);
     int r = wf_task_wait(deadline, "space in a send queue");
     wf_unlink(&waiter.on_source);
+    WF_SOMETIMES("link: a sender waits for space in vain", r < 0);
     if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
     return (int)wf_task_finish_wait(r);
 }
@@ -620,6 +626,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         while (*at != NULL && *at != writer) at = &(*at)->next_dirty;
         if (writer->dirty) *at = writer->next_dirty;
         wf_link_writer_push(writer); /* counts them as lost */
+        WF_SOMETIMES("link: ends while senders wait for space", !wf_list_empty(&writer->waiting));
         wf_timer_disarm(w, &writer->more);
         remove_writer(all, writer);
         wake_all(writer);
@@ -693,6 +700,7 @@ static void take_interest(struct wf_worker *w, struct wf_link *l)
     pf_mutex_lock(l->lock);
     for (struct wf_list_node *k; (k = wf_list_pop(&l->calls[w->index].changes)) != NULL;) wf_list_push(&came, k);
     pf_mutex_unlock(l->lock);
+    WF_SOMETIMES("topics: patterns come for a link that has ended", writer == NULL && !wf_list_empty(&came));
     bool first = writer != NULL && wf_list_empty(&writer->changes);
     for (struct wf_list_node *k; (k = wf_list_pop(&came)) != NULL;) {
         if (writer != NULL) wf_list_push(&writer->changes, k);

@@ -123,9 +123,11 @@ static void send_parts(struct peer *p)
 {
     for (int i = 0; !p->stale && p->part.next != WF_PART_NONE; i++) {
         if (i == PARTS_AT_ONCE) wf_link_make_turn(p->link, 0);
+        WF_SOMETIMES("tables: a snapshot takes several turns", i == PARTS_AT_ONCE);
         if (i == PARTS_AT_ONCE || !wf_link_has_space(p->link, 0)) return;
         struct snapshot shot = {.link = p->link};
         wf_tables_some(p->link->t->node, &p->part, add_to_snapshot, &shot);
+        WF_SOMETIMES("tables: a snapshot finds no memory", shot.failed);
         p->stale = !push_part(&shot);
     }
 }
@@ -183,6 +185,7 @@ static void send_retained(struct peer *p, uint64_t live)
             wf_body_drop(NULL, kept[i].body);
         }
         if (sent > 0) wf_topics_pass(topics, &p->sent_mark, sent);
+        WF_SOMETIMES("retained: what is left waits for space in the link", !ok);
         if (!ok) return;
         p->behind = count > 0;
     }
@@ -204,6 +207,7 @@ void wf_tables_retained(weft_node *node, uint64_t number)
     if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        WF_SOMETIMES("retained: a message changes while a peer has not been sent all", p->behind);
         if (!p->behind) send_retained(p, number);
     }
 }
@@ -235,6 +239,10 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
     if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        WF_SOMETIMES("tables: an entry changes while a snapshot is being sent",
+                     p->part.next != WF_PART_NONE && !p->stale);
+        WF_SOMETIMES("tables: an entry changes while a peer needs a new snapshot", p->stale);
+        WF_SOMETIMES("tables: an entry changes while the link has no connection", p->link->channel == NULL);
         if (!hears_of(p->link, e)) continue;
         if (p->stale) send_all(p); /* the change is in there */
         else p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
@@ -346,6 +354,7 @@ int wf_tables_open(struct wf_link *l)
     wf_tables_begin(l->t->node);
     WF_ASSERT(find(l->t, l) == NULL);
     const struct acquaintance *before = find_past(l->t, l->name);
+    WF_SOMETIMES("tables: a node comes back that was linked before", before != NULL);
     if (before != NULL) p->copies.known = before->known;
     if (!wf_hash_table_add(&l->t->table_nodes, &p->by_node, node_hash(l->t, l->incarnation))) {
         wf_tables_end(l->t->node);
@@ -453,6 +462,8 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     WF_ASSERT(p->link == ch->link); /* of others it may say nothing */
     weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
+        WF_SOMETIMES("tables: a peer sends all anew, and its old entries are cleared", p->entries > 0);
+        WF_SOMETIMES("tables: a peer sends all anew before its old entries are cleared", p->clearing);
         p->clearing = p->clearing || p->entries > 0;
         p->copies.round++;
         p->entries = 0;

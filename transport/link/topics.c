@@ -76,6 +76,7 @@ static enum progress send_some(struct wf_link *l, uint32_t worker)
     for (int i = 0; has_patterns_to_send(l); i++) {
         if (i == PATTERN_FRAMES) return HAS_MORE;
         struct wf_batch *b = wf_link_has_space(l, worker) ? next_patterns(l) : NULL;
+        WF_SOMETIMES("topics: patterns wait for space in the link", b == NULL);
         if (b == NULL) return MUST_WAIT;
         wf_link_push(l, b);
     }
@@ -242,6 +243,7 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
     int rc = wf_topics_retain_copy(wf_topics_of(t->node), &c, &now);
     bool believed = wf_stamp_is_believed(c.stamp, now.wall);
     if (!believed) doubt(ch, c.stamp, now.wall);
+    WF_SOMETIMES("retained: a stamp of a time to come", !believed);
     if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);
     if (rc == WEFT_EFULL) atomic_fetch_add_explicit(&t->dropped_quota, 1, memory_order_relaxed);
     return rc;
@@ -262,6 +264,7 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
         wf_link_fail(ch->link, "out of memory");
         return;
     }
+    WF_SOMETIMES("retained: an older message is published live", live && rc == 0);
     bool replaces = rc > 0;
     bool again = rc == WEFT_EEXIST;
     if ((live && !again) || (replaces && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);

@@ -69,6 +69,38 @@ int weft_sim_eventually(const char *what, bool (*holds)(void *arg), void *arg)
     return add_check(what, holds, arg, true);
 }
 
+static uint32_t state_of(const struct wf_sim_result *out, const char *name)
+{
+    uint32_t i = 0;
+    while (i < out->state_count && strcmp(out->state[i], name) != 0) i++;
+    return i;
+}
+
+int weft_sim_expect(const char *name)
+{
+    if (run == NULL || !run->checking || name == NULL || name[0] == '\0') return WEFT_EINVAL;
+    struct wf_sim_result *out = run->out;
+    if (strlen(name) >= WF_SIM_STATE) {
+        weft_sim_fail("the name of a state has %zu bytes, it may have %d: %s", strlen(name), WF_SIM_STATE - 1, name);
+        return WEFT_EINVAL;
+    }
+    uint32_t i = state_of(out, name);
+    if (i == WEFT_SIM_STATES) {
+        weft_sim_fail("too many states: '%s' is left out, a module may have %d", name, WEFT_SIM_STATES);
+        return WEFT_EFULL;
+    }
+    if (i == out->state_count) snprintf(out->state[out->state_count++], WF_SIM_STATE, "%s", name);
+    return WEFT_OK;
+}
+
+void weft_sim_sometimes(const char *name, bool condition)
+{
+    if (run == NULL || name == NULL) return;
+    uint32_t i = state_of(run->out, name);
+    if (i == run->out->state_count) weft_sim_fail("state '%s' was not declared: call weft_sim_expect", name);
+    else if (condition) run->out->reached[i] = true;
+}
+
 void weft_sim_fail(const char *format, ...)
 {
     if (run == NULL) return;

@@ -33,7 +33,7 @@ enum wf_sim_fault_kind {
 /* By kind. */
 WEFT_API extern const char *const wf_sim_fault_names[WF_SIM_KINDS];
 
-enum { WF_SIM_FAULTS = 16, WF_SIM_REPORT = 32 * 1024, WF_SIM_NODES = 16 };
+enum { WF_SIM_FAULTS = 16, WF_SIM_REPORT = 32 * 1024, WF_SIM_NODES = 16, WF_SIM_STATE = 96 };
 
 struct wf_sim_fault {
     int64_t at, span; /* ns after the start */
@@ -64,6 +64,9 @@ struct wf_sim_result {
     uint32_t
         happened; /* a bit for each fault that changed anything: not one after the end, or of a node that is down */
     struct wf_sim_fault fault[WF_SIM_FAULTS];
+    uint32_t state_count;                      /* declared by weft_sim_expect */
+    bool reached[WEFT_SIM_STATES];             /* by this run */
+    char state[WEFT_SIM_STATES][WF_SIM_STATE]; /* the names */
     char what[256];
     char report[WF_SIM_REPORT]; /* of one that failed: the last events of each actor */
 };
