@@ -180,7 +180,7 @@ class Sim(unittest.TestCase):
         nodes = ["n1", "n2", "n3", "n4"]
         for kind in ("cut", "oneway", "split", "freeze", "crash", "power"):
             seen = 0
-            for seed in range(1, 200):
+            for seed in range(1, 800):
                 words = (BROKEN, "--nodes", "4", "--time", "10", "--faults", kind, "--replay", f"{seed}:1")
                 if seen == 3:
                     break

@@ -146,6 +146,6 @@ static void run_seed(uint64_t seed)
 int main(int argc, char **argv)
 {
     static const struct seeds s = {
-        .count = 20, .limit = 60, .heap = HOSTS_MAX * SIM_NODE + (32 << 20), .log = WEFT_ERROR, .run = run_seed};
+        .count = 20, .limit = 60, .heap = HOSTS_MAX * SIM_NODE + (48 << 20), .log = WEFT_ERROR, .run = run_seed};
     return run_seeds(&s, argc, argv);
 }

@@ -151,10 +151,10 @@ static uint64_t draw(uint64_t *state, uint64_t below)
     return wf_mix(*state) % below;
 }
 
-/* Between 20 ms and 20 s, as often below as above 0.6 s. */
-static int64_t draw_span(uint64_t *state)
+/* Between 20 ms and twice as many times two as there are doublings, as often a short as a long one. */
+static int64_t draw_span(uint64_t *state, uint64_t doublings)
 {
-    int64_t span = WEFT_MS(20) << draw(state, 10);
+    int64_t span = WEFT_MS(20) << draw(state, doublings);
     return span + (int64_t)draw(state, (uint64_t)span);
 }
 
@@ -164,23 +164,73 @@ static int by_time(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
+/* Those that are asked for and make sense with so many nodes. */
+static uint32_t possible_kinds(const struct wf_sim_job *job)
+{
+    uint32_t kinds = 0;
+    for (uint32_t k = 0; k < WF_SIM_KINDS; k++)
+        if (job->nodes > 1 || k == WF_SIM_FREEZE || k >= WF_SIM_CRASH) kinds |= job->kinds & 1u << k;
+    return kinds;
+}
+
+/* Each with one chance in three, at least one. */
+static uint32_t draw_some(uint64_t *state, uint32_t kinds)
+{
+    uint32_t some = 0;
+    while (some == 0)
+        for (uint32_t k = 0; k < WF_SIM_KINDS; k++)
+            if (draw(state, 3) == 0) some |= kinds & 1u << k;
+    return some;
+}
+
+static uint8_t draw_kind(uint64_t *state, uint32_t kinds)
+{
+    uint32_t k = (uint32_t)draw(state, (uint64_t)__builtin_popcount(kinds));
+    for (; k > 0; k--) kinds &= kinds - 1;
+    return (uint8_t)__builtin_ctz(kinds);
+}
+
+static void draw_pair(uint64_t *state, const struct wf_sim_job *job, struct wf_sim_fault *f)
+{
+    f->a = (uint8_t)draw(state, job->nodes);
+    f->b = (uint8_t)((f->a + 1 + draw(state, WF_MAX(job->nodes, 2) - 1)) % job->nodes);
+}
+
+/* Seeds differ in what their faults have in common, as faults in a data centre do; so rare combinations become frequent
+ * in some seeds. */
+enum style {
+    ANY,   /* few faults, at any time, of any kind */
+    SOME,  /* more faults, of some kinds only */
+    BURST, /* several faults within a second */
+    ROW,   /* between the same two nodes, one soon after the other */
+    STYLES
+};
+
+enum { FAULTS_FEW = 6, FAULTS_MANY = 9, SPAN_ANY = 10 /* up to 20 s */, SPAN_IN_ROW = 8 /* up to 5 s */ };
+#define BURST_TIME WEFT_SEC(1)
+#define ROW_STEP WEFT_SEC(2)
+
 void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
 {
     uint64_t state = wf_mix(job->seed ^ UINT64_C(0x66617561746C7473));
-    uint8_t kinds[WF_SIM_KINDS];
-    unsigned count = 0;
-    for (unsigned k = 0; k < WF_SIM_KINDS; k++)
-        if ((job->kinds >> k & 1) != 0 && (job->nodes > 1 || k == WF_SIM_FREEZE || k >= WF_SIM_CRASH))
-            kinds[count++] = (uint8_t)k;
-    if (count == 0) return;
-    out->fault_count = 1 + (uint32_t)draw(&state, 6);
+    uint32_t kinds = possible_kinds(job);
+    struct wf_sim_fault first;
+    if (kinds == 0) return;
+    enum style style = (enum style)draw(&state, STYLES);
+    if (style == SOME || style == ROW) kinds = draw_some(&state, kinds);
+    out->fault_count = 1 + (uint32_t)draw(&state, style == ANY ? FAULTS_FEW : FAULTS_MANY);
+    first.at = (int64_t)draw(&state, (uint64_t)job->time);
+    draw_pair(&state, job, &first);
     for (uint32_t i = 0; i < out->fault_count; i++) {
         struct wf_sim_fault *f = &out->fault[i];
-        f->at = (int64_t)draw(&state, (uint64_t)job->time);
-        f->kind = kinds[draw(&state, count)];
-        f->a = (uint8_t)draw(&state, job->nodes);
-        f->b = (uint8_t)((f->a + 1 + draw(&state, WF_MAX(job->nodes, 2) - 1)) % job->nodes);
-        f->span = draw_span(&state);
+        *f = first;
+        f->kind = draw_kind(&state, kinds);
+        f->span = draw_span(&state, style == ROW ? SPAN_IN_ROW : SPAN_ANY);
+        if (style != ROW) draw_pair(&state, job, f);
+        if (style == ANY || style == SOME) f->at = (int64_t)draw(&state, (uint64_t)job->time);
+        else f->at += (int64_t)draw(&state, (uint64_t)(style == BURST ? BURST_TIME : ROW_STEP));
+        f->at = WF_MIN(f->at, job->time);
+        if (style == ROW) first.at = f->at + f->span;
     }
     qsort(out->fault, out->fault_count, sizeof out->fault[0], by_time);
 }
