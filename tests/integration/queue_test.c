@@ -391,6 +391,37 @@ START_TEST(takers_that_give_up_get_nothing)
 }
 END_TEST
 
+static void take_until_it_ends(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    struct weft_queue_job job;
+    await_store();
+    say("waits");
+    int rc = weft_queue_take("jobs.x", &m, &job, WEFT_FOREVER);
+    say("error %d", rc == WEFT_ENOREPLY || rc == WEFT_ENOACTOR); /* the second: it had ended before */
+}
+
+static void open_and_end(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid store = open_store();
+    ck_assert_int_eq(weft_spawn(NULL, take_until_it_ends, NULL, 0, NULL), WEFT_OK);
+    put("jobs.y", "one");
+    take("jobs.y", "one", 1);
+    HEAR("waits");
+    take_none("jobs.x");
+    end_store(store);
+    say("done");
+}
+
+START_TEST(a_taker_is_told_that_the_store_ends)
+{
+    RUN(a, open_and_end);
+    HEAR("error 1");
+}
+END_TEST
+
 /* ---- Many ------------------------------------------------------------------------------------------------------ */
 
 enum { WORKERS = 6, JOBS = 300 };
@@ -464,6 +495,7 @@ int main(void)
     tcase_add_test(c, a_worker_that_ends_gives_its_job_back);
     tcase_add_test(c, a_worker_of_another_node_that_ends_gives_its_job_back);
     tcase_add_test(c, takers_that_give_up_get_nothing);
+    tcase_add_test(c, a_taker_is_told_that_the_store_ends);
     tcase_add_test(c, each_job_is_done_once);
     return run_suite_unforked(suite);
 }
