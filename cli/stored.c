@@ -1,6 +1,7 @@
 /* cli/stored.c -- see stored.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weft.h>
@@ -157,6 +158,69 @@ int cli_store_check(const struct cli *c)
     return CLI_OK;
 }
 
+/* ---- Queues ---------------------------------------------------------------------------------------------------- */
+
+static bool print_queue(void *arg, const struct wf_store_queue *q)
+{
+    const struct cli *c = arg;
+    if (c->json) {
+        fputs("{\"queue\": ", stdout);
+        cli_print_string(stdout, q->name, strlen(q->name));
+        printf(", \"ready\": %" PRIu64 ", \"delayed\": %" PRIu64 ", \"leased\": %" PRIu64 ", \"dead\": %" PRIu64
+               "}\n",
+               q->ready, q->delayed, q->leased, q->dead);
+    } else {
+        printf("%-32s %9" PRIu64 " ready %9" PRIu64 " delayed %9" PRIu64 " leased %9" PRIu64 " dead\n", q->name,
+               q->ready, q->delayed, q->leased, q->dead);
+    }
+    return true;
+}
+
+int cli_store_queues(const struct cli *c)
+{
+    int rc;
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
+    const struct wf_store_engine *engine = f->store->engine;
+    return end(c, f, engine->queues(f->store, engine->clock(f->store), print_queue, (void *)(uintptr_t)c));
+}
+
+struct printing_jobs {
+    const struct cli *c;
+    int64_t left;
+};
+
+static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
+{
+    struct printing_jobs *p = arg;
+    if (p->c->json) {
+        printf("{\"id\": %" PRIu64 ", \"attempts\": %" PRIu32 ", \"put\": %" PRId64 ", \"died\": %" PRId64
+               ", \"tag\": %" PRIu32 ", ",
+               j->id, j->attempts, j->time, j->due, j->tag);
+        cli_print_json_body(body, j->size);
+        puts("}");
+    } else {
+        printf("%" PRIu64 " %" PRIu32 " %" PRIu32 " ", j->id, j->attempts, j->tag);
+        cli_print_body(stdout, body, j->size);
+        putchar('\n');
+    }
+    return --p->left > 0;
+}
+
+int cli_store_dead(const struct cli *c)
+{
+    int rc;
+    struct printing_jobs p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
+    rc = f->store->engine->jobs(f->store, c->argv[0], true, print_job, &p);
+    if (rc == WEFT_EINVAL) {
+        wf_store_file_release(f);
+        return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue", c->argv[0]);
+    }
+    return end(c, f, rc);
+}
+
 /* ---- Nodes ----------------------------------------------------------------------------------------------------- */
 
 static int refused(const struct cli_client *k, int rc)
@@ -257,6 +321,42 @@ int cli_subscribe_stored(struct cli_client *k)
     return CLI_OK;
 }
 
+/* One request for a thousand jobs; more of them until no dead one is left. */
+static int retry(struct cli_client *k)
+{
+    char name[96];
+    struct store_change ask = {.kind = WF_JOB_REVIVE,
+                               .queue = weft_cstr(k->c->argv[0]),
+                               .id = k->c->argc > 1 ? strtoull(k->c->argv[1], NULL, 10) : 0};
+    uint64_t count = 0;
+    struct store_changed got = {.error = 0};
+    store_of(k, name);
+    do {
+        weft_msg *answer;
+        int rc = wf_store_ask(name, WF_STORE_CHANGE, store_change_type(), &ask, store_changed_type(), &got, &answer,
+                              k->deadline);
+        if (rc < 0) return refused(k, rc);
+        weft_msg_free(answer);
+        count += got.error == 0 ? got.count : 0;
+    } while (got.error == 0 && ask.id == 0);
+    if (got.error == WEFT_ENOTFOUND && ask.id != 0)
+        return cli_fail(k->c, CLI_FAILED, "%s has no dead job %s", k->c->argv[0], k->c->argv[1]);
+    if (got.error == WEFT_EACCESS)
+        return cli_fail(k->c, CLI_FAILED, "the store does not take the queue %s", k->c->argv[0]);
+    if (got.error != 0 && got.error != WEFT_ENOTFOUND) return refused(k, wf_store_error(got.error));
+    if (k->c->json) printf("{\"retried\": %" PRIu64 "}\n", count);
+    else printf("%s: %" PRIu64 " jobs can be taken again\n", k->c->argv[0], count);
+    return CLI_OK;
+}
+
+int cli_store_retry(const struct cli *c)
+{
+    if (c->argc > 1 && (c->argv[1][strspn(c->argv[1], "0123456789")] != '\0' || strlen(c->argv[1]) > 19 ||
+                        strtoull(c->argv[1], NULL, 10) == 0))
+        return cli_fail(c, CLI_USAGE, "'%s' is no id of a job", c->argv[1]);
+    return cli_ask_node(c, retry);
+}
+
 /* ---- weft run -------------------------------------------------------------------------------------------------- */
 
 static const struct cli *running;
@@ -271,7 +371,16 @@ static void open_and_go_on(const void *arg, size_t size)
         (void)cli_read_stored(running->stored_topics.item[i], &stored[i]);
         topics[i] = (struct weft_stored_topics){stored[i].pattern, stored[i].count, stored[i].bytes, stored[i].age};
     }
-    const weft_store_options options = {running->store, topics, running->stored_topics.count};
+    struct cli_queues named[CLI_LIST_MAX];
+    struct weft_stored_queues queues[CLI_LIST_MAX];
+    for (size_t i = 0; i < running->queues.count; i++) {
+        named[i] = (struct cli_queues){0};
+        (void)cli_read_queues(running->queues.item[i], &named[i]);
+        queues[i] = (struct weft_stored_queues){named[i].pattern, named[i].lease, (uint32_t)named[i].attempts,
+                                                named[i].jobs};
+    }
+    const weft_store_options options = {running->store, topics, running->stored_topics.count, queues,
+                                        running->queues.count};
     int rc = weft_store_open(&options, NULL, WEFT_FOREVER);
     if (rc < 0) weft_fail(rc, "--store %s: %s", running->store, weft_strerror(rc));
     module_first(arg, size);
@@ -279,10 +388,10 @@ static void open_and_go_on(const void *arg, size_t size)
 
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
-    if (c->store == NULL && c->stored_topics.count == 0) return CLI_OK;
-    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "--stored needs --store, which says where");
-    if (c->stored_topics.count == 0)
-        return cli_fail(c, CLI_USAGE, "--store needs --stored, which says what is stored");
+    size_t patterns = c->stored_topics.count + c->queues.count;
+    if (c->store == NULL && patterns == 0) return CLI_OK;
+    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "--stored and --queues need --store, which says where");
+    if (patterns == 0) return cli_fail(c, CLI_USAGE, "--store needs --stored or --queues, which say what is stored");
     running = c;
     module_first = *first;
     *first = open_and_go_on;

@@ -79,6 +79,11 @@ MUTANTS = {
     "store_forgets_failed_sync": ("sqlite_faults",),
     "store_sums_nothing": ("sqlite_programs",),
     "store_ends_at_a_hole": ("sqlite_faults",),
+    "queue_takes_any_lease": ("sqlite_programs",),
+    "queue_job_never_dies": ("sqlite_programs",),
+    "queue_forgets_key": ("sqlite_programs",),
+    "queue_keeps_bodies": ("sqlite_faults",),
+    "queue_believes_commit": ("sqlite_programs",),
 }
 # tests/unit/transport, by room, for what no seed meets
 UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_retained": "link", "sqlite_faults": "store",

@@ -6,7 +6,8 @@
  * (2) The module is made under a name of this process and then renamed, so that two that compile the same file at
  *     once, or one that is interrupted, leave either nothing or a whole module.
  * (3) Headers are those this command came with (a build tree's, or the prefix it was installed to), else those that
- *     pkg-config knows. The library is the one that this process has loaded, so that the module shares it. */
+ *     pkg-config knows. The library is the one that this process has loaded, so that the module shares it. The same holds for
+ *     libweft-store, which only a module that needs it is linked with. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct command {
     char *text;                /* what some of them point into */
     char include[PATH_MAX + 2];
     char library[PATH_MAX];
+    char store[PATH_MAX]; /* libweft-store; "": this command was built without it */
 };
 
 /* ---- What to run ----------------------------------------------------------------------------------------------- */
@@ -120,6 +122,9 @@ static int make_command(const struct cli *c, struct command *k)
     void *symbol = dlsym(RTLD_DEFAULT, "weft_strerror");
     if (symbol == NULL || dladdr(symbol, &library) == 0 || realpath(library.dli_fname, k->library) == NULL)
         return cli_fail(c, CLI_FAILED, "cannot compile: libweft is not where it was loaded from");
+    symbol = dlsym(RTLD_DEFAULT, "weft_store_open");
+    if (symbol == NULL || dladdr(symbol, &library) == 0 || realpath(library.dli_fname, k->store) == NULL)
+        k->store[0] = '\0';
     return CLI_OK;
 }
 
@@ -206,6 +211,7 @@ static int cached_name(const struct cli *c, struct command *k, const char *sourc
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < k->count; i++) hash_add(&h, k->word[i]);
     hash_add(&h, k->library);
+    hash_add(&h, k->store);
     hash_add(&h, variable("LDFLAGS"));
     hash_add(&h, variable("LDLIBS"));
     add(k, (char[]){"-E"});
@@ -225,19 +231,24 @@ static int compile_to(const struct cli *c, struct command *k, const char *source
                               *after = strdup(variable("LDLIBS"));
     snprintf(made, sizeof made, "%s.%ld", module, (long)getpid());
     size_t count = k->count;
-    char shared[] = "-shared", output[] = "-o", no_undefined[] = "-Wl,-z,defs";
+    char shared[] = "-shared", output[] = "-o", no_undefined[] = "-Wl,-z,defs", if_needed[] = "-Wl,--as-needed";
     add(k, shared);
     if (before != NULL) add_words(k, before);
     add(k, (char *)(uintptr_t)source);
     add(k, output);
     add(k, made);
     add(k, no_undefined);
+    if (k->store[0] != '\0') {
+        add(k, if_needed);
+        add(k, k->store);
+    }
     add(k, k->library);
     if (after != NULL) add_words(k, after);
     add(k, math);
     bool whole = before != NULL && after != NULL && k->count < WORDS_MAX;
-    int rc = whole ? run_command(c, k, NULL)
-                   : cli_fail(c, CLI_FAILED, "CC, CFLAGS, LDFLAGS and LDLIBS have more words than %d", WORDS_MAX - 9);
+    int rc = whole
+                 ? run_command(c, k, NULL)
+                 : cli_fail(c, CLI_FAILED, "CC, CFLAGS, LDFLAGS and LDLIBS have more words than %d", WORDS_MAX - 11);
     forget(k, count);
     free(before);
     free(after);

@@ -65,6 +65,11 @@ static bool check_stored(const char *value)
     return cli_read_stored(value, &(struct cli_stored){0});
 }
 
+static bool check_queues(const char *value)
+{
+    return cli_read_queues(value, &(struct cli_queues){0});
+}
+
 static bool check_position(const char *value)
 {
     return cli_read_position(value, &(struct cli_position){0});
@@ -261,6 +266,10 @@ static const struct cli_option options[] = {
                            "topics that the store of this node takes, and how much of each it keeps; may be repeated",
                            "WEFT_STORED", FIELD(stored_topics), 0, 0, 0, .check = check_stored,
                            .wanted = "like room.> or room.>:count=1000:bytes=64M:age=86400", .preset = NULL},
+    [CLI_QUEUES] = {"queues", 0, CLI_LIST, "PATTERN[:lease=S][:attempts=N][:jobs=N]",
+                    "work queues that the store of this node takes; may be repeated", "WEFT_QUEUES", FIELD(queues), 0,
+                    0, 0, .check = check_queues, .wanted = "like mail.> or mail.>:lease=30:attempts=5:jobs=100k",
+                    .preset = NULL},
     [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and say where it is in its log", NULL,
                     FIELD(stored), 0, 0, 0, .preset = NULL},
     [CLI_FROM] =
@@ -644,6 +653,7 @@ void cli_finish(struct cli *c)
     free(c->dial_only.copy);
     free(c->meta.copy);
     free(c->stored_topics.copy);
+    free(c->queues.copy);
     if (c->file != NULL) free(c->file->text);
     free(c->file);
 }

@@ -50,26 +50,47 @@ bool cli_read_partition(const char *value, struct cli_partition *out)
     return true;
 }
 
+/* A number of a pattern's rules: ":count=". */
+struct rule {
+    const char *name;
+    uint64_t *value;
+};
+
+static bool read_rules(const char *value, char pattern[256], const struct rule *rules, size_t count)
+{
+    size_t size = strcspn(value, ":");
+    if (size == 0 || size >= 256) return false;
+    memcpy(pattern, value, size);
+    pattern[size] = '\0';
+    for (const char *at = value + size; at[0] != '\0';) {
+        size_t i = 0;
+        while (i < count && strncmp(at, rules[i].name, strlen(rules[i].name)) != 0) i++;
+        at = i == count ? NULL : read_units(at + strlen(rules[i].name), rules[i].value);
+        if (at == NULL || (at[0] != ':' && at[0] != '\0')) return false;
+    }
+    return true;
+}
+
+static bool to_ns(uint64_t seconds, int64_t *out)
+{
+    if (seconds > INT64_MAX / 1000000000) return false;
+    *out = (int64_t)seconds * 1000000000;
+    return true;
+}
+
 bool cli_read_stored(const char *value, struct cli_stored *out)
 {
     uint64_t seconds = 0;
-    const struct {
-        const char *name;
-        uint64_t *value;
-    } limits[] = {{":count=", &out->count}, {":bytes=", &out->bytes}, {":age=", &seconds}};
-    size_t size = strcspn(value, ":");
-    if (size == 0 || size >= sizeof out->pattern) return false;
-    memcpy(out->pattern, value, size);
-    out->pattern[size] = '\0';
-    for (const char *at = value + size; at[0] != '\0';) {
-        size_t i = 0;
-        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
-        at = i == 3 ? NULL : read_units(at + strlen(limits[i].name), limits[i].value);
-        if (at == NULL || (at[0] != ':' && at[0] != '\0')) return false;
-    }
-    if (seconds > INT64_MAX / 1000000000) return false;
-    out->age = (int64_t)seconds * 1000000000;
-    return true;
+    const struct rule limits[] = {{":count=", &out->count}, {":bytes=", &out->bytes}, {":age=", &seconds}};
+    return read_rules(value, out->pattern, limits, 3) && to_ns(seconds, &out->age);
+}
+
+bool cli_read_queues(const char *value, struct cli_queues *out)
+{
+    uint64_t seconds = 0;
+    const struct rule rules[] = {{":lease=", &seconds}, {":attempts=", &out->attempts}, {":jobs=", &out->jobs}};
+    return read_rules(value, out->pattern, rules, 3) && to_ns(seconds, &out->lease) && out->attempts <= UINT32_MAX &&
+           out->jobs <= 1000000;
 }
 
 bool cli_read_position(const char *value, struct cli_position *out)

@@ -28,6 +28,14 @@ struct cli_stored {
 };
 bool cli_read_stored(const char *value, struct cli_stored *out);
 
+/* "mail.>:lease=30:attempts=5:jobs=1000": a pattern of queues, and the rules of each. */
+struct cli_queues {
+    char pattern[256];
+    int64_t lease; /* ns */
+    uint64_t attempts, jobs;
+};
+bool cli_read_queues(const char *value, struct cli_queues *out);
+
 /* "start", "now", "17", "6fe2a1b09c4d3e58:17": where to begin in a log. Epoch 0: any. */
 struct cli_position {
     uint64_t epoch, offset;

@@ -45,11 +45,22 @@ struct weft_stored_topics {
     int64_t age;
 };
 
+/* Queues that a store takes: see weft/queue.h. */
+struct weft_stored_queues {
+    const char *pattern;
+    int64_t lease;     /* ns that a worker has for a job; 0: 60 seconds */
+    uint32_t attempts; /* a job that was taken so often and was not done is dead; 0: none dies */
+    uint64_t jobs;     /* of each queue, with the dead ones; 0: a million, which is also the most */
+};
+
 typedef struct {
     const char *url; /* "sqlite:FILE"; the file is made if there is none */
     /* The first pattern that matches a topic counts. A topic that matches none is not stored. */
     const struct weft_stored_topics *topics;
-    size_t topic_count; /* 1 to WEFT_STORE_PATTERNS_MAX */
+    size_t topic_count; /* up to WEFT_STORE_PATTERNS_MAX; 0 if there are queues */
+    /* The first pattern that matches a queue counts. A queue that matches none is not taken. */
+    const struct weft_stored_queues *queues;
+    size_t queue_count; /* up to WEFT_STORE_PATTERNS_MAX */
 } weft_store_options;
 
 /* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives

@@ -17,12 +17,21 @@ static void read_messages(const void *data, size_t size)
     struct store_append append;
     struct store_row row;
     struct store_log log;
+    struct store_change change;
+    struct store_changed changed;
+    struct store_queues queues;
+    struct store_queue queue;
     if (weft_typed_read(store_page_type(), data, size, &page, NULL) == 0)
         while (store_row_next(&page.rows, &row)) MUST(row.body.size <= size);
     if (weft_typed_read(store_logs_type(), data, size, &logs, NULL) == 0)
         while (store_log_next(&logs.logs, &log)) MUST(log.topic.size <= size);
     if (weft_typed_read(store_read_type(), data, size, &ask, NULL) == 0) MUST(ask.topic.size <= size);
     if (weft_typed_read(store_append_type(), data, size, &append, NULL) == 0) MUST(append.body.size <= size);
+    if (weft_typed_read(store_change_type(), data, size, &change, NULL) == 0)
+        MUST(change.body.size <= size && change.key.size <= size && change.queue.size <= size);
+    if (weft_typed_read(store_changed_type(), data, size, &changed, NULL) == 0) MUST(changed.body.size <= size);
+    if (weft_typed_read(store_queues_type(), data, size, &queues, NULL) == 0)
+        while (store_queue_next(&queues.queues, &queue)) MUST(queue.name.size <= size);
 }
 
 static void read_news(const void *data, size_t size)

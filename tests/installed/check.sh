@@ -44,6 +44,8 @@ libraries()
     webchat) printf '#include <http_parser.h>\n#include <sys/types.h>\n#include <wslay/wslay.h>\n' |
         cc -fsyntax-only -x c - 2>/dev/null && echo -lwslay -lhttp_parser ;;
     embed_uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
+    jobs) [[ -e $libraries/pkgconfig/weft-store.pc ]] &&
+        pkg-config --define-variable=prefix="$prefix" --cflags --libs weft-store ;;
     *) true ;;
     esac
 }
@@ -104,6 +106,11 @@ if [[ -x $prefix/bin/weft ]]; then
     "$prefix/bin/weft" version
     new_project "$prefix"
     XDG_CACHE_HOME=$work/cache expect 'hello from an actor' "$prefix/bin/weft" run "$examples/hello.c"
+    if [[ -e $libraries/pkgconfig/weft-store.pc ]]; then
+        XDG_CACHE_HOME=$work/cache "$prefix/bin/weft" run --listen none "$examples/jobs.c" | grep -q 'no job was lost' ||
+            { echo "weft run jobs.c fails"; exit 1; }
+        echo "weft run links a module with libweft-store"
+    fi
 fi
 
 # DESTDIR is part of what meson has noted down.

@@ -26,8 +26,8 @@ def promised(name):
 
 
 class Programs(unittest.TestCase):
-    def start(self, name, *args):
-        program = Program(built("examples", name), *args)
+    def start(self, name, *args, **more):
+        program = Program(built("examples", name), *args, **more)
         self.addCleanup(program.kill)
         return program
 
@@ -90,6 +90,12 @@ class Programs(unittest.TestCase):
         for name in ("endings", "events", "links", "processes", "topics"):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), promised(name))
+
+    @unittest.skipUnless(os.path.exists(built("examples", "jobs")), "without SQLite")
+    def test_jobs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(2):
+                self.assertEqual(self.start("jobs", cwd=folder).end(), promised("jobs"))
 
     def test_supervisor(self):
         program = self.start("supervisor")

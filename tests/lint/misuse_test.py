@@ -17,6 +17,13 @@ ELSEWHERE = {
     "weft_store_open": "is a weft_call",
     "weft_stored_logs": "is a weft_call",
     "weft_subscribe_from": "is a weft_call",
+    "weft_queue_put": "is a weft_call, as are the other calls of queue.h",
+    "weft_queue_take": "is a weft_call",
+    "weft_queue_done": "is a weft_call",
+    "weft_queue_return": "is a weft_call",
+    "weft_queue_extend": "is a weft_call",
+    "weft_queue_counts": "is a weft_call",
+    "weft_queue_retry": "is a weft_call",
 }
 
 

@@ -299,4 +299,31 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         if (rc == SQLITE_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
         if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
 '''),
+    ("transport/store/sqlite_jobs.c", '''\
+    if (j->dead || j->lease == 0 || j->lease != x->lease) {
+''', '''\
+    if (j->dead || j->lease == 0 || (j->lease != x->lease && !wf_mutant("queue_takes_any_lease"))) {
+'''),
+    ("transport/store/sqlite_jobs.c", '''\
+        bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
+''', '''\
+        bool dies = is_used_up(&x->job, x->attempts) && !wf_mutant("queue_job_never_dies");
+'''),
+    ("transport/store/sqlite_jobs.c", '''\
+    if (rc == SQLITE_OK && x->key != NULL) rc = write_key(c, x);
+''', '''\
+    if (rc == SQLITE_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
+'''),
+    ("transport/store/sqlite_jobs.c", '''\
+    return rc == SQLITE_OK ? delete_by_id(c->s, SQ_DELETE_BODY, x->id) : rc;
+''', '''\
+    if (wf_mutant("queue_keeps_bodies")) return rc;
+    return rc == SQLITE_OK ? delete_by_id(c->s, SQ_DELETE_BODY, x->id) : rc;
+'''),
+    ("transport/store/sqlite_jobs.c", '''\
+        rc = sq_finish(s, code);
+''', '''\
+        rc = sq_finish(s, code);
+        if (wf_mutant("queue_believes_commit")) rc = sq_error(code);
+'''),
 ]

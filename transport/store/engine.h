@@ -1,6 +1,6 @@
 /* transport/store/engine.h -- the interface between the store and what keeps its data on disk.
  *
- * An engine keeps logs, snapshots and cursors. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
+ * An engine keeps logs, snapshots, cursors and queues of jobs. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
  * without a hole; old records are removed from the front only. A log has an epoch: a random number that was drawn
  * when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
  * means two different records.
@@ -11,8 +11,10 @@
  *       not acknowledged may be there, too, after these;
  *     - each record has a checksum (CRC-32C, crc32c.h) over its epoch, offset, time, tag and bytes. A record that is
  *       damaged or missing is never served: WEFT_EFORMAT;
- *     - append, trim, save and advance are called from one thread at a time; read, find and list from any thread,
- *       also meanwhile. Readers do not wait for the writer.
+ *     - the same holds for the changes of queues: after a crash each batch of them is there as a whole or not at all,
+ *       and an acknowledged batch is there. A job that is damaged is never given: it is passed over, and check finds it;
+ *     - append, trim, save, advance and change are called from one thread at a time; read, find, list, queues and jobs
+ *       from any thread, also meanwhile. Readers do not wait for the writer.
  *
  * Errors, besides those that each function names:
  *     WEFT_ENOSPC   the disk is full; nothing was stored, and the store can be used again when there is space
@@ -39,6 +41,10 @@ enum {
     WF_STORE_LOGS_MAX = 1000 * 1000,             /* logs of one store */
     WF_STORE_KEY_MAX = 255,                      /* bytes of the key of a snapshot, and of a cursor's name */
     WF_STORE_SNAPSHOT_MAX = 16 * 1024 * 1024,    /* bytes */
+    WF_STORE_QUEUES_MAX = 10 * 1000,             /* queues with jobs, of one store */
+    WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
+    WF_STORE_TAKES_MAX = 32,                     /* jobs that one batch gives, as each may have a megabyte */
+    WF_STORE_JOB_KEYS_MAX = 1000 * 1000,         /* keys of jobs that are remembered, of one store */
 };
 
 struct wf_store_log {
@@ -73,6 +79,56 @@ struct wf_store_append {
     int error;                            /* the result; the other records of the batch do not depend on it */
 };
 
+/* A job of a queue. It waits until `due`, then it can be taken. One that was taken has a lease until `due`; from then on
+ * it can be taken again. A dead one stays until it is revived. */
+struct wf_store_job {
+    uint64_t id;            /* 1, 2, 3, ... within the store, in the order in which they were put; never used again */
+    uint64_t lease;         /* a random number, another one at each taking; 0: it has no lease */
+    int64_t due;            /* ns since 1970, UTC; of a dead one: when it died */
+    int64_t time;           /* when it was put: ns since 1970, UTC */
+    uint32_t tag, attempts; /* attempts: how often it was taken */
+    bool dead;
+    size_t size;
+};
+
+enum wf_store_change_kind {
+    WF_JOB_PUT,    /* adds a job, which is due after `delay` */
+    WF_JOB_TAKE,   /* gives the job that has been due for the longest time, with a lease that lasts for `delay` */
+    WF_JOB_DONE,   /* removes a job that was taken */
+    WF_JOB_RETURN, /* ends the lease: the job is due after `delay`, or dead if it was taken `attempts` times */
+    WF_JOB_UNTAKE, /* as if it had not been taken */
+    WF_JOB_EXTEND, /* the lease lasts for `delay` from now on */
+    WF_JOB_REVIVE, /* a dead job (id 0: a thousand of them at most) is due now, as if it had never been taken */
+};
+
+/* A change of a queue. */
+struct wf_store_change {
+    enum wf_store_change_kind kind;
+    const char *queue;  /* named as topics are */
+    int64_t now;        /* ns since 1970, UTC */
+    int64_t delay;      /* ns, from 0 on */
+    uint64_t id, lease; /* done, return, untake, extend: of the job as it was taken; revive: id */
+    uint32_t attempts;  /* take, return: a job that was taken so often and was not done dies; 0: none does */
+    uint32_t tag;       /* put */
+    const void *data;   /* put */
+    size_t size;        /* put */
+    const char *key;    /* put; NULL: none. No second job is put with a key that is remembered */
+    int64_t key_age;    /* put: for how long the key is remembered */
+    uint64_t jobs_max;  /* put: of the queue */
+    /* The result: */
+    int error;
+    struct wf_store_job job; /* put, also if it had been put before: `id`; take: all; return: `dead` */
+    void *body;              /* take: for free() */
+    int64_t next_due;        /* take, without a job: when the next one is due; INT64_MAX: there is none */
+    uint64_t count;          /* revive: how many; take: how many damaged jobs were passed over */
+};
+
+/* How many jobs a queue has. */
+struct wf_store_queue {
+    char name[WF_STORE_TOPIC_MAX + 1];
+    uint64_t ready, delayed, leased, dead;
+};
+
 struct wf_store_cursor {
     uint64_t epoch, offset; /* 0, 0: it has not been advanced yet */
 };
@@ -94,6 +150,10 @@ typedef bool wf_store_each_record(void *arg, const struct wf_store_record *r);
 typedef bool wf_store_each_log(void *arg, const struct wf_store_log *log);
 /* Gets one fault that check has found: of which log (NULL: of the store), at which offset (0: not of a record). */
 typedef void wf_store_each_fault(void *arg, const char *topic, uint64_t offset, const char *text);
+
+typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
+/* Gets one job; the bytes of its body are valid during the call. */
+typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
 
 struct wf_store_engine {
     const char *scheme; /* of its URLs: "sqlite" */
@@ -135,6 +195,19 @@ struct wf_store_engine {
      * of the same epoch changes nothing. */
     int (*cursor)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
     int (*advance)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor to);
+
+    /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has its
+     * own `error`. Else nothing was changed, and each has this error.
+     * Errors of the batch: WEFT_EINVAL (no change, or too many; more than WF_STORE_TAKES_MAX takes), WEFT_ETOOBIG (more
+     * than WF_STORE_BATCH_BYTES_MAX bytes). Of a change: WEFT_EINVAL (the name of a queue, a key), WEFT_ETOOBIG,
+     * WEFT_EFULL (too many jobs, queues or keys). WEFT_ENOTFOUND (take: no job is due; revive: no such dead job).
+     * WEFT_ECLOSED (the job is not there any more, is dead, or has another lease). WEFT_EFORMAT (the job, or the key, is
+     * damaged). */
+    int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
+    /* Gives the queues that have jobs in the order of their names, as at the time `now`. */
+    int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
+    /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged one is passed over. */
+    int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
 
     /* Reads everything. Returns the number of faults. */
     int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);

@@ -7,7 +7,9 @@
 #include "sqlite_append.h"
 #include "sqlite_check.h"
 #include "sqlite_connection.h"
+#include "sqlite_jobs.h"
 #include "sqlite_logs.h"
+#include "sqlite_queues.h"
 #include "sqlite_read.h"
 #include "sqlite_state.h"
 
@@ -19,6 +21,17 @@ static const char tables[] =
     "CREATE TABLE snapshots(name TEXT PRIMARY KEY, body BLOB, sum INTEGER);"
     "CREATE TABLE cursors(name TEXT, topic TEXT, epoch INTEGER, last INTEGER, sum INTEGER, PRIMARY KEY(name, topic))"
     " WITHOUT ROWID;";
+
+/* Since version 2. */
+static const char queue_tables[] =
+    "CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, queue TEXT, dead INTEGER, due INTEGER, lease INTEGER,"
+    " attempts INTEGER, time INTEGER, tag INTEGER, sum INTEGER);"
+    "CREATE INDEX IF NOT EXISTS jobs_due ON jobs(queue, dead, due, lease);"
+    "CREATE TABLE IF NOT EXISTS job_bodies(id INTEGER PRIMARY KEY, body BLOB, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS job_keys(queue TEXT, name TEXT, job INTEGER, until INTEGER, sum INTEGER,"
+    " PRIMARY KEY(queue, name)) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS job_keys_until ON job_keys(until);"
+    "CREATE TABLE IF NOT EXISTS job_count(id INTEGER PRIMARY KEY, last INTEGER, sum INTEGER);";
 
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
@@ -72,11 +85,18 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
-static int make_tables(struct sq_store *s)
+/* All of them, or only those that a file of version 1 lacks. */
+static int make_tables(struct sq_store *s, bool all)
 {
-    char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; PRAGMA application_id=%d; %s"
-                                "INSERT INTO log_count VALUES(1, 0, %lld); PRAGMA user_version=%d; COMMIT",
-                                SQ_APPLICATION, tables, (long long)sq_count_sum(0), SQ_VERSION);
+    char *logs = all ? sqlite3_mprintf("PRAGMA application_id=%d; %s INSERT INTO log_count VALUES(1, 0, %lld);",
+                                       SQ_APPLICATION, tables, (long long)sq_count_sum(0))
+                     : sqlite3_mprintf("");
+    char *sql = logs == NULL ? NULL
+                             : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s"
+                                               "INSERT OR IGNORE INTO job_count VALUES(1, 0, %lld);"
+                                               "PRAGMA user_version=%d; COMMIT",
+                                               logs, queue_tables, (long long)sq_count_sum(0), SQ_VERSION);
+    sqlite3_free(logs);
     int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
     sqlite3_free(sql);
@@ -90,13 +110,12 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
     if (rc == SQLITE_OK) rc = pragma(s, "PRAGMA application_id", &application, NULL);
     if (rc == SQLITE_OK) rc = pragma(s, "SELECT count(*) FROM sqlite_master", &objects, NULL);
     if (rc != SQLITE_OK) return failed_with(why, rc, s->file);
-    if (version == 0 && application == 0 && objects == 0 && !s->read_only) {
-        rc = make_tables(s);
-        return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
-    }
-    if (application != SQ_APPLICATION || version < 1)
+    bool is_new = version == 0 && application == 0 && objects == 0 && !s->read_only;
+    if (!is_new && (application != SQ_APPLICATION || version < 1))
         return failed(why, WEFT_EFORMAT, s->file, "is no store of weft");
-    if (version == SQ_VERSION) return WEFT_OK;
+    if (version < SQ_VERSION && !s->read_only) rc = make_tables(s, is_new);
+    s->has_queues = version >= 2 || !s->read_only;
+    if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
              s->file, (long long)version, SQ_VERSION);
     return WEFT_ENOTSUP;
@@ -130,6 +149,7 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
     if (error < 0) return error;
     snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);
     error = sq_logs_load(s, &s->writer, why);
+    if (error == WEFT_OK && !s->read_only) error = sq_queues_load(s, why);
     if (error == WEFT_OK) why->text[0] = '\0';
     return error;
 }
@@ -146,6 +166,7 @@ static void close_store(struct wf_store *store)
     sq_disconnect(&s->writer);
     sqlite3_close(s->owner);
     sq_logs_free(s);
+    sq_queues_free(s);
     sqlite3_mutex_free(s->lock);
     sqlite3_free(s->file);
     sqlite3_free(s->vfs);
@@ -200,5 +221,8 @@ const struct wf_store_engine wf_store_sqlite = {
     .load = sq_load,
     .cursor = sq_cursor,
     .advance = sq_advance,
+    .change = sq_change,
+    .queues = sq_queues,
+    .jobs = sq_jobs,
     .check = sq_check,
 };

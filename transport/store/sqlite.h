@@ -8,7 +8,10 @@
  * (3) The key of a record is the number of its log and its offset in one integer: the table needs no index.
  * (4) The owner holds an exclusive lock on FILE-owner, an empty database of its own, for as long as it is open.
  *     SQLite's own exclusive mode would shut out our readers as well. The lock goes with the process.
- * (5) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
+ * (5) A job has a small row with its state and one with its body, which is not written again when the state changes.
+ *     Which job is due next is looked up in an index; only the number of jobs of each queue is kept in memory. What the
+ *     index says is believed only as far as the checksum of the job's row confirms it.
+ * (6) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H
 #define WF_STORE_SQLITE_H
@@ -20,10 +23,11 @@
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
-    SQ_VERSION = 1,              /* of the tables: PRAGMA user_version */
+    SQ_VERSION = 2,              /* of the tables: PRAGMA user_version. 2: with queues */
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     SQ_READERS_MAX = 4,          /* idle connections that are kept */
     SQ_OFFSET_BITS = 40,
+    SQ_QUEUE_BUCKETS = 1024,
 };
 
 struct sq_log {
@@ -37,6 +41,15 @@ struct sq_log {
     uint64_t first_before;
     bool touched;
     struct sq_log *next_touched;
+};
+
+/* A queue that has had jobs since the store was opened. */
+struct sq_queue {
+    char name[WF_STORE_TOPIC_MAX + 1];
+    uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */
+    bool touched;
+    struct sq_queue *next; /* with the same hash */
+    struct sq_queue *next_touched;
 };
 
 /* Statements of a connection; each is prepared when it is first needed. */
@@ -57,6 +70,27 @@ enum sq_statement {
     SQ_LOAD,
     SQ_ADVANCE,
     SQ_CURSOR,
+    SQ_INSERT_JOB,
+    SQ_INSERT_BODY,
+    SQ_UPDATE_JOB,
+    SQ_DELETE_JOB,
+    SQ_DELETE_BODY,
+    SQ_JOB,
+    SQ_DUE_JOBS,
+    SQ_NEXT_DUE,
+    SQ_BODY,
+    SQ_COUNT_JOBS,
+    SQ_READ_LAST_JOB,
+    SQ_INSERT_KEY,
+    SQ_KEY,
+    SQ_FORGET_KEYS,
+    SQ_COUNT_KEYS,
+    SQ_QUEUE_SIZES,
+    SQ_QUEUES,
+    SQ_JOBS,
+    SQ_ALL_JOBS,
+    SQ_ALL_BODIES,
+    SQ_ALL_KEYS,
     SQ_STATEMENTS
 };
 
@@ -78,6 +112,11 @@ struct sq_store {
     struct sq_log **bucket; /* a power of two of them */
     size_t buckets, logs;
     int64_t stored_logs;
+    bool has_queues; /* the file has their tables */
+    /* The writer's alone: */
+    struct sq_queue *queue[SQ_QUEUE_BUCKETS];
+    size_t queues;
+    int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
 };
 
 static inline struct sq_store *sq_of(struct wf_store *s)

@@ -113,7 +113,7 @@ static int remove_old(struct sq_store *s, struct sq_log *log, const struct wf_st
 
 /* ---- A transaction --------------------------------------------------------------------------------------------- */
 
-static int begin(struct sq_store *s)
+int sq_begin(struct sq_store *s)
 {
     if (s->read_only) return WEFT_EACCESS;
     if (s->broken) return WEFT_ESYSTEM;
@@ -242,7 +242,7 @@ int sq_append(struct wf_store *store, struct wf_store_append *batch, size_t coun
 {
     struct sq_store *s = sq_of(store);
     int rc = check_batch(batch, count);
-    if (rc == WEFT_OK) rc = begin(s);
+    if (rc == WEFT_OK) rc = sq_begin(s);
     if (rc == WEFT_OK) {
         struct commit c = {.s = s, .logs = s->stored_logs};
         int code = SQLITE_OK;
@@ -262,7 +262,7 @@ int sq_trim(struct wf_store *store, const char *topic, const struct wf_store_lim
     struct sq_log *log = wf_store_topic_ok(topic) ? sq_log_find(s, topic) : NULL;
     sqlite3_mutex_leave(s->lock);
     if (log == NULL || !log->stored) return WEFT_ENOTFOUND;
-    int rc = begin(s);
+    int rc = sq_begin(s);
     if (rc < 0) return rc;
     struct commit c = {.s = s, .logs = s->stored_logs};
     touch(&c, log);

@@ -4,6 +4,7 @@
 
 #include "sqlite_check.h"
 #include "sqlite_connection.h"
+#include "sqlite_queues.h"
 #include "sqlite_read.h"
 
 struct checking {
@@ -72,5 +73,6 @@ int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
         if (rc == WEFT_EFORMAT) say(&c, NULL, 0, "the table of logs is damaged");
         else if (rc < 0) c.rc = rc;
     }
-    return c.rc < 0 ? c.rc : c.faults;
+    int more = c.rc < 0 ? c.rc : sq_check_jobs(s, each, arg);
+    return more < 0 ? more : c.faults + more;
 }

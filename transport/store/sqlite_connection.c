@@ -4,6 +4,9 @@
 
 #include "sqlite_connection.h"
 
+/* The columns of struct wf_store_job, and of its checksum. */
+#define JOB "id, queue, dead, due, lease, attempts, time, tag, sum"
+
 static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_BEGIN] = "BEGIN IMMEDIATE",
     [SQ_COMMIT] = "COMMIT",
@@ -22,6 +25,32 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_LOAD] = "SELECT body, sum FROM snapshots WHERE name = ?",
     [SQ_ADVANCE] = "INSERT OR REPLACE INTO cursors(name, topic, epoch, last, sum) VALUES(?, ?, ?, ?, ?)",
     [SQ_CURSOR] = "SELECT epoch, last, sum FROM cursors WHERE name = ? AND topic = ?",
+    [SQ_INSERT_JOB] = "INSERT INTO jobs(id, queue, dead, due, lease, attempts, time, tag, sum)"
+                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [SQ_INSERT_BODY] = "INSERT INTO job_bodies(id, body, sum) VALUES(?, ?, ?)",
+    [SQ_UPDATE_JOB] =
+        "UPDATE jobs SET queue = ?2, dead = ?3, due = ?4, lease = ?5, attempts = ?6, time = ?7, tag = ?8,"
+        " sum = ?9 WHERE id = ?1",
+    [SQ_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?",
+    [SQ_DELETE_BODY] = "DELETE FROM job_bodies WHERE id = ?",
+    [SQ_JOB] = "SELECT " JOB " FROM jobs WHERE id = ?",
+    [SQ_DUE_JOBS] = "SELECT " JOB " FROM jobs WHERE queue = ? AND dead = ? AND due <= ? ORDER BY due, lease, id",
+    [SQ_NEXT_DUE] = "SELECT due FROM jobs WHERE queue = ? AND dead = 0 AND due > ? ORDER BY due LIMIT 1",
+    [SQ_BODY] = "SELECT body, sum FROM job_bodies WHERE id = ?",
+    [SQ_COUNT_JOBS] = "UPDATE job_count SET last = ?, sum = ? WHERE id = 1",
+    [SQ_READ_LAST_JOB] = "SELECT last, sum FROM job_count WHERE id = 1",
+    [SQ_INSERT_KEY] = "INSERT OR REPLACE INTO job_keys(queue, name, job, until, sum) VALUES(?, ?, ?, ?, ?)",
+    [SQ_KEY] = "SELECT job, until, sum FROM job_keys WHERE queue = ? AND name = ?",
+    [SQ_FORGET_KEYS] =
+        "DELETE FROM job_keys WHERE (queue, name) IN (SELECT queue, name FROM job_keys WHERE until <= ?"
+        " ORDER BY until LIMIT 2)",
+    [SQ_COUNT_KEYS] = "SELECT count(*) FROM job_keys",
+    [SQ_QUEUE_SIZES] = "SELECT queue, count(*) FROM jobs GROUP BY queue",
+    [SQ_QUEUES] = "SELECT queue, dead, lease <> 0, due > ?, count(*) FROM jobs GROUP BY 1, 2, 3, 4 ORDER BY 1",
+    [SQ_JOBS] = "SELECT " JOB " FROM jobs WHERE queue = ? AND dead = ? ORDER BY due, lease, id",
+    [SQ_ALL_JOBS] = "SELECT " JOB " FROM jobs ORDER BY id",
+    [SQ_ALL_BODIES] = "SELECT id FROM job_bodies WHERE id NOT IN (SELECT id FROM jobs) ORDER BY id",
+    [SQ_ALL_KEYS] = "SELECT job, until, sum, queue, name FROM job_keys",
 };
 
 int sq_error(int rc)

@@ -4,7 +4,8 @@
  * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy
  *     store has large batches and a quiet one has no delay.
  * (2) The actor never waits for the disk. A batch is a job of weft_offload, and reads are the readers'.
- * (3) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
+ * (3) Publications and changes of queues are stored in turns, each in batches of their own.
+ * (4) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "parked_reads.h"
 #include "store_actor.h"
 #include "store_messages.h"
+#include "store_queues.h"
 #include "store_reader.h"
 #include "stored_topic.h"
 
@@ -46,7 +48,9 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* those of the running batch */
     weft_job job;
-    bool job_runs, stops;
+    enum running { NOTHING, A_BATCH, CHANGES } runs;
+    bool changes_next, stops;
+    struct wf_store_queues queues;
     weft_pid reader[READERS];
     unsigned turn;
     struct wf_parked_reads parked;
@@ -63,6 +67,8 @@ struct opening {
     char url[1024];
     struct keep *keep;
     size_t keeps;
+    struct wf_queue_rule *rule;
+    size_t rules;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -80,6 +86,7 @@ static void free_opening(void *block)
     struct opening *o = *(struct opening **)block;
     wf_store_file_release(o->file);
     free(o->keep);
+    free(o->rule);
     free(o);
 }
 
@@ -108,11 +115,19 @@ static int read_config(struct opening *o, const void *config, size_t size)
     if (rc < 0) return rc;
     if (!weft_text_copy(in.url, o->url, sizeof o->url)) return WEFT_EINVAL;
     o->keep = calloc(in.keep.count + 1, sizeof *o->keep);
-    if (o->keep == NULL) return WEFT_ENOMEM;
+    o->rule = calloc(in.queues.count + 1, sizeof *o->rule);
+    if (o->keep == NULL || o->rule == NULL) return WEFT_ENOMEM;
     for (struct store_keep k; store_keep_next(&in.keep, &k); o->keeps++) {
         struct keep *to = &o->keep[o->keeps];
         if (!weft_text_copy(k.pattern, to->pattern, sizeof to->pattern)) return WEFT_EINVAL;
         to->limits = (struct wf_store_limits){k.count, k.bytes, k.age};
+    }
+    for (struct store_rule r; store_rule_next(&in.queues, &r); o->rules++) {
+        struct wf_queue_rule *to = &o->rule[o->rules];
+        if (!weft_text_copy(r.pattern, to->pattern, sizeof to->pattern)) return WEFT_EINVAL;
+        to->lease = r.lease;
+        to->attempts = (uint32_t)r.attempts;
+        to->jobs = r.jobs;
     }
     return WEFT_OK;
 }
@@ -141,6 +156,8 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         s->keep = o->keep;
         s->keeps = o->keeps;
         o->keep = NULL;
+        wf_queues_init(&s->queues, s->file, o->rule, o->rules);
+        o->rule = NULL;
     }
     free_opening(&o);
     return rc;
@@ -262,15 +279,25 @@ static void refuse_batch(struct store_actor *s, int error)
 
 static void start_batch(struct store_actor *s)
 {
-    if (s->job_runs || s->first == NULL) return;
     struct wf_append_batch *b = next_batch(s);
     if (s->stored == NULL) return;
     int rc = b == NULL ? WEFT_ENOMEM
                        : weft_offload_start(&s->job, wf_append_batch_run, wf_append_batch_drop, &b, sizeof(void *),
                                             WEFT_FOREVER);
-    s->job_runs = rc == WEFT_OK;
+    if (rc == WEFT_OK) s->runs = A_BATCH;
     if (rc < 0) wf_append_batch_free(b);
     if (rc < 0) refuse_batch(s, rc);
+}
+
+/* What is stored next; each gets its turn. */
+static void start_storing(struct store_actor *s)
+{
+    if (s->runs != NOTHING) return;
+    for (int i = 0; i < 2 && s->runs == NOTHING; i++) {
+        if (!s->changes_next && s->first != NULL) start_batch(s);
+        if (s->changes_next && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
+        s->changes_next = !s->changes_next;
+    }
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
@@ -356,7 +383,6 @@ static void tell_watchers(struct store_actor *s)
 static void finish_batch(struct store_actor *s)
 {
     struct wf_append_batch *b = NULL;
-    s->job_runs = false;
     int rc = weft_offload_take(s->job, &b, sizeof(void *), WEFT_FOREVER);
     if (rc < 0) {
         refuse_batch(s, WEFT_ESYSTEM);
@@ -382,18 +408,23 @@ static void take_message(struct store_actor *s, weft_msg *m)
     struct weft_down down;
     struct weft_name_lost lost;
     if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
-        wf_parked_reads_forget(&s->parked, down.ref);
+        if (!wf_queues_down(&s->queues, &down)) wf_parked_reads_forget(&s->parked, down.ref);
     } else if (weft_tag(m) == WEFT_TAG_STOP) {
         s->stops = true;
     } else if (weft_name_lost_read(m, &lost) == WEFT_OK) {
         weft_log(WEFT_ERROR, "the cluster has another store, which had the name %s first: this one ends", lost.name);
         s->stops = true;
+    } else if (weft_tag(m) == WF_STORE_UNTAKE) {
+        wf_queues_untake(&s->queues, m);
+        return;
     } else if (weft_wants_reply(m)) {
         switch (weft_tag(m)) {
         case WF_STORE_APPEND: take_append(s, m); return;
         case WF_STORE_READ:
         case WF_STORE_FIND: take_read(s, m); return;
+        case WF_STORE_QUEUES:
         case WF_STORE_LIST: forward(s, m); return;
+        case WF_STORE_CHANGE: wf_queues_change(&s->queues, m); return;
         case WF_STORE_WATCH: take_watch(s, m); return;
         case WF_STORE_STATUS: answer(m, WEFT_OK, 0, 0); break;
         default: answer(m, WEFT_ENOTSUP, 0, 0); break;
@@ -405,21 +436,36 @@ static void take_message(struct store_actor *s, weft_msg *m)
 /* While a batch runs, no more is taken than the next one holds; the rest waits in the mailbox, and its senders. */
 static bool has_room(const struct store_actor *s)
 {
-    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
+           wf_queues_has_room(&s->queues);
+}
+
+static void finish_storing(struct store_actor *s)
+{
+    enum running what = s->runs;
+    s->runs = NOTHING;
+    if (what == A_BATCH) finish_batch(s);
+    else wf_queues_finish(&s->queues, s->job);
+}
+
+static bool has_work(const struct store_actor *s)
+{
+    return s->runs != NOTHING || s->first != NULL || !wf_queues_is_idle(&s->queues);
 }
 
 static void serve(struct store_actor *s)
 {
-    while (!s->stops || s->job_runs || s->first != NULL) {
+    while (!s->stops || has_work(s)) {
         weft_wait on[2];
         size_t count = 0;
-        start_batch(s);
-        if (s->job_runs) on[count++] = weft_on_offload(s->job);
-        if (!s->stops && (has_room(s) || !s->job_runs)) on[count++] = weft_on_mailbox();
+        start_storing(s);
+        bool runs = s->runs != NOTHING;
+        if (runs) on[count++] = weft_on_offload(s->job);
+        if (!s->stops && (has_room(s) || !runs)) on[count++] = weft_on_mailbox();
         if (count == 0) continue;
-        int which = weft_wait_any(on, count, WEFT_FOREVER);
-        if (which < 0) return;
-        if (which == 0 && s->job_runs) finish_batch(s);
+        int which = weft_wait_any(on, count, runs ? WEFT_FOREVER : wf_queues_deadline(&s->queues));
+        if (which < 0 && which != WEFT_ETIMEDOUT) return;
+        if (which == 0 && runs) finish_storing(s);
         weft_msg *m;
         while (!s->stops && has_room(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
     }
@@ -429,7 +475,7 @@ static void serve(struct store_actor *s)
 static void free_actor(void *arg)
 {
     struct store_actor *s = arg;
-    if (s->job_runs) (void)weft_offload_drop(s->job);
+    if (s->runs != NOTHING) (void)weft_offload_drop(s->job);
     while (s->first != NULL) free(pop(s));
     for (struct waiting *w = s->stored, *next; w != NULL; w = next) {
         next = w->next;
@@ -437,6 +483,7 @@ static void free_actor(void *arg)
     }
     for (int i = 0; i < READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
+    wf_queues_free(&s->queues);
     wf_store_file_leave(s->file);
     free(s->keep);
     free(s);

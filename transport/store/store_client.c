@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <weft.h>
+#include <weft/queue.h>
 #include <weft/store.h>
 
 #include "engine.h"
@@ -38,11 +39,8 @@ int wf_store_await(void)
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
-static int pack_config(const weft_store_options *o, void **out, size_t *size)
+static int pack_topics(const weft_store_options *o, struct store_keep *keep)
 {
-    struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
-    if (o == NULL || o->url == NULL || o->topics == NULL || o->topic_count == 0) return WEFT_EINVAL;
-    if (o->topic_count > WEFT_STORE_PATTERNS_MAX) return WEFT_EINVAL;
     for (size_t i = 0; i < o->topic_count; i++) {
         const struct weft_stored_topics *t = &o->topics[i];
         if (!wf_store_pattern_ok(t->pattern) || t->age < 0) {
@@ -52,7 +50,43 @@ static int pack_config(const weft_store_options *o, void **out, size_t *size)
         }
         keep[i] = (struct store_keep){weft_cstr(t->pattern), t->count, t->bytes, t->age};
     }
-    struct store_config config = {.url = weft_cstr(o->url), .keep = store_keep_list(keep, o->topic_count)};
+    return WEFT_OK;
+}
+
+static int pack_queues(const weft_store_options *o, struct store_rule *rule)
+{
+    for (size_t i = 0; i < o->queue_count; i++) {
+        const struct weft_stored_queues *q = &o->queues[i];
+        if (!wf_store_pattern_ok(q->pattern) || q->lease < 0 || q->jobs > WEFT_QUEUE_JOBS_MAX) {
+            weft_log(WEFT_ERROR, "store: '%s' is no pattern of queues, or its lease or its number of jobs is wrong",
+                     q->pattern == NULL ? "" : q->pattern);
+            return WEFT_EINVAL;
+        }
+        rule[i] = (struct store_rule){weft_cstr(q->pattern), q->lease == 0 ? WEFT_SEC(60) : q->lease, q->attempts,
+                                      q->jobs == 0 ? WEFT_QUEUE_JOBS_MAX : q->jobs};
+    }
+    return WEFT_OK;
+}
+
+static int check_options(const weft_store_options *o)
+{
+    if (o == NULL || o->url == NULL || o->topic_count + o->queue_count == 0) return WEFT_EINVAL;
+    if ((o->topics == NULL && o->topic_count > 0) || (o->queues == NULL && o->queue_count > 0)) return WEFT_EINVAL;
+    return o->topic_count > WEFT_STORE_PATTERNS_MAX || o->queue_count > WEFT_STORE_PATTERNS_MAX ? WEFT_EINVAL
+                                                                                                : WEFT_OK;
+}
+
+static int pack_config(const weft_store_options *o, void **out, size_t *size)
+{
+    struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
+    struct store_rule rule[WEFT_STORE_PATTERNS_MAX];
+    int rc = check_options(o);
+    if (rc == WEFT_OK) rc = pack_topics(o, keep);
+    if (rc == WEFT_OK) rc = pack_queues(o, rule);
+    if (rc < 0) return rc;
+    struct store_config config = {.url = weft_cstr(o->url),
+                                  .keep = store_keep_list(keep, o->topic_count),
+                                  .queues = store_rule_list(rule, o->queue_count)};
     weft_writer measure = weft_writer_on(NULL, 0);
     store_config_put(&measure, &config);
     *out = malloc(measure.size);

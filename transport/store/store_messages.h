@@ -13,13 +13,16 @@ enum {
 
 /* Requests. An answer has the tag of its request. */
 enum wf_store_request {
-    WF_STORE_APPEND = 1, /* struct store_append; answered by a struct store_appended */
-    WF_STORE_READ = 2,   /* struct store_read; struct store_page */
-    WF_STORE_FIND = 3,   /* struct store_read; struct store_page without rows */
-    WF_STORE_LIST = 4,   /* struct store_list; struct store_logs */
-    WF_STORE_STATUS = 5, /* nothing; struct store_appended, once the store is open or has failed to open */
-    WF_STORE_WATCH = 7,  /* struct store_watch; struct store_watched, once the number is another one */
-    WF_STORE_QUIT = 6,   /* no request: a reader ends when it has answered what came before */
+    WF_STORE_APPEND = 1,  /* struct store_append; answered by a struct store_appended */
+    WF_STORE_READ = 2,    /* struct store_read; struct store_page */
+    WF_STORE_FIND = 3,    /* struct store_read; struct store_page without rows */
+    WF_STORE_LIST = 4,    /* struct store_list; struct store_logs */
+    WF_STORE_STATUS = 5,  /* nothing; struct store_appended, once the store is open or has failed to open */
+    WF_STORE_WATCH = 7,   /* struct store_watch; struct store_watched, once the number is another one */
+    WF_STORE_CHANGE = 8,  /* struct store_change; struct store_changed. A request to take waits for a job */
+    WF_STORE_UNTAKE = 9,  /* no request: struct store_change with a ticket: that taker has given up */
+    WF_STORE_QUEUES = 10, /* struct store_list; struct store_queues */
+    WF_STORE_QUIT = 6,    /* no request: a reader ends when it has answered what came before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
@@ -48,6 +51,21 @@ WEFT_STRUCT(store_watch, STORE_WATCH)
 #define STORE_WATCHED(F) F(int, error) F(uint, number)
 WEFT_STRUCT(store_watched, STORE_WATCHED)
 
+/* `kind` is a wf_store_change_kind. `ticket` is the taker's, a random number. `delay` 0 extends a lease by the time of
+ * the queue. */
+#define STORE_CHANGE(F) \
+    F(uint, kind)       \
+    F(str, queue) F(uint, id) F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket)
+WEFT_STRUCT(store_change, STORE_CHANGE)
+#define STORE_CHANGED(F) \
+    F(int, error)        \
+    F(uint, id) F(uint, lease) F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(uint, count)
+WEFT_STRUCT(store_changed, STORE_CHANGED)
+#define STORE_QUEUE(F) F(str, name) F(uint, ready) F(uint, delayed) F(uint, leased) F(uint, dead)
+WEFT_STRUCT(store_queue, STORE_QUEUE)
+#define STORE_QUEUES(F) F(int, error) F(list(store_queue), queues)
+WEFT_STRUCT(store_queues, STORE_QUEUES)
+
 /* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
 #define STORE_NEWS(F) \
     F(uint, kind)     \
@@ -57,7 +75,9 @@ WEFT_STRUCT(store_news, STORE_NEWS)
 /* The argument of the store's actor. */
 #define STORE_KEEP(F) F(str, pattern) F(uint, count) F(uint, bytes) F(int, age)
 WEFT_STRUCT(store_keep, STORE_KEEP)
-#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep)
+#define STORE_RULE(F) F(str, pattern) F(int, lease) F(uint, attempts) F(uint, jobs)
+WEFT_STRUCT(store_rule, STORE_RULE)
+#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues)
 WEFT_STRUCT(store_config, STORE_CONFIG)
 
 /* A message of the value; NULL: no memory. */

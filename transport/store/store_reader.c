@@ -176,6 +176,69 @@ static void list_for(struct wf_store_file *file, const weft_msg *ask)
     if (rc == WEFT_OK) free_listing(&l);
 }
 
+/* ---- Counts of queues ------------------------------------------------------------------------------------------ */
+
+struct counting {
+    struct wf_store_file *file;
+    char after[WF_STORE_TOPIC_MAX + 1];
+    struct wf_store_queue queue[WF_STORE_PAGE_LOGS];
+    struct store_queue row[WF_STORE_PAGE_LOGS];
+    size_t count, max;
+    int rc;
+};
+
+static void free_counting(void *block)
+{
+    struct counting *c = *(struct counting **)block;
+    wf_store_file_release(c->file);
+    free(c);
+}
+
+static bool add_queue(void *arg, const struct wf_store_queue *q)
+{
+    struct counting *c = arg;
+    if (strcmp(q->name, c->after) <= 0) return true;
+    if (c->count == c->max) return false;
+    struct wf_store_queue *at = &c->queue[c->count];
+    *at = *q;
+    c->row[c->count++] = (struct store_queue){weft_cstr(at->name), at->ready, at->delayed, at->leased, at->dead};
+    return true;
+}
+
+static void count_queues(void *block)
+{
+    struct counting *c = *(struct counting **)block;
+    const struct wf_store_engine *engine = c->file->store->engine;
+    c->rc = engine->queues(c->file->store, engine->clock(c->file->store), add_queue, c);
+}
+
+static void answer_queues(const weft_msg *ask, struct counting *c, int rc)
+{
+    struct store_queues out = {.error = rc};
+    if (rc == WEFT_OK) out.error = c->rc;
+    if (rc == WEFT_OK) out.queues = store_queue_list(c->row, c->count);
+    wf_store_answer(ask, store_queues_type(), &out);
+}
+
+static void count_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct store_list in;
+    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    struct counting *c = rc < 0 ? NULL : calloc(1, sizeof *c);
+    if (rc == WEFT_OK && c == NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK && !weft_text_copy(in.after, c->after, sizeof c->after)) rc = WEFT_EINVAL;
+    if (rc < 0) {
+        answer_queues(ask, NULL, rc);
+        free(c);
+        return;
+    }
+    c->file = wf_store_file_share(file);
+    c->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
+    rc = run_for(ask, count_queues, free_counting, &c);
+    answer_queues(ask, c, rc);
+    if (rc == WEFT_OK) free_counting(&c);
+}
+
 /* ---- The actor ------------------------------------------------------------------------------------------------- */
 
 static void release(void *file)
@@ -193,6 +256,7 @@ void wf_store_reader(const void *arg, size_t size)
         quits = weft_tag(m) == WF_STORE_QUIT;
         if (weft_tag(m) == WF_STORE_READ && !weft_expired(m)) read_for(file, m);
         if (weft_tag(m) == WF_STORE_LIST && !weft_expired(m)) list_for(file, m);
+        if (weft_tag(m) == WF_STORE_QUEUES && !weft_expired(m)) count_for(file, m);
         weft_msg_free(m);
     }
 }

@@ -35,7 +35,7 @@ START_TEST(a_newer_file_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("PRAGMA user_version = 2");
+    run_sql("PRAGMA user_version = 3");
     size_t size, size_after;
     uint8_t *copy = malloc(1 << 20), *bytes = faulty_bytes("s.db", &size);
     ck_assert_uint_lt(size, 1 << 20);
@@ -44,9 +44,29 @@ START_TEST(a_newer_file_is_refused)
     bytes = faulty_bytes("s.db", &size_after);
     ck_assert(size == size_after && memcmp(copy, bytes, size) == 0);
     free(copy);
-    run_sql("PRAGMA user_version = 1");
+    run_sql("PRAGMA user_version = 2");
     open_it();
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+START_TEST(an_older_file_gets_the_tables_of_queues)
+{
+    int rc;
+    append_ok("a", "one");
+    close_it();
+    run_sql(
+        "DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; PRAGMA user_version = 1");
+    store = open_as(true, &rc); /* a tool changes nothing */
+    ck_assert_msg(store != NULL, "%s", why.text);
+    expect_queues(0, "");
+    expect_jobs("q", false, "");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    put_job("q", "job", 0, 0);
+    reopen();
+    take_job("q", "job", 0);
 }
 END_TEST
 
@@ -178,6 +198,69 @@ START_TEST(damaged_snapshots_and_cursors_are_found)
 }
 END_TEST
 
+static int job_faults;
+
+static void count_job_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    (void)arg, (void)text;
+    job_faults += topic != NULL && strcmp(topic, "q") == 0 && offset == 1;
+}
+
+static void expect_job_one_is_damaged(const char *sql)
+{
+    put_job("q", "one", 0, 0);
+    put_job("q", "two", 0, 0);
+    close_it();
+    run_sql(sql);
+    open_it();
+    struct wf_store_job two = take_job("q", "two", 0);
+    struct wf_store_change x = change_one((struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q"});
+    ck_assert(x.error == WEFT_ENOTFOUND && x.count == 1);
+    ck_assert_int_eq(done_job("q", two), WEFT_OK);
+    expect_jobs("q", false, "");
+    job_faults = 0;
+    ck_assert_int_ge(fixture.engine->check(store, count_job_fault, NULL), 1);
+    ck_assert_int_eq(job_faults, 1);
+}
+
+START_TEST(a_job_with_other_bytes_is_not_given)
+{
+    expect_job_one_is_damaged("UPDATE job_bodies SET body = CAST('onE' AS BLOB) WHERE id = 1");
+}
+END_TEST
+
+START_TEST(a_job_with_another_state_is_not_given)
+{
+    expect_job_one_is_damaged("UPDATE jobs SET attempts = 7 WHERE id = 1");
+}
+END_TEST
+
+START_TEST(a_job_without_its_bytes_is_not_given)
+{
+    expect_job_one_is_damaged("DELETE FROM job_bodies WHERE id = 1");
+}
+END_TEST
+
+START_TEST(a_damaged_count_of_jobs_is_refused)
+{
+    close_it();
+    run_sql("UPDATE job_count SET last = 5");
+    expect_refused(WEFT_EFORMAT, "queues");
+}
+END_TEST
+
+START_TEST(a_damaged_key_is_said)
+{
+    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "q", .key = "k", .key_age = 9};
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    close_it();
+    run_sql("UPDATE job_keys SET job = 5");
+    open_it();
+    ck_assert_int_eq(change_one(x).error, WEFT_EFORMAT);
+    ck_assert_int_eq(fixture.engine->check(store, count_job_fault, NULL), 1);
+}
+END_TEST
+
 /* ---- Disks ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_full_disk_is_said_and_can_be_emptied)
@@ -239,6 +322,7 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_newer_file_is_refused);
+    tcase_add_test(c, an_older_file_gets_the_tables_of_queues);
     tcase_add_test(c, a_database_of_others_is_refused);
     tcase_add_test(c, what_is_no_database_is_refused);
     tcase_add_test(c, a_read_only_file_is_refused);
@@ -249,6 +333,11 @@ int main(void)
     tcase_add_test(c, a_log_with_another_last_offset_is_refused);
     tcase_add_test(c, a_missing_log_is_refused);
     tcase_add_test(c, damaged_snapshots_and_cursors_are_found);
+    tcase_add_test(c, a_job_with_other_bytes_is_not_given);
+    tcase_add_test(c, a_job_with_another_state_is_not_given);
+    tcase_add_test(c, a_job_without_its_bytes_is_not_given);
+    tcase_add_test(c, a_damaged_count_of_jobs_is_refused);
+    tcase_add_test(c, a_damaged_key_is_said);
     tcase_add_test(c, a_full_disk_is_said_and_can_be_emptied);
     tcase_add_test(c, after_a_failed_sync_nothing_is_appended);
     tcase_add_test(c, what_was_acknowledged_survives_a_power_cut);

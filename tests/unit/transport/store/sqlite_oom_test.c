@@ -21,6 +21,35 @@ static bool look_at(void *arg, const struct wf_store_log *log)
     return true;
 }
 
+static bool look_at_queue(void *arg, const struct wf_store_queue *q)
+{
+    (void)arg, (void)q;
+    return true;
+}
+
+static bool look_at_job(void *arg, const struct wf_store_job *job, const void *body)
+{
+    (void)arg, (void)job, (void)body;
+    return true;
+}
+
+static void use_queues(void)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    struct wf_store_change x = {
+        .kind = WF_JOB_PUT, .queue = "q", .data = "job", .size = 3, .key = "k", .key_age = 9, .jobs_max = 9};
+    (void)is_fine(e->change(store, &x, 1));
+    x.kind = WF_JOB_TAKE;
+    bool took = is_fine(e->change(store, &x, 1)) && x.error == WEFT_OK;
+    free(x.body);
+    x.id = x.job.id, x.lease = x.job.lease, x.kind = WF_JOB_RETURN, x.attempts = 1;
+    if (took) (void)is_fine(e->change(store, &x, 1));
+    x.kind = WF_JOB_REVIVE, x.id = 0;
+    (void)is_fine(e->change(store, &x, 1));
+    (void)is_fine(e->queues(store, 0, look_at_queue, NULL));
+    (void)is_fine(e->jobs(store, "q", false, look_at_job, NULL));
+}
+
 /* Returns how many records have been acknowledged. */
 static uint64_t use_it(void)
 {
@@ -40,6 +69,7 @@ static uint64_t use_it(void)
     (void)is_fine(e->list(store, NULL, look_at, NULL));
     if (is_fine(e->save(store, "k", "snapshot", 8)) && is_fine(e->load(store, "k", &data, &size))) free(data);
     (void)is_fine(e->advance(store, "c", "a", (struct wf_store_cursor){1, 1}));
+    use_queues();
     return stored;
 }
 

@@ -1,9 +1,10 @@
-/* tests/unit/transport/store/sqlite_programs_test.c -- random programs of appends, reads, trims and crashes, each
- * from a seed, on the disk of faulty_vfs.h, compared with a model in memory.
+/* tests/unit/transport/store/sqlite_programs_test.c -- random programs of appends, reads, trims, changes of queues and
+ * crashes, each from a seed, on the disk of faulty_vfs.h, compared with a model in memory.
  *
  * After each crash every acknowledged record is there, in order, without a hole. Behind these may be records whose
  * append was not acknowledged, in the order in which they were appended together, and nothing else. No cursor goes
- * back behind what was acknowledged. After a flipped bit a record is served as it was written, or not at all.
+ * back behind what was acknowledged. The queues have exactly the jobs that the acknowledged changes make, in the states
+ * that these make: no job that was put is lost, and none that is done comes again. After a flipped bit a record is served as it was written, or not at all.
  *
  * STORE_SEEDS=N runs N seeds, STORE_SEED=N that seed alone. */
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "sqlite.h"
 #include "suite.h"
 
-enum { TOPICS = 3, RECORDS_MAX = 1024, BATCH = 6, STEPS = 60 };
+enum { TOPICS = 3, RECORDS_MAX = 1024, BATCH = 6, STEPS = 90 };
 
 static const char *const topic_of[TOPICS] = {"a", "room.tea", "x.y.z"};
 
@@ -196,6 +197,10 @@ static bool save(void)
     return rc == WEFT_OK || rc == WEFT_ENOSPC;
 }
 
+/* ---- Queues ---------------------------------------------------------------------------------------------------- */
+
+#include "queue_model.h"
+
 /* ---- After a crash --------------------------------------------------------------------------------------------- */
 
 /* A commit in doubt is there as a whole, or not at all. */
@@ -247,6 +252,7 @@ static void open_again(const char *when)
     MUST(rc == 0, "%s: %s", when, why.text);
     decide(when);
     decide_state(when);
+    decide_queues(when);
     for (int t = 0; t < TOPICS; t++) read_from(t, 1, false);
 }
 
@@ -265,7 +271,7 @@ static void crash(void)
 static void step(void)
 {
     bool goes_on = true;
-    switch (faulty_random(12)) {
+    switch (faulty_random(18)) {
     case 0: crash(); return;
     case 1: faulty_cut_power(faulty_random(30)); break;
     case 2: faulty_fail_sync(faulty_random(8)); break;
@@ -274,7 +280,11 @@ static void step(void)
     case 5: goes_on = trim_one(); break;
     case 6: goes_on = advance(); break;
     case 7: goes_on = save(); break;
-    default: goes_on = append_some(); break;
+    case 8:
+    case 9:
+    case 10:
+    case 11: goes_on = append_some(); break;
+    default: goes_on = change_some(); break;
     }
     if (!goes_on || faulty_is_off()) crash();
 }
@@ -296,6 +306,7 @@ static void flip(void)
         MUST(rc < 0 || (log.first == m.log[t].first && log.last == m.log[t].last), "after a flip: other offsets");
         for (uint64_t o = m.log[t].first; o <= m.log[t].last; o++) read_from(t, o, true);
     }
+    take_all();
 }
 
 static void run_program(uint64_t seed)
@@ -303,6 +314,9 @@ static void run_program(uint64_t seed)
     struct wf_store_why why;
     faulty_begin(seed);
     memset(&m, 0, sizeof m);
+    memset(&queues.is, 0, sizeof queues.is);
+    queues.doubt = queues.is;
+    queues.now = 1;
     m.seed = seed;
     for (int t = 0; t < TOPICS; t++) m.log[t].first = 1;
     no_doubt();
@@ -326,7 +340,9 @@ START_TEST(nothing_acknowledged_is_lost)
     int64_t end = weft_after(WEFT_SEC(4));
     uint64_t seed = 0;
     while (seed < seeds && (many != NULL || weft_now() < end)) run_program(++seed);
-    printf("%llu seeds\n", (unsigned long long)seed);
+    printf("%llu seeds; %zu jobs given, %zu done, %zu died\n", (unsigned long long)seed, queues.given, queues.done,
+           queues.died);
+    ck_assert(seed < 20 || (queues.given > 0 && queues.done > 0 && queues.died > 0));
 }
 END_TEST
 

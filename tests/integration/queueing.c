@@ -1,0 +1,104 @@
+/* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work QUEUE`
+ * prints each job that it takes, and each that is done; `hold QUEUE` takes one job and keeps it; `watch` prints why the
+ * holder has ended; `idle` does nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/queue.h>
+#include <weft/store.h>
+
+static const char *queue;
+
+static int64_t soon(void)
+{
+    return weft_after(WEFT_SEC(20));
+}
+
+static void put_line(const char *what, const void *text, size_t size)
+{
+    char line[200];
+    int n = snprintf(line, sizeof line, "%s %.*s\n", what, (int)size, (const char *)text);
+    fwrite(line, 1, (size_t)n, stdout);
+    fflush(stdout);
+}
+
+/* Waits until there is a store again. */
+static void await_store(void)
+{
+    weft_pid store;
+    if (weft_await_name(WEFT_STORE_NAME, &store, WEFT_FOREVER) < 0 || weft_sleep(weft_after(WEFT_MS(20))) < 0)
+        weft_exit(WEFT_EXIT_STOPPED);
+}
+
+/* The key makes a put whose result is not known one that can be repeated. */
+static void put_jobs(int count)
+{
+    for (int i = 0; i < count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "job-%d", i);
+        const weft_queue_put_options options = {.key = text};
+        while (weft_queue_put(queue, 1, text, strlen(text), &options, NULL, soon()) < 0) await_store();
+        put_line("put", text, strlen(text));
+    }
+}
+
+static void worker(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    (void)arg, (void)size;
+    for (;;) {
+        int rc = weft_queue_take(queue, &m, &job, WEFT_FOREVER);
+        if (rc < 0) {
+            await_store();
+            continue;
+        }
+        put_line("takes", job.data, job.size);
+        while ((rc = weft_queue_done(&job, soon())) < 0 && rc != WEFT_ECLOSED) await_store();
+        if (rc == WEFT_OK) put_line("did", job.data, job.size);
+        weft_msg_free(m);
+    }
+}
+
+static void hold(void)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    await_store();
+    int rc = weft_queue_take(queue, &m, &job, WEFT_FOREVER);
+    if (rc == WEFT_OK) rc = weft_register_global("holder");
+    if (rc < 0) weft_fail(rc, "%s", weft_strerror(rc));
+    put_line("holds", job.data, job.size);
+}
+
+static void watch(void)
+{
+    weft_pid holder;
+    weft_msg *m;
+    struct weft_down down;
+    if (weft_await_name("holder", &holder, WEFT_FOREVER) < 0 || weft_monitor(holder, NULL) < 0) return;
+    put_line("watches", "", 0);
+    if (weft_recv(&m, WEFT_FOREVER) < 0 || weft_down_read(m, &down) < 0) return;
+    put_line("ended:", down.reason == WEFT_EXIT_NODE_LOST ? "lost" : "known",
+             down.reason == WEFT_EXIT_NODE_LOST ? 4 : 5);
+    weft_msg_free(m);
+}
+
+static void first(const void *arg, size_t size)
+{
+    const struct weft_args *args = arg;
+    (void)size;
+    put_line("ready", "", 0);
+    const char *what = args->argc > 1 ? args->argv[1] : "idle";
+    if (args->argc > 2) queue = args->argv[2];
+    if (strcmp(what, "put") == 0) put_jobs(args->argc > 3 ? atoi(args->argv[3]) : 1);
+    if (strcmp(what, "hold") == 0) hold();
+    if (strcmp(what, "watch") == 0) watch();
+    for (int i = 0; i < 4 && strcmp(what, "work") == 0; i++)
+        weft_ignore(weft_spawn(NULL, worker, NULL, 0, &(weft_spawn_options){.worker = WEFT_SPREAD}));
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+WEFT_MODULE(first)

@@ -1,0 +1,328 @@
+/* tests/unit/transport/store/queue_model.h -- what two queues have, in memory: sqlite_programs_test.c compares the
+ * store with it. It is a part of that file, which has `m` and MUST. */
+#ifndef WF_QUEUE_MODEL_H
+#define WF_QUEUE_MODEL_H
+
+enum {
+    QUEUES = 2,
+    JOBS_MAX = 40,
+    MODEL_JOBS_MAX = 2 * JOBS_MAX + 8,
+    KEYS = 5,
+    CHANGES = 5,
+    LEASE = 30,
+    ATTEMPTS = 3
+};
+enum { KEY_AGE = 60, UNKNOWN = 1 };
+
+static const char *const queue_of[QUEUES] = {"jobs", "other.jobs"};
+static const char *const key_of[KEYS] = {"a", "b", "c", "d", "e"};
+
+struct model_job {
+    int queue;
+    uint32_t number; /* its bytes follow from it */
+    struct wf_store_job is;
+};
+
+struct queue_model {
+    struct model_job job[MODEL_JOBS_MAX];
+    size_t count;
+    uint64_t last_id;
+    struct {
+        uint64_t id;
+        int64_t until;
+    } key[QUEUES][KEYS];
+};
+
+static struct {
+    struct queue_model is, doubt; /* doubt: if the last batch was stored */
+    int64_t now;
+    size_t given, done, died;
+} queues;
+
+/* ---- What a change does ---------------------------------------------------------------------------------------- */
+
+static int queue_number(const char *name)
+{
+    return strcmp(name, queue_of[0]) == 0 ? 0 : 1;
+}
+
+static struct model_job *model_find(struct queue_model *q, uint64_t id)
+{
+    for (size_t i = 0; i < q->count; i++)
+        if (q->job[i].is.id == id) return &q->job[i];
+    return NULL;
+}
+
+static size_t model_size(const struct queue_model *q, int queue)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < q->count; i++) count += q->job[i].queue == queue;
+    return count;
+}
+
+static bool comes_before(const struct wf_store_job *a, const struct wf_store_job *b)
+{
+    if (a->due != b->due) return a->due < b->due;
+    return a->lease != b->lease ? a->lease < b->lease : a->id < b->id;
+}
+
+/* The job that has to be taken next. Those that were taken too often die. */
+static struct model_job *model_due(struct queue_model *q, int queue, int64_t now)
+{
+    for (;;) {
+        struct model_job *first = NULL;
+        for (size_t i = 0; i < q->count; i++) {
+            struct model_job *j = &q->job[i];
+            if (j->queue != queue || j->is.dead || j->is.due > now) continue;
+            if (first == NULL || comes_before(&j->is, &first->is)) first = j;
+        }
+        if (first == NULL || first->is.attempts < ATTEMPTS) return first;
+        first->is.dead = true;
+        first->is.lease = 0;
+        first->is.due = now;
+    }
+}
+
+static int key_number(const char *key)
+{
+    int k = 0;
+    while (strcmp(key_of[k], key) != 0) k++;
+    return k;
+}
+
+static int model_put(struct queue_model *q, const struct wf_store_change *x, uint64_t *id)
+{
+    int queue = queue_number(x->queue), k = x->key == NULL ? 0 : key_number(x->key);
+    *id = x->key != NULL && q->key[queue][k].until > x->now ? q->key[queue][k].id : 0;
+    if (*id != 0) return WEFT_OK;
+    if (model_size(q, queue) >= JOBS_MAX) return WEFT_EFULL;
+    *id = ++q->last_id;
+    struct model_job *j = &q->job[q->count++];
+    *j = (struct model_job){queue, x->tag, {.id = *id, .due = x->now + x->delay, .time = x->now, .tag = x->tag}};
+    if (x->key != NULL) {
+        q->key[queue][k].id = *id;
+        q->key[queue][k].until = x->now + KEY_AGE;
+    }
+    return WEFT_OK;
+}
+
+static int model_take(struct queue_model *q, const struct wf_store_change *x, uint64_t *id)
+{
+    struct model_job *j = model_due(q, queue_number(x->queue), x->now);
+    if (j == NULL) return WEFT_ENOTFOUND;
+    j->is.attempts++;
+    j->is.due = x->now + x->delay;
+    j->is.lease = x->body != NULL ? x->job.lease : UNKNOWN;
+    *id = j->is.id;
+    return WEFT_OK;
+}
+
+static int model_taken(struct queue_model *q, const struct wf_store_change *x)
+{
+    struct model_job *j = model_find(q, x->id);
+    if (j == NULL || j->queue != queue_number(x->queue) || j->is.dead || j->is.lease == 0 || j->is.lease != x->lease)
+        return WEFT_ECLOSED;
+    bool dies = x->kind == WF_JOB_RETURN && j->is.attempts >= ATTEMPTS;
+    if (x->kind == WF_JOB_DONE) {
+        *j = q->job[--q->count];
+        return WEFT_OK;
+    }
+    if (x->kind != WF_JOB_EXTEND) j->is.lease = 0;
+    if (x->kind == WF_JOB_UNTAKE) j->is.attempts--;
+    j->is.dead = dies;
+    j->is.due = dies || x->kind == WF_JOB_UNTAKE ? x->now : x->now + x->delay;
+    return WEFT_OK;
+}
+
+static int model_revive(struct queue_model *q, const struct wf_store_change *x)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < q->count; i++) {
+        struct model_job *j = &q->job[i];
+        if (j->queue != queue_number(x->queue) || !j->is.dead || (x->id != 0 && x->id != j->is.id)) continue;
+        j->is.dead = false;
+        j->is.attempts = 0;
+        j->is.due = x->now;
+        count++;
+    }
+    return count > 0 ? WEFT_OK : WEFT_ENOTFOUND;
+}
+
+static int model_change(struct queue_model *q, const struct wf_store_change *x, uint64_t *id)
+{
+    *id = 0;
+    switch (x->kind) {
+    case WF_JOB_PUT: return model_put(q, x, id);
+    case WF_JOB_TAKE: return model_take(q, x, id);
+    case WF_JOB_REVIVE: return model_revive(q, x);
+    default: return model_taken(q, x);
+    }
+}
+
+/* ---- Batches --------------------------------------------------------------------------------------------------- */
+
+static void check_taken(const struct wf_store_change *x)
+{
+    static uint8_t body[BODY_MAX];
+    const struct model_job *j = model_find(&queues.doubt, x->job.id);
+    size_t size = body_of(j->number, body);
+    MUST(x->job.size == size && memcmp(x->body, body, size) == 0 && x->job.tag == j->number,
+         "job %llu is not what was put", (unsigned long long)x->job.id);
+    MUST(x->job.attempts == j->is.attempts && x->job.due == j->is.due && x->job.time == j->is.time,
+         "job %llu is in another state", (unsigned long long)x->job.id);
+}
+
+static void check_change(const struct wf_store_change *x, bool stored)
+{
+    uint64_t id;
+    size_t before = queues.doubt.count;
+    int expected = model_change(&queues.doubt, x, &id);
+    if (!stored) return;
+    MUST(x->error == expected, "change %d of %s: %d, not %d", x->kind, x->queue, x->error, expected);
+    MUST(id == 0 || x->job.id == id, "change %d of %s: job %llu, not %llu", x->kind, x->queue,
+         (unsigned long long)x->job.id, (unsigned long long)id);
+    if (x->kind == WF_JOB_TAKE && x->error == WEFT_OK) check_taken(x);
+    queues.given += x->kind == WF_JOB_TAKE && x->error == WEFT_OK;
+    queues.done += queues.doubt.count < before;
+    queues.died += x->kind == WF_JOB_RETURN && x->job.dead;
+}
+
+/* A job that was taken, or now and then another one. */
+static void choose_job(struct wf_store_change *x)
+{
+    const struct queue_model *q = &queues.is;
+    size_t from = q->count == 0 ? 0 : (size_t)faulty_random(q->count);
+    for (size_t i = 0; i < q->count; i++) {
+        const struct model_job *j = &q->job[(from + i) % q->count];
+        if (j->is.lease == 0 && faulty_random(20) > 0) continue;
+        x->queue = queue_of[j->queue];
+        x->id = j->is.id;
+        x->lease = j->is.lease + (faulty_random(20) == 0);
+        return;
+    }
+}
+
+static struct wf_store_change random_change(uint8_t *body)
+{
+    static const enum wf_store_change_kind kinds[] = {WF_JOB_PUT,    WF_JOB_PUT,    WF_JOB_PUT,   WF_JOB_TAKE,
+                                                      WF_JOB_TAKE,   WF_JOB_TAKE,   WF_JOB_DONE,  WF_JOB_RETURN,
+                                                      WF_JOB_RETURN, WF_JOB_EXTEND, WF_JOB_UNTAKE};
+    struct wf_store_change x = {.kind = kinds[faulty_random(sizeof kinds / sizeof *kinds)],
+                                .queue = queue_of[faulty_random(QUEUES)],
+                                .now = queues.now,
+                                .delay = (int64_t)faulty_random(2) * (int64_t)faulty_random(40),
+                                .attempts = ATTEMPTS,
+                                .jobs_max = JOBS_MAX};
+    if (faulty_random(30) == 0) x.kind = WF_JOB_REVIVE;
+    if (x.kind == WF_JOB_TAKE || x.kind == WF_JOB_EXTEND) x.delay = LEASE;
+    if (x.kind == WF_JOB_PUT) {
+        x.tag = ++m.numbers;
+        x.data = body;
+        x.size = body_of(x.tag, body);
+        x.key = faulty_random(3) == 0 ? key_of[faulty_random(KEYS)] : NULL;
+        x.key_age = KEY_AGE;
+    } else if (x.kind != WF_JOB_TAKE && x.kind != WF_JOB_REVIVE) {
+        choose_job(&x);
+    }
+    return x;
+}
+
+/* Returns true if the program goes on. */
+static bool change_some(void)
+{
+    static uint8_t body[CHANGES][BODY_MAX];
+    struct wf_store_change batch[CHANGES];
+    size_t count = 1 + (size_t)faulty_random(CHANGES);
+    queues.now += (int64_t)faulty_random(20);
+    for (size_t i = 0; i < count; i++) batch[i] = random_change(body[i]);
+    int rc = engine->change(m.store, batch, count);
+    queues.doubt = queues.is;
+    for (size_t i = 0; i < count; i++) {
+        check_change(&batch[i], rc == WEFT_OK);
+        free(batch[i].body);
+    }
+    if (rc == WEFT_OK) queues.is = queues.doubt;
+    if (rc == WEFT_ENOSPC) queues.doubt = queues.is;
+    return rc == WEFT_OK || rc == WEFT_ENOSPC;
+}
+
+/* ---- After a crash --------------------------------------------------------------------------------------------- */
+
+struct found {
+    int queue;
+    struct model_job job[MODEL_JOBS_MAX];
+    size_t count;
+    const char *when;
+};
+
+static bool add_found(void *arg, const struct wf_store_job *is, const void *data)
+{
+    static uint8_t body[BODY_MAX];
+    struct found *f = arg;
+    uint32_t number = is->tag;
+    MUST(f->count < MODEL_JOBS_MAX, "%s: too many jobs", f->when);
+    MUST(is->size == body_of(number, body) && memcmp(data, body, is->size) == 0, "%s: job %llu has other bytes",
+         f->when, (unsigned long long)is->id);
+    f->job[f->count++] = (struct model_job){f->queue, number, *is};
+    return true;
+}
+
+static bool is_same(const struct model_job *a, const struct model_job *b)
+{
+    bool lease = a->is.lease == b->is.lease || (a->is.lease == UNKNOWN && b->is.lease != 0);
+    return a->queue == b->queue && a->number == b->number && lease && a->is.due == b->is.due &&
+           a->is.time == b->is.time && a->is.attempts == b->is.attempts && a->is.dead == b->is.dead;
+}
+
+static bool has_found(struct queue_model *q, const struct found *f)
+{
+    bool same = q->count == f->count;
+    for (size_t i = 0; i < f->count && same; i++) {
+        const struct model_job *j = model_find(q, f->job[i].is.id);
+        same = j != NULL && is_same(j, &f->job[i]);
+    }
+    return same;
+}
+
+static void find_jobs(struct found *f)
+{
+    for (f->queue = 0; f->queue < QUEUES; f->queue++)
+        for (int dead = 0; dead < 2; dead++) {
+            int rc = engine->jobs(m.store, queue_of[f->queue], dead, add_found, f);
+            MUST(rc == 0, "%s: the jobs of %s: %d", f->when, queue_of[f->queue], rc);
+        }
+}
+
+/* A batch in doubt is there as a whole, or not at all. */
+static void decide_queues(const char *when)
+{
+    struct found f = {.when = when};
+    find_jobs(&f);
+    bool is_old = has_found(&queues.is, &f), is_new = has_found(&queues.doubt, &f);
+    MUST(is_old || is_new, "%s: %zu jobs, acknowledged: %zu, in doubt: %zu", when, f.count, queues.is.count,
+         queues.doubt.count);
+    if (!is_old) queues.is = queues.doubt;
+    for (size_t i = 0; i < f.count; i++) model_find(&queues.is, f.job[i].is.id)->is.lease = f.job[i].is.lease;
+    queues.doubt = queues.is;
+}
+
+/* After a flipped bit: a job that is given is as it was, and comes once. */
+static void take_all(void)
+{
+    for (int queue = 0; queue < QUEUES; queue++)
+        for (;;) {
+            struct wf_store_change x = {
+                .kind = WF_JOB_TAKE, .queue = queue_of[queue], .now = queues.now + 1000, .delay = 1000};
+            if (engine->change(m.store, &x, 1) < 0 || x.error < 0) break;
+            static uint8_t body[BODY_MAX];
+            struct model_job *j = model_find(&queues.is, x.job.id);
+            MUST(j != NULL && !j->is.dead && j->queue == queue, "after a flip: job %llu is given",
+                 (unsigned long long)x.job.id);
+            MUST(x.job.size == body_of(j->number, body) && memcmp(x.body, body, x.job.size) == 0,
+                 "after a flip: job %llu has other bytes", (unsigned long long)x.job.id);
+            j->is.dead = true; /* it does not come again */
+            free(x.body);
+        }
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* transport/store/work_queue.c -- weft/queue.h: the calls that put jobs, take them, and say what became of them. */
+#include <assert.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/queue.h>
+#include <weft/store.h>
+
+#include "engine.h"
+#include "store_client.h"
+#include "store_messages.h"
+#include "stored_topic.h"
+
+static_assert((int)WEFT_QUEUE_JOB_MAX == (int)WF_STORE_RECORD_MAX, "bytes of a job");
+static_assert((int)WEFT_QUEUE_JOBS_MAX == (int)WF_STORE_JOBS_MAX, "jobs of a queue");
+static_assert((int)WEFT_QUEUE_KEY_MAX == (int)WF_STORE_KEY_MAX, "bytes of a key");
+static_assert((int)WEFT_QUEUE_QUEUES_MAX == (int)WF_STORE_QUEUES_MAX, "queues of a store");
+static_assert((int)WEFT_QUEUE_KEYS_MAX == (int)WF_STORE_JOB_KEYS_MAX, "keys of a store");
+
+/* Asks for a change. After 0 `*answer` is the caller's. */
+static int ask_change(const struct store_change *ask, struct store_changed *got, weft_msg **answer, int64_t deadline)
+{
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_CHANGE, store_change_type(), ask, store_changed_type(), got,
+                          answer, deadline);
+    if (rc < 0) return rc;
+    if (got->error == 0) return WEFT_OK;
+    weft_msg_free(*answer);
+    *answer = NULL;
+    return wf_store_error(got->error);
+}
+
+int weft_queue_put(const char *queue, uint32_t tag, const void *data, size_t size,
+                   const weft_queue_put_options *options, uint64_t *out, int64_t deadline)
+{
+    const char *key = options == NULL ? NULL : options->key;
+    int64_t delay = options == NULL ? 0 : options->delay;
+    if (!wf_store_topic_ok(queue) || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0) || delay < 0)
+        return WEFT_EINVAL;
+    if (key != NULL && (key[0] == '\0' || strlen(key) > WEFT_QUEUE_KEY_MAX)) return WEFT_EINVAL;
+    if (size > WEFT_QUEUE_JOB_MAX) return WEFT_ETOOBIG;
+    struct store_change ask = {.kind = WF_JOB_PUT,
+                               .queue = weft_cstr(queue),
+                               .delay = delay,
+                               .tag = tag,
+                               .body = weft_str(data, size),
+                               .key = weft_cstr(key)};
+    struct store_changed got;
+    weft_msg *answer;
+    int rc = ask_change(&ask, &got, &answer, deadline);
+    if (rc < 0) return rc;
+    weft_msg_free(answer);
+    if (out != NULL) *out = got.id;
+    return WEFT_OK;
+}
+
+/* The store has perhaps a job for this caller, who has stopped waiting for it. */
+static void give_up(uint64_t ticket)
+{
+    struct store_change untake = {.kind = WF_JOB_UNTAKE, .ticket = ticket};
+    weft_msg *m = wf_store_message(WF_STORE_UNTAKE, store_change_type(), &untake);
+    if (m == NULL) return;
+    weft_ignore(weft_send_name(WEFT_STORE_NAME, WF_STORE_UNTAKE, weft_msg_body(m), weft_size(m)));
+    weft_msg_free(m);
+}
+
+int weft_queue_take(const char *queue, weft_msg **m, struct weft_queue_job *out, int64_t deadline)
+{
+    if (!wf_store_topic_ok(queue) || m == NULL || out == NULL) return WEFT_EINVAL;
+    struct store_change ask = {.kind = WF_JOB_TAKE, .queue = weft_cstr(queue), .ticket = weft_trace_new().low};
+    struct store_changed got;
+    *m = NULL;
+    int rc = ask_change(&ask, &got, m, deadline);
+    if (rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED) give_up(ask.ticket);
+    if (rc < 0) return rc;
+    *out = (struct weft_queue_job){.id = got.id,
+                                   .lease = got.lease,
+                                   .time = got.time,
+                                   .attempts = (uint32_t)got.attempts,
+                                   .tag = (uint32_t)got.tag,
+                                   .data = got.body.data,
+                                   .size = got.body.size};
+    memcpy(out->queue, queue, strlen(queue) + 1);
+    return WEFT_OK;
+}
+
+static int change_taken(const struct weft_queue_job *job, enum wf_store_change_kind kind, int64_t delay,
+                        int64_t deadline)
+{
+    if (job == NULL || !wf_store_topic_ok(job->queue) || delay < 0) return WEFT_EINVAL;
+    struct store_change ask = {
+        .kind = kind, .queue = weft_cstr(job->queue), .id = job->id, .lease = job->lease, .delay = delay};
+    struct store_changed got;
+    weft_msg *answer;
+    int rc = ask_change(&ask, &got, &answer, deadline);
+    if (rc == WEFT_OK) weft_msg_free(answer);
+    return rc;
+}
+
+int weft_queue_done(const struct weft_queue_job *job, int64_t deadline)
+{
+    return change_taken(job, WF_JOB_DONE, 0, deadline);
+}
+
+int weft_queue_return(const struct weft_queue_job *job, int64_t delay, int64_t deadline)
+{
+    if (job != NULL && delay == WEFT_QUEUE_BACKOFF)
+        delay = job->attempts <= 12 ? WEFT_SEC(1) << (job->attempts > 0 ? job->attempts - 1 : 0) : WEFT_SEC(3600);
+    return change_taken(job, WF_JOB_RETURN, delay, deadline);
+}
+
+int weft_queue_extend(const struct weft_queue_job *job, int64_t time, int64_t deadline)
+{
+    return change_taken(job, WF_JOB_EXTEND, time, deadline);
+}
+
+int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline)
+{
+    if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
+    struct store_change ask = {.kind = WF_JOB_REVIVE, .queue = weft_cstr(queue), .id = id};
+    struct store_changed got;
+    weft_msg *answer;
+    int rc = ask_change(&ask, &got, &answer, deadline);
+    if (rc < 0) return rc;
+    weft_msg_free(answer);
+    return (int)got.count;
+}
+
+int weft_queue_counts(const char *after, struct weft_queue_count *out, size_t max, int64_t deadline)
+{
+    struct store_list ask = {weft_cstr(after), max};
+    struct store_queues got;
+    weft_msg *answer;
+    if (out == NULL && max > 0) return WEFT_EINVAL;
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_QUEUES, store_list_type(), &ask, store_queues_type(), &got,
+                          &answer, deadline);
+    if (rc < 0) return rc;
+    int count = 0;
+    for (struct store_queue q; (size_t)count < max && got.error == 0 && store_queue_next(&got.queues, &q); count++) {
+        struct weft_queue_count *to = &out[count];
+        *to = (struct weft_queue_count){.ready = q.ready, .delayed = q.delayed, .leased = q.leased, .dead = q.dead};
+        if (!weft_text_copy(q.name, to->queue, sizeof to->queue)) got.error = WEFT_EFORMAT;
+    }
+    weft_msg_free(answer);
+    return got.error != 0 ? wf_store_error(got.error) : count;
+}
