@@ -43,7 +43,7 @@ CANNOT_FAIL = {
     "without randomness the process ends, by an assertion": "getentropy",
     "a name that there is not is tested by unit/platform/datagram": "if_indextoname if_nametoindex",
     "NNG: it gives back, ends, or says how something went": """
-        nng_aio_cancel nng_aio_count nng_aio_free nng_aio_get_output nng_aio_reap nng_aio_result nng_aio_set_timeout
+        nng_aio_abort nng_aio_cancel nng_aio_count nng_aio_free nng_aio_get_output nng_aio_reap nng_aio_result nng_aio_set_timeout
         nng_aio_wait
         nng_stream_close nng_stream_dialer_free nng_stream_free nng_stream_listener_close nng_stream_listener_free
         nng_strerror nng_tls_config_free nng_tls_engine_name
