@@ -288,4 +288,14 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         if (rc == SQLITE_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
         if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
 '''),
+    ("transport/cluster/swim.c", '''\
+    if (m == NULL || (same && now < m->greet_at)) return;
+''', '''\
+    if (m == NULL || (same && now < m->greet_at && !wf_mutant("suspect_is_greeted_each_time"))) return;
+'''),
+    ("transport/link/send_queue.c", '''\
+    } else if (last->size + b->size <= last->capacity) {
+''', '''\
+    } else if (last->size + b->size <= last->capacity && !wf_mutant("answers_lie_apart")) {
+'''),
 ]
