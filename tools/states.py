@@ -38,7 +38,6 @@ ONE_WORKER = "a simulated node has one worker, and what this takes happens betwe
 CARRIER = "the simulated carrier tells the end of a send before that of its connection"
 POOLS = "a worker nearly always has a block for it; `unit/actors/core/oom`"
 OPERATOR = "somebody has to interfere with etcd, which takes the promise away; `integration/etcd`"
-RARE = "about one seed of cluster in 3,000"
 NOT_YET = {
     "credit: a new request takes the place of an older one": "an honest node asks once for each link; `hostile/*`",
     "exclusive: a name comes when its asker has given up": "etcd has to answer at the very moment of the deadline",
@@ -54,11 +53,8 @@ NOT_YET = {
     "groups: news come when the watch is over": ONE_WORKER,
     "groups: no memory for the news of an end": POOLS,
     "groups: two ends wait for memory": POOLS,
-    "handshake: a connection replaces one that waits to resume the link": RARE,
+    "handshake: a connection replaces one that waits to resume the link": "about one seed of cluster in 3,000",
     "handshake: no HELLO in time": "the simulated carrier itself ends such a connection",
-    "handshake: the other side knows nothing of a link that was in use": RARE,
-    "handshake: the link to be resumed was given up meanwhile": RARE,
-    "handshake: the WELCOME that began the link was lost": RARE,
     "link: a send fails when the link has another connection already": CARRIER,
     "link: an actor sends before its worker has been told of the link": ONE_WORKER,
     "link: ends while its next connection waits": "the link has to end in the moment between two connections",
