@@ -73,6 +73,8 @@ MUTANTS = {
     "link_says_one_frame": ("linked",),
     "tables_never_told_again": ("link_oom",),
     "leaving_waits_in_vain": ("handshake",),
+    "suspect_is_greeted_each_time": ("linked_gossip",),
+    "answers_lie_apart": ("linked_gossip",),
     "retained_twice": ("linked_retained",),
     "store_commits_without_sync": ("sqlite_programs",),
     "store_believes_commit": ("sqlite_programs",),
@@ -86,8 +88,8 @@ MUTANTS = {
     "queue_believes_commit": ("sqlite_programs",),
 }
 # tests/unit/transport, by room, for what no seed meets
-UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_retained": "link", "sqlite_faults": "store",
-         "sqlite_programs": "store"}
+UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_gossip": "link",
+         "linked_retained": "link", "sqlite_faults": "store", "sqlite_programs": "store"}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 

@@ -326,4 +326,14 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         rc = sq_finish(s, code);
         if (wf_mutant("queue_believes_commit")) rc = sq_error(code);
 '''),
+    ("transport/cluster/swim.c", '''\
+    if (m == NULL || (same && now < m->greet_at)) return;
+''', '''\
+    if (m == NULL || (same && now < m->greet_at && !wf_mutant("suspect_is_greeted_each_time"))) return;
+'''),
+    ("transport/link/send_queue.c", '''\
+    } else if (last->size + b->size <= last->capacity) {
+''', '''\
+    } else if (last->size + b->size <= last->capacity && !wf_mutant("answers_lie_apart")) {
+'''),
 ]

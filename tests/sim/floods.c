@@ -13,6 +13,8 @@ enum {
     LARGE = 40,    /* topics with a large retained message, */
     LARGE_BYTES = 240000,
     SMALL = 3, /* and with a small one, of each node */
+    BOXES = 40,
+    BOX_BYTES = 600000,
     JOBS = 4096,
     SEEN = 64,
     FLOOD = 1,
@@ -144,6 +146,42 @@ static void fickle(const void *arg, size_t size)
         if (random_below(&random, 3) > 0)
             (void)weft_sleep(weft_after(sim_between(&random, WEFT_MS(1), WEFT_MS(500))));
         (void)weft_unsubscribe(sub);
+    }
+}
+
+/* ---- Large messages -------------------------------------------------------------------------------------------- */
+
+/* On n2; each gets one message at a time, which no credit holds back. */
+static void box(const void *arg, size_t size)
+{
+    char name[16];
+    weft_msg *m;
+    (void)size;
+    snprintf(name, sizeof name, "box-%u", *(const unsigned *)arg);
+    while (weft_register(name) < 0)
+        if (!sim_again()) return;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        const uint8_t *bytes = weft_data(m);
+        if (weft_size(m) != BOX_BYTES || bytes[0] != bytes[BOX_BYTES - 1])
+            weft_sim_fail("a large message is another");
+        weft_msg_free(m);
+    }
+}
+
+/* On n1: to all boxes at once, which is more than a link holds. */
+static void mailer(const void *arg, size_t size)
+{
+    uint64_t random = sim_random();
+    char name[24];
+    uint8_t *bytes = calloc(1, BOX_BYTES);
+    (void)arg, (void)size;
+    if (bytes == NULL || weft_defer(free, bytes) < 0) return;
+    while (weft_sleep(weft_after(sim_between(&random, WEFT_SEC(1), WEFT_SEC(20)))) != WEFT_ECANCELED) {
+        bytes[0] = ++bytes[BOX_BYTES - 1];
+        for (unsigned i = 0; i < BOXES && !is_calm(); i++) {
+            snprintf(name, sizeof name, "box-%u@n2", i);
+            (void)(weft_send_name(name, FLOOD, bytes, BOX_BYTES) < 0);
+        }
     }
 }
 
@@ -291,6 +329,8 @@ static void first(const void *arg, size_t size)
     if (self >= nodes) nodes = self + 1;
     for (size_t i = 0; i < sizeof posts / sizeof posts[0]; i++) sim_spawn(keep, &posts[i], sizeof posts[i], NULL);
     if (self == 0) sim_spawn(keep, &(struct post){.body = keeper_of_large}, sizeof(struct post), NULL);
+    if (self == 0) sim_spawn(keep, &(struct post){.body = mailer}, sizeof(struct post), NULL);
+    for (unsigned i = 0; i < BOXES && self == 1; i++) sim_spawn(box, &i, sizeof i, NULL);
     sim_wait();
 }
 

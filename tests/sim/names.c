@@ -71,7 +71,7 @@ static void contend(const void *arg, size_t size)
     do {
         if (weft_register_global(name_of(name)) < 0) continue;
         *mine = weft_self();
-        bool long_time = random_below(&random, 6) == 0;
+        bool long_time = random_below(&random, 3) == 0;
         int64_t until = weft_after(sim_between(&random, WEFT_MS(50), long_time ? WEFT_SEC(120) : WEFT_SEC(4)));
         enum outcome was = hold(name, until);
         *mine = weft_nobody();

@@ -2,6 +2,7 @@
  * that back, call each other, and end. Beside them several senders on each node pour into small mailboxes, whose
  * actors are slow and end now and then; the senders are stopped and killed while they wait. Each DOWN comes once, and
  * not after the monitor was taken back; an answer is that to the request; what one sender sends comes in order, once.
+ * Nothing is missing, unless a link has ended, or with `scarce`, for --faults memory (docs/transparency.md).
  * In the end whoever watches, or is linked with, an actor that has ended knows it, and no sender waits in vain. */
 #include "kit.h"
 
@@ -22,6 +23,7 @@ static uint32_t lives;                  /* of senders */
 static uint32_t bursts[NODES][SENDERS]; /* that were sent without waiting in vain */
 static int64_t calm_at = WEFT_FOREVER;  /* from then on nobody ends, and ties stay as they are */
 static unsigned nodes;
+static bool lossy; /* a link has ended, or there may be no memory */
 
 static bool is_calm(void)
 {
@@ -120,8 +122,10 @@ static bool move(struct player *p, uint64_t *random)
     else if (kind < 13) untie(p, &p->monitor[which], true);
     else if (kind < 16) untie(p, &p->link[which], false);
     else if (kind < 20) ask(who, random);
-    else if (kind < 22) (void)weft_sleep(weft_after(sim_between(random, WEFT_MS(1), WEFT_SEC(2))));
-    else if (kind < 23) weft_fail(FAILED, "by chance");
+    else if (kind < 22) {
+        (void)weft_sleep(weft_after(sim_between(random, WEFT_MS(1), WEFT_SEC(2))));
+        untie(p, &(kind == 20 ? p->monitor : p->link)[which], kind == 20); /* its end may be in the mailbox */
+    } else if (kind < 23) weft_fail(FAILED, "by chance");
     return kind < 23;
 }
 
@@ -170,6 +174,8 @@ static void sink(const void *arg, size_t size)
         struct mail *before = &last[is.sender % (NODES * SENDERS)];
         if (before->life == is.life && is.number <= before->number)
             weft_sim_fail("a sink gets %u after %u of one sender", is.number, before->number);
+        if (before->life == is.life && is.number != before->number + 1 && !lossy)
+            weft_sim_fail("a sink misses messages between %u and %u of one sender", before->number, is.number);
         *before = is;
         unsigned chance = random_below(&random, 600);
         if (chance < 30) (void)weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(60))));
@@ -178,14 +184,15 @@ static void sink(const void *arg, size_t size)
 }
 
 /* Until its sink has ended, or all is sent. */
-static void pour(struct mail *is, weft_pid to, uint32_t *done)
+static void pour(struct mail *is, uint32_t *last, weft_pid to, uint32_t *done)
 {
     for (int i = 0; i < BURST; i++) {
         int64_t began = weft_now();
-        is->number++;
+        is->number = *last + 1;
         int rc = weft_send(to, MAIL, is, sizeof *is);
         if (rc == WEFT_EFULL && began > calm_at) weft_sim_fail("sender %u waits in vain", is->sender);
         if (rc < 0) return;
+        *last = is->number;
     }
     ++*done;
 }
@@ -194,11 +201,25 @@ static void send(const void *arg, size_t size)
 {
     unsigned self = sim_self(), which = *(const unsigned *)arg % SENDERS, turn = which;
     struct mail is = {.sender = self * SENDERS + which, .life = ++lives};
+    uint32_t last[NODES] = {0}; /* number, to the sinks of a node */
     uint64_t random = sim_random() ^ (uint64_t)weft_now();
     (void)size;
     while (weft_sleep(weft_after(sim_between(&random, 0, WEFT_SEC(1)))) != WEFT_ECANCELED) {
-        weft_pid to = sinks[turn++ % nodes];
-        if (!weft_pid_is_nobody(to)) pour(&is, to, &bursts[self][which]);
+        unsigned node = turn++ % nodes;
+        weft_pid to = sinks[node];
+        if (!weft_pid_is_nobody(to)) pour(&is, &last[node], to, &bursts[self][which]);
+    }
+}
+
+static void watch_links(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_watch_nodes() < 0)
+        if (!sim_again()) return;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        lossy |= weft_tag(m) == WEFT_TAG_NODE_DOWN;
+        weft_msg_free(m);
     }
 }
 
@@ -234,9 +255,12 @@ static void keep(const void *arg, size_t size)
 
 static void first(const void *arg, size_t size)
 {
+    const struct weft_args *args = arg;
     unsigned self = sim_self();
-    (void)arg, (void)size;
+    (void)size;
+    lossy |= args->argc > 1 && strcmp(args->argv[1], "scarce") == 0;
     if (self >= nodes) nodes = self + 1;
+    sim_spawn(watch_links, NULL, 0, NULL);
     memset(players[self], 0, sizeof players[self]);
     sinks[self] = weft_nobody();
     for (unsigned i = 0; i < PLAYERS; i++) {

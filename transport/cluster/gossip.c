@@ -120,7 +120,7 @@ static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, st
         if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE comes behind all it has to say */
     } else if (is_heard(l)) {
         WF_SOMETIMES("gossip: a node is reported down that this node hears", true);
-        wf_swim_greet(c->swim, m->node);
+        wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));
     } else {
         WF_SOMETIMES("gossip: a link ends because others have found the node to be down", true);
         wf_links_end(c, l, why);
@@ -140,7 +140,8 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
     } else if (p->link != NULL) {
         WF_SOMETIMES("gossip: a node is suspected that this node hears",
                      m->state == WF_SWIM_SUSPECT && is_heard(p->link));
-        if (m->state == WF_SWIM_SUSPECT && is_heard(p->link)) wf_swim_greet(c->swim, m->node);
+        if (m->state == WF_SWIM_SUSPECT && is_heard(p->link))
+            wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));
         wf_peers_review(c, p->link, why);
     }
 }

@@ -274,7 +274,8 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     struct wf_link *l = wf_links_find(c, ch->incarnation);
     enum decision d = decide(l, ch, f);
     WF_SOMETIMES("handshake: a crossing dial is refused", d == REFUSE);
-    WF_SOMETIMES("handshake: a node resumes that has left", d != REFUSE && has_left(c, ch));
+    WF_SOMETIMES("handshake: a node dials that has said on another connection that it leaves",
+                 d != REFUSE && has_left(c, ch));
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {

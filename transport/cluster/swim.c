@@ -89,6 +89,17 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
     (void)send_message(s, node, &m, first != NULL ? first : s->self);
 }
 
+void wf_swim_greet_suspect(struct wf_swim *s, uint64_t node, int64_t now)
+{
+    struct wf_swim_member *m = wf_swim_find(s, node);
+    bool same = m != NULL && m->greeted_state == m->state && m->greeted_number == m->number;
+    if (m == NULL || (same && now < m->greet_at)) return;
+    m->greeted_state = m->state;
+    m->greeted_number = m->number;
+    m->greet_at = now + s->o.patience;
+    wf_swim_greet(s, node);
+}
+
 /* ---- Suspicion ------------------------------------------------------------------------------------------------- */
 
 static int64_t least_suspicion(const struct wf_swim *s)

@@ -77,6 +77,10 @@ struct wf_swim_member {
     bool newest;                     /* of its name: it is there */
     weft_text name;                  /* in `record` */
     weft_text record;                /* malloc'ed */
+    /* What it was greeted for (wf_swim_greet_suspect); for the same it is not greeted again before `greet_at`. */
+    enum wf_swim_state greeted_state;
+    uint64_t greeted_number;
+    int64_t greet_at;
 };
 
 struct wf_swim;
@@ -143,6 +147,10 @@ int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t 
 int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
 /* There is a new way to that one, which may not be a member yet; or it lives, and is to hear what is said of it. */
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
+/* The same for a member that is heard though it is held for suspect, or gone: but not if it has just been greeted for
+ * that. Each greeting costs it an answer and perhaps its whole table, and each answer may be a reason to
+ * look at it again. Without this bound, a slow node that is suspected has no time left to refute it. */
+void wf_swim_greet_suspect(struct wf_swim *s, uint64_t node, int64_t now);
 /* The way to it is broken, or nothing has come over it for a while: it is probed next. */
 void wf_swim_recheck(struct wf_swim *s, uint64_t node, int64_t now);
 /* There was never a way to it, and none was found in time: this member suspects it. */

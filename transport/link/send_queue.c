@@ -453,14 +453,24 @@ void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok)
     wf_channel_release(ch);
 }
 
+/* A small one joins the last one, as in `append`: a peer that does not read may make this node answer a lot. */
 static void put_urgent(struct wf_link *l, struct wf_batch *b)
 {
     WF_ASSERT(b->body == NULL && !b->chunk);
-    struct wf_batch **end = &l->urgent;
-    while (*end != NULL) end = &(*end)->next;
-    b->next = NULL;
-    *end = b;
+    struct wf_batch *last = l->urgent;
+    while (last != NULL && last->next != NULL) last = last->next;
     add_bytes(l, b, true);
+    b->next = NULL;
+    if (last == NULL) {
+        l->urgent = b;
+    } else if (last->size + b->size <= last->capacity) {
+        memcpy(last->data + last->size, b->data, b->size);
+        last->size += b->size;
+        last->frames += b->frames;
+        recycle(l, b);
+    } else {
+        last->next = b;
+    }
 }
 
 /* Takes a chain over. */
