@@ -271,7 +271,7 @@ static int spawn(struct cli_client *k)
 {
     const char *name = k->c->argv[0];
     struct weft_why why;
-    weft_far_options options = {.deadline = k->deadline, .why = &why};
+    weft_remote_options options = {.deadline = k->deadline, .why = &why};
     weft_pid pid;
     char text[WEFT_PID_TEXT];
     int rc = weft_spawn_packed_on(k->node, name, &pid, k->body.data, k->body.size, &options);

@@ -63,7 +63,7 @@
 #include <weft/udp.h>
 #include <weft/pack.h>
 #include <weft/typed.h>
-#include <weft/far.h>
+#include <weft/remote.h>
 #include <weft/exclusive.h>
 #include <weft/node.h>
 #include <weft/embed.h>

@@ -58,7 +58,7 @@ MUTANTS = {
     "supervisor_forgets_child": ("supervisors", 100),
     "supervisor_starts_too_soon": ("supervisors", 100),
     "supervisor_counts_starved": ("supervisors", 100, "--faults", "all,memory"),
-    "far_child_not_linked": ("supervisors", 100),
+    "remote_child_not_linked": ("supervisors", 100),
     "lease_never_over": ("exclusive", 100),
     "lease_by_wall_clock": ("exclusive", 400),
     "token_of_lease": ("exclusive", 100),

@@ -204,10 +204,10 @@ static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_kept_actor *keep,
                      const weft_spawn_options *o)
 {
-    if (o->aside_max != 0) {
+    if (o->skipped_max != 0) {
         struct wf_backlog *b = wf_backlog_from(a, from);
         if (b == NULL) return WEFT_ENOMEM;
-        b->aside_max = o->aside_max;
+        b->skipped_max = o->skipped_max;
     }
     if (keep != NULL) {
         if (wf_actor_more_from(a, from) == NULL) return WEFT_ENOMEM;
@@ -253,7 +253,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     int rc = take_slot(wa, from, &a);
     if (WF_UNLIKELY(rc < 0)) return rc;
     rc = init_actor(a, w, from, b, o);
-    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || b->keep != NULL))
+    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->skipped_max != 0 || b->keep != NULL))
         rc = init_more(a, from, b->keep, o);
     if (WF_UNLIKELY(rc < 0)) {
         if (a->more != NULL) wf_actor_more_free(a, from);

@@ -68,12 +68,12 @@ struct wf_actor {
     bool traps_exits : 1;  /* weft_trap_exits */
     bool stop_asked : 1;   /* and it was: it has, or had, a WEFT_TAG_STOP */
     bool told_ready : 1;   /* weft_ready */
-    bool aside_told : 1;   /* the log has said that a selective receive came to its bound */
+    bool skip_told : 1;    /* the log has said that a selective receive came to its bound */
     bool wants_room : 1;   /* waits for room in another's mailbox */
     bool room_news : 1;    /* and was told that there is some */
     bool handles : 1;      /* it is a handler: see handler.c */
     bool in_place : 1;     /* and its state lies in here */
-    bool crowded : 1;      /* senders wait for room here, or think that there is none */
+    bool has_waiters : 1;  /* senders wait for room here, or think that there is none */
     bool awaited : 1;      /* has subscriptions whose publishers wait */
     bool lasts : 1;        /* nobody but its node ends it */
     bool traps_reload : 1; /* weft_trap_reload */

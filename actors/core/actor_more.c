@@ -1,7 +1,7 @@
 /* actors/core/actor_more.c -- see actor_more.h. */
 #include "actor.h"
 
-enum { ASIDE_DEFAULT = 10000 }; /* docs/mailboxes.md says why */
+enum { SKIPPED_DEFAULT = 10000 }; /* docs/mailboxes.md says why */
 
 struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w)
 {
@@ -22,7 +22,7 @@ struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w)
     WF_ASSERT(m->backlog == NULL && (w == NULL || w == wf_here));
     struct wf_backlog *b = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *b), sizeof *b);
     if (b == NULL) return NULL;
-    *b = (struct wf_backlog){.actor = a, .aside_max = ASIDE_DEFAULT};
+    *b = (struct wf_backlog){.actor = a, .skipped_max = SKIPPED_DEFAULT};
     return m->backlog = b;
 }
 

@@ -21,8 +21,8 @@ struct wf_backlog {
     struct wf_actor *actor;
     weft_msg *mark;    /* a signal, not the first: mail_order.h; NULL: none */
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
-    uint32_t aside;    /* and how many of mail it has passed over */
-    uint32_t aside_max;
+    uint32_t skipped;  /* and how much mail it has skipped */
+    uint32_t skipped_max;
     uint32_t promised;     /* senders of this worker that were told of room and have not used it yet: it is theirs; */
     size_t promised_bytes; /* so much of it */
 };

@@ -90,7 +90,7 @@ static void note_short(struct wf_actor *a)
 void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
-    a->crowded = true;
+    a->has_waiters = true;
     WF_SOMETIMES("mailbox: full because the bytes of the node are used up", !is_own_taken(a));
     if (!is_own_taken(a)) note_short(a);
 }
@@ -123,7 +123,7 @@ static void tell_room(struct wf_actor *a, struct wf_room *room)
     }
     const bool taken = is_taken(a);
     if (taken) set_full(a, true);
-    a->crowded = taken || waiting->first != NULL || promised(a).places > 0;
+    a->has_waiters = taken || waiting->first != NULL || promised(a).places > 0;
     WF_SOMETIMES("mailbox: room is enough for some of those that wait", waiting->first != NULL);
     if (waiting->first != NULL && room->budget == 0) note_short(a);
 }
@@ -252,7 +252,7 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
     if (b != NULL) {
         b->promised++;
         b->promised_bytes += m->topic_size;
-        a->crowded = true; /* so that others look at what is promised */
+        a->has_waiters = true; /* so that others look at what is promised */
     }
     wf_send_signal(a->task.worker, m->from, m);
 }

@@ -135,7 +135,7 @@ static void drop_oldest(struct wf_actor *a)
     weft_msg *oldest = take_out(a, NULL, 0);
     struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
     if (b != NULL && oldest == b->scanned) b->scanned = NULL;
-    if (b != NULL && b->aside > 0) b->aside--; /* a scan begins with the oldest */
+    if (b != NULL && b->skipped > 0) b->skipped--; /* a scan begins with the oldest */
     count_evicted(a);
     drop_at(a, oldest, WF_DROP_FULL);
 }
@@ -160,7 +160,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
     }
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
-    if (b != NULL && place < b->aside) b->aside--;
+    if (b != NULL && place < b->skipped) b->skipped--;
     count_evicted(a);
     drop_at(a, take_out(a, previous, place), WF_DROP_SLOW_READER);
 }
@@ -244,7 +244,7 @@ static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_m
     WF_SOMETIMES("mailbox: a request is dropped, as its asker has given up", true);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
-    if (a->crowded) wf_on_space_made(a); /* weft_wait_any waits without receiving */
+    if (a->has_waiters) wf_on_space_made(a); /* weft_wait_any waits without receiving */
 }
 
 /* `m` comes after `previous`, which is the last of `place` messages; NULL and 0: it is the oldest. */
@@ -299,7 +299,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 {
     a->gone++;
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND)) received_other(a, m);
-    if (WF_UNLIKELY(a->crowded)) wf_on_space_of_eighth(a, weight);
+    if (WF_UNLIKELY(a->has_waiters)) wf_on_space_of_eighth(a, weight);
     if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_node_of(a->task.worker)->tracing->took(a, m);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
@@ -321,7 +321,7 @@ static bool receive_bunched(struct wf_actor *a, weft_msg **out)
 
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(a->crowded)) wf_on_space_made(a);
+    if (WF_UNLIKELY(a->has_waiters)) wf_on_space_made(a);
     a->task.wants_mail = WF_MAIL_WAKE;
     WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
     int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
@@ -378,7 +378,7 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
         if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) {
             (void)take_signal(a, NULL, &m);
         } else if (a->mail.first == NULL) {
-            if (WF_UNLIKELY(a->crowded)) wf_on_space_made(a);
+            if (WF_UNLIKELY(a->has_waiters)) wf_on_space_made(a);
             return NULL;
         } else if (drop_if_dead(a, NULL, 0, a->mail.first)) {
             continue;
@@ -427,7 +427,7 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
         a->mail_bytes -= weight;
     }
     a->mail_count--;
-    if (WF_UNLIKELY(a->crowded || a->traced || wf_is_traced(m) || a->held != NULL))
+    if (WF_UNLIKELY(a->has_waiters || a->traced || wf_is_traced(m) || a->held != NULL))
         return receive_with_care(a, m, weight, out);
     a->gone++;
     wf_hold(a, m);
@@ -456,7 +456,7 @@ static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **o
 /* There is no mail, no signal, and it was not asked to end. */
 static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
-    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->crowded || a->traced || a->held != NULL ||
+    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->has_waiters || a->traced || a->held != NULL ||
                     !wf_task_is_plain(&a->task)))
         return recv_slowly(a, out, deadline);
     a->task.wants_mail = WF_MAIL_HAND;
@@ -504,21 +504,21 @@ static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
 /* NULL: it has seen all that there is, or as much as it may. */
 static inline __attribute__((always_inline)) weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
 {
-    while (b != NULL && b->aside < b->aside_max) {
+    while (b != NULL && b->skipped < b->skipped_max) {
         weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
         if (m == NULL) break;
         if (wf_is_published_block(m)) {
-            (void)unpack_one(a, b->scanned, b->aside);
+            (void)unpack_one(a, b->scanned, b->skipped);
             continue;
         }
-        if (!drop_if_dead(a, b->scanned, b->aside, m)) return m;
+        if (!drop_if_dead(a, b->scanned, b->skipped, m)) return m;
     }
     return NULL;
 }
 
 static bool take_mail(struct wf_actor *a, struct wf_backlog *b, weft_msg *mail, weft_msg **out)
 {
-    (void)take_out(a, b->scanned, b->aside);
+    (void)take_out(a, b->scanned, b->skipped);
     return receive(a, mail, wf_msg_weight(mail), out) == WEFT_OK;
 }
 
@@ -528,14 +528,14 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
     struct wf_backlog *b = s->mail;
     weft_msg *signal = next_signal(a, s), *mail;
     if (WF_LIKELY(signal == NULL)) {
-        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->aside++)
+        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->skipped++)
             if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
         return false;
     }
     uint32_t ahead = b == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
     while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
         WF_ASSERT(b != NULL || mail == NULL);
-        if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->aside)) {
+        if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->skipped)) {
             if (s->match(signal, s->arg)) return take_signal(a, s->seen, out) == WEFT_OK;
             ahead += signal->mail_ahead;
             s->seen = signal;
@@ -543,27 +543,27 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
         } else {
             if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
             b->scanned = mail;
-            b->aside++;
+            b->skipped++;
         }
     }
     return false;
 }
 
 /* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
-static bool has_too_much_aside(const struct wf_actor *a, const struct wf_backlog *b)
+static bool has_skipped_too_much(const struct wf_actor *a, const struct wf_backlog *b)
 {
-    return b->aside >= b->aside_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
+    return b->skipped >= b->skipped_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
 }
 
-static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
+static int refuse_to_skip(struct wf_actor *a, const struct wf_backlog *b)
 {
     WF_ASSERT(b->actor == a);
-    if (!a->aside_told)
+    if (!a->skip_told)
         weft_log(WEFT_WARN,
                  "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",
-                 a->kind, b->aside,
-                 b->aside >= b->aside_max ? "as many as it may" : "and the mailbox is full of them");
-    a->aside_told = true;
+                 a->kind, b->skipped,
+                 b->skipped >= b->skipped_max ? "as many as it may" : "and the mailbox is full of them");
+    a->skip_told = true;
     return (int)wf_task_finish_wait(WEFT_EFULL);
 }
 
@@ -580,12 +580,12 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     if (lanes & MAIL) {
         s.mail = wf_backlog_from(a, a->task.worker);
         if (s.mail == NULL) return WEFT_ENOMEM;
-        s.mail->scanned = NULL, s.mail->aside = 0;
+        s.mail->scanned = NULL, s.mail->skipped = 0;
     }
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
         if (take_match(a, &s, out)) return WEFT_OK;
-        if (s.mail != NULL && WF_UNLIKELY(has_too_much_aside(a, s.mail))) return refuse_aside(a, s.mail);
+        if (s.mail != NULL && WF_UNLIKELY(has_skipped_too_much(a, s.mail))) return refuse_to_skip(a, s.mail);
         if (rc < 0) return (int)wf_task_finish_wait(rc);
         rc = wait_for_mail(a, deadline);
         if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_finish_wait(rc); /* at the deadline: a last look */

@@ -123,7 +123,7 @@ bool wf_mailbox_ready(const struct wf_task *t);
 /* Whether nothing is in it, and nobody waits for room there. */
 static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
 {
-    return a->mail.first == NULL && a->signals.first == NULL && !a->crowded;
+    return a->mail.first == NULL && a->signals.first == NULL && !a->has_waiters;
 }
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);

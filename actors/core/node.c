@@ -126,7 +126,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     if (n->options.subscriptions_max == 0) n->options.subscriptions_max = 100000;
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.retained_keep <= 0) n->options.retained_keep = WEFT_SEC(24 * 3600);
-    if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
+    if (n->options.remote_actors_max == 0) n->options.remote_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
     if (n->options.probe_period == 0) n->options.probe_period = n->options.heartbeat;
     if (n->options.heartbeats_lost == 0) n->options.heartbeats_lost = 5;

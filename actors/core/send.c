@@ -128,7 +128,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
         if (promised) wf_room_used(a, wf_msg_weight(m));
-        bool full = !promised && (wf_mailbox_full(a) || (a->crowded && wf_mailbox_has_claims(a)));
+        bool full = !promised && (wf_mailbox_full(a) || (a->has_waiters && wf_mailbox_has_claims(a)));
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
@@ -200,7 +200,7 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
 int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->crowded)) /* others may have been promised room */
+    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->has_waiters)) /* others may have been promised room */
         return send_or_free(self, to, m, deadline);
     if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
@@ -375,9 +375,9 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
 static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size)
 {
-    if (WF_UNLIKELY(a->crowded || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
-        return a->crowded || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
-                                                : send_again(a, tag, data, size);
+    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
+        return a->has_waiters || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
+                                                    : send_again(a, tag, data, size);
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);

@@ -23,17 +23,17 @@ const struct weft_export *wf_export_find(weft_text name)
 
 /* ---- Of a module that is loaded in place of another ------------------------------------------------------------ */
 
-static _Thread_local struct weft_export **aside; /* a list by `next`; NULL: what is exported counts at once */
+static _Thread_local struct weft_export **collected; /* a list by `next`; NULL: what is exported counts at once */
 
-void wf_exports_aside(struct weft_export **list)
+void wf_exports_collect(struct weft_export **list)
 {
-    aside = list;
+    collected = list;
 }
 
-static int put_aside(struct weft_export *e)
+static int collect(struct weft_export *e)
 {
-    e->next = *aside;
-    *aside = e;
+    e->next = *collected;
+    *collected = e;
     return WEFT_OK;
 }
 
@@ -57,7 +57,7 @@ int weft_export_actor(struct weft_export *e)
         return WEFT_EINVAL;
     }
     if (e->options.kind == NULL) e->options.kind = e->name;
-    if (aside != NULL) return put_aside(e);
+    if (collected != NULL) return collect(e);
     struct weft_export *first = atomic_load_explicit(&exported, memory_order_acquire);
     do {
         const struct weft_export *other = find(first, weft_cstr(e->name));

@@ -12,13 +12,13 @@
 #include <weft/supervisor.h>
 
 /* The body gets [[node, ...], actor, arguments]. */
-int64_t weft_far_place(void *out, size_t size, const char *const *nodes, size_t node_count, const char *actor,
-                       const struct weft_type_info *type, const void *args)
+int64_t weft_remote_place(void *out, size_t size, const char *const *nodes, size_t node_count, const char *actor,
+                          const struct weft_type_info *type, const void *args)
 {
-    if (nodes == NULL || node_count == 0 || node_count > WEFT_FAR_NODES_MAX || actor == NULL) return WEFT_EINVAL;
+    if (nodes == NULL || node_count == 0 || node_count > WEFT_REMOTE_NODES_MAX || actor == NULL) return WEFT_EINVAL;
     weft_writer measure = weft_writer_on(NULL, 0);
     if (type != NULL && args != NULL) weft_typed_put(&measure, type, args);
-    if (measure.error != 0 || measure.size > WEFT_FAR_ARGS_MAX) return WEFT_ETOOBIG;
+    if (measure.error != 0 || measure.size > WEFT_REMOTE_ARGS_MAX) return WEFT_ETOOBIG;
     void *packed = malloc(measure.size + 1);
     if (packed == NULL) return WEFT_ENOMEM;
     weft_writer w = weft_writer_on(packed, measure.size);
@@ -45,8 +45,8 @@ static weft_pid start(const void *arg, size_t size)
 {
     weft_reader r = weft_reader_on(arg, size), behind;
     struct weft_why why = {.text = "the place is malformed"};
-    char node[WEFT_FAR_NAME_MAX + 1], actor[WEFT_FAR_NAME_MAX + 1];
-    weft_far_options options = {.link = true, .why = &why};
+    char node[WEFT_REMOTE_NAME_MAX + 1], actor[WEFT_REMOTE_NAME_MAX + 1];
+    weft_remote_options options = {.link = true, .why = &why};
     weft_pid pid = weft_nobody();
     int rc = WEFT_EFORMAT;
     uint32_t fields = weft_get_array(&r), count = weft_get_array(&r);
@@ -104,7 +104,7 @@ static void pass_on(weft_pid pid, weft_msg *m)
         wf_note_drop(wf_here, WF_DROP_NO_ACTOR, here, from, tag);
 }
 
-void weft_far_child(const void *arg, size_t size)
+void weft_remote_child(const void *arg, size_t size)
 {
     (void)weft_trap_exits(true);
     weft_pid pid = start(arg, size), *copy = malloc(sizeof *copy);

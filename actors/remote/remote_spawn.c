@@ -117,7 +117,7 @@ static const struct weft_export *check(weft_node *node, weft_text actor, const v
     const struct weft_export *e = wf_export_find(actor);
     if (e == NULL) {
         fault(why, WEFT_ENOACTOR, "node %.40s exports no actor %.*s", node->name,
-              (int)WF_MIN(actor.size, (size_t)WEFT_FAR_NAME_MAX), actor.data);
+              (int)WF_MIN(actor.size, (size_t)WEFT_REMOTE_NAME_MAX), actor.data);
         return NULL;
     }
     if (e->type != NULL && weft_typed_read(e->type(), args, size, NULL, why) < 0) return NULL;
@@ -265,7 +265,7 @@ static int take_answer(weft_msg *m, uint64_t peer, weft_pid *out, struct weft_wh
 }
 
 static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, weft_pid *out,
-                       const weft_far_options *f, struct weft_why *why)
+                       const weft_remote_options *f, struct weft_why *why)
 {
     weft_pid there = {peer, 0};
     int rc = wf_tie_pend(self, there, f->monitor, f->link, &o->link);
@@ -281,7 +281,7 @@ static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, we
     return rc;
 }
 
-static int spawn_here(struct wf_actor *self, const struct order *o, weft_pid *out, const weft_far_options *f,
+static int spawn_here(struct wf_actor *self, const struct order *o, weft_pid *out, const weft_remote_options *f,
                       struct weft_why *why)
 {
     struct wf_worker *w = self->task.worker;
@@ -294,7 +294,7 @@ static int spawn_here(struct wf_actor *self, const struct order *o, weft_pid *ou
 }
 
 static int spawn_on(struct wf_actor *self, const char *node, struct order *o, weft_pid *out,
-                    const weft_far_options *f, struct weft_why *why)
+                    const weft_remote_options *f, struct weft_why *why)
 {
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
@@ -302,7 +302,7 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
     if (wf_node_in_minority(wf_node_of(w))) return minority(wf_node_of(w), why);
     bool can = false;
     uint64_t peer = route == NULL ? 0 : route->find(w, node, strlen(node), &can);
-    if (o->actor.size > WEFT_FAR_NAME_MAX)
+    if (o->actor.size > WEFT_REMOTE_NAME_MAX)
         return fault(why, WEFT_ENOACTOR, "no actor is exported under a name of %zu bytes", o->actor.size);
     if (peer == 0) return fault(why, WEFT_ENONODE, "not linked with a node %.64s", node);
     if (!can) return fault(why, WEFT_ENOACTOR, "node %.64s is of a version that starts no actors for others", node);
@@ -310,17 +310,17 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
 }
 
 /* Before anything was tried. */
-static int refuse(const weft_far_options *f, int error)
+static int refuse(const weft_remote_options *f, int error)
 {
     if (f != NULL && f->why != NULL) *f->why = (struct weft_why){0}, fault(f->why, error, "%s", weft_strerror(error));
     return error;
 }
 
 int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed, size_t size,
-                         const weft_far_options *options)
+                         const weft_remote_options *options)
 {
-    static const weft_far_options defaults;
-    const weft_far_options *f = options == NULL ? &defaults : options;
+    static const weft_remote_options defaults;
+    const weft_remote_options *f = options == NULL ? &defaults : options;
     struct wf_actor *self = wf_actor_self();
     struct weft_why why = {0};
     weft_pid pid = weft_nobody();
@@ -328,7 +328,7 @@ int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, con
     if (actor == NULL || (packed == NULL && size > 0)) return refuse(f, WEFT_EINVAL);
     wf_task_tick(&self->task);
     struct order o = {.actor = weft_cstr(actor), .args = weft_str(packed, size)};
-    int rc = size > WEFT_FAR_ARGS_MAX ? WEFT_ETOOBIG : spawn_on(self, node, &o, &pid, f, &why);
+    int rc = size > WEFT_REMOTE_ARGS_MAX ? WEFT_ETOOBIG : spawn_on(self, node, &o, &pid, f, &why);
     if (rc < 0 && why.text[0] == 0) fault(&why, rc, "%s", weft_strerror(rc));
     if (f->why != NULL) *f->why = why;
     if (rc == WEFT_OK && out != NULL) *out = pid;
@@ -336,13 +336,13 @@ int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, con
 }
 
 int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const struct weft_type_info *type,
-                  const void *args, const weft_far_options *options)
+                  const void *args, const weft_remote_options *options)
 {
     if (type == NULL || args == NULL) return weft_spawn_packed_on(node, actor, out, NULL, 0, options);
     if (wf_actor_self() == NULL) return refuse(options, WEFT_ENOTACTOR);
     weft_writer w = weft_writer_on(NULL, 0);
     weft_typed_put(&w, type, args);
-    size_t size = w.error != 0 || w.size > WEFT_FAR_ARGS_MAX ? SIZE_MAX : w.size;
+    size_t size = w.error != 0 || w.size > WEFT_REMOTE_ARGS_MAX ? SIZE_MAX : w.size;
     if (size == SIZE_MAX) return weft_spawn_packed_on(node, actor, out, "", size, options); /* says why */
     /* A message of its own, so that a kill meanwhile leaks nothing. */
     weft_msg *m = weft_msg_new(0, size);
@@ -365,7 +365,7 @@ static int node_init(weft_node *n)
         free(f);
         return rc;
     }
-    f->limit = n->options.far_actors_max;
+    f->limit = n->options.remote_actors_max;
     n->slots[SLOT] = f;
     return WEFT_OK;
 }

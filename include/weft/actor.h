@@ -50,7 +50,7 @@ typedef struct {
      * this many bytes, so the last message may exceed the limit. Default: no limit except the node's
      * mailbox_bytes_max */
     size_t mailbox_bytes;
-    uint32_t aside_max; /* messages that one selective receive may skip; default 10,000; see weft_recv_match */
+    uint32_t skipped_max; /* messages that one selective receive may skip; default 10,000; see weft_recv_match */
     /* The worker on which the actor lives. 1..N: the worker of that number. WEFT_SPREAD, WEFT_BESIDE: see below. 0:
      * the worker of the parent. While another worker is idle, there are two exceptions: if 64 or more actors of the
      * parent's worker are ready to run, children go to the idle worker; and if the actors that the parent's worker

@@ -91,7 +91,7 @@ WEFT_API WEFT_CHECKED int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t de
 /* [A, W] Takes the oldest message that `match` accepts, be it a user message or one in the system queue. `match` sees
  * each message once; it must not wait and must not keep the pointer.
  * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED. WEFT_EFULL: the call has skipped as many messages as
- * weft_spawn_options.aside_max without a match, or the mailbox is full of messages that do not match (unless its
+ * weft_spawn_options.skipped_max without a match, or the mailbox is full of messages that do not match (unless its
  * policy drops the oldest), so the wait would never end. The messages stay; take some with weft_recv. The log warns
  * once per actor. WEFT_ENOMEM: only possible at the first such call of an actor. */
 WEFT_API WEFT_CHECKED int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,

@@ -57,8 +57,8 @@ typedef struct {
     /* actors per worker; default and limit 16,777,215. From 65,536 on a spawn by another thread may fail when up to 32
      * places are left */
     uint32_t actors_max;
-    uint32_t far_actors_max;  /* actors that one other node may have running here at a time; default 65,536 */
-    size_t mailbox_bytes_max; /* all mailboxes of the node together; default 1 GiB */
+    uint32_t remote_actors_max; /* actors that one other node may have running here at a time; default 65,536 */
+    size_t mailbox_bytes_max;   /* all mailboxes of the node together; default 1 GiB */
     /* Limits of retained messages (weft_publish_retained), for each node, and for all lost nodes together: messages,
      * default 65,536, and bytes, default 64 MiB. retained_keep: how long a message is kept after its publisher's node
      * was lost, ns; default one day; WEFT_FOREVER: until messages of other lost nodes need the space. Use the same

@@ -197,7 +197,7 @@ static void send_gone(void)
 static weft_pid start_full(const char *name)
 {
     weft_pid p = weft_nobody();
-    weft_far_options o = {.deadline = patience()};
+    weft_remote_options o = {.deadline = patience()};
     int rc = weft_spawn_on(where, name, &p, WEFT_NO_ARGS, &o);
     if (rc < 0) note("not started %s", result(rc));
     return p;

@@ -52,7 +52,7 @@ static size_t place(char *out, size_t size)
 {
     static const char *const nodes[] = {"b", "c"};
     struct worker_args args = {weft_cstr("ann")};
-    int64_t n = weft_far_place(out, size, nodes, 2, "test.worker", WEFT_ARGS(worker_args, &args));
+    int64_t n = weft_remote_place(out, size, nodes, 2, "test.worker", WEFT_ARGS(worker_args, &args));
     ck_assert_int_gt(n, 0);
     return (size_t)n;
 }
@@ -60,7 +60,7 @@ static size_t place(char *out, size_t size)
 static void supervises(const void *arg, size_t size)
 {
     weft_child_spec child = {
-        .name = "ann", .body = weft_far_child, .arg = arg, .arg_size = size, .await_ready = true};
+        .name = "ann", .body = weft_remote_child, .arg = arg, .arg_size = size, .await_ready = true};
     weft_supervisor_spec s = {.children = &child,
                               .child_count = 1,
                               .max_restarts = 1000,
@@ -145,7 +145,7 @@ static void asks_pool(const void *arg, size_t size)
 {
     weft_pid pool;
     weft_pool_options o = {.count = 3};
-    int rc = weft_spawn_pool(&pool, weft_far_child, arg, size, &o), good = 0;
+    int rc = weft_spawn_pool(&pool, weft_remote_child, arg, size, &o), good = 0;
     for (int i = 0; i < 30 && rc == WEFT_OK; i++) {
         weft_msg *m;
         rc = weft_call(pool, ECHO, NULL, 0, &m, patience());
@@ -173,9 +173,9 @@ START_TEST(a_place_is_checked)
     char at[200];
     static const char *const nodes[] = {"b"};
     struct worker_args args = {weft_cstr("ann")};
-    ck_assert_int_eq(weft_far_place(at, sizeof at, NULL, 0, "x", WEFT_NO_ARGS), WEFT_EINVAL);
-    ck_assert_int_eq(weft_far_place(at, sizeof at, nodes, 1, NULL, WEFT_NO_ARGS), WEFT_EINVAL);
-    ck_assert_int_eq(weft_far_place(at, 5, nodes, 1, "test.worker", WEFT_ARGS(worker_args, &args)), WEFT_ETOOBIG);
+    ck_assert_int_eq(weft_remote_place(at, sizeof at, NULL, 0, "x", WEFT_NO_ARGS), WEFT_EINVAL);
+    ck_assert_int_eq(weft_remote_place(at, sizeof at, nodes, 1, NULL, WEFT_NO_ARGS), WEFT_EINVAL);
+    ck_assert_int_eq(weft_remote_place(at, 5, nodes, 1, "test.worker", WEFT_ARGS(worker_args, &args)), WEFT_ETOOBIG);
 }
 END_TEST
 

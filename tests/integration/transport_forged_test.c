@@ -83,7 +83,7 @@ static void calls_there(const void *arg, size_t size)
 
 static void spawns_there(const void *arg, size_t size)
 {
-    const weft_far_options f = {.deadline = patience()};
+    const weft_remote_options f = {.deadline = patience()};
     weft_pid pid;
     (void)arg, (void)size;
     say_id();
@@ -94,8 +94,8 @@ static void spawns_there(const void *arg, size_t size)
 static void spawns_two(const void *arg, size_t size)
 {
     weft_monitor_ref ref;
-    const weft_far_options tied = {.deadline = patience(), .monitor = &ref, .link = true};
-    const weft_far_options plain = {.deadline = patience()};
+    const weft_remote_options tied = {.deadline = patience(), .monitor = &ref, .link = true};
+    const weft_remote_options plain = {.deadline = patience()};
     weft_pid pid;
     (void)arg, (void)size;
     say_id();

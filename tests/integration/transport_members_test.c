@@ -23,7 +23,7 @@ static void spawns(const void *arg, size_t size)
     const char *order = arg;
     struct weft_why why;
     to[4] = order[strlen(order) - 1];
-    int rc = weft_spawn_packed_on(to, "test.plain", NULL, NULL, 0, &(weft_far_options){.why = &why});
+    int rc = weft_spawn_packed_on(to, "test.plain", NULL, NULL, 0, &(weft_remote_options){.why = &why});
     say("%s %d %s", order, rc, why.text);
 }
 

@@ -103,7 +103,7 @@ static weft_pid begin(weft_monitor_ref *monitor)
 {
     struct order first = {.whom = weft_self()};
     weft_pid pid = weft_nobody();
-    weft_far_options o = {.deadline = patience(), .monitor = monitor};
+    weft_remote_options o = {.deadline = patience(), .monitor = monitor};
     int rc = weft_spawn_on(where, "same.servant", &pid, WEFT_ARGS(order, &first), &o);
     if (rc < 0) note("not started %s", result(rc));
     return pid;

@@ -84,7 +84,7 @@ static void orderer(const void *arg, size_t size)
     weft_monitor_ref watched;
     weft_msg *m;
     (void)size;
-    weft_far_options o = {.monitor = &watched, .deadline = weft_after(WEFT_SEC(60))};
+    weft_remote_options o = {.monitor = &watched, .deadline = weft_after(WEFT_SEC(60))};
     int rc = weft_spawn_packed_on(arg, "made.up", &pid, "args", 4, &o);
     say("spawned", rc < 0 ? rc : (int64_t)pid.actor, "");
     struct weft_down d;

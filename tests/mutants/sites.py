@@ -74,9 +74,9 @@ SITES = [
     if (!wf_mutant("name_loser_not_told")) tell_loser(node, in, name, loser, winner);
 '''),
     ("actors/remote/remote_child.c", '''\
-    weft_far_options options = {.link = true, .why = &why};
+    weft_remote_options options = {.link = true, .why = &why};
 ''', '''\
-    weft_far_options options = {.link = !wf_mutant("far_child_not_linked"), .why = &why};
+    weft_remote_options options = {.link = !wf_mutant("remote_child_not_linked"), .why = &why};
 '''),
     ("actors/topics/subscription.c", '''\
     int rc = route == NULL ? WEFT_OK : route->interest(wa->worker, pattern, true, is_queued(s));

@@ -184,7 +184,7 @@ ACTOR(passes_over)
 ROW(message_passed_over)
 {
     weft_pid a = weft_nobody();
-    weft_spawn(&a, passes_over, NULL, 0, &(weft_spawn_options){.aside_max = 3});
+    weft_spawn(&a, passes_over, NULL, 0, &(weft_spawn_options){.skipped_max = 3});
     for (int i = 1; i <= 10; i++) mail_to(a, i);
     weft_advance(WEFT_SEC(120));
 }

@@ -107,9 +107,9 @@ static void far_supervisor(const void *arg, size_t size)
     (void)arg, (void)size;
     for (unsigned i = 0; i < 2; i++) snprintf(name[i], sizeof name[i], "n%u", (self + 1 + i) % 3 + 1);
     struct worker_args args = {self};
-    int64_t bytes = weft_far_place(place, sizeof place, where, 2, "sim.worker", WEFT_ARGS(worker_args, &args));
+    int64_t bytes = weft_remote_place(place, sizeof place, where, 2, "sim.worker", WEFT_ARGS(worker_args, &args));
     if (bytes < 0) weft_fail((int)bytes, "no place");
-    weft_child_spec far = {.name = "far", .body = weft_far_child, .arg = place, .arg_size = (size_t)bytes};
+    weft_child_spec far = {.name = "far", .body = weft_remote_child, .arg = place, .arg_size = (size_t)bytes};
     weft_supervisor_spec spec = {.children = &far,
                                  .child_count = 1,
                                  .max_restarts = 100,

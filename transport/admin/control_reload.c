@@ -31,9 +31,9 @@ struct job {
 static void load(void *block)
 {
     struct job *j = block;
-    wf_exports_aside(&j->exports);
+    wf_exports_collect(&j->exports);
     j->rc = j->load(j->path, &j->hook, j->why, sizeof j->why);
-    wf_exports_aside(NULL);
+    wf_exports_collect(NULL);
 }
 
 static bool read_path(const weft_msg *ask, char out[PATH_SIZE])

@@ -24,7 +24,7 @@ enum {
     WF_FRAME_SPARE = 72,           /* bytes of a message's frame beyond body and name at most */
     WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT, and of those kinds that have none */
     WF_FRAME_PROBE_MAX = 8192,     /* of that of PROBE */
-    WF_FRAME_SPAWN_MAX = 65536,    /* of that of SPAWN: WEFT_FAR_ARGS_MAX, a name, and what later versions add */
+    WF_FRAME_SPAWN_MAX = 65536,    /* of that of SPAWN: WEFT_REMOTE_ARGS_MAX, a name, and what later versions add */
     WF_FRAME_SPAWNED_MAX = 512,    /* of that of SPAWNED: struct weft_why has 160 */
     WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */
 };

@@ -24,7 +24,7 @@ struct item {
 struct spec {
     struct item at[PLACES]; /* all that waits, the oldest first */
     size_t n;
-    uint32_t max, aside_max;
+    uint32_t max, skipped_max;
     weft_full_policy policy;
 };
 
@@ -122,18 +122,18 @@ static bool is_wanted(const struct wanted *w, int64_t id, uint32_t tag)
 
 static int receive_wanted(struct spec *s, const struct wanted *w, struct item *out, bool memory)
 {
-    uint32_t aside = 0;
+    uint32_t skipped = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (w->mail && aside < s->aside_max) skip_dead(s, i, memory);
+        if (w->mail && skipped < s->skipped_max) skip_dead(s, i, memory);
         if (i == s->n) break;
-        bool seen = is_signal(&s->at[i]) ? w->signals : w->mail && aside < s->aside_max;
+        bool seen = is_signal(&s->at[i]) ? w->signals : w->mail && skipped < s->skipped_max;
         if (seen && is_wanted(w, s->at[i].id, s->at[i].tag)) {
             *out = take(s, i);
             return WEFT_OK;
         }
-        if (seen && !is_signal(&s->at[i])) aside++;
+        if (seen && !is_signal(&s->at[i])) skipped++;
     }
-    bool in_vain = aside >= s->aside_max || (is_full(s) && s->policy != WEFT_FULL_DROP_OLDEST);
+    bool in_vain = skipped >= s->skipped_max || (is_full(s) && s->policy != WEFT_FULL_DROP_OLDEST);
     return w->mail && in_vain ? WEFT_EFULL : WEFT_ETIMEDOUT;
 }
 
@@ -360,7 +360,7 @@ static void compare_with_model(const void *arg, size_t size)
     s->max = a->mailbox_max;
     s->policy = wf_actor_policy(a);
     want_int(weft_recv_tag(&m, 1, WEFT_NOW), WEFT_ETIMEDOUT); /* what it needs is there from now on */
-    s->aside_max = a->more->backlog->aside_max;
+    s->skipped_max = a->more->backlog->skipped_max;
     want_int(weft_subscribe("plain", NULL), 0);
     want_int(weft_subscribe_with(
                  "counted", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = SUBSCRIBED_MAX}, NULL),
@@ -389,7 +389,7 @@ static void run_seeds(const void *arg, size_t size)
         weft_spawn_options o = {.worker = 1,
                                 .mailbox_max = 4 + (uint32_t)(now_seed / 4 % 12),
                                 .policy = policies[now_seed % 4],
-                                .aside_max = now_seed % 3 == 0 ? 3 : 0,
+                                .skipped_max = now_seed % 3 == 0 ? 3 : 0,
                                 .stack_bytes = 256 * 1024};
         await_end(kid_with(compare_with_model, (struct kid){.n = 0}, &o));
     }

@@ -501,12 +501,12 @@ static void aside_body(const void *arg, size_t size)
     for (int64_t i = 0; i < 4; i++) want_int(say(weft_self(), DATA, i), 0);
     want_int(say(weft_self(), GO, 4), 0);
     want_int(hear_only(GO), 4); /* past four */
-    want(!peek(weft_self())->aside_told);
+    want(!peek(weft_self())->skip_told);
     want_int(say(weft_self(), DATA, 4), 0);
     want_int(say(weft_self(), GO, 5), 0);
     want_int(weft_recv_tag(&m, GO, WEFT_FOREVER), WEFT_EFULL); /* it would be past five */
     want_int(weft_recv_tag(&m, GO, WEFT_NOW), WEFT_EFULL);
-    want(peek(weft_self())->aside_told);
+    want(peek(weft_self())->skip_told);
     want_int(hear(DATA), 0);
     want_int(hear_only(GO), 5);
     for (int64_t i = 1; i < 5; i++) want_int(hear(DATA), i);
@@ -520,7 +520,7 @@ static void aside_body(const void *arg, size_t size)
 START_TEST(a_selective_receive_passes_over_so_many_at_most)
 {
     weft_node *n = node_of(1);
-    want_int(weft_node_spawn(n, NULL, aside_body, NULL, 0, &(weft_spawn_options){.aside_max = 5}), 0);
+    want_int(weft_node_spawn(n, NULL, aside_body, NULL, 0, &(weft_spawn_options){.skipped_max = 5}), 0);
     node_end(n);
 }
 END_TEST

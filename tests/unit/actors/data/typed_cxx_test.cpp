@@ -32,7 +32,7 @@ static void plain(const void *arg, size_t size)
     weft_exit(static_cast<int>(size));
 }
 WEFT_EXPORT_PLAIN("cxx.plain", plain)
-static_assert(sizeof(weft_far_options) > 0, "options are a type");
+static_assert(sizeof(weft_remote_options) > 0, "options are a type");
 static int spawns()
 {
     struct say args = {};

@@ -213,7 +213,7 @@ static void scans(const void *arg, size_t size)
     want_int(weft_subscribe_with("room.*", &o, &s), 0);
     want_int(say(k.parent, READY, 0), 0);
     want_int(weft_recv_match(&m, is_go, NULL, WEFT_FOREVER), 0);
-    want_int(peek(weft_self())->more->backlog->aside, 2);
+    want_int(peek(weft_self())->more->backlog->skipped, 2);
     weft_msg_free(m);
     expect_news(s, WEFT_SUBSCRIPTION_LOST, 3);
     expect(NEWS, 3), expect(NEWS, 4);

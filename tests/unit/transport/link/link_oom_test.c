@@ -141,7 +141,7 @@ static void talk(const char *large)
     (void)weft_publish("jobs.one", JOB, "do it", 5);
     uint32_t reached;
     (void)reached;
-    if (weft_spawn_on(other(), "oom.visitor", &kid, NULL, NULL, &(weft_far_options){.deadline = soon}) == WEFT_OK)
+    if (weft_spawn_on(other(), "oom.visitor", &kid, NULL, NULL, &(weft_remote_options){.deadline = soon}) == WEFT_OK)
         (void)weft_monitor(kid, NULL);
     while (weft_recv(&m, WEFT_NOW) == WEFT_OK) weft_msg_free(m);
 }

@@ -44,7 +44,7 @@ WEFT_EXPORT_PLAIN("test.stays", stays)
 static void setup(void)
 {
     forget_all();
-    nb = node_with((weft_node_options){.name = "b", .workers = 3, .far_actors_max = LIMIT}, "tcp://127.0.0.1:0",
+    nb = node_with((weft_node_options){.name = "b", .workers = 3, .remote_actors_max = LIMIT}, "tcp://127.0.0.1:0",
                    NULL);
     na = node_up("a", NULL, weft_node_url(nb, 0), 0);
     watch(na);
@@ -97,7 +97,7 @@ static void refused(const char *node, const char *actor, const struct weft_type_
 {
     struct weft_why why = {0};
     weft_pid pid = weft_nobody();
-    weft_far_options o = {.why = &why};
+    weft_remote_options o = {.why = &why};
     int rc = weft_spawn_on(node, actor, &pid, type, args, &o);
     say("%s", weft_pid_is_nobody(pid) ? weft_error_name(rc) : "a pid");
     say("%s", why.error == rc ? why.text : "another error");
@@ -105,7 +105,7 @@ static void refused(const char *node, const char *actor, const struct weft_type_
 
 static void is_refused(const void *arg, size_t size)
 {
-    static char large[WEFT_FAR_ARGS_MAX + 1];
+    static char large[WEFT_REMOTE_ARGS_MAX + 1];
     (void)arg, (void)size;
     struct room_args good = {.topic = weft_cstr("x")};
     struct room_args big = {.topic = weft_str(large, sizeof large)};
@@ -161,7 +161,7 @@ static void hears_ends(const void *arg, size_t size)
         unsigned char reason = (unsigned char)(20 + i % 50);
         weft_monitor_ref ref = {0};
         weft_pid pid = weft_nobody();
-        weft_far_options o = {.link = i % 2 == 0, .monitor = i % 3 == 0 || i % 2 == 1 ? &ref : NULL};
+        weft_remote_options o = {.link = i % 2 == 0, .monitor = i % 3 == 0 || i % 2 == 1 ? &ref : NULL};
         int rc = weft_spawn_packed_on(node, "test.ends", &pid, &reason, 1, &o);
         if (rc < 0) say("spawn %d", rc);
         for (int k = 0; k < o.link + (o.monitor != NULL); k++) {
@@ -195,7 +195,7 @@ END_TEST
 static void fails_alone(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    weft_far_options o = {.link = true};
+    weft_remote_options o = {.link = true};
     (void)weft_spawn_on("b", "test.stays", NULL, WEFT_NO_ARGS, &o);
     say("will fail");
     weft_exit(42);
@@ -234,7 +234,7 @@ static void is_impatient(const void *arg, size_t size)
     int late = 0;
     for (int i = 0; i < 50; i++) {
         weft_monitor_ref ref;
-        weft_far_options o = {.deadline = 1, .monitor = &ref, .link = true};
+        weft_remote_options o = {.deadline = 1, .monitor = &ref, .link = true};
         weft_pid pid;
         int rc = weft_spawn_on("b", "test.stays", &pid, WEFT_NO_ARGS, &o);
         late += rc == WEFT_ETIMEDOUT;

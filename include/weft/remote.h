@@ -1,4 +1,4 @@
-/* weft/far.h -- actors that other nodes start by name. docs/far.md has examples.
+/* weft/remote.h -- actors that other nodes start by name. docs/remote-actors.md has examples.
  *
  *     #define ROOM_ARGS(F) F(str, topic) F(uint, places)
  *     WEFT_STRUCT(room_args, ROOM_ARGS)
@@ -16,8 +16,8 @@
  * Exports belong to the process: all of its nodes have them. A module that `weft run` loads, a program and a shared
  * library export when they are loaded. A static library exports only if the linker includes the object file, so put
  * WEFT_EXPORT_ACTOR into a file that the program needs anyway, or call weft_export_actor. */
-#ifndef WEFT_FAR_H
-#define WEFT_FAR_H
+#ifndef WEFT_REMOTE_H
+#define WEFT_REMOTE_H
 
 #include <weft/actor.h>
 #include <weft/api.h>
@@ -27,8 +27,8 @@
 WEFT_BEGIN
 
 enum {
-    WEFT_FAR_ARGS_MAX = 60 * 1024, /* bytes of packed arguments */
-    WEFT_FAR_NAME_MAX = 64,        /* bytes of an exported name: letters, digits, '.', '_', '-', '$' */
+    WEFT_REMOTE_ARGS_MAX = 60 * 1024, /* bytes of packed arguments */
+    WEFT_REMOTE_NAME_MAX = 64,        /* bytes of an exported name: letters, digits, '.', '_', '-', '$' */
 };
 
 /* An exported actor. Zero means the default for every field but `name` and `body`. */
@@ -48,7 +48,7 @@ WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
 /* At file scope: exports `function`, a void (const struct TYPE *), whose argument is a WEFT_STRUCT or WEFT_MESSAGE
  * called `args_type`. The arguments, and the texts and lists in them, are valid until the function returns. */
 #define WEFT_EXPORT_ACTOR(exported, function, args_type)                        \
-    static void weft_far_##function(const void *packed, size_t size)            \
+    static void weft_remote_##function(const void *packed, size_t size)         \
     {                                                                           \
         struct args_type args;                                                  \
         struct weft_why why;                                                    \
@@ -56,7 +56,7 @@ WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
             weft_fail(WEFT_EFORMAT, "%s", why.text);                            \
         function(&args);                                                        \
     }                                                                           \
-    WEFT_EXPORT_AS(weft_far_##function, exported, args_type##_type)
+    WEFT_EXPORT_AS(weft_remote_##function, exported, args_type##_type)
 /* At file scope: exports `function`, a weft_actor, which receives the bytes that the other node gave, unchecked. */
 #define WEFT_EXPORT_PLAIN(exported, function) WEFT_EXPORT_AS(function, exported, NULL)
 #define WEFT_EXPORT_AS(function, exported, type_function)                    \
@@ -77,7 +77,7 @@ typedef struct {
     /* when to stop waiting for the other node's answer; default: the node's send timeout from now */
     int64_t deadline;
     struct weft_why *why; /* receives the reason of an error in words: "room_args.places: expected uint, got str" */
-} weft_far_options;
+} weft_remote_options;
 
 /* [A, W] Starts the actor that the node called `node` exports as `actor`. NULL, or this node's own name, starts it on
  * this node. `out` (may be NULL) receives its pid. `type` and `args` are its arguments: WEFT_ARGS(room_args, &args),
@@ -86,7 +86,7 @@ typedef struct {
  * On an error there is no new actor, or it is killed as soon as this node hears of it.
  *     WEFT_ENOACTOR   that node exports no such actor
  *     WEFT_EFORMAT    the arguments do not match
- *     WEFT_ETOOBIG    the arguments take more than WEFT_FAR_ARGS_MAX bytes
+ *     WEFT_ETOOBIG    the arguments take more than WEFT_REMOTE_ARGS_MAX bytes
  *     WEFT_EACCESS    that node does not let this one start actors
  *     WEFT_EFULL      this node has reached its limit of actors started on that node
  *     WEFT_ENONODE    this node is not, or is no longer, linked with that node
@@ -96,34 +96,34 @@ typedef struct {
  *     WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_EINVAL */
 WEFT_API WEFT_CHECKED int weft_spawn_on(const char *node, const char *actor, weft_pid *out,
                                         const struct weft_type_info *type, const void *args,
-                                        const weft_far_options *options);
+                                        const weft_remote_options *options);
 #define WEFT_ARGS(args_type, pointer) args_type##_type(), (1 ? (pointer) : (const struct args_type *)NULL)
 #define WEFT_NO_ARGS NULL, NULL
 
 /* [A, W] As weft_spawn_on, with arguments that are packed already, or with plain bytes. */
 WEFT_API WEFT_CHECKED int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed,
-                                               size_t size, const weft_far_options *options);
+                                               size_t size, const weft_remote_options *options);
 
 /* ---- Children of supervisors and members of pools on other nodes ----------------------------------------------- */
 
-enum { WEFT_FAR_NODES_MAX = 64 };
+enum { WEFT_REMOTE_NODES_MAX = 64 };
 
-/* [S] Packs the place of an actor, for weft_far_child: the nodes to try, the first one first, the exported actor and
+/* [S] Packs the place of an actor, for weft_remote_child: the nodes to try, the first one first, the exported actor and
  * its arguments. Returns the number of bytes used of `out`.
  * Errors: WEFT_ETOOBIG (`size` is too small, or the arguments are too large), WEFT_EINVAL, WEFT_ENOMEM. */
-WEFT_API int64_t weft_far_place(void *out, size_t size, const char *const *nodes, size_t node_count,
-                                const char *actor, const struct weft_type_info *type, const void *args);
+WEFT_API int64_t weft_remote_place(void *out, size_t size, const char *const *nodes, size_t node_count,
+                                   const char *actor, const struct weft_type_info *type, const void *args);
 
 /* A weft_actor: the body of a child or a pool member that represents an actor on another node. Its argument is what
- * weft_far_place has packed. It starts that actor on the first node that can start it, calls weft_ready, and forwards
+ * weft_remote_place has packed. It starts that actor on the first node that can start it, calls weft_ready, and forwards
  * its messages to that actor. When it is stopped or killed, it stops or kills that actor. It ends when that actor
  * ends, with the same reason; with WEFT_EXIT_NODE_LOST if the actor's node is lost. When it is restarted, it begins
  * with the first node again.
  *     const char *nodes[] = {"b", "c"};
- *     int64_t size = weft_far_place(place, sizeof place, nodes, 2, "chat.room", WEFT_ARGS(room_args, &args));
- *     weft_child_spec room = {.name = "room", .body = weft_far_child, .arg = place, .arg_size = (size_t)size,
+ *     int64_t size = weft_remote_place(place, sizeof place, nodes, 2, "chat.room", WEFT_ARGS(room_args, &args));
+ *     weft_child_spec room = {.name = "room", .body = weft_remote_child, .arg = place, .arg_size = (size_t)size,
  *                             .await_ready = true}; */
-WEFT_API void weft_far_child(const void *place, size_t size);
+WEFT_API void weft_remote_child(const void *place, size_t size);
 
 WEFT_END
 #endif
