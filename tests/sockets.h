@@ -12,6 +12,8 @@
 /* after winsock2.h */
 #include <windows.h>
 #include <ws2tcpip.h>
+#include <io.h> /* declares what has other names below */
+#include <unistd.h>
 #undef interface /* words of their own in C */
 #undef near
 #undef far
