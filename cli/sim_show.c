@@ -90,7 +90,9 @@ static void print_fault(const struct sim_shown *s, const struct wf_sim_fault *f)
     double step = (double)wf_sim_clock_step(f) / 1e9;
     printf("%s", wf_sim_fault_names[f->kind]);
     switch ((enum wf_sim_fault_kind)f->kind) {
-    case WF_SIM_LATE: return;
+    case WF_SIM_LATE:
+        if (f->lasts) fputs(", for the rest of the run", stdout);
+        return;
     case WF_SIM_CLOCK:
         printf(" n%u, %s by %.3f s", f->a + 1, step > 0 ? "forward" : "back", step > 0 ? step : -step);
         return;
@@ -105,7 +107,8 @@ static void print_fault(const struct sim_shown *s, const struct wf_sim_fault *f)
     case WF_SIM_ONEWAY: printf(" from n%u to n%u", f->a + 1, f->b + 1); break;
     default: printf(" n%u", f->a + 1); break;
     }
-    printf(", for %.3f s", (double)f->span / 1e9);
+    if (f->lasts) fputs(", for the rest of the run", stdout);
+    else printf(", for %.3f s", (double)f->span / 1e9);
 }
 
 static void print_plan(const struct sim_shown *s)
@@ -171,7 +174,8 @@ static void json_fault(const struct sim_shown *s, uint32_t i)
     printf("{\"number\": %" PRIu32 ", \"at_ns\": %" PRId64 ", \"kind\": \"%s\"", i + 1, f->at,
            wf_sim_fault_names[f->kind]);
     json_nodes(s, f);
-    if (f->kind == WF_SIM_CLOCK) printf(", \"step_ns\": %" PRId64, wf_sim_clock_step(f));
+    if (f->lasts) fputs(", \"lasts\": true", stdout);
+    else if (f->kind == WF_SIM_CLOCK) printf(", \"step_ns\": %" PRId64, wf_sim_clock_step(f));
     else if (f->kind != WF_SIM_LATE && f->kind != WF_SIM_RESET) printf(", \"span_ns\": %" PRId64, f->span);
     printf(", \"happened\": %s}", (s->result->happened >> i & 1) != 0 ? "true" : "false");
 }

@@ -38,6 +38,7 @@ enum { WF_SIM_FAULTS = 16, WF_SIM_REPORT = 32 * 1024, WF_SIM_NODES = 16, WF_SIM_
 struct wf_sim_fault {
     int64_t at, span; /* ns after the start */
     uint8_t kind, a, b;
+    bool lasts; /* LATE or SLOW: until the end of the run; `span` is 0 */
 };
 
 struct wf_sim_job {

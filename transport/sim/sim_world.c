@@ -51,8 +51,9 @@ void wf_sim_leave(struct wf_sim_world *w, unsigned host)
     struct wf_sim_host *h = &w->host[host];
     wf_here = NULL;
     w->scarce = false;
-    if (wf_sim_now(w) < h->slow_by)
-        h->frozen_by = WF_MAX(h->frozen_by, wf_sim_now(w) + (int64_t)(pf_sim_random(&w->sim) % (uint64_t)h->slow));
+    const int64_t slow = wf_sim_now(w) < h->slow_by ? h->slow : h->always_slow;
+    if (slow > 0)
+        h->frozen_by = WF_MAX(h->frozen_by, wf_sim_now(w) + (int64_t)(pf_sim_random(&w->sim) % (uint64_t)slow));
 }
 
 bool wf_sim_scarcity(struct wf_sim_world *w, bool scarce)
@@ -195,7 +196,7 @@ int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options 
     if (o.park_after == 0) o.park_after = WEFT_FOREVER;
     w->starting = host;
     h->isolated = false;
-    h->frozen_by = h->slow_by = h->scarce_by = 0;
+    h->frozen_by = h->slow_by = h->scarce_by = h->always_slow = 0;
     w->sim.wall_ahead = h->wall_ahead;
     int rc = wf_node_start(&node, &o, &w->base);
     if (rc < 0) h->node = NULL;
@@ -216,7 +217,7 @@ void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent)
     wf_sim_note(w, 'c', host);
     if (!silent) wf_carrier_memory_reset(h->carrier, WF_SIM_HOSTS);
     h->isolated = true;
-    h->frozen_by = h->slow_by = h->scarce_by = 0;
+    h->frozen_by = h->slow_by = h->scarce_by = h->always_slow = 0;
     (void)wf_sim_stop(w, host, WEFT_NOW);
 }
 
@@ -245,6 +246,12 @@ void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t sp
     wf_sim_note(w, 's', host);
     w->host[host].slow = each;
     w->host[host].slow_by = WF_MAX(w->host[host].slow_by, wf_sim_now(w) + span);
+}
+
+void wf_sim_slow_always(struct wf_sim_world *w, unsigned host, int64_t each)
+{
+    wf_sim_note(w, 'S', host);
+    w->host[host].always_slow = each;
 }
 
 void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span)

@@ -39,7 +39,8 @@ struct wf_sim_host {
     bool poked;                        /* a callback has run on its worker: it is to turn */
     bool isolated;                     /* it has crashed */
     int64_t frozen_by;                 /* it does not run before that time */
-    int64_t slow_by, slow;             /* until then each of its steps takes up to `slow` */
+    int64_t slow_by, slow;             /* until then each of its steps takes up to `slow`, */
+    int64_t always_slow;               /* and afterwards up to this; 0: no time */
     int64_t scarce_by;                 /* until then some of its allocations fail */
     int64_t wall_ahead;                /* its wall clock, of the world's time */
     unsigned life;                     /* of its node: wf_sim_life_of */
@@ -84,6 +85,8 @@ void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span);
 void wf_sim_step_clock(struct wf_sim_world *w, unsigned host, int64_t by);
 /* For so long each of its steps takes up to `each`. */
 void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t span);
+/* The same until the node ends. */
+void wf_sim_slow_always(struct wf_sim_world *w, unsigned host, int64_t each);
 /* For so long one allocation in 32 fails. A node that starts meanwhile has memory. */
 void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span);
 /* All connections between the two are reset. */

@@ -151,6 +151,9 @@ static void reads_another(const void *arg, size_t size)
     weft_msg_free(m);
 }
 
+static int tags_said; /* before, in this process: where Check forks, each test has its own */
+
+/* The first test, as a process says it once. */
 START_TEST(two_messages_with_one_tag_are_named_when_a_node_starts)
 {
     log_begin();
@@ -165,6 +168,7 @@ START_TEST(two_messages_with_one_tag_are_named_when_a_node_starts)
         1);
     EXPECT_LINES("the messages bill and late have the same tag, 6: ", 1);
     EXPECT_LINES("level=", 2);
+    tags_said += 2;
 }
 END_TEST
 
@@ -178,7 +182,7 @@ START_TEST(many_messages_with_one_tag_do_not_fill_the_log)
         weft_typed_message(name, 8);
     }
     log_end();
-    ck_assert_int_eq(log_lines("have the same tag"), 16);
+    ck_assert_int_eq(tags_said + log_lines("have the same tag"), 16);
 }
 END_TEST
 
@@ -357,7 +361,7 @@ START_TEST(who_is_no_actor_is_told_by_the_result)
 }
 END_TEST
 
-TEST_MAIN("misuse", it_is_known_how_many_messages_an_actor_holds,
-          an_actor_that_never_frees_is_named_once_for_its_kind, the_most_frequent_tag_is_found_among_many,
-          two_messages_with_one_tag_are_named_when_a_node_starts, many_messages_with_one_tag_do_not_fill_the_log,
+TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts,
+          it_is_known_how_many_messages_an_actor_holds, an_actor_that_never_frees_is_named_once_for_its_kind,
+          the_most_frequent_tag_is_found_among_many, many_messages_with_one_tag_do_not_fill_the_log,
           a_call_with_wrong_arguments_says_which, a_second_answer_is_said, who_is_no_actor_is_told_by_the_result)
