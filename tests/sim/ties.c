@@ -6,7 +6,17 @@
  * In the end whoever watches, or is linked with, an actor that has ended knows it, and no sender waits in vain. */
 #include "kit.h"
 
-enum { PLAYERS = 4, TIES = 6, ASK = 1, MAIL = 2, SENDERS = 3, SINK_MAX = 16, BURST = 300, FAILED = 16 };
+enum {
+    PLAYERS = 4,
+    TIES = 6,
+    ASK = 1,
+    MAIL = 2,
+    SENDERS = 3,
+    SINK_MAX = 16,
+    BURST = 300,
+    FAILED = 16,
+    UNLINKED = 16
+};
 
 struct tie {
     weft_pid who; /* nobody: there is none */
@@ -16,6 +26,10 @@ struct player {
     weft_pid self; /* nobody: it has ended */
     bool traps;    /* exits. Without that it is not told of an end that is no failure */
     struct tie monitor[TIES], link[TIES];
+    /* The last ones that took their link with it back. A link to such a one that is made before it has heard of that is
+     * over when it does. */
+    weft_pid unlinked_by[UNLINKED];
+    unsigned unlinked;
 };
 static struct player players[NODES][PLAYERS];
 static weft_pid sinks[NODES];
@@ -94,10 +108,17 @@ static void ask(weft_pid who, uint64_t *random)
     weft_msg_free(answer);
 }
 
+static bool was_unlinked_by(const struct player *p, weft_pid who)
+{
+    for (unsigned i = 0; i < UNLINKED; i++)
+        if (weft_pid_equal(p->unlinked_by[i], who)) return true;
+    return false;
+}
+
 static void tie(struct player *p, weft_pid who, bool monitor)
 {
     struct tie *t = find(monitor ? p->monitor : p->link, weft_nobody());
-    if (t == NULL || (!monitor && find(p->link, who) != NULL)) return;
+    if (t == NULL || (!monitor && (find(p->link, who) != NULL || was_unlinked_by(p, who)))) return;
     if ((monitor ? weft_monitor(who, &t->ref) : weft_link(who)) == WEFT_OK) t->who = who;
 }
 
@@ -108,7 +129,10 @@ static void untie(struct player *p, struct tie *t, bool monitor)
     int rc = monitor ? weft_demonitor(t->ref) : weft_unlink(who);
     if (rc < 0 && monitor) weft_sim_fail("a monitor that has brought no DOWN is over");
     t->who = weft_nobody();
-    if (rc == WEFT_OK && !monitor) forget_link(player_of(who), p->self); /* it is not to be told of our end */
+    struct player *other = player_of(who);
+    if (rc < 0 || monitor || other == NULL) return;
+    forget_link(other, p->self); /* it is not to be told of our end */
+    other->unlinked_by[other->unlinked++ % UNLINKED] = p->self;
 }
 
 /* False: it ends. */
