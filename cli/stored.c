@@ -158,6 +158,42 @@ int cli_store_check(const struct cli *c)
     return CLI_OK;
 }
 
+/* ---- Cursors --------------------------------------------------------------------------------------------------- */
+
+struct printing_cursors {
+    const struct cli *c;
+    struct wf_store *store;
+};
+
+static bool print_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
+{
+    const struct printing_cursors *p = arg;
+    struct wf_store_log log;
+    bool has_log = p->store->engine->find(p->store, topic, &log) == WEFT_OK;
+    uint64_t behind = has_log ? wf_store_behind(&log, at) : 0;
+    if (p->c->json) {
+        fputs("{\"cursor\": ", stdout);
+        cli_print_string(stdout, name, strlen(name));
+        fputs(", \"topic\": ", stdout);
+        cli_print_string(stdout, topic, strlen(topic));
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"behind\": %" PRIu64 "}\n", at.epoch,
+               at.offset, behind);
+    } else {
+        printf("%-24s %-32s %016" PRIx64 ":%-10" PRIu64 " %10" PRIu64 " behind\n", name, topic, at.epoch, at.offset,
+               behind);
+    }
+    return true;
+}
+
+int cli_store_cursors(const struct cli *c)
+{
+    int rc;
+    struct wf_store_file *f = open_file(c, &rc);
+    if (f == NULL) return rc;
+    struct printing_cursors p = {c, f->store};
+    return end(c, f, f->store->engine->cursors(f->store, "", "", print_cursor, &p));
+}
+
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
 
 static bool print_queue(void *arg, const struct wf_store_queue *q)

@@ -9,6 +9,7 @@
 int cli_store_topics(const struct cli *c);
 int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);
+int cli_store_cursors(const struct cli *c);
 int cli_store_queues(const struct cli *c);
 int cli_store_dead(const struct cli *c);
 int cli_store_retry(const struct cli *c);

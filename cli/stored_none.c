@@ -21,6 +21,11 @@ int cli_store_check(const struct cli *c)
     return none(c);
 }
 
+int cli_store_cursors(const struct cli *c)
+{
+    return none(c);
+}
+
 int cli_store_queues(const struct cli *c)
 {
     return none(c);

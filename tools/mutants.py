@@ -81,6 +81,8 @@ MUTANTS = {
     "store_forgets_failed_sync": ("sqlite_faults",),
     "store_sums_nothing": ("sqlite_programs",),
     "store_ends_at_a_hole": ("sqlite_faults",),
+    "cursor_goes_back": ("sqlite_programs",),
+    "cursor_believes_commit": ("sqlite_programs",),
     "queue_takes_any_lease": ("sqlite_programs",),
     "queue_job_never_dies": ("sqlite_programs",),
     "queue_forgets_key": ("sqlite_programs",),

@@ -33,6 +33,8 @@ WEFT_BEGIN
 enum {
     WEFT_STORE_RECORD_MAX = 1024 * 1024, /* bytes of one stored message */
     WEFT_STORE_PATTERNS_MAX = 256,       /* of one store */
+    WEFT_CURSOR_NAME_MAX = 64,           /* bytes of the name of a cursor */
+    WEFT_CURSORS_MAX = 100 * 1000,       /* of one store; a name counts once for each topic */
 };
 
 /* ---- The store ------------------------------------------------------------------------------------------------- */
@@ -176,6 +178,71 @@ struct weft_stored {
 };
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored *out);
+
+/* ---- Cursors --------------------------------------------------------------------------------------------------- */
+
+/* A cursor says how far the reader `name` of a topic has got. The store keeps it on disk. So a reader that was killed
+ * continues where it was, also on another node, without keeping a position itself:
+ *
+ *     rc = weft_subscribe_cursor("billing", "orders.>", NULL, weft_after(WEFT_SEC(5)));
+ *     ... for each WEFT_STORED message of a record, after it was handled:
+ *     rc = weft_cursor_advance("billing", got.topic, got.at, weft_after(WEFT_SEC(5)));
+ *
+ * Each record is brought at least once: what was handled but not acknowledged when the reader ended comes again. A name
+ * has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-' and '.'. Two subscriptions with the
+ * same cursor both get all records: a queue (weft/queue.h) is what shares work. */
+
+/* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins behind the position to which its cursor
+ * was advanced, or with all that is stored if there is no cursor. The cursor moves with weft_cursor_advance only. If the
+ * log of the topic has another epoch than the cursor, WEFT_STORED_EPOCH comes and then the new log from its start. If
+ * records behind the cursor were removed meanwhile, WEFT_STORED_GAP says how many.
+ *
+ * `name` and `topic` are copied. `out` may be NULL. Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name.
+ * WEFT_EFORMAT (the cursor is damaged on disk: weft_cursor_remove, or weft_subscribe_from with a position).
+ * WEFT_ENOTSUP (the store is of an older version, which has no cursors). With a pattern, these two come as a
+ * WEFT_STORED_ENDED of the topic. */
+WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subscription *out,
+                                                int64_t deadline);
+
+/* [A, W] Says that all records of the topic up to this position, and the one at it, were handled. Returns 0 when that is
+ * on disk. `topic` is a topic and no pattern: the one of the message. A reader may acknowledge each record, or several
+ * with the position of the last one, which costs less; any actor on any node may do it. Advances that come while others
+ * are being stored are stored together, in one commit. A cursor never goes back: an earlier position of the same log
+ * changes nothing, and returns 0. The first advance makes the cursor. It suspends the actor until the answer comes.
+ *
+ * With these errors the cursor is where it was:
+ *     WEFT_EINVAL     the name, the topic, or the position, which is that of no record
+ *     WEFT_ENOTFOUND  the store's log of that topic has no such record: it is another log (the file was replaced), or it
+ *                     ends before the position (an older copy of the file was put back)
+ *     WEFT_EFULL      the store has WEFT_CURSORS_MAX cursors; or those of weft_send
+ *     WEFT_EFORMAT    the cursor is damaged on disk: weft_cursor_remove
+ *     WEFT_ENOSPC, WEFT_ENOMEM, WEFT_ENOACTOR (no store is known in the cluster)
+ *     WEFT_ENOTSUP    the store is of an older version
+ * With these it is not known whether it was advanced; the call can be repeated:
+ *     WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENONODE, WEFT_ENOREPLY
+ *     WEFT_ESYSTEM    the disk failed. The store takes nothing more until it is opened again */
+WEFT_API WEFT_CHECKED int weft_cursor_advance(const char *name, const char *topic, struct weft_position upto,
+                                              int64_t deadline);
+
+/* [A, W] Removes the cursor of that name and topic. Returns 0 when that is on disk, also if there was none. Subscriptions
+ * that run go on; later ones begin with all that is stored, until the cursor is advanced again.
+ * Errors: those of weft_cursor_advance, without WEFT_ENOTFOUND and WEFT_EFULL. */
+WEFT_API WEFT_CHECKED int weft_cursor_remove(const char *name, const char *topic, int64_t deadline);
+
+struct weft_cursor {
+    char name[WEFT_CURSOR_NAME_MAX + 1];
+    char topic[256];
+    struct weft_position at; /* of the last record that was acknowledged */
+    uint64_t behind;         /* how many records are stored behind it */
+};
+/* [A, W] Asks the store for the cursors behind `after` (NULL: the first ones), in the order of their names, and those of
+ * one name in the order of their topics. Writes at most `max` to `out`, which the caller owns. Returns their number, which
+ * is 0 after the last. It suspends the actor until the answer comes.
+ * Errors: those of weft_stored_logs. */
+WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct weft_cursor *out, size_t max,
+                                       int64_t deadline);
+
+/* ---- Logs ------------------------------------------------------------------------------------------------------ */
 
 /* What a store has of a topic. */
 struct weft_stored_log {

@@ -21,6 +21,10 @@ static void read_messages(const void *data, size_t size)
     struct store_changed changed;
     struct store_queues queues;
     struct store_queue queue;
+    struct store_advance advance;
+    struct store_cursors_from from;
+    struct store_cursors cursors;
+    struct store_cursor cursor;
     if (weft_typed_read(store_page_type(), data, size, &page, NULL) == 0)
         while (store_row_next(&page.rows, &row)) MUST(row.body.size <= size);
     if (weft_typed_read(store_logs_type(), data, size, &logs, NULL) == 0)
@@ -32,6 +36,13 @@ static void read_messages(const void *data, size_t size)
     if (weft_typed_read(store_changed_type(), data, size, &changed, NULL) == 0) MUST(changed.body.size <= size);
     if (weft_typed_read(store_queues_type(), data, size, &queues, NULL) == 0)
         while (store_queue_next(&queues.queues, &queue)) MUST(queue.name.size <= size);
+    if (weft_typed_read(store_advance_type(), data, size, &advance, NULL) == 0)
+        MUST(advance.name.size <= size && advance.topic.size <= size);
+    if (weft_typed_read(store_cursors_from_type(), data, size, &from, NULL) == 0)
+        MUST(from.name.size <= size && from.topic.size <= size);
+    if (weft_typed_read(store_cursors_type(), data, size, &cursors, NULL) == 0)
+        while (store_cursor_next(&cursors.cursors, &cursor))
+            MUST(cursor.name.size <= size && cursor.topic.size <= size);
 }
 
 static void read_news(const void *data, size_t size)

@@ -71,6 +71,7 @@ class Store(unittest.TestCase):
         out = self.weft("store", "topics", "--store", self.url)[0].splitlines()
         self.assertEqual([line.split()[:2] for line in out], [["few.x", "2"], ["room.tea", "2"]])
         self.assertEqual(self.stored("room.tea")[1], "one")
+        self.assertEqual(self.weft("store", "cursors", "--store", self.url)[0], "")
         self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
         self.assertIn("no topic", self.weft("store", "read", "room.milk", "--store", self.url, code=1)[1])
         node.stop()
@@ -135,6 +136,42 @@ class Store(unittest.TestCase):
         self.check_acknowledged(acknowledged)
         self.assertEqual(len({epoch for epoch, _ in acknowledged.values()}), 1)
         print(f"{len(acknowledged)} acknowledged, {KILLS} kills")
+
+    def test_killed_readers_and_stores_lose_no_cursor(self):
+        """A reader that is killed continues: what it had not acknowledged comes again, and nothing is left out."""
+        store_url = self.cluster.url("store")
+        link = ("--heartbeat", "0.2", "--resume-window", "1")
+        store = self.node("publish", "room.a", "4", options=("--listen", store_url, *link))
+        done = handled = 0  # the last one that was acknowledged, and the last one that was ever brought
+        for turn in range(KILLS):
+            reader = self.node("follow", "room.a", "c", options=("--join", store_url, *link), name=f"r{turn}",
+                               store=False)
+            self.assertEqual(reader.line(), "subscribed")
+            for _ in range(60 + 23 * turn):
+                reader.line()
+            if turn % 2 == 1:
+                store.process.kill()
+                store.process.wait()
+                store = self.node("publish", "room.a", "4", options=("--listen", store_url, *link))
+                for _ in range(40):  # it goes on with the new process of the store
+                    reader.line()
+            reader.process.kill()
+            reader.process.wait()
+            reader.out.rest()
+            lines = [line.split() for line in reader.out.seen[:-1]]
+            got = [int(words[1]) for words in lines if words[0] == "got"]
+            self.assertTrue(done < got[0] <= handled + 1, (done, got[0], handled))
+            # The advance whose answer was not read may be on disk, and no later one.
+            self.assertLessEqual(got[0], done + 2)
+            self.assertEqual(got, list(range(got[0], got[0] + len(got))))
+            done = max(int(words[1]) for words in lines if words[0] == "did")
+            handled = got[-1] + 1  # the last line may be cut
+            row = json.loads(self.weft("store", "cursors", "--store", self.url, "--json")[0])
+            self.assertEqual((row["cursor"], row["topic"]), ("c", "room.a"))
+            self.assertIn(row["offset"], (done, done + 1))
+            self.assertRegex(self.weft("store", "cursors", "--store", self.url)[0],
+                             rf"^c +room.a +{row['epoch']}:[0-9]+ +[0-9]+ behind\n$")
+        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
 
     def test_others_go_on_when_the_store_is_back(self):
         store_url = self.cluster.url("store")

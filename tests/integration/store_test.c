@@ -541,6 +541,211 @@ START_TEST(two_nodes_that_do_not_know_each_other_cannot_share_a_file)
 }
 END_TEST
 
+/* ---- Cursors --------------------------------------------------------------------------------------------------- */
+
+static weft_stored_subscription follow(const char *name, const char *topic)
+{
+    weft_stored_subscription s;
+    int rc = weft_subscribe_cursor(name, topic, &s, patience());
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+    return s;
+}
+
+static int advance(const char *name, const char *topic, struct weft_position to)
+{
+    return weft_cursor_advance(name, topic, to, patience());
+}
+
+static void continues(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid store = open_store(0, 0);
+    publish_numbers("room.a", 1, 5);
+    weft_stored_subscription s = follow("billing", "room.a");
+    struct weft_position at = expect_record("room.a", 1, "1");
+    expect_numbers("room.a", 2, 5);
+    at.offset = 3;
+    ck_assert_int_eq(advance("billing", "room.a", at), WEFT_OK);
+    at.offset = 2; /* it does not go back */
+    ck_assert_int_eq(advance("billing", "room.a", at), WEFT_OK);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    end_store(store);
+    store = open_store(0, 0);
+    s = follow("billing", "room.a");
+    expect_numbers("room.a", 4, 5);
+    publish_numbers("room.a", 6, 6);
+    expect_numbers("room.a", 6, 6);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    s = follow("other", "room.a"); /* each name has its own */
+    expect_numbers("room.a", 1, 6);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    ck_assert_int_eq(weft_cursor_remove("billing", "room.a", patience()), WEFT_OK);
+    follow("billing", "room.a");
+    expect_numbers("room.a", 1, 6);
+    say("done");
+}
+
+START_TEST(a_cursor_continues_where_it_was)
+{
+    RUN(a, continues);
+}
+END_TEST
+
+static void cursor_errors(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    char name[WEFT_CURSOR_NAME_MAX + 2];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    ck_assert_int_eq(advance("c", "room.a", weft_position_of(1, 1)), WEFT_ENOACTOR);
+    open_store(0, 0);
+    struct weft_position at = publish("room.a", "1");
+    const char *const bad[] = {"", "a b", "a$", "\xC3\xA9", name, NULL};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(advance(bad[i], "room.a", at), WEFT_EINVAL);
+        ck_assert_int_eq(weft_subscribe_cursor(bad[i], "room.a", NULL, patience()), WEFT_EINVAL);
+        ck_assert_int_eq(weft_cursor_remove(bad[i], "room.a", patience()), WEFT_EINVAL);
+    }
+    ck_assert_int_eq(advance(name + 1, "room.a", at), WEFT_OK);
+    ck_assert_int_eq(advance("c", "room.*", at), WEFT_EINVAL);
+    ck_assert_int_eq(advance("c", "room.a", WEFT_FROM_START), WEFT_EINVAL);
+    ck_assert_int_eq(advance("c", "room.a", weft_position_of(at.epoch, UINT64_MAX)), WEFT_EINVAL);
+    ck_assert_int_eq(advance("c", "room.a", weft_position_after(at)), WEFT_ENOTFOUND);
+    ck_assert_int_eq(advance("c", "room.a", weft_position_of(at.epoch + 1, 1)), WEFT_ENOTFOUND);
+    ck_assert_int_eq(advance("c", "room.b", at), WEFT_ENOTFOUND);
+    ck_assert_int_eq(weft_subscribe_cursor("c", "other", NULL, patience()), WEFT_EACCESS);
+    say("done");
+}
+
+START_TEST(errors_of_cursors_are_those_of_the_header)
+{
+    RUN(a, cursor_errors);
+}
+END_TEST
+
+/* While another connection writes, nothing can be on disk. */
+static void not_before(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    sqlite3 *db;
+    open_store(0, 0);
+    struct weft_position at = publish("room.a", "1");
+    ck_assert_int_eq(sqlite3_open(file[0], &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_ne(advance("c", "room.a", at), WEFT_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    ck_assert_int_eq(advance("c", "room.a", at), WEFT_OK);
+    say("done");
+}
+
+START_TEST(an_advance_returns_when_it_is_on_disk)
+{
+    RUN(a, not_before);
+}
+END_TEST
+
+static void cursor_of_another_log(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    sqlite3 *db;
+    weft_pid store = open_store(0, 0);
+    publish_numbers("room.a", 1, 9);
+    struct weft_position old = publish("room.a", "10");
+    weft_stored_subscription s = follow("c", "room.a");
+    expect_numbers("room.a", 1, 10);
+    ck_assert_int_eq(advance("c", "room.a", old), WEFT_OK);
+    end_store(store);
+    store = open_store(1, 0); /* another file */
+    publish("room.a", "1");
+    struct weft_stored news = expect_news(WEFT_STORED_EPOCH);
+    ck_assert_uint_ne(news.at.epoch, old.epoch);
+    struct weft_position now = expect_record("room.a", 1, "1");
+    ck_assert_int_eq(advance("c", "room.a", old), WEFT_ENOTFOUND);
+    ck_assert_int_eq(advance("c", "room.a", now), WEFT_OK);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    end_store(store);
+    /* The cursors of the first file, with the logs of the second one. */
+    char sql[400];
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s' AS other; DELETE FROM cursors; INSERT INTO cursors SELECT * FROM other.cursors", file[0]);
+    ck_assert_int_eq(sqlite3_open(file[1], &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    open_store(1, 0);
+    follow("c", "room.a");
+    ck_assert_uint_eq(expect_news(WEFT_STORED_EPOCH).at.epoch, now.epoch);
+    expect_record("room.a", 1, "1");
+    say("done");
+}
+
+START_TEST(a_cursor_of_another_log_begins_at_the_start)
+{
+    RUN(a, cursor_of_another_log);
+}
+END_TEST
+
+static void cursor_in_front(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store(0, 0);
+    publish_numbers("few.x", 1, 3);
+    weft_stored_subscription s = follow("c", "few.x");
+    struct weft_position at = expect_record("few.x", 1, "1");
+    expect_numbers("few.x", 2, 3);
+    ck_assert_int_eq(advance("c", "few.x", at), WEFT_OK);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    publish_numbers("few.x", 4, 9); /* 5 ... 9 stay */
+    follow("c", "few.x");
+    struct weft_stored news = expect_news(WEFT_STORED_GAP);
+    ck_assert(news.missing == 3 && news.at.offset == 5);
+    expect_numbers("few.x", 5, 9);
+    say("done");
+}
+
+START_TEST(records_that_a_cursor_misses_are_said)
+{
+    RUN(a, cursor_in_front);
+}
+END_TEST
+
+static void cursors_of_a_pattern(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    struct weft_position tea = publish("room.tea", "1"), milk = publish("room.milk", "1");
+    publish("room.tea", "2");
+    ck_assert_int_eq(advance("c", "room.tea", tea), WEFT_OK);
+    ck_assert_int_eq(advance("c", "room.milk", milk), WEFT_OK);
+    weft_stored_subscription s = follow("c", "room.*");
+    expect_record("room.tea", 2, "2");
+    publish("room.milk", "2");
+    expect_record("room.milk", 2, "2");
+    publish("room.new", "1"); /* has no cursor */
+    expect_record("room.new", 1, "1");
+    expect_nothing_more();
+    struct weft_cursor got[4];
+    ck_assert_int_eq(weft_cursors(NULL, got, 4, patience()), 2);
+    ck_assert_str_eq(got[0].name, "c");
+    ck_assert_str_eq(got[0].topic, "room.milk");
+    ck_assert(got[0].at.epoch == milk.epoch && got[0].at.offset == 1 && got[0].behind == 1);
+    ck_assert_str_eq(got[1].topic, "room.tea");
+    ck_assert_int_eq(weft_cursors(&got[0], got, 4, patience()), 1);
+    ck_assert_str_eq(got[0].topic, "room.tea");
+    ck_assert_int_eq(weft_cursors(&got[0], got, 4, patience()), 0);
+    ck_assert_int_eq(weft_unsubscribe_stored(s), WEFT_OK);
+    say("done");
+}
+
+START_TEST(a_pattern_has_a_cursor_for_each_topic)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    RUN(b, cursors_of_a_pattern);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store");
@@ -561,5 +766,11 @@ int main(void)
     tcase_add_test(c, a_slow_reader_loses_nothing);
     tcase_add_test(c, the_owner_is_gone_and_it_is_said);
     tcase_add_test(c, two_nodes_that_do_not_know_each_other_cannot_share_a_file);
+    tcase_add_test(c, a_cursor_continues_where_it_was);
+    tcase_add_test(c, errors_of_cursors_are_those_of_the_header);
+    tcase_add_test(c, an_advance_returns_when_it_is_on_disk);
+    tcase_add_test(c, a_cursor_of_another_log_begins_at_the_start);
+    tcase_add_test(c, records_that_a_cursor_misses_are_said);
+    tcase_add_test(c, a_pattern_has_a_cursor_for_each_topic);
     return run_suite_unforked(suite);
 }

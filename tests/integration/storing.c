@@ -1,5 +1,5 @@
 /* A module for store_processes_test.py: `publish TOPIC ACTORS` stores numbered texts for ever and prints each one
- * that is acknowledged; `read TOPIC` prints what a subscription from the start brings; `idle` does nothing. */
+ * that is acknowledged; `follow TOPIC CURSOR` prints what a cursor brings, and each advance that is acknowledged; `read TOPIC` prints what a subscription from the start brings; `idle` does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,31 @@ static void reader(void)
     }
 }
 
+/* Waits until the advance is acknowledged, so at most one is on its way. */
+static void follow(const char *cursor)
+{
+    weft_msg *m;
+    weft_pid store;
+    char line[64];
+    if (weft_await_name(WEFT_STORE_NAME, &store, WEFT_FOREVER) < 0) return;
+    int rc = weft_subscribe_cursor(cursor, topic, NULL, weft_after(WEFT_SEC(60)));
+    if (rc < 0) weft_fail(rc, "subscribe: %s", weft_strerror(rc));
+    put_line("subscribed");
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        struct weft_stored got;
+        if (weft_stored_read(m, &got) == 0) {
+            if (got.kind != WEFT_STORED_RECORD) weft_fail(got.error, "news %d", got.kind);
+            snprintf(line, sizeof line, "got %llu", (unsigned long long)got.at.offset);
+            put_line(line);
+            while ((rc = weft_cursor_advance(cursor, topic, got.at, weft_after(WEFT_SEC(60)))) < 0)
+                if (rc == WEFT_ECANCELED || weft_sleep(weft_after(WEFT_MS(20))) < 0) return;
+            snprintf(line, sizeof line, "did %llu", (unsigned long long)got.at.offset);
+            put_line(line);
+        }
+        weft_msg_free(m);
+    }
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -70,6 +95,7 @@ static void first(const void *arg, size_t size)
     put_line("ready");
     if (args->argc > 2) topic = args->argv[2];
     if (args->argc > 2 && strcmp(args->argv[1], "read") == 0) reader();
+    if (args->argc > 3 && strcmp(args->argv[1], "follow") == 0) follow(args->argv[3]);
     int actors = args->argc > 3 ? atoi(args->argv[3]) : 0;
     for (int i = 0; i < actors; i++)
         weft_ignore(weft_spawn(NULL, publisher, &i, sizeof i, &(weft_spawn_options){.worker = WEFT_SPREAD}));

@@ -40,6 +40,7 @@ enum {
     WF_STORE_BATCH_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
     WF_STORE_LOGS_MAX = 1000 * 1000,             /* logs of one store */
     WF_STORE_KEY_MAX = 255,                      /* bytes of the key of a snapshot, and of a cursor's name */
+    WF_STORE_CURSORS_MAX = 100 * 1000,           /* of one store; a name has one for each topic */
     WF_STORE_SNAPSHOT_MAX = 16 * 1024 * 1024,    /* bytes */
     WF_STORE_QUEUES_MAX = 10 * 1000,             /* queues with jobs, of one store */
     WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
@@ -133,6 +134,12 @@ struct wf_store_cursor {
     uint64_t epoch, offset; /* 0, 0: it has not been advanced yet */
 };
 
+struct wf_store_advance {
+    const char *name, *topic;
+    struct wf_store_cursor to; /* 0, 0: the cursor is removed */
+    int error;                 /* the result; the other ones of the batch do not depend on it */
+};
+
 /* How a store is opened. */
 struct wf_store_opening {
     bool read_only;  /* for tools: not its owner, changes nothing, and is not refused while an owner has it open */
@@ -151,6 +158,7 @@ typedef bool wf_store_each_log(void *arg, const struct wf_store_log *log);
 /* Gets one fault that check has found: of which log (NULL: of the store), at which offset (0: not of a record). */
 typedef void wf_store_each_fault(void *arg, const char *topic, uint64_t offset, const char *text);
 
+typedef bool wf_store_each_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at);
 typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
 /* Gets one job; the bytes of its body are valid during the call. */
 typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
@@ -194,7 +202,15 @@ struct wf_store_engine {
     /* A cursor is where the reader `name` of a log has got to. It never goes back: advancing it to an earlier offset
      * of the same epoch changes nothing. */
     int (*cursor)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
-    int (*advance)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor to);
+    /* Advances cursors in order, all within one commit. Returns 0 when that commit is on disk: then each has its own
+     * `error`. Else nothing was changed, and each has this error.
+     * Errors of the batch: WEFT_EINVAL (none, or more than WF_STORE_BATCH_MAX). Of an advance: WEFT_EINVAL (the name,
+     * the topic, the position), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is damaged; it can be
+     * removed). */
+    int (*advance)(struct wf_store *s, struct wf_store_advance *batch, size_t count);
+    /* Gives the cursors in the order of their names, and those of one name in the order of their topics: those behind
+     * `name` and `topic` ("", "": all). A damaged one is passed over; check finds it. */
+    int (*cursors)(struct wf_store *s, const char *name, const char *topic, wf_store_each_cursor *each, void *arg);
 
     /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has its
      * own `error`. Else nothing was changed, and each has this error.
@@ -217,5 +233,12 @@ struct wf_store {
     const struct wf_store_engine *engine;
     uint64_t secret; /* drawn when it was opened: for hashes of what others choose, such as topics */
 };
+
+/* How many records of its log are behind a cursor. */
+static inline uint64_t wf_store_behind(const struct wf_store_log *log, struct wf_store_cursor at)
+{
+    uint64_t next = at.epoch == log->epoch && at.offset >= log->first ? at.offset + 1 : log->first;
+    return next > log->last ? 0 : log->last + 1 - next;
+}
 
 #endif

@@ -198,6 +198,7 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     s->base.engine = &wf_store_sqlite;
     sqlite3_randomness(sizeof s->base.secret, &s->base.secret);
     s->read_only = how->read_only;
+    s->cursors = -1;
     s->lock = sqlite3_mutex_alloc(SQLITE_MUTEX_FAST);
     s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);
     int rc = s->lock == NULL || (how->vfs != NULL && s->vfs == NULL) ? failed_with(why, SQLITE_NOMEM, where)
@@ -221,6 +222,7 @@ const struct wf_store_engine wf_store_sqlite = {
     .load = sq_load,
     .cursor = sq_cursor,
     .advance = sq_advance,
+    .cursors = sq_cursors,
     .change = sq_change,
     .queues = sq_queues,
     .jobs = sq_jobs,

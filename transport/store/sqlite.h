@@ -69,7 +69,10 @@ enum sq_statement {
     SQ_SAVE,
     SQ_LOAD,
     SQ_ADVANCE,
+    SQ_REMOVE_CURSOR,
     SQ_CURSOR,
+    SQ_CURSORS,
+    SQ_COUNT_CURSORS,
     SQ_INSERT_JOB,
     SQ_INSERT_BODY,
     SQ_UPDATE_JOB,
@@ -112,6 +115,7 @@ struct sq_store {
     struct sq_log **bucket; /* a power of two of them */
     size_t buckets, logs;
     int64_t stored_logs;
+    int64_t cursors; /* the writer's; -1: it has to count them */
     bool has_queues; /* the file has their tables */
     /* The writer's alone: */
     struct sq_queue *queue[SQ_QUEUE_BUCKETS];

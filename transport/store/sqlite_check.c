@@ -6,6 +6,7 @@
 #include "sqlite_connection.h"
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
+#include "sqlite_state.h"
 
 struct checking {
     struct wf_store *s;
@@ -73,6 +74,7 @@ int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
         if (rc == WEFT_EFORMAT) say(&c, NULL, 0, "the table of logs is damaged");
         else if (rc < 0) c.rc = rc;
     }
-    int more = c.rc < 0 ? c.rc : sq_check_jobs(s, each, arg);
-    return more < 0 ? more : c.faults + more;
+    int cursors = c.rc < 0 ? c.rc : sq_check_cursors(s, each, arg);
+    int jobs = cursors < 0 ? cursors : sq_check_jobs(s, each, arg);
+    return jobs < 0 ? jobs : c.faults + cursors + jobs;
 }

@@ -24,7 +24,11 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_SAVE] = "INSERT OR REPLACE INTO snapshots(name, body, sum) VALUES(?, ?, ?)",
     [SQ_LOAD] = "SELECT body, sum FROM snapshots WHERE name = ?",
     [SQ_ADVANCE] = "INSERT OR REPLACE INTO cursors(name, topic, epoch, last, sum) VALUES(?, ?, ?, ?, ?)",
+    [SQ_REMOVE_CURSOR] = "DELETE FROM cursors WHERE name = ? AND topic = ?",
     [SQ_CURSOR] = "SELECT epoch, last, sum FROM cursors WHERE name = ? AND topic = ?",
+    [SQ_CURSORS] =
+        "SELECT epoch, last, sum, name, topic FROM cursors WHERE (name, topic) > (?, ?) ORDER BY name, topic",
+    [SQ_COUNT_CURSORS] = "SELECT count(*) FROM cursors",
     [SQ_INSERT_JOB] = "INSERT INTO jobs(id, queue, dead, due, lease, attempts, time, tag, sum)"
                       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [SQ_INSERT_BODY] = "INSERT INTO job_bodies(id, body, sum) VALUES(?, ?, ?)",

@@ -4,7 +4,7 @@
  * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy
  *     store has large batches and a quiet one has no delay.
  * (2) The actor never waits for the disk. A batch is a job of weft_offload, and reads are the readers'.
- * (3) Publications and changes of queues are stored in turns, each in batches of their own.
+ * (3) Publications, changes of queues and advances of cursors are stored in turns, each in batches of their own.
  * (4) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@
 #include "append_batch.h"
 #include "parked_reads.h"
 #include "store_actor.h"
+#include "store_cursors.h"
 #include "store_messages.h"
 #include "store_queues.h"
 #include "store_reader.h"
@@ -48,9 +49,10 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* those of the running batch */
     weft_job job;
-    enum running { NOTHING, A_BATCH, CHANGES } runs;
-    bool changes_next, stops;
+    enum running { NOTHING, A_BATCH, CHANGES, ADVANCES } runs, last; /* `last`: of which kind the last batch was */
+    bool stops;
     struct wf_store_queues queues;
+    struct wf_store_cursors cursors;
     weft_pid reader[READERS];
     unsigned turn;
     struct wf_parked_reads parked;
@@ -158,6 +160,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         o->keep = NULL;
         wf_queues_init(&s->queues, s->file, o->rule, o->rules);
         o->rule = NULL;
+        wf_cursors_init(&s->cursors, s->file);
     }
     free_opening(&o);
     return rc;
@@ -293,10 +296,11 @@ static void start_batch(struct store_actor *s)
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;
-    for (int i = 0; i < 2 && s->runs == NOTHING; i++) {
-        if (!s->changes_next && s->first != NULL) start_batch(s);
-        if (s->changes_next && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
-        s->changes_next = !s->changes_next;
+    for (int i = 0; i < 3 && s->runs == NOTHING; i++) {
+        s->last = s->last == ADVANCES ? A_BATCH : s->last + 1;
+        if (s->last == A_BATCH && s->first != NULL) start_batch(s);
+        if (s->last == CHANGES && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
+        if (s->last == ADVANCES && wf_cursors_start(&s->cursors, &s->job)) s->runs = ADVANCES;
     }
 }
 
@@ -423,8 +427,11 @@ static void take_message(struct store_actor *s, weft_msg *m)
         case WF_STORE_READ:
         case WF_STORE_FIND: take_read(s, m); return;
         case WF_STORE_QUEUES:
+        case WF_STORE_CURSOR:
+        case WF_STORE_CURSORS:
         case WF_STORE_LIST: forward(s, m); return;
         case WF_STORE_CHANGE: wf_queues_change(&s->queues, m); return;
+        case WF_STORE_ADVANCE: wf_cursors_advance(&s->cursors, m); return;
         case WF_STORE_WATCH: take_watch(s, m); return;
         case WF_STORE_STATUS: answer(m, WEFT_OK, 0, 0); break;
         default: answer(m, WEFT_ENOTSUP, 0, 0); break;
@@ -437,7 +444,7 @@ static void take_message(struct store_actor *s, weft_msg *m)
 static bool has_room(const struct store_actor *s)
 {
     return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
-           wf_queues_has_room(&s->queues);
+           wf_queues_has_room(&s->queues) && wf_cursors_has_room(&s->cursors);
 }
 
 static void finish_storing(struct store_actor *s)
@@ -445,12 +452,14 @@ static void finish_storing(struct store_actor *s)
     enum running what = s->runs;
     s->runs = NOTHING;
     if (what == A_BATCH) finish_batch(s);
-    else wf_queues_finish(&s->queues, s->job);
+    if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
+    if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
 }
 
 static bool has_work(const struct store_actor *s)
 {
-    return s->runs != NOTHING || s->first != NULL || !wf_queues_is_idle(&s->queues);
+    return s->runs != NOTHING || s->first != NULL || !wf_queues_is_idle(&s->queues) ||
+           !wf_cursors_is_idle(&s->cursors);
 }
 
 static void serve(struct store_actor *s)
@@ -484,6 +493,7 @@ static void free_actor(void *arg)
     for (int i = 0; i < READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
+    wf_cursors_free(&s->cursors);
     wf_store_file_leave(s->file);
     free(s->keep);
     free(s);

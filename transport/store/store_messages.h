@@ -13,16 +13,19 @@ enum {
 
 /* Requests. An answer has the tag of its request. */
 enum wf_store_request {
-    WF_STORE_APPEND = 1,  /* struct store_append; answered by a struct store_appended */
-    WF_STORE_READ = 2,    /* struct store_read; struct store_page */
-    WF_STORE_FIND = 3,    /* struct store_read; struct store_page without rows */
-    WF_STORE_LIST = 4,    /* struct store_list; struct store_logs */
-    WF_STORE_STATUS = 5,  /* nothing; struct store_appended, once the store is open or has failed to open */
-    WF_STORE_WATCH = 7,   /* struct store_watch; struct store_watched, once the number is another one */
-    WF_STORE_CHANGE = 8,  /* struct store_change; struct store_changed. A request to take waits for a job */
-    WF_STORE_UNTAKE = 9,  /* no request: struct store_change with a ticket: that taker has given up */
-    WF_STORE_QUEUES = 10, /* struct store_list; struct store_queues */
-    WF_STORE_QUIT = 6,    /* no request: a reader ends when it has answered what came before */
+    WF_STORE_APPEND = 1,   /* struct store_append; answered by a struct store_appended */
+    WF_STORE_READ = 2,     /* struct store_read; struct store_page */
+    WF_STORE_FIND = 3,     /* struct store_read; struct store_page without rows */
+    WF_STORE_LIST = 4,     /* struct store_list; struct store_logs */
+    WF_STORE_STATUS = 5,   /* nothing; struct store_appended, once the store is open or has failed to open */
+    WF_STORE_WATCH = 7,    /* struct store_watch; struct store_watched, once the number is another one */
+    WF_STORE_CHANGE = 8,   /* struct store_change; struct store_changed. A request to take waits for a job */
+    WF_STORE_UNTAKE = 9,   /* no request: struct store_change with a ticket: that taker has given up */
+    WF_STORE_QUEUES = 10,  /* struct store_list; struct store_queues */
+    WF_STORE_CURSOR = 11,  /* struct store_cursors_from; struct store_appended: the position of that cursor */
+    WF_STORE_ADVANCE = 12, /* struct store_advance; struct store_appended */
+    WF_STORE_CURSORS = 13, /* struct store_cursors_from; struct store_cursors: those behind it */
+    WF_STORE_QUIT = 6,     /* no request: a reader ends when it has answered what came before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
@@ -65,6 +68,16 @@ WEFT_STRUCT(store_changed, STORE_CHANGED)
 WEFT_STRUCT(store_queue, STORE_QUEUE)
 #define STORE_QUEUES(F) F(int, error) F(list(store_queue), queues)
 WEFT_STRUCT(store_queues, STORE_QUEUES)
+
+/* Position 0, 0: the cursor is removed. */
+#define STORE_ADVANCE(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset)
+WEFT_STRUCT(store_advance, STORE_ADVANCE)
+#define STORE_CURSORS_FROM(F) F(str, name) F(str, topic) F(uint, count)
+WEFT_STRUCT(store_cursors_from, STORE_CURSORS_FROM)
+#define STORE_CURSOR(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset) F(uint, behind)
+WEFT_STRUCT(store_cursor, STORE_CURSOR)
+#define STORE_CURSORS(F) F(int, error) F(list(store_cursor), cursors)
+WEFT_STRUCT(store_cursors, STORE_CURSORS)
 
 /* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
 #define STORE_NEWS(F) \

@@ -4,10 +4,12 @@
 
 #include <weft/actor.h>
 #include <weft/offload.h>
+#include <weft/store.h>
 
 #include "store_file.h"
 #include "store_messages.h"
 #include "store_reader.h"
+#include "stored_topic.h"
 
 /* A page that is being read; it owns all that its job touches. */
 struct page {
@@ -239,6 +241,93 @@ static void count_for(struct wf_store_file *file, const weft_msg *ask)
     if (rc == WEFT_OK) free_counting(&c);
 }
 
+/* ---- Cursors --------------------------------------------------------------------------------------------------- */
+
+/* One cursor, or those behind it. */
+struct cursors {
+    struct wf_store_file *file;
+    char name[WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_store_cursor at;
+    struct weft_cursor found[WF_STORE_PAGE_LOGS];
+    struct store_cursor row[WF_STORE_PAGE_LOGS];
+    size_t count, max;
+    int rc;
+};
+
+static void free_cursors(void *block)
+{
+    struct cursors *c = *(struct cursors **)block;
+    wf_store_file_release(c->file);
+    free(c);
+}
+
+static void find_cursor(void *block)
+{
+    struct cursors *c = *(struct cursors **)block;
+    c->rc = c->file->store->engine->cursor(c->file->store, c->name, c->topic, &c->at);
+}
+
+static bool add_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
+{
+    struct cursors *c = arg;
+    struct wf_store_log log;
+    if (c->count == c->max) return false;
+    struct weft_cursor *to = &c->found[c->count];
+    if (!weft_text_copy(weft_cstr(name), to->name, sizeof to->name) ||
+        !weft_text_copy(weft_cstr(topic), to->topic, sizeof to->topic))
+        return true; /* no name of ours */
+    bool has_log = c->file->store->engine->find(c->file->store, topic, &log) == WEFT_OK;
+    c->row[c->count++] = (struct store_cursor){weft_cstr(to->name), weft_cstr(to->topic), at.epoch, at.offset,
+                                               has_log ? wf_store_behind(&log, at) : 0};
+    return true;
+}
+
+static void list_cursors(void *block)
+{
+    struct cursors *c = *(struct cursors **)block;
+    c->rc = c->file->store->engine->cursors(c->file->store, c->name, c->topic, add_cursor, c);
+}
+
+static void answer_cursors(const weft_msg *ask, const struct cursors *c, int rc)
+{
+    if (rc == WEFT_OK) rc = c->rc;
+    if (weft_tag(ask) == WF_STORE_CURSOR) {
+        struct store_appended out = {.error = rc};
+        if (rc == WEFT_OK) out = (struct store_appended){0, c->at.epoch, c->at.offset};
+        wf_store_answer(ask, store_appended_type(), &out);
+    } else {
+        struct store_cursors out = {.error = rc};
+        if (rc == WEFT_OK) out.cursors = store_cursor_list(c->row, c->count);
+        wf_store_answer(ask, store_cursors_type(), &out);
+    }
+}
+
+static int read_cursors_from(struct cursors *c, const weft_msg *ask)
+{
+    struct store_cursors_from in;
+    int rc = weft_typed_read(store_cursors_from_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc < 0) return rc;
+    if (!weft_text_copy(in.name, c->name, sizeof c->name) || !weft_text_copy(in.topic, c->topic, sizeof c->topic))
+        return WEFT_EINVAL;
+    c->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
+    return WEFT_OK;
+}
+
+static void cursors_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct cursors *c = calloc(1, sizeof *c);
+    int rc = c == NULL ? WEFT_ENOMEM : read_cursors_from(c, ask);
+    if (rc < 0) {
+        answer_cursors(ask, NULL, rc);
+        free(c);
+        return;
+    }
+    c->file = wf_store_file_share(file);
+    rc = run_for(ask, weft_tag(ask) == WF_STORE_CURSOR ? find_cursor : list_cursors, free_cursors, &c);
+    answer_cursors(ask, c, rc);
+    if (rc == WEFT_OK) free_cursors(&c);
+}
+
 /* ---- The actor ------------------------------------------------------------------------------------------------- */
 
 static void release(void *file)
@@ -257,6 +346,8 @@ void wf_store_reader(const void *arg, size_t size)
         if (weft_tag(m) == WF_STORE_READ && !weft_expired(m)) read_for(file, m);
         if (weft_tag(m) == WF_STORE_LIST && !weft_expired(m)) list_for(file, m);
         if (weft_tag(m) == WF_STORE_QUEUES && !weft_expired(m)) count_for(file, m);
+        if ((weft_tag(m) == WF_STORE_CURSOR || weft_tag(m) == WF_STORE_CURSORS) && !weft_expired(m))
+            cursors_for(file, m);
         weft_msg_free(m);
     }
 }

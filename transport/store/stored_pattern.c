@@ -21,6 +21,7 @@ struct pattern {
     char text[256];
     weft_pid subscriber;
     bool now;
+    char cursor[65]; /* "": none */
 };
 
 /* All that the watcher has is here, as it may be killed while it waits. */
@@ -62,6 +63,7 @@ static int start_reader(const struct watcher *w, const struct weft_stored_log *l
 {
     struct wf_stored_reading r = {.subscriber = w->is.subscriber};
     memcpy(r.topic, log->topic, sizeof r.topic);
+    memcpy(r.cursor, w->is.cursor, sizeof r.cursor);
     if (w->is.now && !w->listed) {
         r.epoch = log->epoch;
         r.next = log->last + 1;
@@ -149,7 +151,7 @@ static void watcher(const void *arg, size_t size)
     while (watch_on(w, &seen) == WEFT_OK) continue;
 }
 
-int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_t deadline)
+int wf_stored_pattern_start(const char *pattern, bool now, const char *cursor, weft_pid *out, int64_t deadline)
 {
     struct pattern p = {.subscriber = weft_self(), .now = now};
     weft_msg *answer;
@@ -157,6 +159,7 @@ int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_
     int rc = weft_whereis(WEFT_STORE_NAME, &store);
     if (rc < 0) return rc;
     memcpy(p.text, pattern, strlen(pattern) + 1);
+    if (cursor != NULL) memcpy(p.cursor, cursor, strlen(cursor) + 1);
     /* Linked until the caller has its clean-up: if it is killed meanwhile, the watcher ends. */
     rc = weft_spawn(out, watcher, &p, sizeof p, &(weft_spawn_options){.kind = "stored pattern", .link = true});
     if (rc < 0) return rc;

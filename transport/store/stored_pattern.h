@@ -7,8 +7,9 @@
 #include <weft/pid.h>
 
 /* [A, W] Starts an actor that starts a reader for the calling actor and each topic that matches, present or later.
- * `now`: of the present topics only what is stored from now on. Returns when it has found the present ones.
+ * `now`: of the present topics only what is stored from now on. `cursor`: each begins where that cursor of its topic
+ * is; NULL: none. Returns when it has found the present ones.
  * Errors: those of weft_subscribe_from. */
-int wf_stored_pattern_start(const char *pattern, bool now, weft_pid *out, int64_t deadline);
+int wf_stored_pattern_start(const char *pattern, bool now, const char *cursor, weft_pid *out, int64_t deadline);
 
 #endif

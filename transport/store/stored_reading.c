@@ -9,6 +9,7 @@
 #include <weft/store.h>
 
 #include "store_client.h"
+#include "stored_cursor.h"
 #include "store_messages.h"
 #include "stored_reading.h"
 
@@ -95,12 +96,28 @@ static int read_on(struct wf_stored_reading *r)
     return later ? weft_sleep(weft_after(WEFT_SEC(1))) : rc;
 }
 
+/* Asks for the place of the cursor; then it is not needed any more. */
+static int begin_at_cursor(struct wf_stored_reading *r)
+{
+    struct weft_position at;
+    int rc = wf_cursor_find(WEFT_STORE_NAME, r->cursor, r->topic, &at, WEFT_FOREVER);
+    if (rc == WEFT_ECANCELED || rc == WEFT_ENOTSUP || is_lasting(rc)) return rc;
+    if (rc < 0) return wf_store_await();
+    if (at.epoch != 0) {
+        r->epoch = at.epoch;
+        r->next = at.offset + 1;
+    }
+    r->cursor[0] = '\0';
+    return WEFT_OK;
+}
+
 void wf_stored_reader(const void *arg, size_t size)
 {
     (void)size;
     struct wf_stored_reading r;
     int rc = WEFT_OK;
     memcpy(&r, arg, sizeof r);
+    while (rc == WEFT_OK && r.cursor[0] != '\0') rc = begin_at_cursor(&r);
     while (rc == WEFT_OK) rc = read_on(&r);
     if (is_stopped(rc)) return;
     struct store_news news = news_of(&r, WEFT_STORED_ENDED, r.next == 0 ? 1 : r.next);

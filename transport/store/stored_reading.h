@@ -8,8 +8,9 @@
 struct wf_stored_reading {
     char topic[256];
     weft_pid subscriber;
-    uint64_t epoch; /* 0: that of the first page */
-    uint64_t next;  /* 0: the first that is there */
+    uint64_t epoch;  /* 0: that of the first page */
+    uint64_t next;   /* 0: the first that is there */
+    char cursor[65]; /* "": none. Else the reader begins where that cursor is, if it was ever advanced */
 };
 
 /* A weft_actor: sends the subscriber WEFT_STORED messages until either ends, or the log cannot be read any more. */

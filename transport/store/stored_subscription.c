@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "store_client.h"
 #include "store_messages.h"
+#include "stored_cursor.h"
 #include "stored_pattern.h"
 #include "stored_reading.h"
 #include "stored_topic.h"
@@ -45,14 +46,9 @@ static int start_reader(const char *topic, struct weft_position from, weft_pid *
     return weft_spawn(out, wf_stored_reader, &r, sizeof r, &(weft_spawn_options){.kind = "stored subscription"});
 }
 
-int weft_subscribe_from(const char *topic, struct weft_position from, weft_stored_subscription *out, int64_t deadline)
+/* The subscription ends with the calling actor. */
+static int keep(weft_pid pid, weft_stored_subscription *out)
 {
-    bool one = wf_store_topic_ok(topic), now = from.epoch == 0 && from.offset == UINT64_MAX;
-    bool all = from.epoch == 0 && from.offset == 0;
-    if (!one && (!wf_store_pattern_ok(topic) || !(now || all))) return WEFT_EINVAL;
-    weft_pid pid;
-    int rc = one ? start_reader(topic, from, &pid, deadline) : wf_stored_pattern_start(topic, now, &pid, deadline);
-    if (rc < 0) return rc;
     if (out != NULL) out->reader = pid;
     weft_pid *kept = malloc(sizeof *kept);
     if (kept == NULL) {
@@ -60,9 +56,38 @@ int weft_subscribe_from(const char *topic, struct weft_position from, weft_store
         return WEFT_ENOMEM;
     }
     *kept = pid;
-    rc = weft_defer(end_reader, kept);
+    int rc = weft_defer(end_reader, kept);
     if (rc < 0) end_reader(kept);
     return rc;
+}
+
+int weft_subscribe_from(const char *topic, struct weft_position from, weft_stored_subscription *out, int64_t deadline)
+{
+    bool one = wf_store_topic_ok(topic), now = from.epoch == 0 && from.offset == UINT64_MAX;
+    bool all = from.epoch == 0 && from.offset == 0;
+    if (!one && (!wf_store_pattern_ok(topic) || !(now || all))) return WEFT_EINVAL;
+    weft_pid pid;
+    int rc = one ? start_reader(topic, from, &pid, deadline)
+                 : wf_stored_pattern_start(topic, now, NULL, &pid, deadline);
+    return rc < 0 ? rc : keep(pid, out);
+}
+
+static int start_at_cursor(const char *name, const char *topic, weft_pid *out, int64_t deadline)
+{
+    struct weft_position at;
+    int rc = wf_cursor_find(WEFT_STORE_NAME, name, topic, &at, deadline);
+    if (rc < 0) return rc;
+    return start_reader(topic, at.epoch == 0 ? WEFT_FROM_START : weft_position_after(at), out, deadline);
+}
+
+int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subscription *out, int64_t deadline)
+{
+    bool one = wf_store_topic_ok(topic);
+    if (!wf_store_cursor_ok(name) || !(one || wf_store_pattern_ok(topic))) return WEFT_EINVAL;
+    weft_pid pid;
+    int rc = one ? start_at_cursor(name, topic, &pid, deadline)
+                 : wf_stored_pattern_start(topic, false, name, &pid, deadline);
+    return rc < 0 ? rc : keep(pid, out);
 }
 
 int weft_unsubscribe_stored(weft_stored_subscription s)

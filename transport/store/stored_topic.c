@@ -5,7 +5,7 @@
 #include "hash.h"
 #include "stored_topic.h"
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 16, CURSOR_NAME_MAX = 64 };
 
 static bool is_word(const char *at, size_t size)
 {
@@ -37,6 +37,14 @@ bool wf_store_topic_ok(const char *topic)
 bool wf_store_pattern_ok(const char *pattern)
 {
     return check_words(pattern, true);
+}
+
+bool wf_store_cursor_ok(const char *name)
+{
+    size_t size = name == NULL ? 0 : strnlen(name, CURSOR_NAME_MAX + 1);
+    for (size_t i = 0; i < size; i++)
+        if (name[i] != '.' && (name[i] == '$' || !wf_is_word_char(name[i]))) return false;
+    return size > 0 && size <= CURSOR_NAME_MAX;
 }
 
 bool wf_store_topic_matches(const char *pattern, const char *topic)

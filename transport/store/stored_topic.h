@@ -8,6 +8,8 @@
  * '*' for a word, and '>' for its last ones. */
 bool wf_store_topic_ok(const char *topic);
 bool wf_store_pattern_ok(const char *pattern);
+/* The name of a cursor: 1 to 64 letters, digits, '_', '-' and '.'. */
+bool wf_store_cursor_ok(const char *name);
 bool wf_store_topic_matches(const char *pattern, const char *topic);
 
 #endif

@@ -183,18 +183,32 @@ START_TEST(a_missing_log_is_refused)
 }
 END_TEST
 
+static void count_cursor_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    (void)arg;
+    ck_assert_str_eq(topic, "a");
+    ck_assert_uint_eq(offset, 0);
+    ck_assert_str_eq(text, "the cursor c is damaged");
+}
+
 START_TEST(damaged_snapshots_and_cursors_are_found)
 {
     void *data;
     size_t size;
     struct wf_store_cursor at;
     ck_assert_int_eq(fixture.engine->save(store, "k", "one", 3), WEFT_OK);
-    ck_assert_int_eq(fixture.engine->advance(store, "c", "a", (struct wf_store_cursor){3, 3}), WEFT_OK);
+    ck_assert_int_eq(advance_to("c", "a", 3, 3), WEFT_OK);
     close_it();
     run_sql("UPDATE snapshots SET body = CAST('onE' AS BLOB); UPDATE cursors SET last = 4");
     open_it();
     ck_assert_int_eq(fixture.engine->load(store, "k", &data, &size), WEFT_EFORMAT);
     ck_assert_int_eq(fixture.engine->cursor(store, "c", "a", &at), WEFT_EFORMAT);
+    expect_cursors("", "", 9, "");
+    ck_assert_int_eq(fixture.engine->check(store, count_cursor_fault, NULL), 1);
+    ck_assert_int_eq(advance_to("c", "a", 3, 5), WEFT_EFORMAT);
+    ck_assert_int_eq(advance_to("c", "a", 0, 0), WEFT_OK);
+    ck_assert_int_eq(advance_to("c", "a", 3, 5), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
 }
 END_TEST
 

@@ -21,6 +21,12 @@ static bool look_at(void *arg, const struct wf_store_log *log)
     return true;
 }
 
+static bool look_at_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
+{
+    (void)arg, (void)name, (void)topic, (void)at;
+    return true;
+}
+
 static bool look_at_queue(void *arg, const struct wf_store_queue *q)
 {
     (void)arg, (void)q;
@@ -68,7 +74,11 @@ static uint64_t use_it(void)
     if (stored > 0) (void)is_fine(e->read(store, "a", 1, 9, 99, add_text, &t, &log));
     (void)is_fine(e->list(store, NULL, look_at, NULL));
     if (is_fine(e->save(store, "k", "snapshot", 8)) && is_fine(e->load(store, "k", &data, &size))) free(data);
-    (void)is_fine(e->advance(store, "c", "a", (struct wf_store_cursor){1, 1}));
+    struct wf_store_advance a = {.name = "c", .topic = "a", .to = {1, 1}};
+    struct wf_store_cursor at;
+    (void)is_fine(e->advance(store, &a, 1));
+    (void)is_fine(e->cursor(store, "c", "a", &at));
+    (void)is_fine(e->cursors(store, "", "", look_at_cursor, NULL));
     use_queues();
     return stored;
 }

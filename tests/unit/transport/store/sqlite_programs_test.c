@@ -17,9 +17,10 @@
 #include "sqlite.h"
 #include "suite.h"
 
-enum { TOPICS = 3, RECORDS_MAX = 1024, BATCH = 6, STEPS = 90 };
+enum { TOPICS = 3, CURSORS = 2, RECORDS_MAX = 1024, BATCH = 6, STEPS = 90 };
 
 static const char *const topic_of[TOPICS] = {"a", "room.tea", "x.y.z"};
+static const char *const cursor_of[CURSORS] = {"c", "d"};
 
 /* A record is known by its number; its bytes follow from it. */
 struct model_log {
@@ -40,7 +41,7 @@ static struct {
     struct model_log log[TOPICS];
     /* The store is opened again after each commit that failed, so at most one is in doubt. */
     struct doubt doubt[TOPICS];
-    uint64_t cursor, cursor_doubt;
+    uint64_t cursor[CURSORS], cursor_doubt[CURSORS];
     uint32_t snapshot, snapshot_doubt;
 } m;
 
@@ -177,12 +178,23 @@ static bool trim_one(void)
     return is_decided(engine->trim(m.store, topic_of[t], &limits, 0));
 }
 
+/* Some advances of the batch are to earlier offsets, which changes nothing. */
 static bool advance(void)
 {
-    m.cursor_doubt = m.cursor + faulty_random(3);
-    int rc = engine->advance(m.store, "c", "a", (struct wf_store_cursor){1, m.cursor_doubt});
-    if (rc == WEFT_OK) m.cursor = m.cursor_doubt;
-    else if (rc == WEFT_ENOSPC) m.cursor_doubt = m.cursor;
+    struct wf_store_advance batch[BATCH];
+    size_t count = 1 + (size_t)faulty_random(BATCH);
+    memcpy(m.cursor_doubt, m.cursor, sizeof m.cursor);
+    for (size_t i = 0; i < count; i++) {
+        int which = (int)faulty_random(CURSORS);
+        uint64_t *at = &m.cursor_doubt[which], to = *at + faulty_random(5);
+        to = to > 2 ? to - 2 : to + 1;
+        batch[i] = (struct wf_store_advance){.name = cursor_of[which], .topic = "a", .to = {1, to}};
+        if (to > *at) *at = to;
+    }
+    int rc = engine->advance(m.store, batch, count);
+    for (size_t i = 0; i < count; i++) MUST(batch[i].error == rc, "advance %zu: %d", i, batch[i].error);
+    if (rc == WEFT_OK) memcpy(m.cursor, m.cursor_doubt, sizeof m.cursor);
+    else if (rc == WEFT_ENOSPC) memcpy(m.cursor_doubt, m.cursor, sizeof m.cursor);
     return rc == WEFT_OK || rc == WEFT_ENOSPC;
 }
 
@@ -227,16 +239,30 @@ static void decide(const char *when)
     else acknowledge();
 }
 
+/* A batch in doubt is there as a whole, or not at all. */
+static void decide_cursors(const char *when)
+{
+    uint64_t found[CURSORS];
+    for (int i = 0; i < CURSORS; i++) {
+        struct wf_store_cursor at;
+        int rc = engine->cursor(m.store, cursor_of[i], "a", &at);
+        MUST(rc == 0, "%s: cursor: %d", when, rc);
+        found[i] = at.offset;
+    }
+    bool is_old = memcmp(found, m.cursor, sizeof found) == 0;
+    MUST(is_old || memcmp(found, m.cursor_doubt, sizeof found) == 0,
+         "%s: the cursors are at %llu and %llu, not %llu and %llu", when, (unsigned long long)found[0],
+         (unsigned long long)found[1], (unsigned long long)m.cursor[0], (unsigned long long)m.cursor[1]);
+    memcpy(m.cursor, found, sizeof found);
+    memcpy(m.cursor_doubt, found, sizeof found);
+}
+
 static void decide_state(const char *when)
 {
-    struct wf_store_cursor at;
     void *data = NULL;
     size_t size = 0;
     uint32_t number = 0;
-    MUST(engine->cursor(m.store, "c", "a", &at) == 0, "%s: no cursor", when);
-    MUST(at.offset == m.cursor || at.offset == m.cursor_doubt, "%s: the cursor is at %llu, not %llu", when,
-         (unsigned long long)at.offset, (unsigned long long)m.cursor);
-    m.cursor = m.cursor_doubt = at.offset;
+    decide_cursors(when);
     int rc = engine->load(m.store, "k", &data, &size);
     MUST(rc == 0 || rc == WEFT_ENOTFOUND, "%s: load: %d", when, rc);
     if (rc == 0) memcpy(&number, data, sizeof number);
