@@ -29,8 +29,7 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_CURSORS] =
         "SELECT epoch, last, sum, name, topic FROM cursors WHERE (name, topic) > (?, ?) ORDER BY name, topic",
     [SQ_COUNT_CURSORS] = "SELECT count(*) FROM cursors",
-    [SQ_INSERT_JOB] = "INSERT INTO jobs(id, queue, dead, due, lease, attempts, time, tag, sum)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [SQ_INSERT_JOB] = "INSERT INTO jobs(" JOB ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [SQ_INSERT_BODY] = "INSERT INTO job_bodies(id, body, sum) VALUES(?, ?, ?)",
     [SQ_UPDATE_JOB] =
         "UPDATE jobs SET queue = ?2, dead = ?3, due = ?4, lease = ?5, attempts = ?6, time = ?7, tag = ?8,"

@@ -341,9 +341,9 @@ static int find_job(struct commit *c, struct wf_store_change *x)
     if (row == NULL) return rc;
     sqlite3_bind_int64(row, 1, (int64_t)x->id);
     rc = sqlite3_step(row);
-    if (rc == SQLITE_DONE) x->error = WEFT_ECLOSED;
-    else if (rc == SQLITE_ROW && !sq_job_read(row, &x->job, &queue)) x->error = WEFT_EFORMAT;
-    else if (rc == SQLITE_ROW && strcmp(queue, x->queue) != 0) x->error = WEFT_ECLOSED;
+    const bool good = rc == SQLITE_ROW && sq_job_read(row, &x->job, &queue);
+    if (rc == SQLITE_ROW && !good) x->error = WEFT_EFORMAT;
+    else if (rc == SQLITE_DONE || (good && strcmp(queue, x->queue) != 0)) x->error = WEFT_ECLOSED;
     sqlite3_reset(row);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
