@@ -7,6 +7,7 @@
 /* The columns of struct wf_store_job, and of its checksum. */
 #define JOB "id, queue, dead, due, lease, attempts, time, tag, sum"
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): some have several parts */
 static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_BEGIN] = "BEGIN IMMEDIATE",
     [SQ_COMMIT] = "COMMIT",
@@ -55,6 +56,7 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_ALL_BODIES] = "SELECT id FROM job_bodies WHERE id NOT IN (SELECT id FROM jobs) ORDER BY id",
     [SQ_ALL_KEYS] = "SELECT job, until, sum, queue, name FROM job_keys",
 };
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 int sq_error(int rc)
 {
