@@ -537,7 +537,7 @@ END_TEST
 /* Of one that was dialled, NNG itself reads the frames of the WebSocket, and so it may know of the end before us. */
 START_TEST(a_websocket_that_has_ended_while_it_was_paused_says_so)
 {
-    uint8_t bytes[16];
+    const uint8_t bytes[16] = {0};
     char why[WF_REASON_TEXT];
     start(NNG, WEFT_SEC(60));
     ck_assert_int_eq(carrier->ops->listen(carrier, "ws://127.0.0.1:0/weft", 0, url, why), 0);
