@@ -255,7 +255,8 @@ static const struct cli_verb verbs[] = {
     {"store cursors",
      "",
      "Lists the cursors in a store: where each is, and how many records are behind it",
-     "Reads the file of --store, also while a node has it open. A line for each cursor: name, topic, epoch and offset.",
+     "Reads the file of --store, also while a node has it open. A line for each cursor: name, topic, epoch and "
+     "offset.",
      "weft store cursors --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
