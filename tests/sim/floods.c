@@ -364,7 +364,7 @@ static bool all_find(void *arg)
 
 static void checks(void)
 {
-    weft_sim_eventually("who has lost messages was told", all_were_told, NULL);
+    weft_sim_eventually("subscribers that lost messages were told", all_were_told, NULL);
     weft_sim_eventually("jobs are done", jobs_are_done, NULL);
     weft_sim_eventually("all find what is retained", all_find, NULL);
 }

@@ -3,7 +3,7 @@
  * actors are slow and end now and then; the senders are stopped and killed while they wait. Each DOWN comes once, and
  * not after the monitor was taken back; an answer is that to the request; what one sender sends comes in order, once.
  * Nothing is missing, unless a link has ended, or with `scarce`, for --faults memory (docs/transparency.md).
- * In the end whoever watches, or is linked with, an actor that has ended knows it, and no sender waits in vain. */
+ * In the end each actor that monitors, or is linked with, an actor that has ended knows it. No sender waits in vain. */
 #include "kit.h"
 
 enum {

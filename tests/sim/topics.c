@@ -117,7 +117,7 @@ static void beat_listener(const void *arg, size_t size)
 
 /* ---- Questions ------------------------------------------------------------------------------------------------- */
 
-/* Publishes its answer, and then says whether it has: so who is told that it has got the answer before. */
+/* Publishes its answer, and then says whether it has: so the asker has the answer before it hears that. */
 static void oracle(const void *arg, size_t size)
 {
     weft_msg *m;

@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) All that has to outlive a crash is in the engine: a job, how often it was taken, and its lease, a random number
- *     that the worker shows when it is done. This file knows who waits, and who has to be watched.
+ *     that the worker shows when it is done. This file keeps the takers that wait, and the monitors.
  * (2) A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
  *     batch, then it has a job. It has one monitor for all that time.
  * (3) The worker's end gives its job back at once. If its node is lost it may still work, so the lease ends by time.
@@ -204,7 +204,7 @@ static struct wf_hold *hold_of_job(struct wf_store_queues *q, uint64_t id)
     return h;
 }
 
-/* Whoever had that job has it no more. */
+/* Ends the hold of the actor that had this job. */
 static void end_hold(struct wf_store_queues *q, uint64_t id)
 {
     struct wf_hold *h = hold_of_job(q, id);

@@ -51,7 +51,7 @@ void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
-/* A monitor has fired. False: it is none of these. */
+/* A monitor has fired. False: it is not a monitor of a taker or worker. */
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
 /* Starts to store what there is to store. False: there is nothing, or it was refused. */
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job);

@@ -53,7 +53,7 @@ int weft_queue_put(const char *queue, uint32_t tag, const void *data, size_t siz
     return WEFT_OK;
 }
 
-/* The store has perhaps a job for this caller, who has stopped waiting for it. */
+/* The caller has stopped waiting: the store gives back a job that it may have for it. */
 static void give_up(uint64_t ticket)
 {
     struct store_change untake = {.kind = WF_JOB_UNTAKE, .ticket = ticket};
