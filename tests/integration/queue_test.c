@@ -1,45 +1,10 @@
 /* Work queues on one node and on two: each job is given, with a lease that ends with its worker. */
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <weft/queue.h>
 #include <weft/store.h>
 
-#include "transport_harness.h"
+#include "store_kit.h"
 
 enum { DO = 5 };
-
-static char folder[64], file[96], url[112];
-static weft_node *a, *b;
-
-static void setup(void)
-{
-    forget_all();
-    snprintf(folder, sizeof folder, "/tmp/weft-queue-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/q.db", folder);
-    snprintf(url, sizeof url, "sqlite:%s", file);
-    a = node_up("a", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
-    b = NULL;
-}
-
-static void teardown(void)
-{
-    if (b != NULL) node_down(b);
-    if (a != NULL) node_down(a);
-    static const char *const more[] = {"", "-wal", "-shm", "-owner", "-owner-journal"};
-    for (size_t k = 0; k < sizeof more / sizeof *more; k++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s%s", file, more[k]);
-        (void)unlink(path);
-    }
-    ck_assert_int_eq(rmdir(folder), 0);
-}
-
-static void second_node(void)
-{
-    b = node_up("b", NULL, weft_node_url(a, 0), WEFT_MS(200));
-}
 
 /* ---- What actors do -------------------------------------------------------------------------------------------- */
 
@@ -49,22 +14,10 @@ static weft_pid open_store(void)
     const struct weft_stored_queues queues[] = {{.pattern = "few.>", .jobs = 2, .attempts = 2},
                                                 {.pattern = "short.>", .lease = WEFT_MS(50)},
                                                 {.pattern = "jobs.>", .lease = WEFT_SEC(600), .attempts = 3}};
-    int rc = weft_store_open(&(weft_store_options){.url = url, .queues = queues, .queue_count = 3}, &pid, patience());
+    int rc = weft_store_open(&(weft_store_options){.url = url[0], .queues = queues, .queue_count = 3}, &pid,
+                             patience());
     ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
     return pid;
-}
-
-static void end_store(weft_pid pid)
-{
-    ck_assert_int_eq(weft_stop(pid), WEFT_OK);
-    weft_wait on = weft_on_end(pid);
-    ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
-}
-
-static void await_store(void)
-{
-    weft_pid pid;
-    ck_assert_int_eq(weft_await_name(WEFT_STORE_NAME, &pid, patience()), WEFT_OK);
 }
 
 static uint64_t put(const char *queue, const char *text)
@@ -184,7 +137,7 @@ static void errors(const void *arg, size_t size)
     ck_assert_int_eq(weft_queue_put("jobs.x", DO, "x", 1, NULL, NULL, patience()), WEFT_ENOACTOR);
     ck_assert_int_eq(weft_queue_take("jobs.x", &m, &job, patience()), WEFT_ENOACTOR);
     ck_assert_int_eq(
-        weft_store_open(&(weft_store_options){.url = url, .queues = &bad, .queue_count = 1}, NULL, patience()),
+        weft_store_open(&(weft_store_options){.url = url[0], .queues = &bad, .queue_count = 1}, NULL, patience()),
         WEFT_EINVAL);
     open_store();
     ck_assert_int_eq(weft_queue_put("other", DO, "x", 1, NULL, NULL, patience()), WEFT_EACCESS);

@@ -1,48 +1,11 @@
 /* Stored topics on one node and on two: what was acknowledged is read again, the past and then the live. */
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <weft/store.h>
 
-#include "transport_harness.h"
+#include "store_kit.h"
 
 enum { SAY = 5 };
-
-static char folder[64], file[2][96], url[2][112];
-static weft_node *a, *b;
-
-static void setup(void)
-{
-    forget_all();
-    snprintf(folder, sizeof folder, "/tmp/weft-stored-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    for (int i = 0; i < 2; i++) {
-        snprintf(file[i], sizeof file[i], "%s/%d.db", folder, i);
-        snprintf(url[i], sizeof url[i], "sqlite:%s", file[i]);
-    }
-    a = node_up("a", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
-    b = NULL;
-}
-
-static void teardown(void)
-{
-    if (b != NULL) node_down(b);
-    if (a != NULL) node_down(a);
-    static const char *const more[] = {"", "-wal", "-shm", "-owner", "-owner-journal"};
-    for (int i = 0; i < 2; i++)
-        for (size_t k = 0; k < sizeof more / sizeof *more; k++) {
-            char path[256];
-            snprintf(path, sizeof path, "%s%s", file[i], more[k]);
-            (void)unlink(path);
-        }
-    ck_assert_int_eq(rmdir(folder), 0);
-}
-
-static void second_node(void)
-{
-    b = node_up("b", NULL, weft_node_url(a, 0), WEFT_MS(200));
-}
 
 /* ---- What actors do -------------------------------------------------------------------------------------------- */
 
@@ -55,19 +18,6 @@ static weft_pid open_store(int which, uint64_t count)
                              patience());
     ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
     return pid;
-}
-
-static void end_store(weft_pid pid)
-{
-    ck_assert_int_eq(weft_stop(pid), WEFT_OK);
-    weft_wait on = weft_on_end(pid);
-    ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
-}
-
-static void await_store(void)
-{
-    weft_pid pid;
-    ck_assert_int_eq(weft_await_name(WEFT_STORE_NAME, &pid, patience()), WEFT_OK);
 }
 
 static struct weft_position publish(const char *topic, const char *text)
