@@ -15,7 +15,7 @@ struct wf_copies {
     uint64_t node;
     bool guest;                           /* its claims give way to those of other nodes */
     uint32_t round;                       /* wf_hashed.mark of those that are not over */
-    int64_t known;                        /* it has received what was announced before this time; monotonic */
+    int64_t known;                        /* it has received what this node announced until then; monotonic */
     struct wf_list names, groups, queues; /* of each table, with tables_lock and the table's own held */
 };
 

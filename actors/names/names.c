@@ -11,9 +11,10 @@
  * (6) Of two claims to a name the one with the lower stamp holds, and a peer can say any stamp. But a node that knew
  *     the holder of a name registers the name only after the holder has given it up, so an older claim of that node
  *     is false. Such a claim is doubted: a name of this node does not give way to it, and of two copies the doubted
- *     one does not hold. A node with a slow clock may make such a claim in good faith. So this node defends its name:
- *     it announces the name again with a stamp that is lower than that of the claim, and an honest node then gives
- *     way. Each defence goes to all peers, so a name is defended DEFENCES times at most.
+ *     one does not hold. A node may make such a claim in good faith, with a slow clock, or because its claim was on its
+ *     way for long. So this node defends its name: it announces the name again with a stamp that is lower than that of
+ *     the claim. An honest node then gives way, as what counts is what this node knew when it claimed the name first.
+ *     Each defence goes to all peers, so a name is defended DEFENCES times at most.
  *     A guest may not end actors of this node, and so may not take their names: its claims are doubted more. */
 #include "names.h"
 
@@ -22,6 +23,8 @@
 
 #include "hash.h"
 #include "platform.h"
+
+#include <weft/time.h>
 
 struct wf_name {
     struct wf_hashed in_table; /* wf_names.table; of a copy the mark is the round in which it came: copies.h */
@@ -35,6 +38,7 @@ struct wf_name {
     weft_pid pid;
     uint64_t stamp; /* of a global name; 0: of this node only */
     int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
+    int64_t known;  /* of a copy: wf_copies.known when its node claimed the name for this actor first */
     uint16_t size;
     bool global; /* the chain's user reads it without the lock; a stamp may change: note (6) */
     bool copy;
@@ -44,6 +48,9 @@ struct wf_name {
     uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
     char text[];       /* and a NUL */
 };
+
+/* A node has told all others of a name by then. It usually takes milliseconds. */
+#define ALL_TOLD WEFT_SEC(60)
 
 enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 
@@ -428,22 +435,23 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
-/* Under the lock: note (6). Of a node's own global name, or a copy of another node's. */
-static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
+/* Under the lock: note (6). Whether the claim was made by a node that knew of `e`: a name of this node, or of a third
+ * one, which has told that node itself. */
+static bool knew_of(const struct wf_name *claim, const struct wf_name *e)
 {
-    return (!e->copy || e->pid.node != from->node) && e->global && e->since <= from->known;
+    if (!e->copy) return e->global && e->since <= claim->known;
+    return e->pid.node != claim->pid.node && e->since + ALL_TOLD <= claim->known;
 }
 
 /* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
-static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before,
-                        const struct wf_copies *from)
+static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before)
 {
     bool doubted = before != NULL && (before->doubt & DOUBTED) != 0;
     if (doubted || (before != NULL && claim->stamp >= before->stamp)) return doubted;
     WF_HASHED_WITH(k, &n->table, claim->in_table.hash)
     {
         const struct wf_name *e = name_of(k);
-        if (!same(e, weft_str(claim->text, claim->size)) || !is_settled(e, from) || e->since > claim->since) continue;
+        if (!same(e, weft_str(claim->text, claim->size)) || !knew_of(claim, e)) continue;
         if (wf_name_wins(claim->stamp, claim->pid.node, e->stamp, e->pid.node)) return true;
     }
     return false;
@@ -513,7 +521,8 @@ int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
     fresh->since = e == NULL ? now : e->since;
-    fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e, from) ? DOUBTED : 0));
+    fresh->known = e == NULL || !weft_pid_equal(e->pid, pid) ? from->known : e->known;
+    fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e) ? DOUBTED : 0));
     WF_SOMETIMES("names: a claim is doubted", (fresh->doubt & DOUBTED) != 0);
     WF_SOMETIMES("names: a node claims its name again with an older stamp", e != NULL && fresh->stamp < e->stamp);
     bool put = put_in(n, fresh);

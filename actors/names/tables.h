@@ -49,9 +49,6 @@ enum wf_table_op {
     WF_TABLE_TAKEN = 4 /* of NAMES: a node that the receiver is not linked with has it */
 };
 
-/* A linked node is taken to have received an entry after this time. It usually takes milliseconds. */
-#define WF_TABLE_KNOWN WEFT_SEC(60)
-
 /* One entry, or what became of it. */
 struct wf_entry {
     enum wf_table table;

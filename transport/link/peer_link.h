@@ -88,6 +88,7 @@ struct wf_link {
     uint32_t held_all;                /* and how many have none: all others go behind them */
     uint64_t base, taken, most_taken; /* counted frames before `first`, before `unsent`, the most there has been */
     uint64_t acked;
+    int64_t marked; /* wf_batch.mark of what has been acknowledged */
     struct wf_batch *spare;
     uint32_t spares;
     /* Of all chunks, and of all others; changed under lock, read without (relaxed: bounds that may be a little

@@ -61,6 +61,7 @@ static void recycle(struct wf_link *l, struct wf_batch *b)
     }
     WF_ASSERT(b->body == NULL); /* its batches are smaller */
     b->size = b->frames = 0;
+    b->mark = 0;
     b->order = WF_ORDER_ANY;
     b->next = l->spare;
     l->spare = b;
@@ -118,8 +119,11 @@ static struct wf_batch *pop(struct wf_link *l)
 static void trim(struct wf_link *l)
 {
     while (l->first != NULL && (l->landed != NULL || (l->send_start && !l->sending && l->first == l->unsent)) &&
-           l->base + l->first->frames <= l->acked)
-        recycle(l, pop(l));
+           l->base + l->first->frames <= l->acked) {
+        struct wf_batch *b = pop(l);
+        l->marked = WF_MAX(l->marked, b->mark);
+        recycle(l, b);
+    }
 }
 
 /* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
@@ -130,6 +134,7 @@ static void append(struct wf_link *l, struct wf_batch *b)
         memcpy(l->last->data + l->last->size, b->data, b->size);
         l->last->size += b->size;
         l->last->frames += b->frames;
+        l->last->mark = WF_MAX(l->last->mark, b->mark);
         recycle(l, b);
         return;
     }
@@ -201,6 +206,7 @@ static void land(struct wf_link *l)
             memcpy(before->data + before->size, b->data, b->size);
             before->size += b->size;
             before->frames += b->frames;
+            before->mark = WF_MAX(before->mark, b->mark);
             before->next = next;
             if (l->last == b) l->last = before;
             recycle(l, b);
@@ -552,6 +558,24 @@ void wf_link_acknowledge(struct wf_link *l)
 }
 
 /* ---- What the other side has ----------------------------------------------------------------------------------- */
+
+void wf_link_mark(struct wf_link *l, int64_t mark)
+{
+    pf_mutex_lock(l->lock);
+    WF_ASSERT(mark != 0 && mark >= l->marked);
+    struct wf_batch *last = l->held != NULL ? l->held_last : l->last;
+    if (last != NULL) last->mark = mark;
+    else l->marked = mark;
+    pf_mutex_unlock(l->lock);
+}
+
+int64_t wf_link_marked(struct wf_link *l)
+{
+    pf_mutex_lock(l->lock);
+    int64_t marked = l->marked;
+    pf_mutex_unlock(l->lock);
+    return marked;
+}
 
 bool wf_link_on_ack(struct wf_link *l, uint64_t count)
 {

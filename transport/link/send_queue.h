@@ -30,6 +30,7 @@ struct wf_batch {
     enum wf_order { WF_ORDER_ANY, WF_ORDER_ACTOR, WF_ORDER_ALL } order;
     uint16_t slot, other_slot; /* of ACTOR */
     bool chunk;                /* goes in turn with what others send */
+    int64_t mark;              /* wf_link_mark; 0: none */
     uint8_t data[];
 };
 
@@ -56,6 +57,10 @@ bool wf_link_on_ack(struct wf_link *l, uint64_t count);
 /* A PONG has come. If it answers the last PING, it gives the round trip; else it is ignored. False: the peer has not
  * acknowledged frames that were sent before that PING. */
 bool wf_link_on_pong(struct wf_link *l, uint64_t number);
+/* When the peer has acknowledged all that was pushed before this call, wf_link_marked is at least `mark`, which must not
+ * be less than the one before, and not 0. */
+void wf_link_mark(struct wf_link *l, int64_t mark);
+int64_t wf_link_marked(struct wf_link *l); /* 0: nothing yet. Of a link that cannot be resumed: what was sent */
 /* The carrier has sent what was in flight on `ch`, or has failed to. */
 void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok);
 /* Frees buffers that a burst has left. */

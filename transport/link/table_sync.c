@@ -22,7 +22,6 @@ struct peer {
     struct wf_copies copies;          /* of what it has told us of */
     uint32_t entries;                 /* of them that are not over */
     bool clearing;                    /* some may be over */
-    int64_t since;                    /* when it was linked */
     bool stale;                       /* note (2) */
     struct wf_tables_part part;       /* of the snapshot: the next one to be told */
     bool behind;                      /* it has not been told of all that is retained */
@@ -118,6 +117,13 @@ static bool push_part(struct snapshot *shot)
     return !shot->failed;
 }
 
+/* What the peer has been sent of the tables is all there is: note (7). */
+static void mark_sent(struct peer *p)
+{
+    bool all = !p->stale && p->part.next == WF_PART_NONE;
+    if (all) wf_link_mark(p->link, wf_transport_now(p->link->t));
+}
+
 /* As far as there is room; then wf_tables_go_on. A turn does not say more than some thousand entries. */
 static void send_parts(struct peer *p)
 {
@@ -130,6 +136,7 @@ static void send_parts(struct peer *p)
         WF_SOMETIMES("tables: a snapshot finds no memory", shot.failed);
         p->stale = !push_part(&shot);
     }
+    mark_sent(p);
 }
 
 static void send_all(struct peer *p)
@@ -244,8 +251,12 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
         WF_SOMETIMES("tables: an entry changes while a peer needs a new snapshot", p->stale);
         WF_SOMETIMES("tables: an entry changes while the link has no connection", p->link->channel == NULL);
         if (!hears_of(p->link, e)) continue;
-        if (p->stale) send_all(p); /* the change is in there */
-        else p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
+        if (p->stale) {
+            send_all(p); /* the change is in there */
+        } else {
+            p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
+            mark_sent(p);
+        }
     }
 }
 
@@ -263,12 +274,10 @@ void wf_tables_retry(struct wf_transport *t)
 
 /* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
 
-/* Something has come from it, so it has received what was sent WF_TABLE_KNOWN ago. */
-static void has_heard(struct peer *p, int64_t now)
+static void has_acknowledged(struct peer *p)
 {
-    int64_t known = now - WF_TABLE_KNOWN;
-    if (p->stale || p->part.next != WF_PART_NONE || known < p->since) return;
-    p->copies.known = WF_MAX(p->copies.known, known);
+    int64_t known = wf_link_marked(p->link);
+    if (p->link->number != 0 && known != 0) p->copies.known = WF_MAX(p->copies.known, known);
 }
 
 /* A node that was linked. */
@@ -348,7 +357,6 @@ int wf_tables_open(struct wf_link *l)
     }
     p->link = l;
     wf_link_keep(l);
-    p->since = wf_transport_now(l->t);
     wf_copies_init(&p->copies, l->incarnation);
     p->copies.guest = l->guest && !atomic_load_explicit(&l->t->guest, memory_order_relaxed);
     wf_tables_begin(l->t->node);
@@ -381,7 +389,7 @@ static struct peer *take_out(struct wf_link *l)
         wf_hash_table_remove(&l->t->table_nodes, &p->by_node);
         wf_topics_unmark(wf_topics_of(node), &p->sent_mark);
         p->copies.round++;
-        has_heard(p, atomic_load_explicit(&l->last_heard, memory_order_relaxed));
+        has_acknowledged(p);
         remember(l->t, p);
     }
     wf_topics_unlinked(wf_topics_of(node), l->retained, wf_transport_now(l->t));
@@ -475,7 +483,7 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     /* That one says it itself; and a node that listens has links with all others. */
     if (f->number == WF_TABLE_TAKEN && (find_node(ch->t, e.node) != NULL || wf_transport_urls(ch->t) > 0))
         return WEFT_OK;
-    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_heard(p, wf_transport_now(ch->t));
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_acknowledged(p);
     int more, rc = wf_tables_apply(node, &ch->in, &p->copies, (enum wf_table_op)f->number, &e, &more);
     if (rc < 0) return rc;
     p->entries += (uint32_t)more;

@@ -19,9 +19,13 @@
  *     their own. A link has not ended for anybody before all of it is gone.
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its writer at once
  *     (wf_tables_link).
- * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all that was here
- *     WF_TABLE_KNOWN before this node heard it last, if it was linked by then and has been sent the snapshot. That
- *     time is kept under the node's name when its link ends, for the last PAST_MAX such nodes. */
+ * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew what was announced
+ *     before the last mark that it has acknowledged (wf_link_mark). Its claim may still have been made before it knew
+ *     that: an acknowledgement overtakes what waits to be sent. Then this node doubts it without cause; but the other
+ *     node cannot doubt the claim of this one, too, as each would have to acknowledge the other's before its own is
+ *     sent. So one of the two gives way. A link that cannot be resumed has no acknowledgements, and its node counts as
+ *     one that knew nothing. The time of the mark is kept under the node's name when its link ends, for the last
+ *     PAST_MAX nodes. */
 #ifndef WF_TABLE_SYNC_H
 #define WF_TABLE_SYNC_H
 

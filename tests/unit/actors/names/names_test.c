@@ -299,7 +299,7 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
 }
 END_TEST
 
-/* Node 7 has been told of what there was at 100. */
+/* Node 7 has received what there was at 100. */
 START_TEST(who_was_told_of_a_name_cannot_have_had_it_first)
 {
     struct wf_names *n = names_new();
@@ -344,15 +344,15 @@ START_TEST(of_two_copies_the_one_that_is_doubted_does_not_hold)
     struct wf_name_clash clash;
     struct wf_name_claim claim;
     weft_pid found, liar = {7, 1}, holder = {8, 2};
-    from(7)->known = 100;
-    from(8)->known = 100;
+    from(7)->known = 100 + WEFT_SEC(60); /* the holder has told it, too, by then */
+    from(8)->known = 99;
     ck_assert_int_eq(put_copy_at(n, "boss", holder, 1000, 100, &clash), 1);
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 1001, 200, &clash), 1); /* as an honest one would */
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0);
     ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, holder));
     ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 7, &claim) && claim.doubt > 0);
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0); /* again, as in a snapshot */
-    from(8)->known = 300;
+    from(8)->known = 100 + WEFT_SEC(60);
     ck_assert_int_eq(put_copy_at(n, "boss", holder, 499, 400, &clash), 0); /* who defends it is not doubted */
     ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 8, &claim) && claim.doubt == 0);
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 1, 400, &clash), 0);
