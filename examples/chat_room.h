@@ -197,7 +197,7 @@ static void tell_roll(weft_pid to, const struct member *who)
 {
     int rc = roll_try_send(to, &(struct roll){who->session, weft_cstr(who->nick), who->change});
     if (rc < 0)
-        weft_log(WEFT_WARN, "who keeps the room elsewhere is not told of %s: %s", who->nick, weft_strerror(rc));
+        weft_log(WEFT_WARN, "a keeper of the room on another node is not notified of %s: %s", who->nick, weft_strerror(rc));
 }
 
 /* A publication of the session itself does not reach a node whose link is new. Between a node and the owner there is
@@ -308,7 +308,7 @@ static void claim(struct room *r)
     }
     weft_ignore(weft_publish(r->name, ROLL_CALL, NULL, 0)); /* without memory: sessions ask by themselves, later */
     if (rc == 0) weft_log(WEFT_INFO, "%s is %s", r->name, r->owner ? "owned here" : "kept here, too");
-    else weft_log(WEFT_WARN, "%s is nobody's for now: %s", r->name, weft_strerror(rc));
+    else weft_log(WEFT_WARN, "%s has no owner for now: %s", r->name, weft_strerror(rc));
 }
 
 /* This node drains: a keeper on another node is to own the room. If there is none, this actor keeps it. */

@@ -445,7 +445,7 @@ class ChatOnManyNodes(ChatCase):
         for client in (ann, bob):
             self.history(client, ["ann: before", "bob: after"])
         self.assertEqual(ann.ask("/join new"), "* you are in new")  # nobody's, but it works
-        cluster.nodes[drains].log("room.new is nobody's for now: the node drains")
+        cluster.nodes[drains].log("room.new has no owner for now: the node drains")
         self.assertEqual(ann.ask("alone"), "[new] ann: alone")
         cluster.nodes[drains].stop()
         self.assertEqual(bob.ask("later"), "[lobby] bob: later")
