@@ -32,9 +32,9 @@
  * counts as lost when its link is not resumed in time; until then its rooms do not answer. After a cut the older
  * owner stays, and does not have the lines of the other side. Rooms stay, so one client may open 100 of them.
  *
- * Built with SQLite (meson does if it is there; else CFLAGS='-DCHAT_SQLITE -Wl,--no-as-needed -lsqlite3' weft run
- * chat.c) and with --history FILE the owner also writes the lines there, on another thread (weft_offload), and begins
- * with the lines in the file. Nodes of one machine may share the file. */
+ * Built with libweft-store (meson does if it is there; else CFLAGS=-DCHAT_STORE weft run chat.c), a node with --history
+ * FILE stores the lines, and others with --history cluster use that store (chat_store.h). The owner of a room begins with
+ * its stored lines, so they outlive all nodes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -395,7 +395,7 @@ static weft_listener listener(const char *address)
 static void server(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
-    const char *port = "4100", *host = "127.0.0.1";
+    const char *port = "4100", *host = "127.0.0.1", *history = NULL;
     struct client client = {.patience = WEFT_SEC(5)};
     char address[WEFT_ADDRESS_TEXT];
     uint32_t places = 4096;
@@ -406,10 +406,14 @@ static void server(const void *arg, size_t size)
         if (value == NULL) usage();
         if (strcmp(args->argv[i], "--port") == 0) port = value;
         else if (strcmp(args->argv[i], "--host") == 0) host = value;
-        else if (strcmp(args->argv[i], "--history") == 0) history_file = value;
+        else if (strcmp(args->argv[i], "--history") == 0) history = value;
         else if (strcmp(args->argv[i], "--places") == 0 && atoi(value) > 0) places = (uint32_t)atoi(value);
         else if (strcmp(args->argv[i], "--patience") == 0 && atoi(value) > 0) client.patience = WEFT_SEC(atoi(value));
         else usage();
+    }
+    if ((rc = open_history(history)) < 0) {
+        fprintf(stderr, "chat: --history %s: %s\n", history, weft_strerror(rc));
+        weft_exit(rc);
     }
     snprintf(address, sizeof address, "%s:%s", host, port);
     weft_listener l = listener(address);

@@ -35,10 +35,6 @@ struct line {
     char nick[NAME_MAX_BYTES + 1], text[TEXT_BYTES + 1];
 };
 
-#ifdef CHAT_SQLITE
-#include "chat_file.h"
-#endif
-
 /* A client cannot move the cursors of others, whichever node the text comes from. */
 static inline void make_plain(char *text, size_t size)
 {
@@ -75,7 +71,8 @@ struct room {
     weft_pid owner_pid; /* the actor that owns it instead; no actor: the room has no owner now */
     weft_monitor_ref owner_ref;
     bool owner_away;              /* the owner's node is a suspect */
-    uint64_t count, saved, heard; /* the number of all lines; of those in the file; and of those not from an owner */
+    uint64_t count, saved, heard; /* the number of all lines; of those on disk; and of those not from an owner */
+    bool loaded;                  /* what was on disk has been read */
     size_t member_count, member_room;
     struct member *members; /* the members that have a nick */
     size_t keeper_count;
@@ -84,41 +81,6 @@ struct room {
     uint64_t absent_count;
     struct line lines[HISTORY]; /* number i at i % HISTORY */
 };
-
-__attribute__((unused)) static const char *history_file; /* NULL: there is no file. Set before the first room */
-#ifdef CHAT_SQLITE
-static struct rows *run_rows(const struct room *r, weft_blocking *job)
-{
-    struct rows *rows = calloc(1, sizeof *rows);
-    if (rows == NULL) return NULL;
-    snprintf(rows->file, sizeof rows->file, "%s", history_file);
-    memcpy(rows->room, r->name, sizeof r->name);
-    for (uint64_t i = r->saved; i < r->count; i++) rows->at[rows->count++] = r->lines[i % HISTORY];
-    int rc = weft_offload(job, rows, sizeof *rows, weft_after(WEFT_SEC(10)));
-    if (rc == 0 && rows->rc == SQLITE_OK) return rows;
-    weft_log(WEFT_ERROR, "%s: %s, so it %s %s", history_file, rc < 0 ? weft_strerror(rc) : sqlite3_errstr(rows->rc),
-             job == load_rows ? "tells nothing of" : "misses the last lines of", r->name);
-    free(rows);
-    return NULL;
-}
-
-static void save(struct room *r)
-{
-    if (history_file != NULL) free(run_rows(r, save_rows));
-    r->saved = r->count; /* otherwise the log says that they are not */
-}
-
-static void load(struct room *r)
-{
-    struct rows *rows = history_file == NULL || r->count > 0 ? NULL : run_rows(r, load_rows);
-    for (int i = rows == NULL ? 0 : rows->count; i > 0; i--) r->lines[r->count++] = rows->at[i - 1];
-    if (rows != NULL) r->saved = r->count;
-    free(rows);
-}
-#else
-#define save(r) ((r)->saved = (r)->count)
-#define load(r) (void)(r)
-#endif
 
 /* Inserts it after all but the last `newer` lines. */
 static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, uint64_t newer)
@@ -134,6 +96,14 @@ static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, ui
     snprintf(l->text, sizeof l->text, "%.*s", WEFT_STR(text));
     r->count++;
 }
+
+#ifdef CHAT_STORE
+#include "chat_store.h"
+#else
+#define open_history(file) ((file) == NULL ? WEFT_OK : WEFT_ENOTSUP)
+#define save(r) ((r)->saved = (r)->count)
+#define load(r) (void)(r)
+#endif
 
 /* Sends the lines from that number on, then their count. */
 static void tell_past(const struct room *r, weft_pid to, uint64_t from, const char *what)
@@ -197,7 +167,8 @@ static void tell_roll(weft_pid to, const struct member *who)
 {
     int rc = roll_try_send(to, &(struct roll){who->session, weft_cstr(who->nick), who->change});
     if (rc < 0)
-        weft_log(WEFT_WARN, "a keeper of the room on another node is not notified of %s: %s", who->nick, weft_strerror(rc));
+        weft_log(WEFT_WARN, "a keeper of the room on another node is not notified of %s: %s", who->nick,
+                 weft_strerror(rc));
 }
 
 /* A publication of the session itself does not reach a node whose link is new. Between a node and the owner there is
@@ -395,8 +366,10 @@ static void take_room_mail(struct room *r, const weft_msg *m)
     else if (roll_is(m) && roll_read(m, &roll) == 0) {
         if (roll.session.node != weft_self().node) /* a member on this node has reported it itself */
             note_member(r, weft_from(m), roll.session, roll.nick, roll.change);
-    } else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
-    else if (weft_tag(m) == KEEP) {
+    } else if (weft_tag(m) == PAST) {
+        if (r->owner) load(r);
+        tell_past(r, weft_from(m), 0, "in all");
+    } else if (weft_tag(m) == KEEP) {
         tell_past(r, weft_from(m), 0, "in all");
         tell_members(r, weft_from(m));
         add_keeper(r, weft_from(m));
@@ -410,7 +383,6 @@ static void take_room_mail(struct room *r, const weft_msg *m)
 static void close_room(void *room)
 {
     struct room *r = room;
-    r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* the latest may not be in the file */
     if (r->owner) save(r);
     free(r->members);
     free(r->keepers);

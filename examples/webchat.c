@@ -10,7 +10,8 @@
  * 8000), --host ADDRESS (default 127.0.0.1), --site NAME (by which browsers reach it, if not by address or as
  * localhost), --places N (connections at a time, a quarter of them from one address; default 4096), --ping SECONDS (a
  * browser that sends nothing gets a ping after so long; default 20), --patience SECONDS (a browser that does not
- * answer, or does not read, for so long is dropped; default 10).
+ * answer, or does not read, for so long is dropped; default 10), --history FILE (if built with libweft-store: stores the
+ * lines there; on other nodes: --history cluster; chat_store.h).
  *
  * One actor serves one browser. It waits for the browser's socket and for its own mailbox, where the room's lines
  * arrive, in one call. So a line is sent to the screens as soon as it is published; nothing polls. The library for
@@ -426,14 +427,14 @@ static void serve(const void *arg, size_t size)
 WEFT_NORETURN static void usage(void)
 {
     fprintf(stderr, "usage: webchat [--port PORT] [--host ADDRESS] [--site NAME] [--places N] [--ping SECONDS] "
-                    "[--patience SECONDS]\n");
+                    "[--patience SECONDS] [--history FILE]\n");
     weft_exit(WEFT_EINVAL);
 }
 
 static void server(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
-    const char *port = "8000", *host = "127.0.0.1";
+    const char *port = "8000", *host = "127.0.0.1", *history = NULL;
     struct start start = {.options = {.ping = WEFT_SEC(20), .patience = WEFT_SEC(10)}};
     char address[WEFT_ADDRESS_TEXT];
     weft_listener l;
@@ -444,6 +445,7 @@ static void server(const void *arg, size_t size)
         if (value == NULL) usage();
         if (strcmp(args->argv[i], "--port") == 0) port = value;
         else if (strcmp(args->argv[i], "--host") == 0) host = value;
+        else if (strcmp(args->argv[i], "--history") == 0) history = value;
         else if (strcmp(args->argv[i], "--site") == 0) start.options.site = value;
         else if (strcmp(args->argv[i], "--places") == 0 && atoi(value) > 0) places = (uint32_t)atoi(value);
         else if (strcmp(args->argv[i], "--ping") == 0 && atoi(value) > 0) start.options.ping = WEFT_SEC(atoi(value));
@@ -451,8 +453,13 @@ static void server(const void *arg, size_t size)
             start.options.patience = WEFT_SEC(atoi(value));
         else usage();
     }
+    int rc = open_history(history);
+    if (rc < 0) {
+        fprintf(stderr, "webchat: --history %s: %s\n", history, weft_strerror(rc));
+        weft_exit(rc);
+    }
     snprintf(address, sizeof address, "%s:%s", host, port);
-    int rc = weft_listen(&l, address, NULL);
+    rc = weft_listen(&l, address, NULL);
     if (rc == 0) rc = weft_listener_places(l, places, 0);
     if (rc < 0) {
         fprintf(stderr, "webchat: cannot listen on %s: %s\n", address, weft_strerror(rc));

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Runs the chat as a program and as a module on several nodes."""
-import contextlib
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -173,10 +171,11 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(ann.rest(), ["* the server stops"])
 
     def test_history_is_in_a_file(self):
-        if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "sqlite3"], check=False).returncode != 0:
-            self.skipTest("no libsqlite3-dev: the chat keeps its lines in memory")
+        if not os.path.exists(built("libweft-store.so")):
+            self.skipTest("no libweft-store: the chat keeps its lines in memory")
         with tempfile.TemporaryDirectory() as folder:
-            options = ("--port", "0", "--history", os.path.join(folder, "lines"))
+            file = os.path.join(folder, "lines")
+            options = ("--port", "0", "--history", file)
             for start in range(0, 240, 120):
                 server = Program(built("examples", "chat"), *options)
                 self.addCleanup(server.kill)
@@ -187,25 +186,24 @@ class ChatOnOneNode(ChatCase):
                 kept = [f"[lobby] (earlier) ann: {i}" for i in range(start + 20, start + 120)]
                 self.assertEqual(ann.lines(101), kept + ["* lobby: 100 in all"])
                 server.stop()
-            with contextlib.closing(sqlite3.connect(os.path.join(folder, "lines"))) as lines:
-                self.assertEqual([int(text) for (text,) in lines.execute("SELECT text FROM lines ORDER BY rowid")],
-                                 list(range(240)))
-
+            seen = subprocess.run([built("cli", "weft"), "store", "check", "--store", f"sqlite:{file}"], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            self.assertEqual(seen.returncode, 0, seen.stdout)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, for a file system of its own")
     def test_a_full_disk_is_called_so(self):
-        if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "sqlite3"], check=False).returncode != 0:
-            self.skipTest("no libsqlite3-dev: the chat keeps its lines in memory")
+        if not os.path.exists(built("libweft-store.so")):
+            self.skipTest("no libweft-store: the chat keeps its lines in memory")
         with tempfile.TemporaryDirectory() as folder:
-            script = f'mount -t tmpfs -o size=64k none {folder} && exec "$@"'
+            script = f'mount -t tmpfs -o size=512k none {folder} && exec "$@"'
             server = Program("unshare", "-m", "sh", "-c", script, "sh", built("examples", "chat"), "--port", "0",
                              "--history", os.path.join(folder, "lines"))
             self.addCleanup(server.kill)
             ann = self.join(server.line().split(": chat on ")[1], "ann")
-            for i in range(150):
+            for i in range(400):
                 text = f"{i:04}" * 120
                 self.assertEqual(ann.ask(text), f"[lobby] ann: {text}")
-            server.log("lines: database or disk is full, so it misses the last lines of room.lobby")
+            server.log("room.lobby: the last lines are not on disk: no space is left on the device")
             self.assertEqual(ann.ask("goes on"), "[lobby] ann: goes on")
             server.stop()
 
@@ -341,6 +339,32 @@ class ChatOnManyNodes(ChatCase):
             eventually("the history", has)
         except AssertionError:
             self.assertEqual(got, wanted)
+
+    @unittest.skipUnless(os.path.exists(built("libweft-store.so")), "needs libweft-store")
+    def test_stored_lines_outlive_all_nodes(self):
+        """The room's owner is on another node than the store. Both nodes are killed."""
+        cluster = Cluster()
+        self.addCleanup(cluster.__exit__)
+        file = os.path.join(cluster.folder.name, "rooms.db")
+        for start in range(2):
+            store = cluster.run("a", built("examples", "chat.so"), "--port", "0", "--history", file)
+            store.line()
+            home = cluster.run("b", built("examples", "chat.so"), "--port", "0", "--history", "cluster",
+                               join=["a"])
+            bob = self.join(home.line().removeprefix("b: chat on "), "bob")
+            home.log("room.lobby is owned here")
+            if start == 0:
+                for i in range(50):
+                    self.assertEqual(bob.ask(f"{i}"), f"[lobby] bob: {i}")
+
+                def stored():
+                    read = subprocess.run([WEFT, "store", "read", "history.lobby", "--store", f"sqlite:{file}"],
+                                          capture_output=True, check=False)
+                    return read.stdout.count(b"bob") == 50
+                eventually("the lines are not stored", stored)
+            else:
+                self.history(bob, [f"bob: {i}" for i in range(50)])
+            store.kill(), home.kill()
 
     def test_who_moves_gets_what_he_missed(self):
         cluster, address = self.cluster("ab")
