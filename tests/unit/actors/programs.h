@@ -42,12 +42,28 @@ static struct {
     bool telling; /* the program is printed */
     atomic_bool broken;
     char why[512]; /* of the first failure */
+    char told[65536];
+    size_t told_size;
 } programs;
 
 /* Whether the running program has failed. */
 __attribute__((unused)) static bool programs_broken(void)
 {
     return atomic_load(&programs.broken);
+}
+
+/* Says what the program does, if it is printed: under a lock where several actors run at once. */
+__attribute__((unused, format(printf, 1, 2))) static void programs_tell(const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    if (!programs.telling) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t space = sizeof programs.told - programs.told_size;
+    const int n = snprintf(&programs.told[programs.told_size], space, "    %s\n", text);
+    programs.told_size += WF_MIN((size_t)n, space - 1);
 }
 
 /* The first failure of a program counts. Any thread. */
@@ -58,19 +74,7 @@ __attribute__((unused, format(printf, 1, 2))) static void programs_fail(const ch
     va_start(args, format);
     vsnprintf(programs.why, sizeof programs.why, format, args);
     va_end(args);
-    if (programs.telling) fprintf(stderr, "    FAILED: %s\n", programs.why);
-}
-
-/* Says what the program does, if it is printed. */
-__attribute__((unused, format(printf, 1, 2))) static void programs_tell(const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    if (!programs.telling) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    fprintf(stderr, "    %s\n", text);
+    programs_tell("FAILED: %s", programs.why);
 }
 
 static void programs_say_seed(void)
@@ -88,7 +92,10 @@ static void programs_aborted(int signal)
 static bool programs_try(const struct program *p)
 {
     atomic_store(&programs.broken, false);
-    for (int i = 0; i < WF_MAX(programs.all->times, 1) && !programs_broken(); i++) programs.all->run(p);
+    for (int i = 0; i < WF_MAX(programs.all->times, 1) && !programs_broken(); i++) {
+        programs.told_size = 0;
+        programs.all->run(p);
+    }
     return !programs_broken();
 }
 
@@ -126,6 +133,7 @@ static void programs_report(struct program *p, struct op *ops)
     programs.telling = true;
     (void)programs_try(p);
     programs.telling = false;
+    fwrite(programs.told, 1, programs.told_size, stderr);
     programs_say_seed();
 }
 

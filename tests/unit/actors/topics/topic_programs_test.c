@@ -143,33 +143,37 @@ static void spec_unsubscribe(int self, int k)
     spec.subscriptions[self][k].lives = false;
 }
 
-/* As it came: whether the specification has it. Of several that are the same it is one that has to come. */
-static bool take_item(int self, uint32_t id, bool stored)
+/* As it came: whether it has to come now, or if not `sure` may. */
+static bool take_item(int self, uint32_t id, bool stored, bool sure)
 {
-    size_t found = SIZE_MAX;
     for (size_t i = 0; i < spec.waiting[self]; i++) {
         const struct item it = spec.items[self][i];
-        const bool is_it = it.message == id && (it.stored == stored || !exact);
-        if (is_it && (it.sure || found == SIZE_MAX)) found = i;
+        if (it.message == id && it.sure == sure && (it.stored == stored || !exact)) {
+            forget_item(self, i);
+            return true;
+        }
         const bool in_order = exact || spec.messages[it.message].from == spec.messages[id].from;
-        if (it.sure && (is_it || in_order)) break; /* what is behind it comes later */
+        if (it.sure && in_order) return false; /* what is behind it comes later */
     }
-    if (found == SIZE_MAX) return false;
-    forget_item(self, found);
-    return true;
+    return false;
 }
 
 /* As a member of a group, where nothing is said about the order. */
-static bool take_share(int self, uint32_t id)
+static bool take_share(int self, uint32_t id, bool sure)
 {
-    size_t found = SIZE_MAX;
     for (size_t i = 0; i < spec.sharing; i++) {
         const struct share *s = &spec.shares[i];
-        if (s->message == id && (s->members >> self & 1) != 0 && (s->sure || found == SIZE_MAX)) found = i;
+        if (s->message != id || (s->members >> self & 1) == 0 || s->sure != sure) continue;
+        spec.shares[i] = spec.shares[--spec.sharing];
+        return true;
     }
-    if (found == SIZE_MAX) return false;
-    spec.shares[found] = spec.shares[--spec.sharing];
-    return true;
+    return false;
+}
+
+static bool take(int self, uint32_t id, bool stored)
+{
+    return take_item(self, id, stored, true) || take_share(self, id, true) || take_item(self, id, stored, false) ||
+           take_share(self, id, false);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------------------------ */
@@ -245,7 +249,7 @@ static void receive(int self, bool all)
         weft_msg_free(m);
         programs_tell("%d: gets %u%s", self, id, stored ? ", which was retained" : "");
         CHECK(known, "actor %d gets %u under another topic", self, id);
-        if (!known || (!take_item(self, id, stored) && !take_share(self, id)))
+        if (!known || !take(self, id, stored))
             programs_fail("actor %d gets %u, which is not for it, or comes again, or in another order", self, id);
         if (!all) return;
     }
