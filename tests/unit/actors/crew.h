@@ -155,6 +155,14 @@ static void crew_rest(void)
     }
 }
 
+static bool crew_lives(int i)
+{
+    pf_mutex_lock(crew.lock);
+    bool lives = crew.at[i].alive;
+    pf_mutex_unlock(crew.lock);
+    return lives;
+}
+
 /* Until nothing more happens by itself, other than that time passes. A wake takes at most ROUNDS steps between two
  * workers. Those that have ended are there again afterwards, and have begun: one that is killed before has no
  * clean-up. */
@@ -163,7 +171,7 @@ static void crew_settle(void)
     bool some = false;
     crew_rest();
     for (int i = 0; i < crew.size; i++) {
-        if (crew.at[i].alive) continue;
+        if (crew_lives(i)) continue;
         crew_spawn(i);
         some = true;
     }
@@ -185,15 +193,9 @@ static void crew_begin(const struct crew_work *work, int size, int workers)
 static void crew_end(void)
 {
     for (int i = 0; i < crew.size; i++) (void)crew_end_one(i, true);
-    for (int i = 0; i < crew.size; i++) {
-        if (crew.workers == 0) continue;
-        while (crew.at[i].alive) {
-            crew_round();
-            pf_mutex_lock(crew.lock); /* so that the look at `alive` is in order */
-            pf_mutex_unlock(crew.lock);
-        }
-    }
     if (crew.workers == 0) want_int(weft_settle(), 0);
+    for (int i = 0; i < crew.size; i++)
+        while (crew_lives(i)) crew_round();
     for (int i = 1; i < crew.workers; i++) want_int(weft_send(crew.echo[i], ECHO_TAG, NULL, 0), 0);
 }
 

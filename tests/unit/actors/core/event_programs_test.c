@@ -269,7 +269,7 @@ static void act(int self, uint64_t *random)
 {
     struct spec *s = &spec[random_below(random, KINDS)];
     const uint32_t what = random_below(random, 32);
-    if (what < 12) {
+    if (what < 9) {
         await(self, s, random);
         return;
     }

@@ -260,7 +260,7 @@ static void program(const void *arg, size_t size)
     finish(s);
     if (weft_latch_await(done, WEFT_FOREVER) < 0) return;
     while (is_owed(s) && !programs_broken())
-        CHECK(receive(self, (struct wanted){0}, weft_after(WEFT_SEC(20))) == 0, "actor %d does not get what was sent",
+        CHECK(receive(self, (struct wanted){0}, weft_after(WEFT_SEC(10))) == 0, "actor %d does not get what was sent",
               self);
     while (receive(self, (struct wanted){0}, WEFT_NOW) == 0) {}
 }

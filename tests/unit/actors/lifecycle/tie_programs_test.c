@@ -6,7 +6,7 @@
 
 #include <weft/monitor.h>
 
-enum { ACTORS = 5, MONITORS = 6, WAITING = 1024, MAIL_TAG = 7, REASONS = 8 };
+enum { ACTORS = 4, MONITORS = 6, WAITING = 1024, MAIL_TAG = 7, REASONS = 8 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ static void spec_end(int self, int reason)
 /* One that lives, or the one that did before; and whether it lives. */
 static bool choose(int other, uint64_t *random, weft_pid *out)
 {
-    const bool last = random_below(random, 6) == 0 && !weft_pid_is_nobody(spec.last[other]);
+    const bool last = random_below(random, 3) == 0 && !weft_pid_is_nobody(spec.last[other]);
     *out = last ? spec.last[other] : crew.at[other].pid;
     return !last && crew.at[other].alive;
 }
@@ -233,15 +233,15 @@ static void act(int self, uint64_t *random)
     const uint32_t what = random_below(random, 32);
     int reason = -1;
     crew_lock();
-    if (what < 8) monitor(self, other, random);
-    else if (what < 12 && exact) link_or_unlink(self, other, random);
-    else if (what == 12 && exact) unlink_last(self, other);
-    else if (what < 15) {
+    if (what < 6) monitor(self, other, random);
+    else if (what < 13 && exact) link_or_unlink(self, other, random);
+    else if (what < 16 && exact) unlink_last(self, other);
+    else if (what < 18) {
         spec.traps[self] = !spec.traps[self];
         want_int(weft_trap_exits(spec.traps[self]), 0);
         programs_tell("%d: traps exits: %d", self, spec.traps[self]);
-    } else if (what < 22) send_mail(self, other);
-    else if (what < 30) receive(self, what < 26);
+    } else if (what < 23) send_mail(self, other);
+    else if (what < 28) receive(self, what < 25);
     else if (random_below(random, 4) == 0) {
         reason = random_below(random, 2) == 0 ? WEFT_EXIT_NORMAL : 16 + (int)random_below(random, 4);
         spec.reasons[self] = 0;
@@ -319,7 +319,7 @@ START_TEST(ties_do_as_their_specification)
     exact = true;
     ck_assert(programs_pass(&(struct programs){.name = "TIE",
                                                .test = "unit/actors/lifecycle/tie_programs",
-                                               .seeds = 100,
+                                               .seeds = 200,
                                                .actors = ACTORS,
                                                .ops = 150,
                                                .run = on_one_worker}));

@@ -178,10 +178,16 @@ static bool take(int self, uint32_t id, bool stored)
 
 /* ---- Operations ------------------------------------------------------------------------------------------------ */
 
+/* On two workers, what queue groups get has topics of its own: it could not be told whether a message that may arrive
+ * is for the group or for another subscription. */
 static void some_name(uint64_t *random, char out[NAME], bool pattern)
 {
     const uint32_t words = 1 + random_below(random, 4);
     size_t n = 0;
+    if (!exact) {
+        out[n++] = !pattern && random_below(random, 3) == 0 ? 'q' : 'n';
+        out[n++] = '.';
+    }
     for (uint32_t i = 0; i < words; i++) {
         const uint32_t what = random_below(random, pattern ? 6 : 3);
         if (i > 0) out[n++] = '.';
@@ -229,7 +235,7 @@ static void subscribe(int self, uint64_t *random)
     }
     char queue[2] = {random_below(random, 4) == 0 ? 'q' : 0};
     *s = (struct subscription){.lives = true, .queue = queue[0], .rest = spec.rests};
-    if (queue[0] != 0) strcpy(s->pattern, random_below(random, 2) == 0 ? "a" : "*.>");
+    if (queue[0] != 0) strcpy(s->pattern, !exact ? "q.>" : random_below(random, 2) == 0 ? "a" : "*.>");
     else some_name(random, s->pattern, true);
     int rc = weft_subscribe_with(s->pattern, &(weft_subscribe_options){.queue = queue[0] == 0 ? NULL : queue},
                                  &s->it);
