@@ -300,7 +300,7 @@ static void run_all(const void *arg, size_t size)
     (void)arg, (void)size;
     passed = programs_pass(&(struct programs){.name = "MAIL_APART",
                                               .test = "unit/actors/core/mail_apart_programs",
-                                              .seeds = 150,
+                                              .seeds = 60,
                                               .actors = ACTORS,
                                               .ops = 240,
                                               .times = 20,
@@ -311,7 +311,7 @@ START_TEST(mailboxes_do_as_their_specification)
 {
     weft_log_set(WEFT_ERROR, false);
     want_int(pf_mutex_create(&lock), 0);
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_MS(1)));
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_US(200)));
     node_spawn(n, 1, run_all);
     node_end(n);
     pf_mutex_destroy(lock);

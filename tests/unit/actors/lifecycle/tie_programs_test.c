@@ -331,7 +331,7 @@ START_TEST(and_on_two_workers)
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "TIE_APART",
                                                  .test = "unit/actors/lifecycle/tie_programs",
-                                                 .seeds = 30,
+                                                 .seeds = 20,
                                                  .actors = ACTORS,
                                                  .ops = 150,
                                                  .times = 20,

@@ -416,7 +416,7 @@ START_TEST(groups_and_names_do_as_their_specification)
     exact = true;
     ck_assert(programs_pass(&(struct programs){.name = "GROUP",
                                                .test = "unit/actors/names/group_programs",
-                                               .seeds = 100,
+                                               .seeds = 80,
                                                .actors = ACTORS,
                                                .ops = 150,
                                                .run = on_one_worker}));
@@ -428,7 +428,7 @@ START_TEST(and_on_two_workers)
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "GROUP_APART",
                                                  .test = "unit/actors/names/group_programs",
-                                                 .seeds = 30,
+                                                 .seeds = 20,
                                                  .actors = ACTORS,
                                                  .ops = 150,
                                                  .times = 20,

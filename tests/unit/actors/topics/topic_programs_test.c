@@ -152,7 +152,9 @@ static bool take_item(int self, uint32_t id, bool stored, bool sure)
             forget_item(self, i);
             return true;
         }
-        const bool in_order = exact || spec.messages[it.message].from == spec.messages[id].from;
+        /* what was retained is there at once, perhaps before what had been published before it */
+        const bool in_order = exact ||
+                              (spec.messages[it.message].from == spec.messages[id].from && !it.stored && !stored);
         if (it.sure && in_order) return false; /* what is behind it comes later */
     }
     return false;
@@ -345,7 +347,7 @@ START_TEST(topics_do_as_their_specification)
     exact = true;
     ck_assert(programs_pass(&(struct programs){.name = "TOPIC",
                                                .test = "unit/actors/topics/topic_programs",
-                                               .seeds = 200,
+                                               .seeds = 150,
                                                .actors = ACTORS,
                                                .ops = 120,
                                                .run = on_one_worker}));
@@ -357,7 +359,7 @@ START_TEST(and_on_two_workers)
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "TOPIC_APART",
                                                  .test = "unit/actors/topics/topic_programs",
-                                                 .seeds = 40,
+                                                 .seeds = 25,
                                                  .actors = ACTORS,
                                                  .ops = 120,
                                                  .times = 20,
