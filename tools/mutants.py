@@ -88,16 +88,36 @@ MUTANTS = {
     "queue_forgets_key": ("sqlite_programs",),
     "queue_keeps_bodies": ("sqlite_faults",),
     "queue_believes_commit": ("sqlite_programs",),
+    "event_keeps_what_it_did_not_take": ("event_programs",),
+    "event_apart_keeps_what_it_did_not_take": ("event_programs",),
+    "event_forgets_by_reset": ("event_programs",),
+    "event_lets_all_go": ("event_programs",),
+    "semaphore_lets_overtake": ("event_programs",),
+    "timer_drifts": ("timer_programs",),
+    "timer_keeps_firings": ("timer_programs",),
+    "later_is_sent_all_the_same": ("timer_programs",),
+    "later_piles_up": ("timer_programs",),
+    "topic_lists_live_on": ("topic_programs",),
+    "topic_rest_may_be_nothing": ("topic_programs",),
+    "group_unwatch_leaves_news": ("group_programs",),
+    "name_wakes_nobody": ("group_programs",),
+    "unlink_leaves_an_exit": ("tie_programs",),
+    "demonitor_leaves_down": ("tie_programs",),
+    "mailbox_lets_overtake": ("mail_programs",),
+    "mailbox_drops_what_is_under_way": ("mail_apart_programs",),
 }
-# tests/unit/transport, by room, for what no seed meets
-UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_gossip": "link",
-         "linked_retained": "link", "sqlite_faults": "store", "sqlite_programs": "store"}
+# tests/unit, by room, for what no seed of the simulation meets
+UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
+         "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
+         "sqlite_programs": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
+         "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
+         "group_programs": "actors/names", "tie_programs": "actors/lifecycle"}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
 
 def unit_of(name):
-    return f"transport_{UNITS[name]}_{name}_test"
+    return f"{UNITS[name].replace('/', '_')}_{name}_test"
 
 
 def in_sites():
@@ -157,12 +177,15 @@ def make_tree(tree):
 
 
 def try_unit(build, mutant):
-    """Whether the test has failed, and what it said."""
+    """The seed with which the test has failed, or 1 if it has none; and what it said."""
     done = subprocess.run([os.path.join(build, "tests", unit_of(MUTANTS[mutant][0]))], timeout=TIME,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=dict(os.environ, WEFT_MUTANT=mutant), check=False)
+                          env=dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1"), check=False)
+    seed = re.search(r"^[A-Z_]+ seed (\d+): (.*)|^[A-Z_]+_SEED=(\d+) ", done.stdout, re.M)
     why = re.search(r"_test\.c:\d+:[FE]:[^:]*:([^\n]*)", done.stdout)
-    return 1 if done.returncode != 0 else None, why.group(1) if why else ""
+    if done.returncode == 0:
+        return None, ""
+    return int(seed.group(1) or seed.group(3)) if seed else 1, seed.group(2) or "it was aborted" if seed else why.group(1) if why else ""
 
 
 def try_one(build, mutant):

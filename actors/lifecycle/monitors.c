@@ -326,14 +326,15 @@ int weft_unlink(weft_pid other)
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
-    weft_msg *e = wf_tie_link(self, other);
-    if (e == NULL) {
-        weft_msg *m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other);
-        WF_SOMETIMES("links of actors: unlinked when the EXIT waits already", m != NULL);
-        if (m == NULL) return WEFT_ECLOSED;
+    weft_msg *e = wf_tie_link(self, other), *m;
+    bool waited = false;
+    /* Several may wait, and a link exist, if the actor has linked again with one that has ended. */
+    while ((m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
+        WF_SOMETIMES("links of actors: unlinked when the EXIT waits already", true);
+        waited = true;
         wf_msg_free(w, m);
-        return WEFT_OK;
     }
+    if (e == NULL) return waited ? WEFT_OK : WEFT_ECLOSED;
     wf_tie_remove(self, e);
     e->post.flags = WF_MSG_UNLINK;
     e->from = wf_actor_pid(self);

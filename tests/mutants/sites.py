@@ -351,4 +351,106 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     } else if (last->size + b->size <= last->capacity && !wf_mutant("answers_lie_apart")) {
 '''),
+    ("actors/call/send_after.c", '''\
+    if (l == NULL || l->actor != self) return WEFT_ECLOSED;
+''', '''\
+    if (l == NULL || l->actor != self) return WEFT_ECLOSED;
+    if (wf_mutant("later_is_sent_all_the_same") && l->period == 0) return WEFT_OK;
+'''),
+    ("actors/call/send_after.c", '''\
+    if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1) return WEFT_OK;
+''', '''\
+    if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1 && !wf_mutant("later_piles_up")) return WEFT_OK;
+'''),
+    ("actors/core/backpressure.c", '''\
+    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+''', '''\
+    } else if (first_for_room(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
+'''),
+    ("actors/core/mailbox.c", '''\
+        if (is_of_this_node(a, m) ||
+''', '''\
+        if (is_of_this_node(a, m) && wf_mutant("mailbox_drops_what_is_under_way")) break;
+        if (is_of_this_node(a, m) ||
+'''),
+    ("actors/data/topic_trie.c", '''\
+    t->subscribers--;
+    t->changes++;
+''', '''\
+    t->subscribers--;
+    t->changes += !wf_mutant("topic_lists_live_on");
+'''),
+    ("actors/data/topic_trie.c", '''\
+        if (depth == w->topic.count) {
+            if (!wf_list_empty(&n->subscribers)) found = n;
+''', '''\
+        if (depth == w->topic.count) {
+            if (!wf_list_empty(&n->subscribers)) found = n;
+            else if (wf_mutant("topic_rest_may_be_nothing")) found = n->rest;
+'''),
+    ("actors/lifecycle/monitors.c", '''\
+    while ((m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
+''', '''\
+    while ((m = waited && wf_mutant("unlink_leaves_an_exit") ? NULL
+                                                             : wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
+'''),
+    ("actors/lifecycle/monitors.c", '''\
+    if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
+''', '''\
+    if ((mon == NULL || mon->watcher != self) && wf_mutant("demonitor_leaves_down")) return WEFT_OK;
+    if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
+'''),
+    ("actors/names/group.c", '''\
+        while ((m = wf_signal_take(self, tag, number, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);
+''', '''\
+        while (!wf_mutant("group_unwatch_leaves_news") &&
+               (m = wf_signal_take(self, tag, number, weft_nobody())) != NULL)
+            wf_msg_free(self->task.worker, m);
+'''),
+    ("actors/names/names.c", '''\
+        wait->wake(wait);
+''', '''\
+        if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
+'''),
+    ("runtime/wait/event.c", '''\
+    return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;
+''', '''\
+    return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark && !wf_mutant("event_forgets_by_reset");
+'''),
+    ("runtime/wait/event.c", '''\
+        pass_on(wait->task->worker, ev);
+''', '''\
+        if (!wf_mutant("event_keeps_what_it_did_not_take")) pass_on(wait->task->worker, ev);
+'''),
+    ("runtime/wait/event.c", '''\
+        call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
+''', '''\
+        if (!wf_mutant("event_apart_keeps_what_it_did_not_take"))
+            call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
+'''),
+    ("runtime/wait/event.c", '''\
+    if (left == 0 && (kind_of(word) == WF_SEMAPHORE || kind_of(word) == WF_EVENT_AUTO)) *next &= ~(uint64_t)SET;
+''', '''\
+    bool stays = wf_mutant("event_lets_all_go") && kind_of(word) == WF_EVENT_AUTO && (word & WAITED) != 0;
+    if (left == 0 && !stays && (kind_of(word) == WF_SEMAPHORE || kind_of(word) == WF_EVENT_AUTO))
+        *next &= ~(uint64_t)SET;
+'''),
+    ("runtime/wait/event.c", '''\
+    if (!wait->attached) return (word & WAITED) == 0;
+''', '''\
+    if (!wait->attached) return (word & WAITED) == 0 || wf_mutant("semaphore_lets_overtake");
+'''),
+    ("runtime/wait/timer.c", '''\
+    int64_t passed = u->period > 0 ? late / u->period + 1 : 1;
+''', '''\
+    int64_t passed = u->period > 0 ? late / u->period + 1 : 1;
+    if (wf_mutant("timer_drifts")) u->due = w->now;
+'''),
+    ("runtime/wait/timer.c", '''\
+    u->fired = 0;
+    return first == WEFT_FOREVER ? 0 : wf_timer_arm(u->task->worker, &u->timer, u->due);
+''', '''\
+    if (!wf_mutant("timer_keeps_firings")) u->fired = 0;
+    return first == WEFT_FOREVER ? 0 : wf_timer_arm(u->task->worker, &u->timer, u->due);
+'''),
 ]

@@ -2,12 +2,11 @@
  * monitors, kills and ends. All live on one worker, so at most one of them runs at a time, and the specification knows
  * in which order everything happened. It says of each receive which message has to come, and of each send whether it
  * may succeed, fail or wait.
- *
- * A failure prints its seed. MAIL_SEEDS says how many seeds there are, MAIL_SEED which one is the first. */
+ * mail_apart_programs_test.c has several workers. */
 #include "../node_harness.h"
-#include "../random.h"
+#include "../programs.h"
 
-enum { ACTORS = 5, PLACES = 256, TAGS = 3, STEPS = 60, SEEDS = 300 };
+enum { ACTORS = 5, PLACES = 256, TAGS = 3 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -38,17 +37,14 @@ struct spec {
 };
 
 static struct spec spec[ACTORS];
-static uint64_t random_state, seed;
+static const struct program *running;
+static uint64_t random_state; /* of the operation that runs: it chooses before it waits */
 static int64_t next_id;
 static uint64_t activity; /* counts what any actor has done: whether others ran meanwhile */
-static bool broken;
 
 static void report(int self, const char *what, int64_t value)
 {
-    if (!broken)
-        fprintf(stderr, "seed %llu: actor %d: %s (%lld)\n", (unsigned long long)seed, self, what, (long long)value);
-    broken = true;
-    want(false);
+    programs_fail("actor %d: %s (%lld)", self, what, (long long)value);
 }
 
 static void check(bool holds, int self, const char *what, int64_t value)
@@ -164,6 +160,8 @@ static void send_one(int self, bool may_wait)
     const bool waited = activity != before;
     const bool was_first = to->waits > 0 && to->waiting[0] == self;
     stops_waiting(self, false);
+    programs_tell("%d: sends %lld to %d%s: %d", self, (long long)i.id, target, may_wait ? "" : ", without waiting",
+                  rc);
     if (rc == WEFT_ENOACTOR) {
         check(to->dying, self, "an actor that lives is not found", target);
         return;
@@ -187,6 +185,7 @@ static void publish(int self)
     struct item i = {.id = ++next_id, .tag = 1 + random_below(&random_state, TAGS), .from = self, .published = true};
     activity++;
     int rc = weft_publish("news", i.tag, &i.id, sizeof i.id);
+    programs_tell("%d: publishes %lld: %d", self, (long long)i.id, rc);
     for (int k = 0; k < ACTORS; k++) {
         struct spec *s = &spec[k];
         if (!s->listens || s->dying) continue;
@@ -281,6 +280,8 @@ static void receive_one(int self)
     int rc = receive(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
     s->receives = false;
     for (size_t i = 0; i < s->n; i++) s->at[i].handed = false;
+    programs_tell("%d: receives, tag %u, %lld of %lld%s: %d", self, w.tag, (long long)w.rest, (long long)w.of,
+                  waits ? "" : ", without waiting", rc);
     if (rc == WEFT_OK) {
         received(self, &w, m);
         weft_msg_free(m);
@@ -301,6 +302,7 @@ static void monitor(int self)
     activity++;
     if (target == self || s->monitors[target] || s->down_soon[target] || spec[target].dying) return;
     want_int(weft_monitor(spec[target].pid, NULL), 0);
+    programs_tell("%d: monitors %d", self, target);
     s->monitors[target] = true;
 }
 
@@ -311,6 +313,7 @@ static void kill_one(int self)
     activity++;
     if (target == self || spec[target].dying) return;
     want_int(weft_kill(spec[target].pid), 0);
+    programs_tell("%d: kills %d", self, target);
     spec[target].dying = true;
     stops_waiting(target, true);
     ends(target);
@@ -343,8 +346,10 @@ static void program(const void *arg, size_t size)
     (void)size;
     if (spec[self].listens) want_int(weft_subscribe("news", NULL), 0);
     (void)weft_yield(); /* all begin together */
-    for (int i = 0; i < STEPS && !broken; i++) {
-        check(!spec[self].dying, self, "an actor goes on that was killed", i);
+    for (size_t i = 0; i < running->n && !programs_broken(); i++) {
+        if ((int)running->ops[i].who != self) continue;
+        check(!spec[self].dying, self, "an actor goes on that was killed", (int64_t)i);
+        random_state = running->ops[i].random;
         step(self);
     }
     activity++;
@@ -354,43 +359,44 @@ static void program(const void *arg, size_t size)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-static void run_seed(void)
+static void run_program(const struct program *p)
 {
     const uint32_t bounds[] = {1, 2, 3, 5, 16, 24};
+    uint64_t random = p->seed;
     memset(spec, 0, sizeof spec);
-    random_state = seed;
+    running = p;
     for (int i = 0; i < ACTORS; i++) {
         struct spec *s = &spec[i];
-        s->policy = random_below(&random_state, 2) == 0 ? WEFT_FULL_SUSPEND
-                                                        : (weft_full_policy)random_below(&random_state, 4);
-        s->max = bounds[random_below(&random_state, WF_COUNT(bounds))];
-        s->listens = random_below(&random_state, 2) == 0;
+        s->policy = random_below(&random, 2) == 0 ? WEFT_FULL_SUSPEND : (weft_full_policy)random_below(&random, 4);
+        s->max = bounds[random_below(&random, WF_COUNT(bounds))];
+        s->listens = random_below(&random, 2) == 0;
         weft_spawn_options o = {.worker = 1, .mailbox_max = s->max, .policy = s->policy, .shares_stack = true};
         s->pid = kid_with(program, (struct kid){.n = i}, &o);
     }
     for (int i = 0; i < ACTORS; i++) await_end(spec[i].pid);
 }
 
-static uint64_t number(const char *name, uint64_t preset)
-{
-    const char *text = getenv(name);
-    return text == NULL ? preset : strtoull(text, NULL, 10);
-}
+static bool passed;
 
-static void run_seeds(const void *arg, size_t size)
+static void run_all(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    const uint64_t first = number("MAIL_SEED", 1), seeds = number("MAIL_SEEDS", under_tools() ? SEEDS / 10 : SEEDS);
-    for (seed = first; seed < first + seeds && !broken; seed++) run_seed();
+    passed = programs_pass(&(struct programs){.name = "MAIL",
+                                              .test = "unit/actors/core/mail_programs",
+                                              .seeds = 100,
+                                              .actors = ACTORS,
+                                              .ops = 300,
+                                              .times = 3,
+                                              .run = run_program});
 }
 
 START_TEST(mailboxes_do_as_their_specification)
 {
-    broken = false;
     weft_log_set(WEFT_ERROR, false);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_MS(2)));
-    node_spawn(n, 1, run_seeds);
+    node_spawn(n, 1, run_all);
     node_end(n);
+    ck_assert(passed);
 }
 END_TEST
 

@@ -184,6 +184,15 @@ static void links_body(const void *arg, size_t size)
             want_int(weft_unlink(p), WEFT_ECLOSED);
             want_int(weft_link(p), 0);
             want_news(WEFT_TAG_EXIT, p, WEFT_EXIT_NO_ACTOR, &d);
+            for (int again = 0; again < 2;
+                 again++) { /* an EXIT waits, and another one does as well or is on its way */
+                want_int(weft_link(p), 0);
+                until(peek(weft_self())->signals.first != NULL);
+                want_int(weft_link(p), 0);
+                if (again == 1) until(peek(weft_self())->signals.first->post.next != NULL);
+                want_int(weft_unlink(p), 0);
+                want_silence();
+            }
         }
         weft_pid p = kid_with(ender, (struct kid){.other = weft_self(), .n = FAILS},
                               &(weft_spawn_options){.worker = worker, .link = true});
