@@ -101,6 +101,8 @@ MUTANTS = {
     "topic_rest_may_be_nothing": ("topic_programs",),
     "group_unwatch_leaves_news": ("group_programs",),
     "name_wakes_nobody": ("group_programs",),
+    "defence_is_doubted": ("contest_programs",),
+    "link_marks_too_soon": ("linked_names",),
     "unlink_leaves_an_exit": ("tie_programs",),
     "demonitor_leaves_down": ("tie_programs",),
     "mailbox_lets_overtake": ("mail_programs",),
@@ -111,7 +113,8 @@ UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
          "sqlite_programs": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
          "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
-         "group_programs": "actors/names", "tie_programs": "actors/lifecycle"}
+         "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
+         "tie_programs": "actors/lifecycle"}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 

@@ -63,6 +63,17 @@ SITES = [
 ''', '''\
     if (!wins || wf_mutant("name_never_yields")) return false;
 '''),
+    ("actors/names/names.c", '''\
+    fresh->known = e == NULL || !weft_pid_equal(e->pid, pid) ? from->known : e->known;
+''', '''\
+    bool first = e == NULL || !weft_pid_equal(e->pid, pid) || wf_mutant("defence_is_doubted");
+    fresh->known = first ? from->known : e->known;
+'''),
+    ("transport/link/send_queue.c", '''\
+    if (last != NULL) last->mark = mark;
+''', '''\
+    if (last != NULL && !wf_mutant("link_marks_too_soon")) last->mark = mark;
+'''),
     ("actors/names/tables.c", '''\
     wf_groups_clear_copies(node, &in, from, &work);
 ''', '''\

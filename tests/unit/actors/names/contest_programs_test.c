@@ -1,15 +1,10 @@
-/* Several nodes register one global name at about the same time, with clocks that differ and frames that take any time:
- * in the end one of them has it, and all nodes find that one. What a node tells another comes in order, and what it
- * acknowledges may overtake what it tells, as on a link. Random programs; CONTEST_SEEDS=N runs more of them. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+/* Random programs of nodes that register one global name at about the same time, with clocks that differ and frames that
+ * take any time: in the end one node has it, and all nodes find that one. What a node tells another comes in order, and
+ * what it acknowledges may overtake what it tells, as on a link. */
 #include "names.h"
-#include "../random.h"
-#include "../../../suite.h"
+#include "../programs.h"
 
-enum { NODES = 3, TOLD_MAX = 256, STEPS = 30 };
+enum { NODES = 3, TOLD_MAX = 256 };
 
 struct told {
     bool set;
@@ -43,8 +38,8 @@ static void tell(size_t from, struct told t)
     for (size_t to = 0; to < NODES; to++) {
         struct way *w = &ways[from][to];
         if (to == from) continue;
-        ck_assert_uint_lt(w->count, TOLD_MAX);
-        w->told[w->count++] = t;
+        if (w->count == TOLD_MAX) programs_fail("a contest does not end");
+        else w->told[w->count++] = t;
     }
 }
 
@@ -54,12 +49,14 @@ static void registers(size_t node)
     uint64_t stamp = (uint64_t)(now + p->clock_off);
     if (wf_names_add_global(p->names, weft_cstr(NAME), actor_of(node), stamp, now, &p->chain) == WEFT_OK)
         tell(node, (struct told){true, stamp, now});
+    programs_tell("node %zu registers, with the clock at %llu s", node, (unsigned long long)stamp / WEFT_SEC(1));
 }
 
 static void unregisters(size_t node)
 {
     struct place *p = &places[node];
     if (wf_names_remove(p->names, weft_cstr(NAME), &p->chain) == WEFT_OK) tell(node, (struct told){false, 0, now});
+    programs_tell("node %zu unregisters", node);
 }
 
 /* The next thing that `from` has told comes to `to`. */
@@ -69,6 +66,8 @@ static bool arrives(size_t from, size_t to)
     struct place *p = &places[to];
     if (from == to || w->received == w->count) return false;
     struct told t = w->told[w->received++];
+    programs_tell("node %zu hears from %zu: %s, stamp %llu", to, from, t.set ? "set" : "unset",
+                  (unsigned long long)t.stamp);
     if (!t.set) {
         (void)wf_names_take_copy(p->names, &p->copies[from], weft_cstr(NAME));
         return true;
@@ -85,11 +84,12 @@ static bool arrives(size_t from, size_t to)
 static void acknowledges(size_t from, size_t to)
 {
     const struct way *w = &ways[from][to];
-    if (from != to && w->received > 0)
-        places[from].copies[to].known = WF_MAX(places[from].copies[to].known, w->told[w->received - 1].at);
+    if (from == to || w->received == 0) return;
+    places[from].copies[to].known = WF_MAX(places[from].copies[to].known, w->told[w->received - 1].at);
+    programs_tell("node %zu acknowledges what %zu has told it", to, from);
 }
 
-static void open(uint64_t *seed)
+static void begin(uint64_t *seed)
 {
     now = WEFT_SEC(100000);
     memset(ways, 0, sizeof ways);
@@ -101,7 +101,7 @@ static void open(uint64_t *seed)
     }
 }
 
-static void close(void)
+static void finish(void)
 {
     for (size_t i = 0; i < NODES; i++) {
         wf_names_remove_all(places[i].names, &places[i].chain);
@@ -111,24 +111,24 @@ static void close(void)
     }
 }
 
-static void step(uint64_t *seed)
+static void step(size_t node, uint64_t random)
 {
-    size_t from = random_below(seed, NODES), to = random_below(seed, NODES);
-    now += WEFT_MS(random_below(seed, 2) == 0 ? 1 : random_below(seed, 40000));
-    switch (random_below(seed, 8)) {
+    size_t other = random_below(&random, NODES);
+    now += WEFT_MS(random_below(&random, 2) == 0 ? 1 : random_below(&random, 40000));
+    switch (random_below(&random, 8)) {
     case 0:
-    case 1: registers(from); break;
-    case 2: unregisters(from); break;
+    case 1: registers(node); break;
+    case 2: unregisters(node); break;
     case 3:
-    case 4: acknowledges(from, to); break;
-    default: (void)arrives(from, to); break;
+    case 4: acknowledges(node, other); break;
+    default: (void)arrives(node, other); break;
     }
 }
 
-/* Until nothing is under way. A contest that goes on for ever fills a way. */
+/* Until nothing is under way. */
 static void settle(uint64_t *seed)
 {
-    for (bool more = true; more;) {
+    for (bool more = true; more && !programs_broken();) {
         more = false;
         for (size_t i = 0; i < NODES * NODES; i++) {
             size_t from = random_below(seed, NODES), to = random_below(seed, NODES);
@@ -143,42 +143,46 @@ static void settle(uint64_t *seed)
     }
 }
 
-static void judge(uint64_t seed)
+static void judge(void)
 {
     weft_pid own, found[NODES];
-    size_t holders = 0, lost = 0;
+    size_t holders = 0;
     for (size_t i = 0; i < NODES; i++) {
         holders += wf_names_find(places[i].names, weft_cstr(NAME), &own) == WEFT_OK;
         found[i] = weft_nobody();
         (void)wf_names_find_any(places[i].names, weft_cstr(NAME), &found[i]);
-        lost += !weft_pid_equal(found[i], found[0]);
+        if (!weft_pid_equal(found[i], found[0])) programs_fail("nodes 0 and %zu find different actors", i);
     }
-    ck_assert_msg(holders <= 1, "seed %llu: %zu nodes have the name", (unsigned long long)seed, holders);
-    ck_assert_msg(lost == 0, "seed %llu: nodes find different actors", (unsigned long long)seed);
-    ck_assert_msg(weft_pid_is_nobody(found[0]) == (holders == 0), "seed %llu: a name without holder is found",
-                  (unsigned long long)seed);
+    if (holders > 1) programs_fail("%zu nodes have the name", holders);
+    if (weft_pid_is_nobody(found[0]) != (holders == 0)) programs_fail("a name is found that no node has");
 }
 
-START_TEST(of_those_who_claim_a_name_one_has_it)
+static void run(const struct program *p)
 {
-    const char *seeds = getenv("CONTEST_SEEDS");
-    uint64_t count = seeds == NULL ? 20000 : strtoull(seeds, NULL, 10);
-    for (uint64_t seed = 1; seed <= count; seed++) {
-        uint64_t state = seed;
-        open(&state);
-        for (int i = 0; i < STEPS; i++) step(&state);
-        settle(&state);
-        judge(seed);
-        close();
-    }
+    uint64_t random = p->seed;
+    begin(&random);
+    for (size_t i = 0; i < p->n; i++) step(p->ops[i].who, p->ops[i].random);
+    settle(&random);
+    judge();
+    finish();
+}
+
+START_TEST(one_of_the_nodes_that_claim_a_name_has_it)
+{
+    ck_assert(programs_pass(&(struct programs){.name = "CONTEST",
+                                               .test = "unit/actors/names/contest_programs",
+                                               .seeds = 20000,
+                                               .actors = NODES,
+                                               .ops = 30,
+                                               .run = run}));
 }
 END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("names: contest");
+    Suite *s = suite_create("contest programs");
     TCase *t = tcase_create("contest");
-    tcase_add_test(t, of_those_who_claim_a_name_one_has_it);
+    tcase_add_test(t, one_of_the_nodes_that_claim_a_name_has_it);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
