@@ -34,13 +34,14 @@
 WEFT_BEGIN
 
 enum {
-    WEFT_QUEUE_JOB_MAX = 1024 * 1024,   /* bytes of one job */
-    WEFT_QUEUE_JOBS_MAX = 1000 * 1000,  /* jobs of one queue, with the dead ones */
-    WEFT_QUEUE_QUEUES_MAX = 10 * 1000,  /* queues of one store */
-    WEFT_QUEUE_TAKERS_MAX = 10 * 1000,  /* actors that wait for a job of one queue */
-    WEFT_QUEUE_LEASES_MAX = 100 * 1000, /* actors that wait for a job, or have one, of one store */
-    WEFT_QUEUE_KEY_MAX = 255,           /* bytes of a key */
-    WEFT_QUEUE_KEYS_MAX = 1000 * 1000,  /* keys that one store remembers */
+    WEFT_QUEUE_JOB_MAX = 1024 * 1024,  /* bytes of one job */
+    WEFT_QUEUE_JOBS_MAX = 1000 * 1000, /* jobs of one queue, with the dead ones */
+    WEFT_QUEUE_QUEUES_MAX = 10 * 1000, /* queues that have jobs, of one store */
+    WEFT_QUEUE_TAKERS_MAX = 10 * 1000, /* actors that wait for a job of one queue */
+    WEFT_QUEUE_LEASES_MAX =
+        100 * 1000,           /* actors that wait for a job, or have one, of one store; a fifth of them of one node */
+    WEFT_QUEUE_KEY_MAX = 255, /* bytes of a key */
+    WEFT_QUEUE_KEYS_MAX = 1000 * 1000, /* keys that one store remembers */
 };
 /* For how long a key is remembered: ns. */
 #define WEFT_QUEUE_KEY_AGE WEFT_SEC(86400)

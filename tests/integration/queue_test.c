@@ -2,6 +2,11 @@
 #include <weft/queue.h>
 #include <weft/store.h>
 
+#include "engine.h"
+#include "store_client.h"
+#include "store_messages.h"
+#include "store_queues.h"
+
 #include "store_kit.h"
 
 enum { DO = 5 };
@@ -375,6 +380,130 @@ START_TEST(a_taker_is_told_that_the_store_ends)
 }
 END_TEST
 
+/* ---- Names that have no jobs ------------------------------------------------------------------------------------ */
+
+static void keep_empty_store(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store();
+    say("open");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+enum { ASKERS = 50, NAMES = 10 * WEFT_QUEUE_QUEUES_MAX };
+
+static void ask_about_names(const void *arg, size_t size)
+{
+    int which, failed = 0;
+    (void)size;
+    memcpy(&which, arg, sizeof which);
+    for (int i = which; i < NAMES; i += ASKERS) {
+        struct weft_queue_job job = {.id = 1, .lease = 1};
+        snprintf(job.queue, sizeof job.queue, "jobs.never-used-%d", i);
+        failed += weft_queue_done(&job, patience()) != WEFT_ECLOSED;
+    }
+    say("asked, %d failed", failed);
+}
+
+static void use_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    put("jobs.used", "one");
+    done(take("jobs.used", "one", 1));
+    say("done");
+}
+
+START_TEST(names_without_jobs_take_no_place)
+{
+    run_actor(a, keep_empty_store, NULL, 0);
+    HEAR("open");
+    for (int i = 0; i < ASKERS; i++) run_actor(a, ask_about_names, &i, sizeof i);
+    for (int i = 0; i < ASKERS; i++) HEAR("asked, 0 failed");
+    RUN(a, use_one);
+}
+END_TEST
+
+static int ask_to_take(const char *queue, size_t body)
+{
+    static const char large[2048];
+    struct store_change ask = {
+        .kind = WF_JOB_TAKE, .queue = weft_cstr(queue), .ticket = 1, .body = weft_str(large, body)};
+    struct store_changed got = {.error = 0};
+    weft_msg *answer;
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_CHANGE, store_change_type(), &ask, store_changed_type(), &got,
+                          &answer, weft_after(WEFT_MS(20)));
+    if (rc == WEFT_OK) weft_msg_free(answer);
+    return rc < 0 ? rc : (int)got.error;
+}
+
+static void large_requests(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store();
+    ck_assert_int_eq(ask_to_take("jobs.x", 2048), WEFT_ETOOBIG);
+    ck_assert_int_eq(ask_to_take("jobs.x", 0), WEFT_ETIMEDOUT);
+    say("done");
+}
+
+START_TEST(a_request_that_waits_is_small)
+{
+    RUN(a, large_requests);
+}
+END_TEST
+
+/* ---- Takers of one node ---------------------------------------------------------------------------------------- */
+
+struct taker {
+    weft_pid parent;
+    int which;
+};
+
+static void take_something(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    struct taker t;
+    char queue[32];
+    (void)size;
+    memcpy(&t, arg, sizeof t);
+    snprintf(queue, sizeof queue, "jobs.%d", t.which % 4);
+    ck_assert_int_eq(weft_send(t.parent, DO, NULL, 0), WEFT_OK);
+    weft_ignore(weft_queue_take(queue, &m, &job, WEFT_FOREVER));
+}
+
+/* The takers are on the worker of this actor. So what they ask of the store is there before what it asks then. */
+static void crowd(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    (void)arg, (void)size;
+    await_store();
+    for (int i = 0; i < WF_HOLDS_OF_NODE; i++) {
+        struct taker t = {weft_self(), i};
+        ck_assert_int_eq(weft_spawn(NULL, take_something, &t, sizeof t, &(weft_spawn_options){.worker = WEFT_BESIDE}),
+                         WEFT_OK);
+    }
+    for (int i = 0; i < WF_HOLDS_OF_NODE; i++) {
+        ck_assert_int_eq(weft_recv_tag(&m, DO, patience()), WEFT_OK);
+        weft_msg_free(m);
+    }
+    ck_assert_int_eq(weft_queue_take("jobs.x", &m, &job, patience()), WEFT_EFULL);
+    say("full");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+START_TEST(a_node_does_not_keep_the_takers_of_others_out)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    run_actor(b, crowd, NULL, 0);
+    HEAR("full");
+    spawn_on(a, take_and_end);
+    HEAR("took");
+}
+END_TEST
+
 /* ---- Many ------------------------------------------------------------------------------------------------------ */
 
 enum { WORKERS = 6, JOBS = 300 };
@@ -409,14 +538,6 @@ static void put_many(const void *arg, size_t size)
     }
 }
 
-static void keep_empty_store(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    open_store();
-    say("open");
-    (void)weft_sleep(WEFT_FOREVER);
-}
-
 START_TEST(each_job_is_done_once)
 {
     second_node();
@@ -449,6 +570,9 @@ int main(void)
     tcase_add_test(c, a_worker_of_another_node_that_ends_gives_its_job_back);
     tcase_add_test(c, takers_that_give_up_get_nothing);
     tcase_add_test(c, a_taker_is_told_that_the_store_ends);
+    tcase_add_test(c, names_without_jobs_take_no_place);
+    tcase_add_test(c, a_request_that_waits_is_small);
+    tcase_add_test(c, a_node_does_not_keep_the_takers_of_others_out);
     tcase_add_test(c, each_job_is_done_once);
     return run_suite_unforked(suite);
 }

@@ -43,7 +43,7 @@ struct sq_log {
     struct sq_log *next_touched;
 };
 
-/* A queue that has had jobs since the store was opened. */
+/* A queue that has jobs, or gets some from the running commit. */
 struct sq_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */

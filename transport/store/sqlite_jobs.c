@@ -450,9 +450,11 @@ static int write_count(struct commit *c)
 
 static void finish(struct commit *c, bool committed)
 {
-    for (struct sq_queue *q = c->touched; q != NULL; q = q->next_touched) {
+    for (struct sq_queue *q = c->touched, *next; q != NULL; q = next) {
+        next = q->next_touched;
         q->touched = false;
         if (committed) q->jobs = q->will;
+        if (q->jobs == 0) sq_queue_remove(c->s, q);
     }
     if (!committed) return;
     c->s->last_job = c->last_job;

@@ -35,6 +35,7 @@ struct keep {
 /* A publication that has not been stored yet. The views in `in` are of the request. */
 struct waiting {
     weft_msg *ask;
+    size_t bytes; /* of the request, with what this version does not know */
     struct store_append in;
     char topic[WF_STORE_TOPIC_MAX + 1];
     const struct wf_store_limits *limits;
@@ -226,7 +227,8 @@ static void take_append(struct store_actor *s, weft_msg *ask)
     *s->end = w;
     s->end = &w->next;
     s->waiting++;
-    s->waiting_bytes += w->in.body.size;
+    w->bytes = weft_size(ask);
+    s->waiting_bytes += w->bytes;
 }
 
 static struct waiting *pop(struct store_actor *s)
@@ -235,7 +237,7 @@ static struct waiting *pop(struct store_actor *s)
     s->first = w->next;
     if (s->first == NULL) s->end = &s->first;
     s->waiting--;
-    s->waiting_bytes -= w->in.body.size;
+    s->waiting_bytes -= w->bytes;
     w->next = NULL;
     return w;
 }

@@ -743,6 +743,72 @@ START_TEST(a_batch_is_many_changes)
 }
 END_TEST
 
+enum { MANY_NAMES = 10 * WF_STORE_QUEUES_MAX, NAMES_AT_ONCE = WF_STORE_TAKES_MAX };
+
+/* One change of each of so many queues, whose names begin at `first`; the results are in `x`. */
+static void change_names(enum wf_store_change_kind kind, int first, uint64_t jobs_max, struct wf_store_change *x)
+{
+    static char name[NAMES_AT_ONCE][16];
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        snprintf(name[i], sizeof name[i], "q.%d", first + i);
+        x[i].kind = kind;
+        x[i].queue = name[i];
+        x[i].jobs_max = jobs_max;
+        x[i].id = x[i].job.id;
+        x[i].lease = x[i].job.lease;
+        x[i].delay = kind == WF_JOB_TAKE ? LEASE : 0;
+    }
+    ck_assert_int_eq(fixture.engine->change(store, x, NAMES_AT_ONCE), WEFT_OK);
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        free(x[i].body);
+        ck_assert_msg(x[i].error == (jobs_max == 0 ? WEFT_EFULL : WEFT_OK), "name %d: %s", first + i,
+                      weft_strerror(x[i].error));
+    }
+}
+
+START_TEST(queues_without_jobs_take_no_place)
+{
+    for (int first = 0; first < MANY_NAMES; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 0, x);
+    }
+    put_job("after.refused", "one", 0, 0);
+    for (int first = 0; first < 2 * WF_STORE_QUEUES_MAX; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 9, x);
+        change_names(WF_JOB_TAKE, first, 9, x);
+        change_names(WF_JOB_DONE, first, 9, x);
+    }
+    put_job("after.done", "one", 0, 0);
+    expect_queues(0, "after.done=1,0,0,0 after.refused=1,0,0,0 ");
+}
+END_TEST
+
+START_TEST(queues_with_jobs_are_bounded)
+{
+    struct wf_store_change batch[100] = {{.error = 0}};
+    char name[100][16];
+    for (int first = 0; first < WF_STORE_QUEUES_MAX; first += 100) {
+        for (int i = 0; i < 100; i++) {
+            snprintf(name[i], sizeof name[i], "q.%d", first + i);
+            batch[i] = (struct wf_store_change){
+                .kind = WF_JOB_PUT, .queue = name[i], .data = "x", .size = 1, .jobs_max = 9};
+        }
+        ck_assert_int_eq(fixture.engine->change(store, batch, 100), WEFT_OK);
+        for (int i = 0; i < 100; i++) ck_assert_int_eq(batch[i].error, WEFT_OK);
+    }
+    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "more", .data = "x", .size = 1};
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+    struct wf_store_change taken = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q.7", .now = 1});
+    free(taken.body);
+    ck_assert_int_eq(done_job("q.7", taken.job), WEFT_OK);
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    x.queue = "q.7";
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+}
+END_TEST
+
 /* ---- Owners and readers ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_store_has_one_owner)
@@ -879,6 +945,8 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, a_job_dies_after_its_last_attempt);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
+    tcase_add_test(c, queues_without_jobs_take_no_place);
+    tcase_add_test(c, queues_with_jobs_are_bounded);
     tcase_add_test(c, a_store_has_one_owner);
     tcase_add_test(c, tools_read_beside_the_owner);
     tcase_add_test(c, what_is_not_there_is_not_made_read_only);
