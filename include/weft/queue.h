@@ -38,9 +38,9 @@ enum {
     WEFT_QUEUE_JOBS_MAX = 1000 * 1000, /* jobs of one queue, with the dead ones */
     WEFT_QUEUE_QUEUES_MAX = 10 * 1000, /* queues that have jobs, of one store */
     WEFT_QUEUE_TAKERS_MAX = 10 * 1000, /* actors that wait for a job of one queue */
-    WEFT_QUEUE_LEASES_MAX =
-        100 * 1000,           /* actors that wait for a job, or have one, of one store; a fifth of them of one node */
-    WEFT_QUEUE_KEY_MAX = 255, /* bytes of a key */
+    WEFT_QUEUE_LEASES_MAX = 100 *
+                            1000, /* actors that wait for a job, or have one, of one store; a fifth on one node */
+    WEFT_QUEUE_KEY_MAX = 255,     /* bytes of a key */
     WEFT_QUEUE_KEYS_MAX = 1000 * 1000, /* keys that one store remembers */
 };
 /* For how long a key is remembered: ns. */

@@ -29,12 +29,24 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
-int wf_store_await(void)
+weft_pid wf_store_pid(void)
 {
     weft_pid pid;
-    int rc = weft_await_name(WEFT_STORE_NAME, &pid, WEFT_FOREVER);
-    return rc == WEFT_ECANCELED ? rc
-                                : weft_sleep(weft_after(WEFT_MS(100))); /* its name may outlive it for a moment */
+    return weft_whereis(WEFT_STORE_NAME, &pid) < 0 ? weft_nobody() : pid;
+}
+
+/* An actor's names go before its end is known. So when the one that was asked has ended, another one is awaited. */
+int wf_store_await(weft_pid asked)
+{
+    weft_pid now = wf_store_pid();
+    int rc = WEFT_OK;
+    if (!weft_pid_equal(now, weft_nobody()) && weft_pid_equal(now, asked)) {
+        weft_wait on = weft_on_end(asked);
+        rc = weft_wait_any(&on, 1, weft_after(WEFT_SEC(1)));
+        if (rc == WEFT_ETIMEDOUT) return WEFT_OK; /* it lives: it had no memory, or no place */
+    }
+    if (rc >= 0) rc = weft_await_name(WEFT_STORE_NAME, &now, WEFT_FOREVER);
+    return rc >= 0 || rc == WEFT_ECANCELED ? rc : weft_sleep(weft_after(WEFT_SEC(1))); /* no memory */
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */

@@ -121,6 +121,7 @@ static int watch_on(struct watcher *w, uint64_t *seen)
     struct store_watch ask = {*seen};
     struct store_watched got;
     weft_msg *answer;
+    weft_pid asked = wf_store_pid();
     int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got,
                           &answer, WEFT_FOREVER);
     if (rc == WEFT_OK) {
@@ -129,7 +130,7 @@ static int watch_on(struct watcher *w, uint64_t *seen)
         if (rc == WEFT_OK) *seen = got.number;
     }
     if (rc == WEFT_OK) return say_found(w);
-    return rc == WEFT_ECANCELED ? rc : wf_store_await(); /* and then all of them again */
+    return rc == WEFT_ECANCELED ? rc : wf_store_await(asked); /* and then all of them again */
 }
 
 static void free_watcher(void *arg)

@@ -86,23 +86,25 @@ static int read_on(struct wf_stored_reading *r)
                              .count = WF_STORE_PAGE_RECORDS,
                              .bytes = WF_STORE_PAGE_BYTES,
                              .wait = true};
+    weft_pid asked = wf_store_pid();
     int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
                           WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
-    if (rc < 0) return wf_store_await();
+    if (rc < 0) return wf_store_await(asked);
     rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
     bool later = page.error != 0 && rc == WEFT_OK;
     weft_msg_free(answer);
-    return later ? weft_sleep(weft_after(WEFT_SEC(1))) : rc;
+    return later ? wf_store_await(asked) : rc;
 }
 
 /* Asks for the place of the cursor; then it is not needed any more. */
 static int begin_at_cursor(struct wf_stored_reading *r)
 {
     struct weft_position at;
+    weft_pid asked = wf_store_pid();
     int rc = wf_cursor_find(WEFT_STORE_NAME, r->cursor, r->topic, &at, WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_ENOTSUP || is_lasting(rc)) return rc;
-    if (rc < 0) return wf_store_await();
+    if (rc < 0) return wf_store_await(asked);
     if (at.epoch != 0) {
         r->epoch = at.epoch;
         r->next = at.offset + 1;
