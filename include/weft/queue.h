@@ -19,8 +19,8 @@
  *
  * A job is given to one actor at a time, with a lease. The lease ends when the actor calls weft_queue_done or
  * weft_queue_return, when the actor ends, or when its time is over; after the last two another actor gets the job. If
- * the actor's node is lost, or the store was opened again meanwhile, the lease ends by its time only, because the
- * actor may still work.
+ * the actor's node is lost, the lease ends by its time only, because the actor may still work. A store that is opened
+ * again monitors the actors that have jobs.
  *
  * So each job is done at least once. It is done twice if a worker ends between its work and the return of
  * weft_queue_done, or works for longer than its lease. A job that was taken as often as the queue's `attempts` say and

@@ -88,6 +88,21 @@ class Queues(unittest.TestCase):
         self.assertEqual(store.line(), "ended: lost")
         self.assertEqual(self.counts(), {"jobs.x": (0, 0, 1, 0)})
 
+    def test_a_store_that_was_killed_monitors_its_workers(self):
+        """Of two workers one ends, which gives its job back at once; the node of the other one is lost meanwhile."""
+        store = self.store(":lease=600")
+        self.other("put", "jobs.x", "2", name="p").line()
+        lost, holder = [self.other("hold", "jobs.x", name=name) for name in ("lost", "h")]
+        self.assertEqual({lost.line(), holder.line()}, {"holds job-0", "holds job-1"})
+        self.kill(store)
+        self.kill(lost)
+        store = self.store(":lease=600")
+        store.log("linked with node h")
+        self.assertEqual(self.counts(), {"jobs.x": (0, 0, 2, 0)})
+        holder.stop()
+        while self.counts() != {"jobs.x": (1, 0, 1, 0)}:
+            pass
+
     def test_no_job_is_lost(self):
         store = self.store(":lease=2")
         workers = [self.other("work", "jobs.x", name=f"w{i}") for i in range(2)]

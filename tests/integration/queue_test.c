@@ -285,6 +285,14 @@ static void keep_store(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
+static void keep_empty_store(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store();
+    say("open");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 static void take_again(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -325,6 +333,53 @@ START_TEST(a_worker_of_another_node_that_ends_gives_its_job_back)
 {
     second_node();
     worker_ends(b);
+}
+END_TEST
+
+/* ---- Workers of before ----------------------------------------------------------------------------------------- */
+
+static void close_store(const void *arg, size_t size)
+{
+    weft_pid store;
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &store), WEFT_OK);
+    end_store(store);
+    say("closed");
+}
+
+static void end_it(const void *arg, size_t size)
+{
+    (void)size;
+    weft_pid pid;
+    memcpy(&pid, arg, sizeof pid);
+    end_store(pid);
+    say("ended");
+}
+
+/* It takes a job, and ends while the store is closed, or after it was opened again. The lease would last for ten
+ * minutes. */
+static void worker_of_before_ends(weft_node *its_node, bool while_closed)
+{
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    weft_pid pid = spawn_on(its_node, take_and_end);
+    HEAR("took");
+    run_actor(a, close_store, NULL, 0);
+    HEAR("closed");
+    if (while_closed) run_actor(its_node, end_it, &pid, sizeof pid);
+    if (while_closed) HEAR("ended");
+    run_actor(a, keep_empty_store, NULL, 0);
+    HEAR("open");
+    if (!while_closed) run_actor(its_node, end_it, &pid, sizeof pid);
+    if (!while_closed) HEAR("ended");
+    run_actor(a, take_again, NULL, 0);
+    HEAR("done");
+}
+
+START_TEST(a_store_that_is_opened_again_monitors_its_workers)
+{
+    if (_i >= 2) second_node();
+    worker_of_before_ends(_i >= 2 ? b : a, _i % 2 == 0);
 }
 END_TEST
 
@@ -381,14 +436,6 @@ START_TEST(a_taker_is_told_that_the_store_ends)
 END_TEST
 
 /* ---- Names that have no jobs ------------------------------------------------------------------------------------ */
-
-static void keep_empty_store(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    open_store();
-    say("open");
-    (void)weft_sleep(WEFT_FOREVER);
-}
 
 enum { ASKERS = 50, NAMES = 10 * WEFT_QUEUE_QUEUES_MAX };
 
@@ -568,6 +615,7 @@ int main(void)
     tcase_add_test(c, a_lease_ends_by_time);
     tcase_add_test(c, a_worker_that_ends_gives_its_job_back);
     tcase_add_test(c, a_worker_of_another_node_that_ends_gives_its_job_back);
+    tcase_add_loop_test(c, a_store_that_is_opened_again_monitors_its_workers, 0, 4);
     tcase_add_test(c, takers_that_give_up_get_nothing);
     tcase_add_test(c, a_taker_is_told_that_the_store_ends);
     tcase_add_test(c, names_without_jobs_take_no_place);

@@ -105,23 +105,32 @@ enum wf_store_change_kind {
 /* A change of a queue. */
 struct wf_store_change {
     enum wf_store_change_kind kind;
-    const char *queue;  /* named as topics are */
-    int64_t now;        /* ns since 1970, UTC */
-    int64_t delay;      /* ns, from 0 on */
-    uint64_t id, lease; /* done, return, untake, extend: of the job as it was taken; revive: id */
-    uint32_t attempts;  /* take, return: a job that was taken so often and was not done dies; 0: none does */
-    uint32_t tag;       /* put */
-    const void *data;   /* put */
-    size_t size;        /* put */
-    const char *key;    /* put; NULL: none. No second job is put with a key that is remembered */
-    int64_t key_age;    /* put: for how long the key is remembered */
-    uint64_t jobs_max;  /* put: of the queue */
+    const char *queue;    /* named as topics are */
+    int64_t now;          /* ns since 1970, UTC */
+    int64_t delay;        /* ns, from 0 on */
+    uint64_t id, lease;   /* done, return, untake, extend: of the job as it was taken; revive: id */
+    uint32_t attempts;    /* take, return: a job that was taken so often and was not done dies; 0: none does */
+    uint32_t tag;         /* put */
+    const void *data;     /* put */
+    size_t size;          /* put */
+    const char *key;      /* put; NULL: none. No second job is put with a key that is remembered */
+    int64_t key_age;      /* put: for how long the key is remembered */
+    uint64_t jobs_max;    /* put: of the queue */
+    uint64_t node, actor; /* take: the pid of the worker; 0, 0: it is not known */
     /* The result: */
     int error;
     struct wf_store_job job; /* put, also if it had been put before: `id`; take: all; return: `dead` */
     void *body;              /* take: for free() */
     int64_t next_due;        /* take, without a job: when the next one is due; INT64_MAX: there is none */
     uint64_t count;          /* revive: how many; take: how many damaged jobs were passed over */
+};
+
+/* A job that a worker has. */
+struct wf_store_lease {
+    const char *queue;
+    uint64_t id, lease;
+    int64_t due;
+    uint64_t node, actor; /* the worker's pid */
 };
 
 /* How many jobs a queue has. */
@@ -159,6 +168,7 @@ typedef bool wf_store_each_log(void *arg, const struct wf_store_log *log);
 typedef void wf_store_each_fault(void *arg, const char *topic, uint64_t offset, const char *text);
 
 typedef bool wf_store_each_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at);
+typedef bool wf_store_each_lease(void *arg, const struct wf_store_lease *l);
 typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
 /* Gets one job; the bytes of its body are valid during the call. */
 typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
@@ -224,6 +234,9 @@ struct wf_store_engine {
     int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
     /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged one is passed over. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
+
+    /* Gives the leases that last beyond `now` and whose worker is known. Damaged ones are passed over. */
+    int (*leases)(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
 
     /* Reads everything. Returns the number of faults. */
     int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);

@@ -23,7 +23,7 @@
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
-    SQ_VERSION = 2,              /* of the tables: PRAGMA user_version. 2: with queues */
+    SQ_VERSION = 4,              /* of the tables: PRAGMA user_version. 2: with queues; 4: with their workers */
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     SQ_READERS_MAX = 4,          /* idle connections that are kept */
     SQ_OFFSET_BITS = 40,
@@ -94,6 +94,10 @@ enum sq_statement {
     SQ_ALL_JOBS,
     SQ_ALL_BODIES,
     SQ_ALL_KEYS,
+    SQ_INSERT_WORKER,
+    SQ_DELETE_WORKER,
+    SQ_LEASES,
+    SQ_ALL_WORKERS,
     SQ_STATEMENTS
 };
 
@@ -117,6 +121,7 @@ struct sq_store {
     int64_t stored_logs;
     int64_t cursors; /* the writer's; -1: it has to count them */
     bool has_queues; /* the file has their tables */
+    bool has_workers;
     /* The writer's alone: */
     struct sq_queue *queue[SQ_QUEUE_BUCKETS];
     size_t queues;

@@ -14,6 +14,7 @@
 #include <weft/log.h>
 #include <weft/monitor.h>
 #include <weft/names.h>
+#include <weft/node.h>
 #include <weft/offload.h>
 
 #include "append_batch.h"
@@ -72,6 +73,8 @@ struct opening {
     size_t keeps;
     struct wf_queue_rule *rule;
     size_t rules;
+    struct wf_queue_lease *lease;
+    size_t leases, leases_max;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -90,6 +93,7 @@ static void free_opening(void *block)
     wf_store_file_release(o->file);
     free(o->keep);
     free(o->rule);
+    free(o->lease);
     free(o);
 }
 
@@ -102,6 +106,22 @@ static bool trim_log(void *arg, const struct wf_store_log *log)
     return o->rc == WEFT_OK;
 }
 
+static bool add_lease(void *arg, const struct wf_store_lease *l)
+{
+    struct opening *o = arg;
+    if (o->leases == o->leases_max) {
+        size_t max = o->leases_max == 0 ? 64 : o->leases_max * 2;
+        struct wf_queue_lease *grown = realloc(o->lease, max * sizeof *grown);
+        if (grown == NULL) return false; /* the others end by time */
+        o->lease = grown;
+        o->leases_max = max;
+    }
+    struct wf_queue_lease *to = &o->lease[o->leases++];
+    *to = (struct wf_queue_lease){.id = l->id, .lease = l->lease, .due = l->due, .worker = {l->node, l->actor}};
+    memcpy(to->queue, l->queue, strlen(l->queue) + 1);
+    return o->leases < WF_HOLDS_MAX;
+}
+
 static void open_blocking(void *block)
 {
     struct opening *o = *(struct opening **)block;
@@ -109,6 +129,8 @@ static void open_blocking(void *block)
     if (o->rc < 0) return;
     int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
     if (o->rc == WEFT_OK) o->rc = rc;
+    const struct wf_store_engine *engine = o->file->store->engine;
+    if (o->rc == WEFT_OK) o->rc = engine->leases(o->file->store, engine->clock(o->file->store), add_lease, o);
 }
 
 static int read_config(struct opening *o, const void *config, size_t size)
@@ -161,6 +183,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         o->keep = NULL;
         wf_queues_init(&s->queues, s->file, o->rule, o->rules);
         o->rule = NULL;
+        wf_queues_restore(&s->queues, o->lease, o->leases);
         wf_cursors_init(&s->cursors, s->file);
     }
     free_opening(&o);
@@ -413,7 +436,10 @@ static void take_message(struct store_actor *s, weft_msg *m)
 {
     struct weft_down down;
     struct weft_name_lost lost;
-    if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
+    struct weft_node_news news;
+    if (weft_tag(m) == WEFT_TAG_NODE_UP && weft_node_news_read(m, &news) == WEFT_OK) {
+        wf_queues_node_up(&s->queues, news.incarnation);
+    } else if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
         if (!wf_queues_down(&s->queues, &down)) wf_parked_reads_forget(&s->parked, down.ref);
     } else if (weft_tag(m) == WEFT_TAG_STOP) {
         s->stops = true;

@@ -6,7 +6,7 @@
  * (2) A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
  *     batch, then it has a job. It has one monitor for all that time.
  * (3) The worker's end gives its job back at once. If its node is lost it may still work, so the lease ends by time.
- *     After the store was opened again every lease ends by time, as nobody is watched any more.
+ *     The worker's pid is on disk: a store that is opened again monitors it, as soon as its node is linked.
  * (4) A taker that gives up says so with its ticket (WF_STORE_UNTAKE): the job that it has not got is given back. */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include <weft/actor.h>
 #include <weft/call.h>
 #include <weft/log.h>
+#include <weft/node.h>
 #include <weft/queue.h>
 
 #include "change_batch.h"
@@ -22,17 +23,20 @@
 #include "store_messages.h"
 #include "store_queues.h"
 
-enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING };
+enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING, IS_AWAY };
 
 struct wf_hold {
     enum hold_state state;
-    bool gone;     /* while it is taking: the actor has ended */
+    bool gone;     /* it is not monitored any more; while it is taking: the actor has ended */
     bool gives_up; /* while it is taking: it has said so */
-    weft_msg *ask;
+    bool restored; /* it had its job when the store was opened */
+    weft_msg *ask; /* NULL: it was restored */
+    weft_pid who;
     struct wf_work_queue *queue; /* it is a user of it */
     weft_monitor_ref monitor;
     uint64_t ticket, id, lease;
-    struct wf_chained in_line; /* in takers of its queue, or in `taking` */
+    int64_t due;               /* of the lease, if it was restored */
+    struct wf_chained in_line; /* in takers of its queue, in `taking`, or in `away` */
     struct wf_chained of_monitor, of_job, of_ticket;
 };
 
@@ -54,6 +58,7 @@ void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struc
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
     wf_chain_init(&q->taking);
+    wf_chain_init(&q->away);
 }
 
 static int64_t clock_of(const struct wf_store_queues *q)
@@ -104,11 +109,12 @@ static void leave_queue(struct wf_hold *h)
 /* It is in no list of a queue or of a batch. Its queue may be freed. */
 static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
 {
+    if (h->state == IS_AWAY) wf_chain_remove(&q->away, &h->in_line);
     wf_chained_remove(&h->of_monitor);
     wf_chained_remove(&h->of_ticket);
     wf_chained_remove(&h->of_job);
     if (!h->gone) (void)weft_demonitor(h->monitor);
-    wf_node_counts_remove(&q->of_node, weft_from(h->ask).node);
+    wf_node_counts_remove(&q->of_node, h->who.node);
     wf_queue_release(&q->table, h->queue);
     weft_msg_free(h->ask);
     free(h);
@@ -166,6 +172,7 @@ static int add_taker(struct wf_store_queues *q, struct wf_work_queue *w, uint64_
         return rc;
     }
     h->ask = ask;
+    h->who = weft_from(ask);
     h->queue = w;
     h->ticket = ticket;
     w->users++;
@@ -267,7 +274,7 @@ static struct wf_hold *hold_of_ticket(struct wf_store_queues *q, uint64_t ticket
 {
     for (struct wf_chained *c = *ticket_bucket(q, ticket, from); c != NULL; c = c->next) {
         struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_ticket);
-        if (h->ticket == ticket && weft_pid_equal(weft_from(h->ask), from)) return h;
+        if (h->ticket == ticket && weft_pid_equal(h->who, from)) return h;
     }
     return NULL;
 }
@@ -299,6 +306,15 @@ static struct wf_hold *hold_of_monitor(struct wf_store_queues *q, uint64_t id)
     return NULL;
 }
 
+/* Its node is not linked: perhaps not yet. */
+static void go_away(struct wf_store_queues *q, struct wf_hold *h)
+{
+    wf_chained_remove(&h->of_monitor);
+    h->gone = true;
+    h->state = IS_AWAY;
+    wf_chain_add(&q->away, &h->in_line);
+}
+
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
 {
     struct wf_hold *h = hold_of_monitor(q, down->ref.id);
@@ -309,12 +325,72 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
     } else if (h->state == IS_WORKING && !lives) {
         h->gone = true;
         give_back(q, h, WF_JOB_RETURN);
+    } else if (h->restored) {
+        go_away(q, h);
     } else {
         if (h->state == IS_WAITING) leave_queue(h);
         h->gone = true;
         free_hold(q, h);
     }
     return true;
+}
+
+/* ---- Workers of before the opening ----------------------------------------------------------------------------- */
+
+static int restore(struct wf_store_queues *q, const struct wf_queue_lease *l)
+{
+    struct wf_work_queue *w;
+    if (q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
+    struct wf_hold *h = calloc(1, sizeof *h);
+    int rc = h == NULL ? WEFT_ENOMEM : wf_queue_use(&q->table, weft_cstr(l->queue), &w);
+    if (rc == WEFT_OK) {
+        rc = wf_node_counts_add(&q->of_node, l->worker.node, WF_HOLDS_OF_NODE);
+        if (rc == WEFT_OK) rc = weft_monitor(l->worker, &h->monitor);
+        if (rc == WEFT_ENOMEM) wf_node_counts_remove(&q->of_node, l->worker.node);
+        if (rc < 0) wf_queue_release(&q->table, w);
+    }
+    if (rc < 0) {
+        free(h);
+        return rc;
+    }
+    h->state = IS_WORKING;
+    h->restored = true;
+    h->who = l->worker;
+    h->queue = w;
+    h->id = l->id;
+    h->lease = l->lease;
+    h->due = l->due;
+    q->holds++;
+    wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+    wf_chained_push(job_bucket(q, h->id), &h->of_job);
+    return WEFT_OK;
+}
+
+void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count)
+{
+    size_t missed = 0;
+    if (count > 0 && weft_watch_nodes() < 0) missed = count;
+    for (size_t i = 0; i < count && missed < count; i++) missed += restore(q, &lease[i]) < 0;
+    if (missed > 0)
+        weft_log(WEFT_WARN, "store: %zu of %zu workers are not monitored; the leases of their jobs end by time",
+                 missed, count);
+}
+
+void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
+{
+    int64_t now = q->away.first == NULL ? 0 : clock_of(q);
+    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
+        struct wf_hold *h = in_line(c);
+        next = c->next;
+        if (h->due <= now) {
+            free_hold(q, h); /* the lease has ended by time */
+        } else if (h->who.node == node && weft_monitor(h->who, &h->monitor) == WEFT_OK) {
+            wf_chain_remove(&q->away, c);
+            h->state = IS_WORKING;
+            h->gone = false;
+            wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+        }
+    }
 }
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
@@ -393,9 +469,12 @@ static struct wf_change_batch *next_batch(struct wf_store_queues *q)
     for (struct wf_chained *t = q->taking.first; t != NULL && b != NULL; t = t->next) {
         const struct wf_hold *h = in_line(t);
         const struct wf_queue_rule *rule = h->queue->rule;
-        wf_change_batch_add(
-            b, &(struct wf_store_change){
-                   .kind = WF_JOB_TAKE, .queue = h->queue->name, .delay = rule->lease, .attempts = rule->attempts});
+        wf_change_batch_add(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
+                                                         .queue = h->queue->name,
+                                                         .delay = rule->lease,
+                                                         .attempts = rule->attempts,
+                                                         .node = h->who.node,
+                                                         .actor = h->who.actor});
     }
     return b;
 }
@@ -547,6 +626,10 @@ void wf_queues_free(struct wf_store_queues *q)
             next = c->next;
             free(WF_CONTAINER(c, struct wf_hold, of_monitor));
         }
+    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
+        next = c->next;
+        free(in_line(c));
+    }
     wf_queue_table_free(&q->table);
     wf_node_counts_free(&q->of_node);
 }

@@ -22,6 +22,14 @@ enum {
 struct wf_hold;
 struct wf_change_wait;
 
+/* A job that a worker had when the store was opened. */
+struct wf_queue_lease {
+    char queue[WF_STORE_TOPIC_MAX + 1];
+    uint64_t id, lease;
+    int64_t due;
+    weft_pid worker;
+};
+
 struct wf_store_queues {
     struct wf_store_file *file;
     struct wf_queue_table table;
@@ -32,7 +40,8 @@ struct wf_store_queues {
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     size_t holds;
     struct wf_node_counts of_node;
-    uint64_t damaged; /* jobs that were passed over at the last taking */
+    struct wf_chain away; /* workers of before the opening whose node is not linked */
+    uint64_t damaged;     /* jobs that were passed over at the last taking */
 };
 
 /* `rule` is taken over, for free(). */
@@ -41,6 +50,10 @@ void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
+/* Monitors the workers that had jobs when the store was opened. */
+void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count);
+/* The node is linked: its workers can be monitored. */
+void wf_queues_node_up(struct wf_store_queues *q, uint64_t node);
 /* A monitor has fired. False: it is not a monitor of a taker or worker. */
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
 /* Starts to store what there is to store. False: there is nothing, or it was refused. */

@@ -635,6 +635,53 @@ START_TEST(a_job_that_is_given_back_comes_again)
 }
 END_TEST
 
+static bool add_lease(void *arg, const struct wf_store_lease *l)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s/%d until %d by %d.%d ", l->queue, (int)l->id, (int)l->due, (int)l->node,
+             (int)l->actor);
+    strcat(arg, text);
+    return l->lease != 0;
+}
+
+/* "queue/id until due by node.actor " */
+static void expect_leases(int64_t now, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->leases(store, now, add_lease, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+static struct wf_store_job take_as(const char *queue, uint64_t node, uint64_t actor, int64_t now)
+{
+    struct wf_store_change x = change_one((struct wf_store_change){
+        .kind = WF_JOB_TAKE, .queue = queue, .now = now, .delay = LEASE, .node = node, .actor = actor});
+    ck_assert_int_eq(x.error, WEFT_OK);
+    free(x.body);
+    return x.job;
+}
+
+START_TEST(a_lease_has_its_worker)
+{
+    for (int i = 0; i < 4; i++) put_job("q", "job", 0, 0);
+    struct wf_store_job one = take_as("q", 7, 1, 0), two = take_as("q", 7, 2, 0), three = take_as("q", 8, 3, 0);
+    take_job("q", "job", 0); /* nobody knows who has it */
+    expect_leases(0, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    reopen();
+    expect_leases(99, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    ck_assert_int_eq(done_job("q", one), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", two, 10, 0), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_EXTEND, "q", three, 10, 500), WEFT_OK);
+    expect_leases(100, "q/3 until 510 by 8.3 ");
+    two = take_as("q", 9, 4, 20);
+    expect_leases(20, "q/2 until 120 by 9.4 q/3 until 510 by 8.3 ");
+    take_job("q", "job", 120);
+    take_job("q", "job", 120);
+    expect_leases(120, "q/3 until 510 by 8.3 ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 static bool add_job(void *arg, const struct wf_store_job *j, const void *body)
 {
     char text[100];
@@ -943,6 +990,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, a_lease_ends);
     tcase_add_test(c, a_job_that_is_given_back_comes_again);
     tcase_add_test(c, a_job_dies_after_its_last_attempt);
+    tcase_add_test(c, a_lease_has_its_worker);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
     tcase_add_test(c, queues_without_jobs_take_no_place);
