@@ -1,5 +1,5 @@
 /* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work QUEUE`
- * prints each job that it takes, and each that is done; `hold QUEUE` takes one job and keeps it; `watch` prints why the
+ * prints each job that it takes, and each that is done; `spread PREFIX N` puts a job in each of N queues; `hold QUEUE` takes one job and keeps it; `watch` prints why the
  * holder has ended; `idle` does nothing. `takers QUEUE N`: so many actors wait for a job, and end, the last one first;
  * `readers TOPIC N`: so many subscriptions wait for a record, and end, the first one first. */
 #include <stdio.h>
@@ -43,6 +43,18 @@ static void put_jobs(int count)
         while (weft_queue_put(queue, 1, text, strlen(text), &options, NULL, soon()) < 0) await_store();
         put_line("put", text, strlen(text));
     }
+}
+
+/* One job in each of so many queues. */
+static void spread_jobs(int count)
+{
+    await_store();
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s.%03d", queue, i);
+        if (weft_queue_put(name, 1, "x", 1, NULL, NULL, soon()) < 0) weft_exit(8);
+    }
+    put_line("spread", "", 0);
 }
 
 static void worker(const void *arg, size_t size)
@@ -162,6 +174,7 @@ static void first(const void *arg, size_t size)
     if (args->argc > 2) queue = args->argv[2];
     int count = args->argc > 3 ? atoi(args->argv[3]) : 1;
     if (strcmp(what, "put") == 0) put_jobs(count);
+    if (strcmp(what, "spread") == 0) spread_jobs(count);
     if (strcmp(what, "hold") == 0) hold();
     if (strcmp(what, "watch") == 0) watch();
     if (strcmp(what, "takers") == 0) takers(count);

@@ -22,6 +22,7 @@
 #include "store_actor.h"
 #include "store_cursors.h"
 #include "store_messages.h"
+#include "store_metrics.h"
 #include "store_queues.h"
 #include "store_reader.h"
 #include "stored_topic.h"
@@ -55,7 +56,7 @@ struct store_actor {
     bool stops;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
-    weft_pid reader[READERS];
+    weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
     uint64_t number; /* of struct store_watched */
@@ -193,10 +194,12 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
 static int start_readers(struct store_actor *s)
 {
     int rc = WEFT_OK;
-    for (int i = 0; i < READERS && rc == WEFT_OK; i++) {
+    for (int i = 0; i <= READERS && rc == WEFT_OK; i++) {
+        bool counts = i == READERS;
         struct wf_store_file *file = wf_store_file_share(s->file);
-        rc = weft_spawn(&s->reader[i], wf_store_reader, &file, sizeof file,
-                        &(weft_spawn_options){.kind = "store reader", .link = true, .worker = WEFT_SPREAD});
+        rc = weft_spawn(&s->reader[i], counts ? wf_store_metrics : wf_store_reader, &file, sizeof file,
+                        &(weft_spawn_options){
+                            .kind = counts ? "store metrics" : "store reader", .link = true, .worker = WEFT_SPREAD});
         if (rc < 0) wf_store_file_release(file);
     }
     return rc;
@@ -205,8 +208,8 @@ static int start_readers(struct store_actor *s)
 /* The file is closed when this actor has ended, so that another one can open it. */
 static void end_readers(struct store_actor *s)
 {
-    for (int i = 0; i < READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
-    for (int i = 0; i < READERS; i++) {
+    for (int i = 0; i <= READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
+    for (int i = 0; i <= READERS; i++) {
         weft_wait on = weft_on_end(s->reader[i]);
         weft_ignore(weft_wait_any(&on, 1, weft_after(WEFT_SEC(10))));
     }
@@ -518,7 +521,7 @@ static void free_actor(void *arg)
         next = w->next;
         free(w);
     }
-    for (int i = 0; i < READERS; i++) (void)weft_stop(s->reader[i]);
+    for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
     wf_cursors_free(&s->cursors);
