@@ -76,6 +76,7 @@ struct wf_store_append {
     const void *data;
     size_t size;
     const struct wf_store_limits *limits; /* older records are removed by these; NULL: none are */
+    uint64_t as_epoch, as_offset;         /* of a record that is copied from another store; 0, 0: the next ones */
     uint64_t epoch, offset;               /* the result */
     int error;                            /* the result; the other records of the batch do not depend on it */
 };
@@ -189,7 +190,8 @@ struct wf_store_engine {
     /* Appends the records in order, all within one commit, and removes what is over their limits. Returns 0 when that
      * commit is on disk: then each record has its own `error`. Else nothing was stored, and each has this error.
      * Errors: WEFT_EINVAL (a malformed topic; no record, or too many), WEFT_ETOOBIG, WEFT_EFULL (too many logs, or
-     * records in one log). */
+     * records in one log). WEFT_EEXIST (a copied record is not the next one of its log, or of another epoch; a log that
+     * it begins gets its epoch). */
     int (*append)(struct wf_store *s, struct wf_store_append *batch, size_t count);
     /* Gives records to `each`, from `from` on, or from the first if that is later: at most `count` of them, and of at
      * most `bytes` bytes if there is more than one. `log` (may be NULL) receives the log as it was then. Returns the

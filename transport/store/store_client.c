@@ -154,12 +154,16 @@ int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_
 
 int weft_stored_logs(const char *after, struct weft_stored_log *out, size_t max, int64_t deadline)
 {
+    return wf_stored_logs(WEFT_STORE_NAME, after, out, max, deadline);
+}
+
+int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max, int64_t deadline)
+{
     struct store_list ask = {weft_cstr(after), max};
     struct store_logs got;
     weft_msg *answer;
     if (out == NULL && max > 0) return WEFT_EINVAL;
-    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer,
-                          deadline);
+    int rc = wf_store_ask(store, WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer, deadline);
     if (rc < 0) return rc;
     int count = 0;
     for (struct store_log l; (size_t)count < max && got.error == 0 && store_log_next(&got.logs, &l); count++) {

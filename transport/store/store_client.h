@@ -14,6 +14,11 @@
 WEFT_API int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                           const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
 
+struct weft_stored_log;
+/* [A, W] As weft_stored_logs, of the store of that name. */
+WEFT_CHECKED int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max,
+                                int64_t deadline);
+
 /* [A] The actor of the store; weft_nobody(): none is known. */
 weft_pid wf_store_pid(void);
 /* [A, W] After an error of wf_store_ask, before which `asked` was the store: waits until it makes sense to ask again.
