@@ -215,9 +215,12 @@ static const struct cli_verb verbs[] = {
      "passed. Messages that come faster than they can be printed wait on the node; if there are too many,\n"
      "a line on standard error says how many were dropped. With --from a stored topic is read from that\n"
      "position on, first what is stored, then what is stored later, and nothing is lost; each line begins\n"
-     "with its epoch and offset. The node of --node has to be the one that runs the store.",
+     "with its epoch and offset. With --cursor the store remembers under NAME what was printed, of each\n"
+     "topic of the pattern: the next one with that name continues there, and a line that was cut off when\n"
+     "this one was killed comes again; each line begins with topic, epoch and offset. The node of --node\n"
+     "has to be the one that runs the store.",
      "weft subscribe 'room.>' --json",
-     {CLI_COUNT, CLI_FROM, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     {CLI_COUNT, CLI_FROM, CLI_CURSOR, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
      1,
      false,
@@ -242,6 +245,29 @@ static const struct cli_verb verbs[] = {
      1,
      false,
      cli_store_read},
+    {"store export",
+     "[TOPIC]",
+     "Writes the records of a store to standard output, one JSON object a line",
+     "Reads the file of --store, also while a node has it open. Each object has topic, epoch, offset, time,\n"
+     "tag, and the bytes as text, or as base64 where they are no text. 'weft store import' reads them.",
+     "weft store export --store sqlite:rooms.db > rooms.jsonl",
+     {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
+     0,
+     1,
+     false,
+     cli_store_export},
+    {"store import",
+     "",
+     "Adds the records that 'weft store export' has written, from standard input",
+     "They keep their epochs, offsets and times. So each has to begin a topic, or to follow the last record\n"
+     "of its topic; another one is refused, and the lines before it stay. No node may have the file of\n"
+     "--store open; it is made if there is none.",
+     "weft store import --store sqlite:copy.db < rooms.jsonl",
+     {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_store_import},
     {"store check",
      "",
      "Reads all of a store and says what is damaged or missing",

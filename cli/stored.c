@@ -37,16 +37,22 @@ static void print_record(const struct cli *c, const char *topic, struct weft_pos
     }
 }
 
+void cli_print_stored(const struct cli *c, const struct weft_stored *r)
+{
+    const struct store_row row = {r->at.offset, r->time, r->tag, weft_str(r->data, r->size)};
+    if (!c->json) printf("%s ", r->topic);
+    print_record(c, r->topic, r->at, &row);
+}
+
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* NULL: `*code` is the exit code. */
-static struct wf_store_file *open_file(const struct cli *c, int *code)
+struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code)
 {
     struct wf_store_why why;
     struct wf_store_file *f = NULL;
     *code = CLI_OK;
     if (c->store == NULL) *code = cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE");
-    else if (wf_store_file_open(&f, c->store, true, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
+    else if (wf_store_file_open(&f, c->store, read_only, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
     return *code == CLI_OK ? f : NULL;
 }
 
@@ -75,7 +81,7 @@ static int end(const struct cli *c, struct wf_store_file *f, int rc)
 int cli_store_topics(const struct cli *c)
 {
     int rc;
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     return end(c, f, f->store->engine->list(f->store, NULL, print_log, (void *)(uintptr_t)c));
 }
@@ -122,7 +128,7 @@ int cli_store_read(const struct cli *c)
     struct cli_position from = {0, 0};
     struct printing p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
     int rc;
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     if (c->from != NULL) (void)cli_read_position(c->from, &from);
     rc = read_log(f, &p, from);
@@ -148,7 +154,7 @@ static void print_fault(void *arg, const char *topic, uint64_t offset, const cha
 int cli_store_check(const struct cli *c)
 {
     int rc;
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     int faults = f->store->engine->check(f->store, print_fault, (void *)(uintptr_t)c);
     if (faults < 0) return end(c, f, faults);
@@ -188,7 +194,7 @@ static bool print_cursor(void *arg, const char *name, const char *topic, struct 
 int cli_store_cursors(const struct cli *c)
 {
     int rc;
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     struct printing_cursors p = {c, f->store};
     return end(c, f, f->store->engine->cursors(f->store, "", "", print_cursor, &p));
@@ -215,7 +221,7 @@ static bool print_queue(void *arg, const struct wf_store_queue *q)
 int cli_store_queues(const struct cli *c)
 {
     int rc;
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     const struct wf_store_engine *engine = f->store->engine;
     return end(c, f, engine->queues(f->store, engine->clock(f->store), print_queue, (void *)(uintptr_t)c));
@@ -247,7 +253,7 @@ int cli_store_dead(const struct cli *c)
 {
     int rc;
     struct printing_jobs p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
-    struct wf_store_file *f = open_file(c, &rc);
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     rc = f->store->engine->jobs(f->store, c->argv[0], true, print_job, &p);
     if (rc == WEFT_EINVAL) {

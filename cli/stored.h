@@ -6,6 +6,9 @@
 
 #include "client.h"
 
+struct wf_store_file;
+/* Opens the file of --store. NULL: `*code` is the exit code. */
+struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code);
 int cli_store_topics(const struct cli *c);
 int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);
@@ -13,10 +16,17 @@ int cli_store_cursors(const struct cli *c);
 int cli_store_queues(const struct cli *c);
 int cli_store_dead(const struct cli *c);
 int cli_store_retry(const struct cli *c);
+int cli_store_export(const struct cli *c);
+int cli_store_import(const struct cli *c);
 /* [A] Stores the body under the topic and prints where it is. CLI_OK or an exit code after a message. */
 int cli_publish_stored(struct cli_client *k);
 /* [A] Prints the records of a topic from --from on. */
 int cli_subscribe_stored(struct cli_client *k);
+struct weft_stored;
+/* A line for a record: topic, epoch and offset, tag, body. */
+void cli_print_stored(const struct cli *c, const struct weft_stored *r);
+/* [A] Prints the records of a pattern from the cursor --cursor on, and advances it to what was printed. */
+int cli_follow_cursor(struct cli_client *k);
 /* For weft run: with --store, `*first` becomes an actor that opens the store and goes on as the module's first actor.
  * CLI_OK or an exit code after a message. */
 int cli_store_first(const struct cli *c, weft_actor **first);

@@ -41,12 +41,27 @@ int cli_store_retry(const struct cli *c)
     return none(c);
 }
 
+int cli_store_export(const struct cli *c)
+{
+    return none(c);
+}
+
+int cli_store_import(const struct cli *c)
+{
+    return none(c);
+}
+
 int cli_publish_stored(struct cli_client *k)
 {
     return none(k->c);
 }
 
 int cli_subscribe_stored(struct cli_client *k)
+{
+    return none(k->c);
+}
+
+int cli_follow_cursor(struct cli_client *k)
 {
     return none(k->c);
 }

@@ -173,7 +173,11 @@ static int listen_to_topic(struct cli_client *k)
 
 int cli_subscribe(const struct cli *c)
 {
-    return cli_ask_node(c, c->from != NULL ? cli_subscribe_stored : listen_to_topic);
+    if (c->from != NULL && c->cursor != NULL)
+        return cli_fail(c, CLI_USAGE, "--from or --cursor: a cursor says itself where to begin");
+    return cli_ask_node(c, c->cursor != NULL ? cli_follow_cursor
+                           : c->from != NULL ? cli_subscribe_stored
+                                             : listen_to_topic);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */

@@ -60,6 +60,11 @@ static bool check_partition(const char *value)
     return cli_read_partition(value, &(struct cli_partition){0});
 }
 
+static bool check_cursor(const char *value)
+{
+    return cli_is_cursor(value);
+}
+
 static bool check_stored(const char *value)
 {
     return cli_read_stored(value, &(struct cli_stored){0});
@@ -272,6 +277,10 @@ static const struct cli_option options[] = {
                     .preset = NULL},
     [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and say where it is in its log", NULL,
                     FIELD(stored), 0, 0, 0, .preset = NULL},
+    [CLI_CURSOR] = {"cursor", 0, CLI_WORD, "NAME",
+                    "begin where this cursor of a stored topic is, and advance it to what was printed", NULL,
+                    FIELD(cursor), 0, 0, 0, .check = check_cursor,
+                    .wanted = "1 to 64 letters, digits, '_', '-' and '.'", .preset = NULL},
     [CLI_FROM] =
         {"from", 0, CLI_WORD, "start|now|[EPOCH:]N",
          "begin there in the log of a stored topic: with its first record, the next one, or that of offset N", NULL,

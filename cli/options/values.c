@@ -121,3 +121,10 @@ int cli_check_node_name(const struct cli *c, const char *name)
     return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
                     name, CLI_NODE_NAME_MAX);
 }
+
+bool cli_is_cursor(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    size_t size = strlen(name);
+    return size > 0 && size <= 64 && strspn(name, allowed) == size;
+}

@@ -42,6 +42,8 @@ struct cli_position {
 };
 bool cli_read_position(const char *value, struct cli_position *out);
 
+bool cli_is_cursor(const char *name);
+
 /* Names of nodes. */
 enum { CLI_NODE_NAME_MAX = 64 };
 bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */

@@ -19,8 +19,8 @@
  *
  * A job is given to one actor at a time, with a lease. The lease ends when the actor calls weft_queue_done or
  * weft_queue_return, when the actor ends, or when its time is over; after the last two another actor gets the job. If
- * the actor's node is lost, or the store was opened again meanwhile, the lease ends by its time only, because the
- * actor may still work.
+ * the actor's node is lost, the lease ends by its time only, because the actor may still work. A store that is opened
+ * again monitors the actors that have jobs.
  *
  * So each job is done at least once. It is done twice if a worker ends between its work and the return of
  * weft_queue_done, or works for longer than its lease. A job that was taken as often as the queue's `attempts` say and
@@ -34,13 +34,14 @@
 WEFT_BEGIN
 
 enum {
-    WEFT_QUEUE_JOB_MAX = 1024 * 1024,   /* bytes of one job */
-    WEFT_QUEUE_JOBS_MAX = 1000 * 1000,  /* jobs of one queue, with the dead ones */
-    WEFT_QUEUE_QUEUES_MAX = 10 * 1000,  /* queues of one store */
-    WEFT_QUEUE_TAKERS_MAX = 10 * 1000,  /* actors that wait for a job of one queue */
-    WEFT_QUEUE_LEASES_MAX = 100 * 1000, /* actors that wait for a job, or have one, of one store */
-    WEFT_QUEUE_KEY_MAX = 255,           /* bytes of a key */
-    WEFT_QUEUE_KEYS_MAX = 1000 * 1000,  /* keys that one store remembers */
+    WEFT_QUEUE_JOB_MAX = 1024 * 1024,  /* bytes of one job */
+    WEFT_QUEUE_JOBS_MAX = 1000 * 1000, /* jobs of one queue, with the dead ones */
+    WEFT_QUEUE_QUEUES_MAX = 10 * 1000, /* queues that have jobs, of one store */
+    WEFT_QUEUE_TAKERS_MAX = 10 * 1000, /* actors that wait for a job of one queue */
+    WEFT_QUEUE_LEASES_MAX = 100 *
+                            1000, /* actors that wait for a job, or have one, of one store; a fifth on one node */
+    WEFT_QUEUE_KEY_MAX = 255,     /* bytes of a key */
+    WEFT_QUEUE_KEYS_MAX = 1000 * 1000, /* keys that one store remembers */
 };
 /* For how long a key is remembered: ns. */
 #define WEFT_QUEUE_KEY_AGE WEFT_SEC(86400)

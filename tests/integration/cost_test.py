@@ -16,6 +16,7 @@ from harness import Cluster, PATIENCE, Program, built
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
+QUEUEING = built("tests", "test_queueing.so")
 FEW, MANY = 500, int(os.environ.get("WEFT_COST", "5000"))
 MANY_RETAINED = min(MANY, 50_000)  # a node retains 65,536
 MOST = 1.5  # a quadratic table would have 10, or as many times as there are more
@@ -99,6 +100,25 @@ class Cost(unittest.TestCase):
         for what in TOLD:
             with self.subTest(what):
                 self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions_of_peer)
+
+    def instructions_of_store(self, what, name, function, count):
+        """Of this function of the store's actor, when so many actors that wait for something of that name end."""
+        with Cluster() as cluster:
+            done = subprocess.run(
+                [*CALLGRIND, f"--toggle-collect={function}", WEFT, "run", QUEUEING, "--name", "a", "--workers", "1",
+                 "--log", "warn", "--store", f"sqlite:{cluster.folder.name}/s.db", "--queues", "jobs.>", "--stored",
+                 "room.>", "--", what, name, str(count)],
+                capture_output=True, text=True, timeout=10 * PATIENCE, env=cluster.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(re.search(COLLECTED, done.stderr).group(1))
+
+    @unittest.skipUnless(os.path.exists(QUEUEING), "this weft has no store")
+    def test_cost_of_who_waits_at_the_store_no_longer(self):
+        for what, name, function in (("takers", "jobs.x", "wf_queues_down"),
+                                     ("readers", "room.x", "wf_parked_reads_forget")):
+            with self.subTest(what):
+                self.ratio(what, min(MANY, 3_000), lambda _, count, of=(what, name, function):
+                           self.instructions_of_store(*of, count))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import unittest
+import urllib.request
 
 from harness import Cluster, PATIENCE, Program, built, patient
 
@@ -87,6 +88,60 @@ class Queues(unittest.TestCase):
         self.kill(holder)
         self.assertEqual(store.line(), "ended: lost")
         self.assertEqual(self.counts(), {"jobs.x": (0, 0, 1, 0)})
+
+    def test_a_store_that_was_killed_monitors_its_workers(self):
+        """Of two workers one ends, which gives its job back at once; the node of the other one is lost meanwhile."""
+        store = self.store(":lease=600")
+        self.other("put", "jobs.x", "2", name="p").line()
+        lost, holder = [self.other("hold", "jobs.x", name=name) for name in ("lost", "h")]
+        self.assertEqual({lost.line(), holder.line()}, {"holds job-0", "holds job-1"})
+        self.kill(store)
+        self.kill(lost)
+        store = self.store(":lease=600")
+        store.log("linked with node h")
+        self.assertEqual(self.counts(), {"jobs.x": (0, 0, 2, 0)})
+        holder.stop()
+        while self.counts() != {"jobs.x": (1, 0, 1, 0)}:
+            pass
+
+    def scrape(self, url):
+        """{line without its value: the value} of what the store adds to /metrics"""
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            text = answer.read().decode()
+        self.assertIn("weft_messages_received_total", text)
+        self.assertTrue(text.endswith("\n"))
+        rows = [line for line in text.splitlines() if line.startswith("weft_store_")]
+        self.assertEqual(len(rows), len(set(rows)))
+        return {row.rsplit(" ", 1)[0]: int(row.rsplit(" ", 1)[1]) for row in rows}
+
+    def test_metrics(self):
+        store = self.node("idle", name="store", options=(
+            "--listen", self.listen, "--store", self.url, "--queues", "jobs.>:attempts=1:lease=600", "--stored", "room.>",
+            "--metrics", "0"))
+        url = store.log(r"metrics on (http://127\.0\.0\.1:\d+/metrics)")[1]
+        self.assertEqual(self.scrape(url), {"weft_store_queues": 0, "weft_store_topics": 0, "weft_store_cursors": 0})
+        putter = self.other("put", "jobs.x", "3", name="p")
+        self.assertEqual([putter.line() for _ in range(3)], ["put job-0", "put job-1", "put job-2"])
+        died = self.other("hold", "jobs.x", name="died")
+        died.line()
+        died.stop()
+        self.other("hold", "jobs.x", name="holds").line()
+        self.weft("publish", "room.tea", "--text", "hello", "--stored", "--node", "store")
+        self.weft("publish", "room.tea", "--text", "again", "--stored", "--node", "store")
+        wanted = {f'weft_store_jobs{{queue="jobs.x",state="{state}"}}': value for state, value in
+                  (("ready", 1), ("delayed", 0), ("leased", 1), ("dead", 1))}
+        wanted |= {"weft_store_queues": 1, "weft_store_topics": 1, "weft_store_cursors": 0,
+                   'weft_store_topic_records{topic="room.tea"}': 2, 'weft_store_topic_bytes{topic="room.tea"}': 10}
+        while self.scrape(url) != wanted:  # it counts once in a second
+            pass
+        spread = self.other("spread", "jobs.many", "150", name="s")
+        self.assertEqual(spread.line().strip(), "spread")
+        while (rows := self.scrape(url))["weft_store_queues"] != 151:
+            pass
+        self.assertEqual(len([row for row in rows if 'state="ready"' in row]), 101)
+        self.assertEqual(rows['weft_store_jobs{queue="jobs.many.099",state="ready"}'], 1)
+        self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
+        self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
 
     def test_no_job_is_lost(self):
         store = self.store(":lease=2")

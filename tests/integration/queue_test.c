@@ -2,6 +2,11 @@
 #include <weft/queue.h>
 #include <weft/store.h>
 
+#include "engine.h"
+#include "store_client.h"
+#include "store_messages.h"
+#include "store_queues.h"
+
 #include "store_kit.h"
 
 enum { DO = 5 };
@@ -280,6 +285,14 @@ static void keep_store(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
+static void keep_empty_store(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store();
+    say("open");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 static void take_again(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -320,6 +333,53 @@ START_TEST(a_worker_of_another_node_that_ends_gives_its_job_back)
 {
     second_node();
     worker_ends(b);
+}
+END_TEST
+
+/* ---- Workers of before ----------------------------------------------------------------------------------------- */
+
+static void close_store(const void *arg, size_t size)
+{
+    weft_pid store;
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &store), WEFT_OK);
+    end_store(store);
+    say("closed");
+}
+
+static void end_it(const void *arg, size_t size)
+{
+    (void)size;
+    weft_pid pid;
+    memcpy(&pid, arg, sizeof pid);
+    end_store(pid);
+    say("ended");
+}
+
+/* It takes a job, and ends while the store is closed, or after it was opened again. The lease would last for ten
+ * minutes. */
+static void worker_of_before_ends(weft_node *its_node, bool while_closed)
+{
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    weft_pid pid = spawn_on(its_node, take_and_end);
+    HEAR("took");
+    run_actor(a, close_store, NULL, 0);
+    HEAR("closed");
+    if (while_closed) run_actor(its_node, end_it, &pid, sizeof pid);
+    if (while_closed) HEAR("ended");
+    run_actor(a, keep_empty_store, NULL, 0);
+    HEAR("open");
+    if (!while_closed) run_actor(its_node, end_it, &pid, sizeof pid);
+    if (!while_closed) HEAR("ended");
+    run_actor(a, take_again, NULL, 0);
+    HEAR("done");
+}
+
+START_TEST(a_store_that_is_opened_again_monitors_its_workers)
+{
+    if (_i >= 2) second_node();
+    worker_of_before_ends(_i >= 2 ? b : a, _i % 2 == 0);
 }
 END_TEST
 
@@ -375,6 +435,122 @@ START_TEST(a_taker_is_told_that_the_store_ends)
 }
 END_TEST
 
+/* ---- Names that have no jobs ------------------------------------------------------------------------------------ */
+
+enum { ASKERS = 50, NAMES = 10 * WEFT_QUEUE_QUEUES_MAX };
+
+static void ask_about_names(const void *arg, size_t size)
+{
+    int which, failed = 0;
+    (void)size;
+    memcpy(&which, arg, sizeof which);
+    for (int i = which; i < NAMES; i += ASKERS) {
+        struct weft_queue_job job = {.id = 1, .lease = 1};
+        snprintf(job.queue, sizeof job.queue, "jobs.never-used-%d", i);
+        failed += weft_queue_done(&job, patience()) != WEFT_ECLOSED;
+    }
+    say("asked, %d failed", failed);
+}
+
+static void use_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    put("jobs.used", "one");
+    done(take("jobs.used", "one", 1));
+    say("done");
+}
+
+START_TEST(names_without_jobs_take_no_place)
+{
+    run_actor(a, keep_empty_store, NULL, 0);
+    HEAR("open");
+    for (int i = 0; i < ASKERS; i++) run_actor(a, ask_about_names, &i, sizeof i);
+    for (int i = 0; i < ASKERS; i++) HEAR("asked, 0 failed");
+    RUN(a, use_one);
+}
+END_TEST
+
+static int ask_to_take(const char *queue, size_t body)
+{
+    static const char large[2048];
+    struct store_change ask = {
+        .kind = WF_JOB_TAKE, .queue = weft_cstr(queue), .ticket = 1, .body = weft_str(large, body)};
+    struct store_changed got = {.error = 0};
+    weft_msg *answer;
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_CHANGE, store_change_type(), &ask, store_changed_type(), &got,
+                          &answer, weft_after(WEFT_MS(20)));
+    if (rc == WEFT_OK) weft_msg_free(answer);
+    return rc < 0 ? rc : (int)got.error;
+}
+
+static void large_requests(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store();
+    ck_assert_int_eq(ask_to_take("jobs.x", 2048), WEFT_ETOOBIG);
+    ck_assert_int_eq(ask_to_take("jobs.x", 0), WEFT_ETIMEDOUT);
+    say("done");
+}
+
+START_TEST(a_request_that_waits_is_small)
+{
+    RUN(a, large_requests);
+}
+END_TEST
+
+/* ---- Takers of one node ---------------------------------------------------------------------------------------- */
+
+struct taker {
+    weft_pid parent;
+    int which;
+};
+
+static void take_something(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    struct taker t;
+    char queue[32];
+    (void)size;
+    memcpy(&t, arg, sizeof t);
+    snprintf(queue, sizeof queue, "jobs.%d", t.which % 4);
+    ck_assert_int_eq(weft_send(t.parent, DO, NULL, 0), WEFT_OK);
+    weft_ignore(weft_queue_take(queue, &m, &job, WEFT_FOREVER));
+}
+
+/* The takers are on the worker of this actor. So what they ask of the store is there before what it asks then. */
+static void crowd(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    (void)arg, (void)size;
+    await_store();
+    for (int i = 0; i < WF_HOLDS_OF_NODE; i++) {
+        struct taker t = {weft_self(), i};
+        ck_assert_int_eq(weft_spawn(NULL, take_something, &t, sizeof t, &(weft_spawn_options){.worker = WEFT_BESIDE}),
+                         WEFT_OK);
+    }
+    for (int i = 0; i < WF_HOLDS_OF_NODE; i++) {
+        ck_assert_int_eq(weft_recv_tag(&m, DO, patience()), WEFT_OK);
+        weft_msg_free(m);
+    }
+    ck_assert_int_eq(weft_queue_take("jobs.x", &m, &job, patience()), WEFT_EFULL);
+    say("full");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+START_TEST(a_node_does_not_keep_the_takers_of_others_out)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    run_actor(b, crowd, NULL, 0);
+    HEAR("full");
+    spawn_on(a, take_and_end);
+    HEAR("took");
+}
+END_TEST
+
 /* ---- Many ------------------------------------------------------------------------------------------------------ */
 
 enum { WORKERS = 6, JOBS = 300 };
@@ -409,14 +585,6 @@ static void put_many(const void *arg, size_t size)
     }
 }
 
-static void keep_empty_store(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    open_store();
-    say("open");
-    (void)weft_sleep(WEFT_FOREVER);
-}
-
 START_TEST(each_job_is_done_once)
 {
     second_node();
@@ -447,8 +615,12 @@ int main(void)
     tcase_add_test(c, a_lease_ends_by_time);
     tcase_add_test(c, a_worker_that_ends_gives_its_job_back);
     tcase_add_test(c, a_worker_of_another_node_that_ends_gives_its_job_back);
+    tcase_add_loop_test(c, a_store_that_is_opened_again_monitors_its_workers, 0, 4);
     tcase_add_test(c, takers_that_give_up_get_nothing);
     tcase_add_test(c, a_taker_is_told_that_the_store_ends);
+    tcase_add_test(c, names_without_jobs_take_no_place);
+    tcase_add_test(c, a_request_that_waits_is_small);
+    tcase_add_test(c, a_node_does_not_keep_the_takers_of_others_out);
     tcase_add_test(c, each_job_is_done_once);
     return run_suite_unforked(suite);
 }

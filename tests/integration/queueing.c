@@ -1,6 +1,7 @@
 /* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work QUEUE`
- * prints each job that it takes, and each that is done; `hold QUEUE` takes one job and keeps it; `watch` prints why the
- * holder has ended; `idle` does nothing. */
+ * prints each job that it takes, and each that is done; `spread PREFIX N` puts a job in each of N queues; `hold QUEUE` takes one job and keeps it; `watch` prints why the
+ * holder has ended; `idle` does nothing. `takers QUEUE N`: so many actors wait for a job, and end, the last one first;
+ * `readers TOPIC N`: so many subscriptions wait for a record, and end, the first one first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,18 @@ static void put_jobs(int count)
         while (weft_queue_put(queue, 1, text, strlen(text), &options, NULL, soon()) < 0) await_store();
         put_line("put", text, strlen(text));
     }
+}
+
+/* One job in each of so many queues. */
+static void spread_jobs(int count)
+{
+    await_store();
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s.%03d", queue, i);
+        if (weft_queue_put(name, 1, "x", 1, NULL, NULL, soon()) < 0) weft_exit(8);
+    }
+    put_line("spread", "", 0);
 }
 
 static void worker(const void *arg, size_t size)
@@ -86,6 +99,72 @@ static void watch(void)
     weft_msg_free(m);
 }
 
+enum { WAITS = 1 }; /* what a taker says to its parent, just before it asks */
+
+static void take_one(const void *arg, size_t size)
+{
+    weft_pid parent;
+    weft_msg *m;
+    struct weft_queue_job job;
+    (void)size;
+    memcpy(&parent, arg, sizeof parent);
+    weft_ignore(weft_send(parent, WAITS, NULL, 0));
+    weft_ignore(weft_queue_take(queue, &m, &job, WEFT_FOREVER));
+}
+
+/* When the store answers, it has done all that it was asked and told before: the node has one worker. */
+static void settle(void)
+{
+    struct weft_queue_count count;
+    if (weft_queue_counts(NULL, &count, 1, soon()) < 0) weft_exit(1);
+}
+
+static void end_actor(weft_pid pid)
+{
+    weft_wait on = weft_on_end(pid);
+    if (weft_kill(pid) < 0 || weft_wait_any(&on, 1, soon()) < 0) weft_exit(2);
+}
+
+/* The node ends with its last actor. */
+static void end_store(void)
+{
+    weft_pid store;
+    if (weft_whereis(WEFT_STORE_NAME, &store) == 0) weft_ignore(weft_stop(store));
+}
+
+static void takers(int count)
+{
+    weft_pid self = weft_self(), *pid = calloc((size_t)count + 1, sizeof *pid);
+    for (int i = 0; i < count; i++)
+        if (pid == NULL || weft_spawn(&pid[i], take_one, &self, sizeof self, NULL) < 0) weft_exit(3);
+    for (int i = 0; i < count; i++) {
+        weft_msg *m;
+        if (weft_recv_tag(&m, WAITS, soon()) < 0) weft_exit(4);
+        weft_msg_free(m);
+    }
+    settle();
+    for (int i = count; i > 0; i--) end_actor(pid[i - 1]);
+    settle();
+    free(pid);
+}
+
+/* A reader that has told of a record asks for the next one at once. */
+static void readers(const char *topic, int count)
+{
+    weft_stored_subscription *s = calloc((size_t)count + 1, sizeof *s);
+    if (s == NULL || weft_publish_stored(topic, 1, "x", 1, NULL, soon()) < 0) weft_exit(5);
+    for (int i = 0; i < count; i++) {
+        weft_msg *m;
+        if (weft_subscribe_from(topic, WEFT_FROM_START, &s[i], soon()) < 0) weft_exit(6);
+        if (weft_recv_tag(&m, WEFT_STORED, soon()) < 0) weft_exit(7);
+        weft_msg_free(m);
+    }
+    settle();
+    for (int i = 0; i < count; i++) end_actor(s[i].reader);
+    settle();
+    free(s);
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -93,9 +172,17 @@ static void first(const void *arg, size_t size)
     put_line("ready", "", 0);
     const char *what = args->argc > 1 ? args->argv[1] : "idle";
     if (args->argc > 2) queue = args->argv[2];
-    if (strcmp(what, "put") == 0) put_jobs(args->argc > 3 ? atoi(args->argv[3]) : 1);
+    int count = args->argc > 3 ? atoi(args->argv[3]) : 1;
+    if (strcmp(what, "put") == 0) put_jobs(count);
+    if (strcmp(what, "spread") == 0) spread_jobs(count);
     if (strcmp(what, "hold") == 0) hold();
     if (strcmp(what, "watch") == 0) watch();
+    if (strcmp(what, "takers") == 0) takers(count);
+    if (strcmp(what, "readers") == 0) readers(queue, count);
+    if (strcmp(what, "takers") == 0 || strcmp(what, "readers") == 0) {
+        end_store();
+        return;
+    }
     for (int i = 0; i < 4 && strcmp(what, "work") == 0; i++)
         weft_ignore(weft_spawn(NULL, worker, NULL, 0, &(weft_spawn_options){.worker = WEFT_SPREAD}));
     (void)weft_sleep(WEFT_FOREVER);

@@ -2,6 +2,7 @@
 """Stored topics in real processes: the command line, and nodes that are killed while they publish.
 
 STORE_KILLS=N: how often (default 6). STORE_LINES=N: after so many acknowledged publications (default: 50 and more)."""
+import base64
 import json
 import os
 import sqlite3
@@ -76,6 +77,92 @@ class Store(unittest.TestCase):
         self.assertIn("no topic", self.weft("store", "read", "room.milk", "--store", self.url, code=1)[1])
         node.stop()
         self.weft("store", "topics", "--store", self.url)
+
+    def export(self, url, *topic):
+        return self.weft("store", "export", *topic, "--store", url)[0]
+
+    def read_in(self, url, text, code=0):
+        done = subprocess.run([WEFT, "store", "import", "--store", url], input=text, capture_output=True, text=True,
+                              timeout=PATIENCE, env=patient(self.env))
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_export_and_import(self):
+        node = self.node("idle", options=("--stored", "few.*:count=2"))
+        bodies = ["one", "t\u00e4e \"\\\n\ttwo \U0001f375", "", "\x01"]
+        for text in bodies:
+            self.weft("publish", "room.tea", "--text", text, "--tag", "7", "--stored", "--node", "a")
+        self.weft("publish", "room.tea", "[1, null]", "--stored", "--node", "a")
+        for text in "abc":
+            self.weft("publish", "few.x", "--text", text, "--stored", "--node", "a")
+        all_of_it = self.export(self.url)
+        rows = [json.loads(line) for line in all_of_it.splitlines()]
+        self.assertEqual([row.get("text") for row in rows], ["b", "c", *bodies[:3], None, None])
+        self.assertEqual([base64.b64decode(row["base64"]) for row in rows[-2:]], [b"\x01", b"\x92\x01\xc0"])
+        self.assertEqual([row["offset"] for row in rows], [2, 3, 1, 2, 3, 4, 5])
+        self.assertEqual(self.export(self.url, "few.x").splitlines(), all_of_it.splitlines()[:2])
+        self.assertIn("no topic", self.weft("store", "export", "room.x", "--store", self.url, code=1)[1])
+        self.assertIn("open", self.read_in(self.url, all_of_it, code=1))  # a node has it
+        copy = self.url + ".copy"
+        self.assertIn("7 records", self.read_in(copy, all_of_it))
+        self.assertEqual(self.export(copy), all_of_it)
+        self.assertIn("no fault", self.weft("store", "check", "--store", copy)[0])
+        node.stop()
+        # It goes on behind what was imported, and takes nothing twice, nothing else, and no hole.
+        node = Program(WEFT, "run", MODULE, "--name", "b", "--store", copy, "--stored", "room.>", "--", "idle", env=self.env)
+        self.addCleanup(node.kill)
+        node.line()
+        out = self.weft("publish", "room.tea", "--text", "next", "--stored", "--node", "b")[0]
+        self.assertEqual(out, f"room.tea: stored as {rows[-1]['epoch']}:6\n")
+        node.stop()
+        before = self.export(copy)
+        row = rows[-1]
+        for change, what in (({}, "line 1: record 5 of room.tea does not follow its last one, 6"),
+                             ({"offset": 8}, "does not follow"),
+                             ({"offset": 7, "epoch": "00000000000000ab"}, "has the epoch"),
+                             ({"epoch": "7"}, "16 hexadecimal digits"), ({"topic": "a.*"}, "no topic"),
+                             ({"base64": "abc"}, "no base64"), ({"base64": 7}, "it needs"), ({"tag": 1 << 32}, "it needs")):
+            self.assertIn(what, self.read_in(copy, json.dumps(row | change) + "\n", code=1))
+        self.assertIn("line 2 is no JSON", self.read_in(copy, "\n{\n", code=1))
+        self.assertEqual(self.export(copy), before)
+        good = json.dumps(row | {"offset": 7, "time": -5})
+        self.assertIn("line 2", self.read_in(copy, good + "\n" + good + "\n", code=1))
+        self.assertEqual(json.loads(self.export(copy).splitlines()[-1]), row | {"offset": 7, "time": -5})
+
+    def test_a_cursor_goes_on(self):
+        node = self.node("idle", options=("--stored", "few.*:count=2"))
+        def publish(topic, *texts):
+            for text in texts:
+                self.weft("publish", topic, "--text", text, "--stored", "--node", "a")
+        def follow(*words, code=0):
+            out = self.weft("subscribe", *words, "--cursor", "c", "--node", "a", code=code)[0]
+            return sorted((line.split()[0], line.split(":")[1].split()[0], line.split()[-1]) for line in out.splitlines())
+        publish("room.tea", "one", "two")
+        publish("few.x", "xa")
+        self.assertEqual(follow("room.tea", "--count", "1"), [("room.tea", "1", "one")])
+        self.assertEqual(follow(">", "--count", "2"), [("few.x", "1", "xa"), ("room.tea", "2", "two")])
+        self.assertEqual(follow(">", "--timeout", "0.3", code=4), [])
+        publish("few.x", "xb", "xc", "xd", "xe")
+        out, err = self.weft("subscribe", "few.*", "--cursor", "c", "--json", "--count", "1", "--node", "a")
+        self.assertEqual((json.loads(out)["text"], json.loads(out)["offset"]), ("xd", 4))
+        self.assertIn("2 records before 4 are not stored any more", err)
+        # Killed: what was printed and acknowledged does not come again, and nothing is left out.
+        reader = Program(WEFT, "subscribe", ">", "--cursor", "c", "--node", "a", env=self.env)
+        self.addCleanup(reader.kill)
+        self.assertIn(" xe", reader.line())
+        publish("room.tea", "three")
+        self.assertIn(" three", reader.line())
+        while [json.loads(line)["behind"] for line in
+               self.weft("store", "cursors", "--store", self.url, "--json")[0].splitlines()] != [0, 0]:
+            pass
+        reader.process.kill()
+        reader.process.wait()
+        publish("room.tea", "four")
+        self.assertEqual(follow("room.tea", "--count", "1"), [("room.tea", "4", "four")])
+        for words in (("--cursor", "c d"), ("--cursor", "c", "--from", "now")):
+            self.weft("subscribe", "room.tea", *words, "--node", "a", code=2)
+        node.stop()
+        self.weft("subscribe", "room.tea", "--cursor", "c", "--node", "a", code=3)
 
     def test_bad_words(self):
         for words, what in ((("run", MODULE, "--store", self.url), "--stored"),

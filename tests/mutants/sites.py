@@ -341,10 +341,10 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (rc == SQLITE_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
     ("transport/store/sqlite_jobs.c", '''\
-    return rc == SQLITE_OK ? delete_by_id(c->s, SQ_DELETE_BODY, x->id) : rc;
+    if (rc == SQLITE_OK) rc = delete_by_id(c->s, SQ_DELETE_BODY, x->id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    return rc == SQLITE_OK ? delete_by_id(c->s, SQ_DELETE_BODY, x->id) : rc;
+    if (rc == SQLITE_OK) rc = delete_by_id(c->s, SQ_DELETE_BODY, x->id);
 '''),
     ("transport/store/sqlite_jobs.c", '''\
         rc = sq_finish(s, code);

@@ -85,6 +85,8 @@ struct wf_transport {
     bool undrained;          /* set before `stopping`: not all actors had ended by themselves */
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
+    weft_pid metrics_row[8]; /* actors that add text to /metrics; under lock, as the next one (metrics_rows.h) */
+    uint32_t metrics_rows;
     int64_t stop_by;
     uint32_t barrier;                 /* workers that have not passed it yet */
     struct wf_patterns patterns[2];   /* wf_interest_kind: of this node, counted per worker; under lock */

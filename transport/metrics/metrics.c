@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics_rows.h"
 #include "metrics_text.h"
 #include "page.h"
 #include "web.h"
@@ -81,6 +82,7 @@ static void send_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
     int rc = stats(m, true);
     if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT)
         rc = wf_metrics_text(m->node->transport, &m->stats, &m->answers, &text);
+    if (text != NULL) wf_metrics_rows_append(m->node->transport, &text);
     if (text == NULL) send_text(ask, 503, rc == WEFT_ECANCELED ? "the node ends\n" : "out of memory\n");
     else wf_web_answer(ask, 200, "text/plain; version=0.0.4; charset=utf-8", text, strlen(text));
     free(text);

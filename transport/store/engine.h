@@ -76,6 +76,7 @@ struct wf_store_append {
     const void *data;
     size_t size;
     const struct wf_store_limits *limits; /* older records are removed by these; NULL: none are */
+    uint64_t as_epoch, as_offset;         /* of a record that is copied from another store; 0, 0: the next ones */
     uint64_t epoch, offset;               /* the result */
     int error;                            /* the result; the other records of the batch do not depend on it */
 };
@@ -105,23 +106,32 @@ enum wf_store_change_kind {
 /* A change of a queue. */
 struct wf_store_change {
     enum wf_store_change_kind kind;
-    const char *queue;  /* named as topics are */
-    int64_t now;        /* ns since 1970, UTC */
-    int64_t delay;      /* ns, from 0 on */
-    uint64_t id, lease; /* done, return, untake, extend: of the job as it was taken; revive: id */
-    uint32_t attempts;  /* take, return: a job that was taken so often and was not done dies; 0: none does */
-    uint32_t tag;       /* put */
-    const void *data;   /* put */
-    size_t size;        /* put */
-    const char *key;    /* put; NULL: none. No second job is put with a key that is remembered */
-    int64_t key_age;    /* put: for how long the key is remembered */
-    uint64_t jobs_max;  /* put: of the queue */
+    const char *queue;    /* named as topics are */
+    int64_t now;          /* ns since 1970, UTC */
+    int64_t delay;        /* ns, from 0 on */
+    uint64_t id, lease;   /* done, return, untake, extend: of the job as it was taken; revive: id */
+    uint32_t attempts;    /* take, return: a job that was taken so often and was not done dies; 0: none does */
+    uint32_t tag;         /* put */
+    const void *data;     /* put */
+    size_t size;          /* put */
+    const char *key;      /* put; NULL: none. No second job is put with a key that is remembered */
+    int64_t key_age;      /* put: for how long the key is remembered */
+    uint64_t jobs_max;    /* put: of the queue */
+    uint64_t node, actor; /* take: the pid of the worker; 0, 0: it is not known */
     /* The result: */
     int error;
     struct wf_store_job job; /* put, also if it had been put before: `id`; take: all; return: `dead` */
     void *body;              /* take: for free() */
     int64_t next_due;        /* take, without a job: when the next one is due; INT64_MAX: there is none */
     uint64_t count;          /* revive: how many; take: how many damaged jobs were passed over */
+};
+
+/* A job that a worker has. */
+struct wf_store_lease {
+    const char *queue;
+    uint64_t id, lease;
+    int64_t due;
+    uint64_t node, actor; /* the worker's pid */
 };
 
 /* How many jobs a queue has. */
@@ -159,6 +169,7 @@ typedef bool wf_store_each_log(void *arg, const struct wf_store_log *log);
 typedef void wf_store_each_fault(void *arg, const char *topic, uint64_t offset, const char *text);
 
 typedef bool wf_store_each_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at);
+typedef bool wf_store_each_lease(void *arg, const struct wf_store_lease *l);
 typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
 /* Gets one job; the bytes of its body are valid during the call. */
 typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
@@ -179,7 +190,8 @@ struct wf_store_engine {
     /* Appends the records in order, all within one commit, and removes what is over their limits. Returns 0 when that
      * commit is on disk: then each record has its own `error`. Else nothing was stored, and each has this error.
      * Errors: WEFT_EINVAL (a malformed topic; no record, or too many), WEFT_ETOOBIG, WEFT_EFULL (too many logs, or
-     * records in one log). */
+     * records in one log). WEFT_EEXIST (a copied record is not the next one of its log, or of another epoch; a log that
+     * it begins gets its epoch). */
     int (*append)(struct wf_store *s, struct wf_store_append *batch, size_t count);
     /* Gives records to `each`, from `from` on, or from the first if that is later: at most `count` of them, and of at
      * most `bytes` bytes if there is more than one. `log` (may be NULL) receives the log as it was then. Returns the
@@ -224,6 +236,9 @@ struct wf_store_engine {
     int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
     /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged one is passed over. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
+
+    /* Gives the leases that last beyond `now` and whose worker is known. Damaged ones are passed over. */
+    int (*leases)(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
 
     /* Reads everything. Returns the number of faults. */
     int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);

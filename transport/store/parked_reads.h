@@ -6,36 +6,33 @@
 #include <weft/message.h>
 #include <weft/monitor.h>
 
+#include "chain.h"
 #include "engine.h"
+#include "node_counts.h"
 
 enum {
     WF_PARKED_MAX = 100 * 1000,
     WF_PARKED_OF_NODE = 20 * 1000, /* those of one node, so that no node keeps others out */
-    WF_PARKED_BUCKETS = 1024
+    WF_PARKED_BYTES_MAX = 1024,    /* of one request */
+    WF_PARKED_BUCKETS = 16 * 1024,
 };
 
 struct wf_parked_read {
     weft_msg *ask;
     weft_monitor_ref caller; /* a request of an actor that has ended is let go */
     char topic[WF_STORE_TOPIC_MAX + 1];
-    struct wf_parked_read *next;           /* with the same hash of the topic */
-    struct wf_parked_read *next_of_caller; /* with the same hash of the caller */
-};
-
-struct wf_parked_node {
-    uint64_t node;
-    size_t count;
+    struct wf_chained of_topic, of_caller; /* in buckets */
 };
 
 struct wf_parked_reads {
-    struct wf_parked_read *by_topic[WF_PARKED_BUCKETS], *by_caller[WF_PARKED_BUCKETS];
+    struct wf_chained *by_topic[WF_PARKED_BUCKETS], *by_caller[WF_PARKED_BUCKETS];
     uint64_t secret; /* of the hash, as readers choose the topics: that of the store */
     size_t count;
-    struct wf_parked_node *node; /* those that have some */
-    size_t nodes, nodes_max;
+    struct wf_node_counts of_node;
 };
 
-/* Keeps the request. Errors, after which it is still the caller's: WEFT_EFULL, WEFT_ENOMEM. */
+/* Keeps the request. Errors, after which it is still the caller's: WEFT_EFULL, WEFT_ETOOBIG,
+ * WEFT_ENOMEM. */
 int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *ask);
 /* Takes one of the requests for that topic; NULL: there is none. */
 weft_msg *wf_parked_reads_take(struct wf_parked_reads *p, const char *topic);

@@ -23,7 +23,7 @@
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
-    SQ_VERSION = 2,              /* of the tables: PRAGMA user_version. 2: with queues */
+    SQ_VERSION = 4,              /* of the tables: PRAGMA user_version. 2: with queues; 4: with their workers */
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     SQ_READERS_MAX = 4,          /* idle connections that are kept */
     SQ_OFFSET_BITS = 40,
@@ -43,7 +43,7 @@ struct sq_log {
     struct sq_log *next_touched;
 };
 
-/* A queue that has had jobs since the store was opened. */
+/* A queue that has jobs, or gets some from the running commit. */
 struct sq_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */
@@ -94,6 +94,10 @@ enum sq_statement {
     SQ_ALL_JOBS,
     SQ_ALL_BODIES,
     SQ_ALL_KEYS,
+    SQ_INSERT_WORKER,
+    SQ_DELETE_WORKER,
+    SQ_LEASES,
+    SQ_ALL_WORKERS,
     SQ_STATEMENTS
 };
 
@@ -117,6 +121,7 @@ struct sq_store {
     int64_t stored_logs;
     int64_t cursors; /* the writer's; -1: it has to count them */
     bool has_queues; /* the file has their tables */
+    bool has_workers;
     /* The writer's alone: */
     struct sq_queue *queue[SQ_QUEUE_BUCKETS];
     size_t queues;

@@ -190,6 +190,7 @@ static int commit(struct commit *c, int rc)
 static int check_record(const struct wf_store_append *a)
 {
     if (!wf_store_topic_ok(a->topic) || (a->data == NULL && a->size > 0)) return WEFT_EINVAL;
+    if ((a->as_epoch == 0) != (a->as_offset == 0) || a->as_offset > WF_STORE_OFFSET_MAX) return WEFT_EINVAL;
     return a->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
@@ -211,6 +212,17 @@ static struct sq_log *log_for(struct commit *c, struct wf_store_append *a)
     return log;
 }
 
+/* The epoch and offset of a copied record: it begins a log, or follows its last record. */
+static bool place_copy(struct sq_log *log, const struct wf_store_append *a)
+{
+    if (!log->stored && log->will.last == 0) {
+        log->will.epoch = a->as_epoch;
+        log->will.first = a->as_offset;
+        log->will.last = a->as_offset - 1;
+    }
+    return log->will.epoch == a->as_epoch && a->as_offset == log->will.last + 1;
+}
+
 static int append_one(struct commit *c, struct wf_store_append *a)
 {
     a->error = check_record(a);
@@ -218,6 +230,10 @@ static int append_one(struct commit *c, struct wf_store_append *a)
     if (log == NULL) return SQLITE_OK;
     if (log->will.last >= WF_STORE_OFFSET_MAX) {
         a->error = WEFT_EFULL;
+        return SQLITE_OK;
+    }
+    if (a->as_offset != 0 && !place_copy(log, a)) {
+        a->error = WEFT_EEXIST;
         return SQLITE_OK;
     }
     struct wf_store_record r = {log->will.last + 1, a->time, a->tag, a->data, a->size};

@@ -55,6 +55,12 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_ALL_JOBS] = "SELECT " JOB " FROM jobs ORDER BY id",
     [SQ_ALL_BODIES] = "SELECT id FROM job_bodies WHERE id NOT IN (SELECT id FROM jobs) ORDER BY id",
     [SQ_ALL_KEYS] = "SELECT job, until, sum, queue, name FROM job_keys",
+    [SQ_INSERT_WORKER] = "INSERT OR REPLACE INTO job_workers(id, lease, node, actor, sum) VALUES(?, ?, ?, ?, ?)",
+    [SQ_DELETE_WORKER] = "DELETE FROM job_workers WHERE id = ?",
+    [SQ_LEASES] =
+        "SELECT j.id, j.queue, j.dead, j.due, j.lease, j.attempts, j.time, j.tag, j.sum, w.node, w.actor, w.sum"
+        " FROM job_workers w JOIN jobs j ON j.id = w.id WHERE j.lease = w.lease AND j.due > ? ORDER BY j.id",
+    [SQ_ALL_WORKERS] = "SELECT id, lease, node, actor, sum FROM job_workers",
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 

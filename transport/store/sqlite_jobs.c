@@ -8,6 +8,7 @@
 #include "sqlite_jobs.h"
 #include "sqlite_logs.h"
 #include "sqlite_queues.h"
+#include "sqlite_workers.h"
 #include "stored_topic.h"
 
 enum { REVIVED_MAX = 1000 }; /* by one change */
@@ -324,6 +325,7 @@ static int take(struct commit *c, struct wf_store_change *x)
             x->job.due = later(x->now, x->delay);
         }
         rc = write_job(c->s, &x->job, x->queue, SQ_UPDATE_JOB);
+        if (!dies && rc == SQLITE_OK && x->node != 0) rc = sq_worker_write(c->s, x);
         if (!dies) return rc;
         free(x->body);
         x->body = NULL;
@@ -354,7 +356,8 @@ static int remove_job(struct commit *c, struct wf_store_change *x)
     if (q == NULL) return SQLITE_OK;
     if (q->will > 0) q->will--;
     int rc = delete_by_id(c->s, SQ_DELETE_JOB, x->id);
-    return rc == SQLITE_OK ? delete_by_id(c->s, SQ_DELETE_BODY, x->id) : rc;
+    if (rc == SQLITE_OK) rc = delete_by_id(c->s, SQ_DELETE_BODY, x->id);
+    return rc == SQLITE_OK ? sq_worker_delete(c->s, x->id) : rc;
 }
 
 static int change_taken(struct commit *c, struct wf_store_change *x)
@@ -450,9 +453,11 @@ static int write_count(struct commit *c)
 
 static void finish(struct commit *c, bool committed)
 {
-    for (struct sq_queue *q = c->touched; q != NULL; q = q->next_touched) {
+    for (struct sq_queue *q = c->touched, *next; q != NULL; q = next) {
+        next = q->next_touched;
         q->touched = false;
         if (committed) q->jobs = q->will;
+        if (q->jobs == 0) sq_queue_remove(c->s, q);
     }
     if (!committed) return;
     c->s->last_job = c->last_job;

@@ -35,6 +35,15 @@ struct sq_queue *sq_queue_add(struct sq_store *s, const char *name)
     return q;
 }
 
+void sq_queue_remove(struct sq_store *s, struct sq_queue *q)
+{
+    struct sq_queue **at = &s->queue[bucket_of(s, q->name)];
+    while (*at != q) at = &(*at)->next;
+    *at = q->next;
+    free(q);
+    s->queues--;
+}
+
 void sq_queues_free(struct sq_store *s)
 {
     for (int i = 0; i < SQ_QUEUE_BUCKETS; i++)

@@ -12,6 +12,7 @@ int sq_check_jobs(struct wf_store *s, wf_store_each_fault *each, void *arg);
 /* The writer's list of queues. */
 struct sq_queue *sq_queue_find(const struct sq_store *s, const char *name);
 struct sq_queue *sq_queue_add(struct sq_store *s, const char *name); /* NULL: no memory */
+void sq_queue_remove(struct sq_store *s, struct sq_queue *q);
 int sq_queues_load(struct sq_store *s, struct wf_store_why *why);
 void sq_queues_free(struct sq_store *s);
 

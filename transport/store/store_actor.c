@@ -14,6 +14,7 @@
 #include <weft/log.h>
 #include <weft/monitor.h>
 #include <weft/names.h>
+#include <weft/node.h>
 #include <weft/offload.h>
 
 #include "append_batch.h"
@@ -21,6 +22,7 @@
 #include "store_actor.h"
 #include "store_cursors.h"
 #include "store_messages.h"
+#include "store_metrics.h"
 #include "store_queues.h"
 #include "store_reader.h"
 #include "stored_topic.h"
@@ -35,6 +37,7 @@ struct keep {
 /* A publication that has not been stored yet. The views in `in` are of the request. */
 struct waiting {
     weft_msg *ask;
+    size_t bytes; /* of the request, with what this version does not know */
     struct store_append in;
     char topic[WF_STORE_TOPIC_MAX + 1];
     const struct wf_store_limits *limits;
@@ -53,7 +56,7 @@ struct store_actor {
     bool stops;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
-    weft_pid reader[READERS];
+    weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
     uint64_t number; /* of struct store_watched */
@@ -71,6 +74,8 @@ struct opening {
     size_t keeps;
     struct wf_queue_rule *rule;
     size_t rules;
+    struct wf_queue_lease *lease;
+    size_t leases, leases_max;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -89,6 +94,7 @@ static void free_opening(void *block)
     wf_store_file_release(o->file);
     free(o->keep);
     free(o->rule);
+    free(o->lease);
     free(o);
 }
 
@@ -101,6 +107,22 @@ static bool trim_log(void *arg, const struct wf_store_log *log)
     return o->rc == WEFT_OK;
 }
 
+static bool add_lease(void *arg, const struct wf_store_lease *l)
+{
+    struct opening *o = arg;
+    if (o->leases == o->leases_max) {
+        size_t max = o->leases_max == 0 ? 64 : o->leases_max * 2;
+        struct wf_queue_lease *grown = realloc(o->lease, max * sizeof *grown);
+        if (grown == NULL) return false; /* the others end by time */
+        o->lease = grown;
+        o->leases_max = max;
+    }
+    struct wf_queue_lease *to = &o->lease[o->leases++];
+    *to = (struct wf_queue_lease){.id = l->id, .lease = l->lease, .due = l->due, .worker = {l->node, l->actor}};
+    memcpy(to->queue, l->queue, strlen(l->queue) + 1);
+    return o->leases < WF_HOLDS_MAX;
+}
+
 static void open_blocking(void *block)
 {
     struct opening *o = *(struct opening **)block;
@@ -108,6 +130,8 @@ static void open_blocking(void *block)
     if (o->rc < 0) return;
     int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
     if (o->rc == WEFT_OK) o->rc = rc;
+    const struct wf_store_engine *engine = o->file->store->engine;
+    if (o->rc == WEFT_OK) o->rc = engine->leases(o->file->store, engine->clock(o->file->store), add_lease, o);
 }
 
 static int read_config(struct opening *o, const void *config, size_t size)
@@ -160,6 +184,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         o->keep = NULL;
         wf_queues_init(&s->queues, s->file, o->rule, o->rules);
         o->rule = NULL;
+        wf_queues_restore(&s->queues, o->lease, o->leases);
         wf_cursors_init(&s->cursors, s->file);
     }
     free_opening(&o);
@@ -169,10 +194,12 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
 static int start_readers(struct store_actor *s)
 {
     int rc = WEFT_OK;
-    for (int i = 0; i < READERS && rc == WEFT_OK; i++) {
+    for (int i = 0; i <= READERS && rc == WEFT_OK; i++) {
+        bool counts = i == READERS;
         struct wf_store_file *file = wf_store_file_share(s->file);
-        rc = weft_spawn(&s->reader[i], wf_store_reader, &file, sizeof file,
-                        &(weft_spawn_options){.kind = "store reader", .link = true, .worker = WEFT_SPREAD});
+        rc = weft_spawn(&s->reader[i], counts ? wf_store_metrics : wf_store_reader, &file, sizeof file,
+                        &(weft_spawn_options){
+                            .kind = counts ? "store metrics" : "store reader", .link = true, .worker = WEFT_SPREAD});
         if (rc < 0) wf_store_file_release(file);
     }
     return rc;
@@ -181,8 +208,8 @@ static int start_readers(struct store_actor *s)
 /* The file is closed when this actor has ended, so that another one can open it. */
 static void end_readers(struct store_actor *s)
 {
-    for (int i = 0; i < READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
-    for (int i = 0; i < READERS; i++) {
+    for (int i = 0; i <= READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
+    for (int i = 0; i <= READERS; i++) {
         weft_wait on = weft_on_end(s->reader[i]);
         weft_ignore(weft_wait_any(&on, 1, weft_after(WEFT_SEC(10))));
     }
@@ -226,7 +253,8 @@ static void take_append(struct store_actor *s, weft_msg *ask)
     *s->end = w;
     s->end = &w->next;
     s->waiting++;
-    s->waiting_bytes += w->in.body.size;
+    w->bytes = weft_size(ask);
+    s->waiting_bytes += w->bytes;
 }
 
 static struct waiting *pop(struct store_actor *s)
@@ -235,7 +263,7 @@ static struct waiting *pop(struct store_actor *s)
     s->first = w->next;
     if (s->first == NULL) s->end = &s->first;
     s->waiting--;
-    s->waiting_bytes -= w->in.body.size;
+    s->waiting_bytes -= w->bytes;
     w->next = NULL;
     return w;
 }
@@ -411,7 +439,10 @@ static void take_message(struct store_actor *s, weft_msg *m)
 {
     struct weft_down down;
     struct weft_name_lost lost;
-    if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
+    struct weft_node_news news;
+    if (weft_tag(m) == WEFT_TAG_NODE_UP && weft_node_news_read(m, &news) == WEFT_OK) {
+        wf_queues_node_up(&s->queues, news.incarnation);
+    } else if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
         if (!wf_queues_down(&s->queues, &down)) wf_parked_reads_forget(&s->parked, down.ref);
     } else if (weft_tag(m) == WEFT_TAG_STOP) {
         s->stops = true;
@@ -490,7 +521,7 @@ static void free_actor(void *arg)
         next = w->next;
         free(w);
     }
-    for (int i = 0; i < READERS; i++) (void)weft_stop(s->reader[i]);
+    for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
     wf_cursors_free(&s->cursors);

@@ -29,12 +29,24 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
-int wf_store_await(void)
+weft_pid wf_store_pid(void)
 {
     weft_pid pid;
-    int rc = weft_await_name(WEFT_STORE_NAME, &pid, WEFT_FOREVER);
-    return rc == WEFT_ECANCELED ? rc
-                                : weft_sleep(weft_after(WEFT_MS(100))); /* its name may outlive it for a moment */
+    return weft_whereis(WEFT_STORE_NAME, &pid) < 0 ? weft_nobody() : pid;
+}
+
+/* An actor's names go before its end is known. So when the one that was asked has ended, another one is awaited. */
+int wf_store_await(weft_pid asked)
+{
+    weft_pid now = wf_store_pid();
+    int rc = WEFT_OK;
+    if (!weft_pid_equal(now, weft_nobody()) && weft_pid_equal(now, asked)) {
+        weft_wait on = weft_on_end(asked);
+        rc = weft_wait_any(&on, 1, weft_after(WEFT_SEC(1)));
+        if (rc == WEFT_ETIMEDOUT) return WEFT_OK; /* it lives: it had no memory, or no place */
+    }
+    if (rc >= 0) rc = weft_await_name(WEFT_STORE_NAME, &now, WEFT_FOREVER);
+    return rc >= 0 || rc == WEFT_ECANCELED ? rc : weft_sleep(weft_after(WEFT_SEC(1))); /* no memory */
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
@@ -142,12 +154,16 @@ int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_
 
 int weft_stored_logs(const char *after, struct weft_stored_log *out, size_t max, int64_t deadline)
 {
+    return wf_stored_logs(WEFT_STORE_NAME, after, out, max, deadline);
+}
+
+int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max, int64_t deadline)
+{
     struct store_list ask = {weft_cstr(after), max};
     struct store_logs got;
     weft_msg *answer;
     if (out == NULL && max > 0) return WEFT_EINVAL;
-    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer,
-                          deadline);
+    int rc = wf_store_ask(store, WF_STORE_LIST, store_list_type(), &ask, store_logs_type(), &got, &answer, deadline);
     if (rc < 0) return rc;
     int count = 0;
     for (struct store_log l; (size_t)count < max && got.error == 0 && store_log_next(&got.logs, &l); count++) {

@@ -4,6 +4,7 @@
 
 #include <weft/api.h>
 #include <weft/message.h>
+#include <weft/pid.h>
 #include <weft/time.h>
 #include <weft/typed_desc.h>
 
@@ -13,8 +14,15 @@
 WEFT_API int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                           const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
 
-/* [A, W] After an error of wf_store_ask: waits until there is a store, and a little longer. Returns 0 or
- * WEFT_ECANCELED. */
-int wf_store_await(void);
+struct weft_stored_log;
+/* [A, W] As weft_stored_logs, of the store of that name. */
+WEFT_CHECKED int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max,
+                                int64_t deadline);
+
+/* [A] The actor of the store; weft_nobody(): none is known. */
+weft_pid wf_store_pid(void);
+/* [A, W] After an error of wf_store_ask, before which `asked` was the store: waits until it makes sense to ask again.
+ * That is when there is another store; or, if this one lives, after a second. Returns 0 or WEFT_ECANCELED. */
+int wf_store_await(weft_pid asked);
 
 #endif

@@ -6,7 +6,7 @@
  * (2) A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
  *     batch, then it has a job. It has one monitor for all that time.
  * (3) The worker's end gives its job back at once. If its node is lost it may still work, so the lease ends by time.
- *     After the store was opened again every lease ends by time, as nobody is watched any more.
+ *     The worker's pid is on disk: a store that is opened again monitors it, as soon as its node is linked.
  * (4) A taker that gives up says so with its ticket (WF_STORE_UNTAKE): the job that it has not got is given back. */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,44 +15,37 @@
 #include <weft/actor.h>
 #include <weft/call.h>
 #include <weft/log.h>
+#include <weft/node.h>
 #include <weft/queue.h>
 
 #include "change_batch.h"
 #include "hash.h"
 #include "store_messages.h"
 #include "store_queues.h"
-#include "stored_topic.h"
 
-enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING };
+enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING, IS_AWAY };
 
 struct wf_hold {
     enum hold_state state;
-    bool gone;     /* while it is taking: the actor has ended */
+    bool gone;     /* it is not monitored any more; while it is taking: the actor has ended */
     bool gives_up; /* while it is taking: it has said so */
-    weft_msg *ask;
-    struct wf_work_queue *queue;
+    bool restored; /* it had its job when the store was opened */
+    weft_msg *ask; /* NULL: it was restored */
+    weft_pid who;
+    struct wf_work_queue *queue; /* it is a user of it */
     weft_monitor_ref monitor;
     uint64_t ticket, id, lease;
-    struct wf_hold *next; /* at its queue, or in the running batch */
-    struct wf_hold *next_of_monitor, *next_of_job, *next_of_ticket;
-};
-
-struct wf_work_queue {
-    char name[WF_STORE_TOPIC_MAX + 1];
-    const struct wf_queue_rule *rule;
-    struct wf_hold *first, **end; /* takers */
-    size_t takers;
-    int64_t due;    /* the next job's, if takers wait for it; by the store's clock */
-    bool may_have;  /* a job for a taker */
-    bool is_listed; /* in to_look */
-    struct wf_work_queue *next, *next_to_look;
+    int64_t due;               /* of the lease, if it was restored */
+    struct wf_chained in_line; /* in takers of its queue, in `taking`, or in `away` */
+    struct wf_chained of_monitor, of_job, of_ticket;
 };
 
 /* A change that has not been stored yet. */
 struct wf_change_wait {
     weft_msg *ask; /* NULL: the store's own */
+    size_t bytes;  /* of the request, with what this version does not know */
     struct wf_store_change is;
-    struct wf_work_queue *queue;
+    struct wf_work_queue *queue; /* it is a user of it */
     char key[WF_STORE_KEY_MAX + 1];
     struct wf_change_wait *next;
 };
@@ -61,54 +54,11 @@ struct wf_change_wait {
 
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules)
 {
-    *q = (struct wf_store_queues){.file = file, .rule = rule, .rules = rules, .next_look = INT64_MAX};
+    *q = (struct wf_store_queues){.file = file};
+    wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
-    q->taking_end = &q->taking;
-}
-
-static const struct wf_queue_rule *rule_of(const struct wf_store_queues *q, const char *name)
-{
-    for (size_t i = 0; i < q->rules; i++)
-        if (wf_store_topic_matches(q->rule[i].pattern, name)) return &q->rule[i];
-    return NULL;
-}
-
-static int find_queue(struct wf_store_queues *q, weft_text name, struct wf_work_queue **out)
-{
-    char text[WF_STORE_TOPIC_MAX + 1];
-    if (!weft_text_copy(name, text, sizeof text) || !wf_store_topic_ok(text)) return WEFT_EINVAL;
-    struct wf_work_queue **at = &q->queue[wf_hash(text, strlen(text), q->file->store->secret) % WF_QUEUE_BUCKETS];
-    for (*out = *at; *out != NULL; *out = (*out)->next)
-        if (strcmp((*out)->name, text) == 0) return WEFT_OK;
-    const struct wf_queue_rule *rule = rule_of(q, text);
-    if (rule == NULL) return WEFT_EACCESS;
-    if (q->queues >= WF_STORE_QUEUES_MAX) return WEFT_EFULL;
-    struct wf_work_queue *w = calloc(1, sizeof *w);
-    if (w == NULL) return WEFT_ENOMEM;
-    memcpy(w->name, text, sizeof text);
-    w->rule = rule;
-    w->end = &w->first;
-    w->due = INT64_MAX;
-    w->next = *at;
-    *at = *out = w;
-    q->queues++;
-    return WEFT_OK;
-}
-
-/* There may be a job for the takers of that queue. */
-static void look_again(struct wf_store_queues *q, struct wf_work_queue *w)
-{
-    w->may_have = true;
-    if (w->is_listed || w->takers == 0) return;
-    w->is_listed = true;
-    w->next_to_look = q->to_look;
-    q->to_look = w;
-}
-
-static void set_due(struct wf_store_queues *q, struct wf_work_queue *w, int64_t due)
-{
-    w->due = due;
-    if (due < q->next_look) q->next_look = due;
+    wf_chain_init(&q->taking);
+    wf_chain_init(&q->away);
 }
 
 static int64_t clock_of(const struct wf_store_queues *q)
@@ -116,82 +66,56 @@ static int64_t clock_of(const struct wf_store_queues *q)
     return q->file->store->engine->clock(q->file->store);
 }
 
-/* The time has come for which some takers wait. */
-static void look_at_due(struct wf_store_queues *q)
-{
-    int64_t now = clock_of(q);
-    if (now < q->next_look) return;
-    q->next_look = INT64_MAX;
-    for (int i = 0; i < WF_QUEUE_BUCKETS; i++)
-        for (struct wf_work_queue *w = q->queue[i]; w != NULL; w = w->next) {
-            if (w->takers == 0) continue;
-            if (w->due <= now) look_again(q, w);
-            else set_due(q, w, w->due);
-        }
-}
-
 int64_t wf_queues_deadline(const struct wf_store_queues *q)
 {
-    if (q->next_look == INT64_MAX) return WEFT_FOREVER;
-    int64_t left = q->next_look - clock_of(q);
+    int64_t due = wf_queue_table_next_due(&q->table);
+    if (due == INT64_MAX) return WEFT_FOREVER;
+    int64_t left = due - clock_of(q);
     return weft_after(left < 0 ? 0 : left < WEFT_SEC(10) ? left : WEFT_SEC(10)); /* that clock may be set */
 }
 
 /* ---- Holds ----------------------------------------------------------------------------------------------------- */
 
-static struct wf_hold **monitor_bucket(struct wf_store_queues *q, uint64_t id)
+static struct wf_chained **monitor_bucket(struct wf_store_queues *q, uint64_t id)
 {
     return &q->by_monitor[wf_mix(id) % WF_HOLD_BUCKETS];
 }
 
-static struct wf_hold **job_bucket(struct wf_store_queues *q, uint64_t id)
+static struct wf_chained **job_bucket(struct wf_store_queues *q, uint64_t id)
 {
     return &q->by_job[wf_mix(id) % WF_HOLD_BUCKETS];
 }
 
-static struct wf_hold **ticket_bucket(struct wf_store_queues *q, uint64_t ticket)
+/* Takers choose their tickets: those of other actors do not get into the same bucket by that. */
+static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t ticket, weft_pid from)
 {
-    return &q->by_ticket[wf_mix(ticket ^ q->file->store->secret) % WF_HOLD_BUCKETS];
+    uint64_t key = wf_mix(ticket ^ q->file->store->secret) ^ wf_mix(from.node ^ wf_mix(from.actor));
+    return &q->by_ticket[wf_mix(key) % WF_HOLD_BUCKETS];
 }
 
-static void add_to_queue(struct wf_work_queue *w, struct wf_hold *h)
+static struct wf_hold *in_line(struct wf_chained *c)
 {
-    h->next = NULL;
-    h->state = IS_WAITING;
-    *w->end = h;
-    w->end = &h->next;
-    w->takers++;
+    return c == NULL ? NULL : WF_CONTAINER(c, struct wf_hold, in_line);
 }
 
 static void leave_queue(struct wf_hold *h)
 {
     struct wf_work_queue *w = h->queue;
-    struct wf_hold **at = &w->first;
-    while (*at != h) at = &(*at)->next;
-    *at = h->next;
-    if (w->end == &h->next) w->end = at;
-    w->takers--;
+    if (w->scan == &h->in_line) w->scan = h->in_line.next;
+    wf_chain_remove(&w->takers, &h->in_line);
+    w->taker_count--;
 }
 
-static struct wf_hold *pop_taker(struct wf_work_queue *w)
-{
-    struct wf_hold *h = w->first;
-    if (h != NULL) leave_queue(h);
-    return h;
-}
-
-/* It is in no list of a queue or of a batch. */
+/* It is in no list of a queue or of a batch. Its queue may be freed. */
 static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
 {
-    struct wf_hold **at = monitor_bucket(q, h->monitor.id);
-    while (*at != h) at = &(*at)->next_of_monitor;
-    *at = h->next_of_monitor;
-    for (at = ticket_bucket(q, h->ticket); *at != h;) at = &(*at)->next_of_ticket;
-    *at = h->next_of_ticket;
-    at = job_bucket(q, h->id);
-    while (h->id != 0 && *at != h) at = &(*at)->next_of_job;
-    if (h->id != 0) *at = h->next_of_job;
+    if (h->state == IS_AWAY) wf_chain_remove(&q->away, &h->in_line);
+    wf_chained_remove(&h->of_monitor);
+    wf_chained_remove(&h->of_ticket);
+    wf_chained_remove(&h->of_job);
     if (!h->gone) (void)weft_demonitor(h->monitor);
+    wf_node_counts_remove(&q->of_node, h->who.node);
+    wf_queue_release(&q->table, h->queue);
     weft_msg_free(h->ask);
     free(h);
     q->holds--;
@@ -199,9 +123,11 @@ static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
 
 static struct wf_hold *hold_of_job(struct wf_store_queues *q, uint64_t id)
 {
-    struct wf_hold *h = *job_bucket(q, id);
-    while (h != NULL && h->id != id) h = h->next_of_job;
-    return h;
+    for (struct wf_chained *c = *job_bucket(q, id); c != NULL; c = c->next) {
+        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_job);
+        if (h->id == id) return h;
+    }
+    return NULL;
 }
 
 /* Ends the hold of the actor that had this job. */
@@ -211,38 +137,51 @@ static void end_hold(struct wf_store_queues *q, uint64_t id)
     if (h != NULL) free_hold(q, h);
 }
 
+/* Makes space, if there are takers that have expired: each call looks at the next ones. */
 static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
 {
-    for (struct wf_hold *h = w->first, *next; h != NULL; h = next) {
-        next = h->next;
+    enum { LOOKED_AT = 32 };
+    for (int i = 0; i < LOOKED_AT && w->takers.first != NULL; i++) {
+        struct wf_hold *h = in_line(w->scan != NULL ? w->scan : w->takers.first);
+        w->scan = h->in_line.next;
         if (!weft_expired(h->ask)) continue;
         leave_queue(h);
         free_hold(q, h);
     }
 }
 
-/* Adds a taker. The request is still the caller's after an error. */
+static int reserve_hold(struct wf_store_queues *q, const struct wf_work_queue *w, const weft_msg *ask)
+{
+    if (weft_size(ask) > WF_TAKE_BYTES_MAX) return WEFT_ETOOBIG;
+    if (w->taker_count >= WF_TAKERS_MAX || q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
+    return wf_node_counts_add(&q->of_node, weft_from(ask).node, WF_HOLDS_OF_NODE);
+}
+
+/* Adds a taker, a user of the queue of its own. The request is still the caller's after an error. */
 static int add_taker(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t ticket, weft_msg *ask)
 {
-    if (w->takers >= WF_TAKERS_MAX || q->holds >= WF_HOLDS_MAX) drop_expired(q, w);
-    if (w->takers >= WF_TAKERS_MAX || q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
+    int rc = reserve_hold(q, w, ask);
+    if (rc == WEFT_EFULL) drop_expired(q, w);
+    if (rc == WEFT_EFULL) rc = reserve_hold(q, w, ask);
+    if (rc < 0) return rc;
     struct wf_hold *h = calloc(1, sizeof *h);
-    int rc = h == NULL ? WEFT_ENOMEM : weft_monitor(weft_from(ask), &h->monitor);
+    rc = h == NULL ? WEFT_ENOMEM : weft_monitor(weft_from(ask), &h->monitor);
     if (rc < 0) {
+        wf_node_counts_remove(&q->of_node, weft_from(ask).node);
         free(h);
         return rc;
     }
     h->ask = ask;
+    h->who = weft_from(ask);
     h->queue = w;
     h->ticket = ticket;
-    struct wf_hold **at = monitor_bucket(q, h->monitor.id), **other = ticket_bucket(q, ticket);
-    h->next_of_monitor = *at;
-    *at = h;
-    h->next_of_ticket = *other;
-    *other = h;
+    w->users++;
     q->holds++;
-    add_to_queue(w, h);
-    look_again(q, w);
+    wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+    wf_chained_push(ticket_bucket(q, ticket, weft_from(ask)), &h->of_ticket);
+    wf_chain_add(&w->takers, &h->in_line);
+    w->taker_count++;
+    wf_queue_look_again(&q->table, w);
     return WEFT_OK;
 }
 
@@ -263,7 +202,7 @@ static void add_change(struct wf_store_queues *q, struct wf_change_wait *c)
     *q->end = c;
     q->end = &c->next;
     q->waiting++;
-    q->waiting_bytes += c->is.size;
+    q->waiting_bytes += c->bytes;
 }
 
 /* A change of the store itself. Without memory the lease ends by time. */
@@ -273,6 +212,7 @@ static void change_by_store(struct wf_store_queues *q, enum wf_store_change_kind
     struct wf_change_wait *c = calloc(1, sizeof *c);
     if (c == NULL) return;
     c->queue = w;
+    w->users++;
     c->is = (struct wf_store_change){.kind = kind, .queue = w->name, .id = id, .lease = lease};
     c->is.attempts = w->rule->attempts;
     add_change(q, c);
@@ -280,7 +220,7 @@ static void change_by_store(struct wf_store_queues *q, enum wf_store_change_kind
 
 static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, const struct store_change *in)
 {
-    int rc = find_queue(q, in->queue, &c->queue);
+    int rc = wf_queue_use(&q->table, in->queue, &c->queue);
     if (rc < 0) return rc;
     const struct wf_queue_rule *rule = c->queue->rule;
     if (in->kind > WF_JOB_REVIVE || in->delay < 0 || in->tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
@@ -313,9 +253,11 @@ void wf_queues_change(struct wf_store_queues *q, weft_msg *ask)
     if (takes) rc = add_taker(q, c->queue, in.ticket, ask);
     if (rc == WEFT_OK && !takes) {
         c->ask = ask;
+        c->bytes = weft_size(ask);
         add_change(q, c);
         return;
     }
+    if (c != NULL && c->queue != NULL) wf_queue_release(&q->table, c->queue);
     free(c);
     if (takes && rc == WEFT_OK) return;
     answer(ask, rc, NULL);
@@ -328,14 +270,22 @@ static void give_back(struct wf_store_queues *q, struct wf_hold *h, enum wf_stor
     free_hold(q, h);
 }
 
+static struct wf_hold *hold_of_ticket(struct wf_store_queues *q, uint64_t ticket, weft_pid from)
+{
+    for (struct wf_chained *c = *ticket_bucket(q, ticket, from); c != NULL; c = c->next) {
+        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_ticket);
+        if (h->ticket == ticket && weft_pid_equal(h->who, from)) return h;
+    }
+    return NULL;
+}
+
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m)
 {
     struct store_change in;
     weft_pid from = weft_from(m);
     int rc = weft_typed_read(store_change_type(), weft_data(m), weft_size(m), &in, NULL);
     weft_msg_free(m);
-    struct wf_hold *h = rc < 0 ? NULL : *ticket_bucket(q, in.ticket);
-    while (h != NULL && (h->ticket != in.ticket || !weft_pid_equal(weft_from(h->ask), from))) h = h->next_of_ticket;
+    struct wf_hold *h = rc < 0 ? NULL : hold_of_ticket(q, in.ticket, from);
     if (h == NULL) return;
     if (h->state == IS_TAKING) {
         h->gives_up = true;
@@ -347,10 +297,27 @@ void wf_queues_untake(struct wf_store_queues *q, weft_msg *m)
     }
 }
 
+static struct wf_hold *hold_of_monitor(struct wf_store_queues *q, uint64_t id)
+{
+    for (struct wf_chained *c = *monitor_bucket(q, id); c != NULL; c = c->next) {
+        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_monitor);
+        if (h->monitor.id == id) return h;
+    }
+    return NULL;
+}
+
+/* Its node is not linked: perhaps not yet. */
+static void go_away(struct wf_store_queues *q, struct wf_hold *h)
+{
+    wf_chained_remove(&h->of_monitor);
+    h->gone = true;
+    h->state = IS_AWAY;
+    wf_chain_add(&q->away, &h->in_line);
+}
+
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
 {
-    struct wf_hold *h = *monitor_bucket(q, down->ref.id);
-    while (h != NULL && h->monitor.id != down->ref.id) h = h->next_of_monitor;
+    struct wf_hold *h = hold_of_monitor(q, down->ref.id);
     if (h == NULL) return false;
     bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* perhaps */
     if (h->state == IS_TAKING) {
@@ -358,12 +325,72 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
     } else if (h->state == IS_WORKING && !lives) {
         h->gone = true;
         give_back(q, h, WF_JOB_RETURN);
+    } else if (h->restored) {
+        go_away(q, h);
     } else {
         if (h->state == IS_WAITING) leave_queue(h);
         h->gone = true;
         free_hold(q, h);
     }
     return true;
+}
+
+/* ---- Workers of before the opening ----------------------------------------------------------------------------- */
+
+static int restore(struct wf_store_queues *q, const struct wf_queue_lease *l)
+{
+    struct wf_work_queue *w;
+    if (q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
+    struct wf_hold *h = calloc(1, sizeof *h);
+    int rc = h == NULL ? WEFT_ENOMEM : wf_queue_use(&q->table, weft_cstr(l->queue), &w);
+    if (rc == WEFT_OK) {
+        rc = wf_node_counts_add(&q->of_node, l->worker.node, WF_HOLDS_OF_NODE);
+        if (rc == WEFT_OK) rc = weft_monitor(l->worker, &h->monitor);
+        if (rc == WEFT_ENOMEM) wf_node_counts_remove(&q->of_node, l->worker.node);
+        if (rc < 0) wf_queue_release(&q->table, w);
+    }
+    if (rc < 0) {
+        free(h);
+        return rc;
+    }
+    h->state = IS_WORKING;
+    h->restored = true;
+    h->who = l->worker;
+    h->queue = w;
+    h->id = l->id;
+    h->lease = l->lease;
+    h->due = l->due;
+    q->holds++;
+    wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+    wf_chained_push(job_bucket(q, h->id), &h->of_job);
+    return WEFT_OK;
+}
+
+void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count)
+{
+    size_t missed = 0;
+    if (count > 0 && weft_watch_nodes() < 0) missed = count;
+    for (size_t i = 0; i < count && missed < count; i++) missed += restore(q, &lease[i]) < 0;
+    if (missed > 0)
+        weft_log(WEFT_WARN, "store: %zu of %zu workers are not monitored; the leases of their jobs end by time",
+                 missed, count);
+}
+
+void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
+{
+    int64_t now = q->away.first == NULL ? 0 : clock_of(q);
+    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
+        struct wf_hold *h = in_line(c);
+        next = c->next;
+        if (h->due <= now) {
+            free_hold(q, h); /* the lease has ended by time */
+        } else if (h->who.node == node && weft_monitor(h->who, &h->monitor) == WEFT_OK) {
+            wf_chain_remove(&q->away, c);
+            h->state = IS_WORKING;
+            h->gone = false;
+            wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+        }
+    }
 }
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
@@ -374,13 +401,14 @@ static struct wf_change_wait *pop_change(struct wf_store_queues *q)
     q->first = c->next;
     if (q->first == NULL) q->end = &q->first;
     q->waiting--;
-    q->waiting_bytes -= c->is.size;
+    q->waiting_bytes -= c->bytes;
     c->next = NULL;
     return c;
 }
 
-static void free_change(struct wf_change_wait *c)
+static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
 {
+    wf_queue_release(&q->table, c->queue);
     weft_msg_free(c->ask);
     free(c);
 }
@@ -399,7 +427,7 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
            bytes + q->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct wf_change_wait *c = pop_change(q);
         if (c->ask != NULL && weft_expired(c->ask)) {
-            free_change(c);
+            free_change(q, c);
             continue;
         }
         ++*count;
@@ -407,30 +435,26 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
         room += strlen(c->queue->name) + strlen(c->key) + 2;
         *end = c;
         end = &c->next;
-        if (makes_ready(c->is.kind)) look_again(q, c->queue);
+        if (makes_ready(c->is.kind)) wf_queue_look_again(&q->table, c->queue);
     }
     return bytes + room;
 }
 
-/* Moves takers to `taking`, those of one queue after the other. */
+/* Moves takers to `taking`, one of each queue in turn, so that a busy queue does not keep the others waiting. */
 static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
     size_t takes = 0, room = 0;
-    while (q->to_look != NULL && takes < WF_STORE_TAKES_MAX) {
-        struct wf_work_queue *w = q->to_look;
-        struct wf_hold *h = w->may_have ? pop_taker(w) : NULL;
-        if (h == NULL) {
-            q->to_look = w->next_to_look;
-            w->is_listed = false;
-        } else if (weft_expired(h->ask)) {
+    for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;) {
+        struct wf_hold *h = in_line(w->takers.first);
+        leave_queue(h);
+        if (weft_expired(h->ask)) {
             free_hold(q, h);
-        } else {
-            h->state = IS_TAKING;
-            *q->taking_end = h;
-            q->taking_end = &h->next;
-            takes++;
-            room += strlen(w->name) + 1;
+            continue;
         }
+        h->state = IS_TAKING;
+        wf_chain_add(&q->taking, &h->in_line);
+        takes++;
+        room += strlen(w->name) + 1;
     }
     *count += takes;
     return room;
@@ -442,11 +466,15 @@ static struct wf_change_batch *next_batch(struct wf_store_queues *q)
     bytes += choose_takers(q, &count);
     struct wf_change_batch *b = count == 0 ? NULL : wf_change_batch_new(q->file, count, bytes);
     for (struct wf_change_wait *c = q->running; c != NULL && b != NULL; c = c->next) wf_change_batch_add(b, &c->is);
-    for (struct wf_hold *h = q->taking; h != NULL && b != NULL; h = h->next) {
+    for (struct wf_chained *t = q->taking.first; t != NULL && b != NULL; t = t->next) {
+        const struct wf_hold *h = in_line(t);
         const struct wf_queue_rule *rule = h->queue->rule;
-        wf_change_batch_add(
-            b, &(struct wf_store_change){
-                   .kind = WF_JOB_TAKE, .queue = h->queue->name, .delay = rule->lease, .attempts = rule->attempts});
+        wf_change_batch_add(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
+                                                         .queue = h->queue->name,
+                                                         .delay = rule->lease,
+                                                         .attempts = rule->attempts,
+                                                         .node = h->who.node,
+                                                         .actor = h->who.actor});
     }
     return b;
 }
@@ -458,7 +486,7 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
     bool ends = c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN;
     struct wf_hold *h = ends && error == WEFT_OK ? hold_of_job(q, c->is.id) : NULL;
     if (h != NULL && h->lease == c->is.lease) free_hold(q, h);
-    free_change(c);
+    free_change(q, c);
 }
 
 /* The taker gets its job. False: it cannot be told. */
@@ -480,9 +508,7 @@ static void start_work(struct wf_store_queues *q, struct wf_hold *h, const struc
     h->id = x->job.id;
     h->lease = x->job.lease;
     h->state = IS_WORKING;
-    struct wf_hold **at = job_bucket(q, h->id);
-    h->next_of_job = *at;
-    *at = h;
+    wf_chained_push(job_bucket(q, h->id), &h->of_job);
     if (h->gone || h->gives_up || !give_job(h, x)) give_back(q, h, WF_JOB_UNTAKE);
 }
 
@@ -491,27 +517,24 @@ static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_d
 {
     struct wf_work_queue *w = h->queue;
     w->may_have = false;
-    set_due(q, w, next_due);
+    wf_queue_set_due(&q->table, w, next_due);
     if (h->gone || h->gives_up) {
         free_hold(q, h);
         return;
     }
     h->state = IS_WAITING;
-    h->next = w->first;
-    if (w->first == NULL) w->end = &h->next;
-    w->first = h;
-    w->takers++;
+    wf_chain_add_front(&w->takers, &h->in_line);
+    w->taker_count++;
 }
 
 static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const struct wf_store_change *x)
 {
-    h->next = NULL;
     if (x->count > q->damaged)
         weft_log(WEFT_ERROR, "queue %s: %llu jobs are damaged and are not given; 'weft store check' lists them",
                  h->queue->name, (unsigned long long)x->count);
     q->damaged = x->count;
     if (x->error == WEFT_OK) {
-        look_again(q, h->queue);
+        wf_queue_look_again(&q->table, h->queue);
         start_work(q, h, x);
     } else if (x->error == WEFT_ENOTFOUND) {
         wait_on(q, h, x->next_due);
@@ -524,14 +547,13 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
 /* From the last taker to the first, so that those who wait on have the order in which they came. */
 static void finish_takes(struct wf_store_queues *q, const struct wf_store_change *x)
 {
-    struct wf_hold *taker[WF_STORE_TAKES_MAX], *h = q->taking;
+    struct wf_hold *taker[WF_STORE_TAKES_MAX];
     size_t count = 0;
-    for (; h != NULL; h = h->next) {
+    for (struct wf_hold *h; (h = in_line(q->taking.first)) != NULL;) {
         assert(count < WF_STORE_TAKES_MAX);
+        wf_chain_remove(&q->taking, &h->in_line);
         taker[count++] = h;
     }
-    q->taking = NULL;
-    q->taking_end = &q->taking;
     for (size_t i = count; i > 0; i--) finish_take(q, taker[i - 1], &x[i - 1]);
 }
 
@@ -549,10 +571,10 @@ static void refuse_batch(struct wf_store_queues *q, int error)
 
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 {
-    look_at_due(q);
-    if (q->first == NULL && q->to_look == NULL) return false;
+    if (wf_queue_table_next_due(&q->table) < INT64_MAX) wf_queue_table_tick(&q->table, clock_of(q));
+    if (q->first == NULL && q->table.to_look.first == NULL) return false;
     struct wf_change_batch *b = next_batch(q);
-    if (q->running == NULL && q->taking == NULL) return false;
+    if (q->running == NULL && q->taking.first == NULL) return false;
     int rc = b == NULL ? WEFT_ENOMEM
                        : weft_offload_start(job, wf_change_batch_run, wf_change_batch_drop, &b, sizeof(void *),
                                             WEFT_FOREVER);
@@ -600,14 +622,14 @@ void wf_queues_free(struct wf_store_queues *q)
     }
     while (q->first != NULL) free(pop_change(q));
     for (int i = 0; i < WF_HOLD_BUCKETS; i++)
-        for (struct wf_hold *h = q->by_monitor[i], *next; h != NULL; h = next) {
-            next = h->next_of_monitor;
-            free(h);
+        for (struct wf_chained *c = q->by_monitor[i], *next; c != NULL; c = next) {
+            next = c->next;
+            free(WF_CONTAINER(c, struct wf_hold, of_monitor));
         }
-    for (int i = 0; i < WF_QUEUE_BUCKETS; i++)
-        for (struct wf_work_queue *w = q->queue[i], *next; w != NULL; w = next) {
-            next = w->next;
-            free(w);
-        }
-    free(q->rule);
+    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
+        next = c->next;
+        free(in_line(c));
+    }
+    wf_queue_table_free(&q->table);
+    wf_node_counts_free(&q->of_node);
 }

@@ -7,42 +7,41 @@
 #include <weft/monitor.h>
 #include <weft/offload.h>
 
+#include "node_counts.h"
+#include "queue_table.h"
 #include "store_file.h"
 
 enum {
-    WF_HOLDS_MAX = 100 * 1000, /* waiting takers and leases of one store */
-    WF_TAKERS_MAX = 10 * 1000, /* of them, takers that wait at one queue */
-    WF_HOLD_BUCKETS = 4096,
-    WF_QUEUE_BUCKETS = 1024,
-};
-
-/* Queues that the store takes. */
-struct wf_queue_rule {
-    char pattern[WF_STORE_TOPIC_MAX + 1];
-    int64_t lease;
-    uint32_t attempts;
-    uint64_t jobs;
+    WF_HOLDS_MAX = 100 * 1000,    /* waiting takers and leases of one store */
+    WF_HOLDS_OF_NODE = 20 * 1000, /* of them, those of actors of one node, so that no node keeps others out */
+    WF_TAKERS_MAX = 10 * 1000,    /* of them, takers that wait at one queue */
+    WF_TAKE_BYTES_MAX = 1024,     /* of a request to take, as it is kept */
+    WF_HOLD_BUCKETS = 16 * 1024,
 };
 
 struct wf_hold;
-struct wf_work_queue;
 struct wf_change_wait;
+
+/* A job that a worker had when the store was opened. */
+struct wf_queue_lease {
+    char queue[WF_STORE_TOPIC_MAX + 1];
+    uint64_t id, lease;
+    int64_t due;
+    weft_pid worker;
+};
 
 struct wf_store_queues {
     struct wf_store_file *file;
-    struct wf_queue_rule *rule;
-    size_t rules;
+    struct wf_queue_table table;
     struct wf_change_wait *first, **end; /* changes that have not been stored yet */
     size_t waiting, waiting_bytes;
     struct wf_change_wait *running; /* those of the running batch, in its order, then its takers */
-    struct wf_hold *taking, **taking_end;
-    struct wf_work_queue *queue[WF_QUEUE_BUCKETS];
-    struct wf_work_queue *to_look; /* those that have takers, and perhaps a job for them */
-    size_t queues;
-    struct wf_hold *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
+    struct wf_chain taking;
+    struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     size_t holds;
-    int64_t next_look; /* when a job that takers wait for is due, by the store's clock; INT64_MAX: never */
-    uint64_t damaged;  /* jobs that were passed over at the last taking */
+    struct wf_node_counts of_node;
+    struct wf_chain away; /* workers of before the opening whose node is not linked */
+    uint64_t damaged;     /* jobs that were passed over at the last taking */
 };
 
 /* `rule` is taken over, for free(). */
@@ -51,6 +50,10 @@ void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
+/* Monitors the workers that had jobs when the store was opened. */
+void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count);
+/* The node is linked: its workers can be monitored. */
+void wf_queues_node_up(struct wf_store_queues *q, uint64_t node);
 /* A monitor has fired. False: it is not a monitor of a taker or worker. */
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
 /* Starts to store what there is to store. False: there is nothing, or it was refused. */

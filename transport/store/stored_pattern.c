@@ -21,6 +21,7 @@ struct pattern {
     char text[256];
     weft_pid subscriber;
     bool now;
+    char store[97];  /* "": whoever is the store */
     char cursor[65]; /* "": none */
 };
 
@@ -63,6 +64,7 @@ static int start_reader(const struct watcher *w, const struct weft_stored_log *l
 {
     struct wf_stored_reading r = {.subscriber = w->is.subscriber};
     memcpy(r.topic, log->topic, sizeof r.topic);
+    memcpy(r.store, w->is.store, sizeof r.store);
     memcpy(r.cursor, w->is.cursor, sizeof r.cursor);
     if (w->is.now && !w->listed) {
         r.epoch = log->epoch;
@@ -87,12 +89,17 @@ static int take_logs(struct watcher *w, int count)
     return rc;
 }
 
+static const char *store_of(const struct watcher *w)
+{
+    return w->is.store[0] != '\0' ? w->is.store : WEFT_STORE_NAME;
+}
+
 static int find_topics(struct watcher *w)
 {
     char after[256] = "";
     int rc = WEFT_OK, count = 1;
     while (rc == WEFT_OK && count > 0) {
-        count = weft_stored_logs(after, w->log, PAGE, WEFT_FOREVER);
+        count = wf_stored_logs(store_of(w), after, w->log, PAGE, WEFT_FOREVER);
         if (count < 0) rc = count;
         if (count > 0) memcpy(after, w->log[count - 1].topic, sizeof after);
         if (count > 0) rc = take_logs(w, count);
@@ -121,15 +128,17 @@ static int watch_on(struct watcher *w, uint64_t *seen)
     struct store_watch ask = {*seen};
     struct store_watched got;
     weft_msg *answer;
-    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got,
-                          &answer, WEFT_FOREVER);
+    weft_pid asked = wf_store_pid();
+    int rc = wf_store_ask(store_of(w), WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got, &answer,
+                          WEFT_FOREVER);
     if (rc == WEFT_OK) {
         weft_msg_free(answer);
         rc = got.error == 0 ? find_topics(w) : wf_store_error(got.error);
         if (rc == WEFT_OK) *seen = got.number;
     }
     if (rc == WEFT_OK) return say_found(w);
-    return rc == WEFT_ECANCELED ? rc : wf_store_await(); /* and then all of them again */
+    return rc == WEFT_ECANCELED || w->is.store[0] != '\0' ? rc
+                                                          : wf_store_await(asked); /* and then all of them again */
 }
 
 static void free_watcher(void *arg)
@@ -151,13 +160,14 @@ static void watcher(const void *arg, size_t size)
     while (watch_on(w, &seen) == WEFT_OK) continue;
 }
 
-int wf_stored_pattern_start(const char *pattern, bool now, const char *cursor, weft_pid *out, int64_t deadline)
+int wf_stored_pattern_start(const char *store, const char *pattern, bool now, const char *cursor, weft_pid *out,
+                            int64_t deadline)
 {
     struct pattern p = {.subscriber = weft_self(), .now = now};
     weft_msg *answer;
-    weft_pid store;
-    int rc = weft_whereis(WEFT_STORE_NAME, &store);
-    if (rc < 0) return rc;
+    int rc;
+    if (store == NULL && weft_pid_equal(wf_store_pid(), weft_nobody())) return WEFT_ENOACTOR;
+    if (!weft_text_copy(weft_cstr(store), p.store, sizeof p.store)) return WEFT_EINVAL;
     memcpy(p.text, pattern, strlen(pattern) + 1);
     if (cursor != NULL) memcpy(p.cursor, cursor, strlen(cursor) + 1);
     /* Linked until the caller has its clean-up: if it is killed meanwhile, the watcher ends. */

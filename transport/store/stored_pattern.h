@@ -4,12 +4,15 @@
 
 #include <stdbool.h>
 
+#include <weft/api.h>
 #include <weft/pid.h>
 
 /* [A, W] Starts an actor that starts a reader for the calling actor and each topic that matches, present or later.
  * `now`: of the present topics only what is stored from now on. `cursor`: each begins where that cursor of its topic
- * is; NULL: none. Returns when it has found the present ones.
+ * is; NULL: none. `store`: "weft.store@NODE", and all of them end when it does not answer; NULL: whoever is the store, and
+ * the next one after it. Returns when it has found the present ones.
  * Errors: those of weft_subscribe_from. */
-int wf_stored_pattern_start(const char *pattern, bool now, const char *cursor, weft_pid *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int wf_stored_pattern_start(const char *store, const char *pattern, bool now,
+                                                  const char *cursor, weft_pid *out, int64_t deadline);
 
 #endif

@@ -76,6 +76,17 @@ static bool is_lasting(int64_t error)
     return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL;
 }
 
+static const char *store_of(const struct wf_stored_reading *r)
+{
+    return r->store[0] != '\0' ? r->store : WEFT_STORE_NAME;
+}
+
+/* After an error of the store that was asked: waits for the next one, or returns the error. */
+static int await_store(const struct wf_stored_reading *r, weft_pid asked, int error)
+{
+    return r->store[0] != '\0' ? error : wf_store_await(asked);
+}
+
 static int read_on(struct wf_stored_reading *r)
 {
     struct store_page page;
@@ -86,23 +97,26 @@ static int read_on(struct wf_stored_reading *r)
                              .count = WF_STORE_PAGE_RECORDS,
                              .bytes = WF_STORE_PAGE_BYTES,
                              .wait = true};
-    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
+    weft_pid asked = wf_store_pid();
+    int rc = wf_store_ask(store_of(r), WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
                           WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
-    if (rc < 0) return wf_store_await();
+    if (rc < 0) return await_store(r, asked, rc);
     rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
     bool later = page.error != 0 && rc == WEFT_OK;
+    int64_t page_error = page.error;
     weft_msg_free(answer);
-    return later ? weft_sleep(weft_after(WEFT_SEC(1))) : rc;
+    return later ? await_store(r, asked, wf_store_error(page_error)) : rc;
 }
 
 /* Asks for the place of the cursor; then it is not needed any more. */
 static int begin_at_cursor(struct wf_stored_reading *r)
 {
     struct weft_position at;
-    int rc = wf_cursor_find(WEFT_STORE_NAME, r->cursor, r->topic, &at, WEFT_FOREVER);
+    weft_pid asked = wf_store_pid();
+    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_ENOTSUP || is_lasting(rc)) return rc;
-    if (rc < 0) return wf_store_await();
+    if (rc < 0) return await_store(r, asked, rc);
     if (at.epoch != 0) {
         r->epoch = at.epoch;
         r->next = at.offset + 1;

@@ -68,7 +68,7 @@ int weft_subscribe_from(const char *topic, struct weft_position from, weft_store
     if (!one && (!wf_store_pattern_ok(topic) || !(now || all))) return WEFT_EINVAL;
     weft_pid pid;
     int rc = one ? start_reader(topic, from, &pid, deadline)
-                 : wf_stored_pattern_start(topic, now, NULL, &pid, deadline);
+                 : wf_stored_pattern_start(NULL, topic, now, NULL, &pid, deadline);
     return rc < 0 ? rc : keep(pid, out);
 }
 
@@ -86,7 +86,7 @@ int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subsc
     if (!wf_store_cursor_ok(name) || !(one || wf_store_pattern_ok(topic))) return WEFT_EINVAL;
     weft_pid pid;
     int rc = one ? start_at_cursor(name, topic, &pid, deadline)
-                 : wf_stored_pattern_start(topic, false, name, &pid, deadline);
+                 : wf_stored_pattern_start(NULL, topic, false, name, &pid, deadline);
     return rc < 0 ? rc : keep(pid, out);
 }
 

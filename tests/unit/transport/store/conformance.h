@@ -635,6 +635,53 @@ START_TEST(a_job_that_is_given_back_comes_again)
 }
 END_TEST
 
+static bool add_lease(void *arg, const struct wf_store_lease *l)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s/%d until %d by %d.%d ", l->queue, (int)l->id, (int)l->due, (int)l->node,
+             (int)l->actor);
+    strcat(arg, text);
+    return l->lease != 0;
+}
+
+/* "queue/id until due by node.actor " */
+static void expect_leases(int64_t now, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->leases(store, now, add_lease, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+static struct wf_store_job take_as(const char *queue, uint64_t node, uint64_t actor, int64_t now)
+{
+    struct wf_store_change x = change_one((struct wf_store_change){
+        .kind = WF_JOB_TAKE, .queue = queue, .now = now, .delay = LEASE, .node = node, .actor = actor});
+    ck_assert_int_eq(x.error, WEFT_OK);
+    free(x.body);
+    return x.job;
+}
+
+START_TEST(a_lease_has_its_worker)
+{
+    for (int i = 0; i < 4; i++) put_job("q", "job", 0, 0);
+    struct wf_store_job one = take_as("q", 7, 1, 0), two = take_as("q", 7, 2, 0), three = take_as("q", 8, 3, 0);
+    take_job("q", "job", 0); /* nobody knows who has it */
+    expect_leases(0, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    reopen();
+    expect_leases(99, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    ck_assert_int_eq(done_job("q", one), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", two, 10, 0), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_EXTEND, "q", three, 10, 500), WEFT_OK);
+    expect_leases(100, "q/3 until 510 by 8.3 ");
+    two = take_as("q", 9, 4, 20);
+    expect_leases(20, "q/2 until 120 by 9.4 q/3 until 510 by 8.3 ");
+    take_job("q", "job", 120);
+    take_job("q", "job", 120);
+    expect_leases(120, "q/3 until 510 by 8.3 ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 static bool add_job(void *arg, const struct wf_store_job *j, const void *body)
 {
     char text[100];
@@ -740,6 +787,72 @@ START_TEST(a_batch_is_many_changes)
     ck_assert_int_eq(fixture.engine->change(store, many, 17), WEFT_ETOOBIG);
     expect_queues(0, "q=3,0,0,0 "); /* its lease lasted for no time */
     free(large);
+}
+END_TEST
+
+enum { MANY_NAMES = 10 * WF_STORE_QUEUES_MAX, NAMES_AT_ONCE = WF_STORE_TAKES_MAX };
+
+/* One change of each of so many queues, whose names begin at `first`; the results are in `x`. */
+static void change_names(enum wf_store_change_kind kind, int first, uint64_t jobs_max, struct wf_store_change *x)
+{
+    static char name[NAMES_AT_ONCE][16];
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        snprintf(name[i], sizeof name[i], "q.%d", first + i);
+        x[i].kind = kind;
+        x[i].queue = name[i];
+        x[i].jobs_max = jobs_max;
+        x[i].id = x[i].job.id;
+        x[i].lease = x[i].job.lease;
+        x[i].delay = kind == WF_JOB_TAKE ? LEASE : 0;
+    }
+    ck_assert_int_eq(fixture.engine->change(store, x, NAMES_AT_ONCE), WEFT_OK);
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        free(x[i].body);
+        ck_assert_msg(x[i].error == (jobs_max == 0 ? WEFT_EFULL : WEFT_OK), "name %d: %s", first + i,
+                      weft_strerror(x[i].error));
+    }
+}
+
+START_TEST(queues_without_jobs_take_no_place)
+{
+    for (int first = 0; first < MANY_NAMES; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 0, x);
+    }
+    put_job("after.refused", "one", 0, 0);
+    for (int first = 0; first < 2 * WF_STORE_QUEUES_MAX; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 9, x);
+        change_names(WF_JOB_TAKE, first, 9, x);
+        change_names(WF_JOB_DONE, first, 9, x);
+    }
+    put_job("after.done", "one", 0, 0);
+    expect_queues(0, "after.done=1,0,0,0 after.refused=1,0,0,0 ");
+}
+END_TEST
+
+START_TEST(queues_with_jobs_are_bounded)
+{
+    struct wf_store_change batch[100] = {{.error = 0}};
+    char name[100][16];
+    for (int first = 0; first < WF_STORE_QUEUES_MAX; first += 100) {
+        for (int i = 0; i < 100; i++) {
+            snprintf(name[i], sizeof name[i], "q.%d", first + i);
+            batch[i] = (struct wf_store_change){
+                .kind = WF_JOB_PUT, .queue = name[i], .data = "x", .size = 1, .jobs_max = 9};
+        }
+        ck_assert_int_eq(fixture.engine->change(store, batch, 100), WEFT_OK);
+        for (int i = 0; i < 100; i++) ck_assert_int_eq(batch[i].error, WEFT_OK);
+    }
+    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "more", .data = "x", .size = 1};
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+    struct wf_store_change taken = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q.7", .now = 1});
+    free(taken.body);
+    ck_assert_int_eq(done_job("q.7", taken.job), WEFT_OK);
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    x.queue = "q.7";
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
 }
 END_TEST
 
@@ -877,8 +990,11 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, a_lease_ends);
     tcase_add_test(c, a_job_that_is_given_back_comes_again);
     tcase_add_test(c, a_job_dies_after_its_last_attempt);
+    tcase_add_test(c, a_lease_has_its_worker);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
+    tcase_add_test(c, queues_without_jobs_take_no_place);
+    tcase_add_test(c, queues_with_jobs_are_bounded);
     tcase_add_test(c, a_store_has_one_owner);
     tcase_add_test(c, tools_read_beside_the_owner);
     tcase_add_test(c, what_is_not_there_is_not_made_read_only);

@@ -35,7 +35,7 @@ START_TEST(a_newer_file_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("PRAGMA user_version = 3");
+    run_sql("PRAGMA user_version = 5");
     size_t size, size_after;
     uint8_t *copy = malloc(1 << 20), *bytes = faulty_bytes("s.db", &size);
     ck_assert_uint_lt(size, 1 << 20);
@@ -44,7 +44,7 @@ START_TEST(a_newer_file_is_refused)
     bytes = faulty_bytes("s.db", &size_after);
     ck_assert(size == size_after && memcmp(copy, bytes, size) == 0);
     free(copy);
-    run_sql("PRAGMA user_version = 2");
+    run_sql("PRAGMA user_version = 4");
     open_it();
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
 }
@@ -55,8 +55,8 @@ START_TEST(an_older_file_gets_the_tables_of_queues)
     int rc;
     append_ok("a", "one");
     close_it();
-    run_sql(
-        "DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; PRAGMA user_version = 1");
+    run_sql("DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; DROP TABLE "
+            "job_workers; PRAGMA user_version = 1");
     store = open_as(true, &rc); /* a tool changes nothing */
     ck_assert_msg(store != NULL, "%s", why.text);
     expect_queues(0, "");
@@ -67,6 +67,7 @@ START_TEST(an_older_file_gets_the_tables_of_queues)
     put_job("q", "job", 0, 0);
     reopen();
     take_job("q", "job", 0);
+    expect_leases(0, "");
 }
 END_TEST
 

@@ -1,0 +1,290 @@
+/* cli/stored_copy.c -- weft store export and import: the records of a store as lines of JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft.h>
+
+#include "json.h"
+#include "store_file.h"
+#include "stored.h"
+#include "stored_topic.h"
+
+enum { AT_ONCE = 256, BYTES_AT_ONCE = 4 * 1024 * 1024 };
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* ---- Export ---------------------------------------------------------------------------------------------------- */
+
+struct exporting {
+    const struct cli *c;
+    struct wf_store *store;
+    const struct wf_store_log *log;
+    uint64_t next;
+    int rc;
+};
+
+/* What is printed as it is, so that the same bytes are read again. */
+static bool is_text(const char *at, size_t left)
+{
+    uint32_t stop;
+    while (left > 0) {
+        size_t plain = weft_printable(at, left, &stop);
+        if (plain < left && stop != '\n' && stop != '\t') return false;
+        plain += plain < left;
+        at += plain;
+        left -= plain;
+    }
+    return true;
+}
+
+static void print_base64(const uint8_t *at, size_t size)
+{
+    for (; size > 0; at += 3, size -= size < 3 ? size : 3) {
+        uint32_t word = (uint32_t)at[0] << 16 | (size > 1 ? (uint32_t)at[1] << 8 : 0) | (size > 2 ? at[2] : 0);
+        putchar(digits[word >> 18]);
+        putchar(digits[word >> 12 & 63]);
+        putchar(size > 1 ? digits[word >> 6 & 63] : '=');
+        putchar(size > 2 ? digits[word & 63] : '=');
+    }
+}
+
+static bool export_record(void *arg, const struct wf_store_record *r)
+{
+    struct exporting *e = arg;
+    bool text = is_text((const char *)r->data, r->size);
+    printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
+           ", \"tag\": %" PRIu32 ", \"%s\": ",
+           e->log->topic, e->log->epoch, r->offset, r->time, r->tag, text ? "text" : "base64");
+    if (text) cli_print_string(stdout, r->data, r->size);
+    else putchar('"'), print_base64(r->data, r->size), putchar('"');
+    puts("}");
+    e->next = r->offset + 1;
+    return true;
+}
+
+static bool export_log(void *arg, const struct wf_store_log *is)
+{
+    struct exporting *e = arg;
+    struct wf_store_log log = *is, now = log;
+    e->log = &log;
+    e->next = log.first;
+    while (e->rc >= 0 && e->next <= log.last) {
+        uint64_t from = e->next;
+        e->rc = e->store->engine->read(e->store, log.topic, from, AT_ONCE, BYTES_AT_ONCE, export_record, e, &now);
+        if (e->rc == WEFT_EFORMAT)
+            (void)cli_fail(e->c, CLI_FAILED, "%s: record %" PRIu64 " is damaged or missing", log.topic, from);
+        if (e->rc == 0 && e->next == from) break; /* the limits have removed the rest meanwhile */
+    }
+    return e->rc >= 0;
+}
+
+int cli_store_export(const struct cli *c)
+{
+    int code;
+    struct wf_store_file *f = cli_store_open(c, true, &code);
+    if (f == NULL) return code;
+    struct exporting e = {.c = c, .store = f->store};
+    struct wf_store_log log;
+    const struct wf_store_engine *engine = f->store->engine;
+    int rc = c->argc == 0 ? engine->list(f->store, NULL, export_log, &e) : engine->find(f->store, c->argv[0], &log);
+    if (rc == WEFT_OK && c->argc > 0) (void)export_log(&e, &log);
+    wf_store_file_release(f);
+    if (rc == WEFT_ENOTFOUND) return cli_fail(c, CLI_FAILED, "%s has no topic %s", c->store, c->argv[0]);
+    if (e.rc == WEFT_EFORMAT) return CLI_FAILED;
+    if (rc == WEFT_OK && e.rc < 0) rc = e.rc;
+    if (fflush(stdout) != 0) return cli_fail(c, CLI_FAILED, "cannot write to standard output");
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+}
+
+/* ---- Import ---------------------------------------------------------------------------------------------------- */
+
+/* A record that was read, with its bytes; `data` is for free(). */
+struct line {
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    uint64_t epoch, offset, number; /* number: of the line */
+    int64_t time;
+    uint32_t tag;
+    void *data;
+    size_t size;
+};
+
+struct importing {
+    const struct cli *c;
+    struct wf_store *store;
+    struct line *line; /* of one topic: AT_ONCE of them fit */
+    size_t lines, bytes;
+    uint64_t number, done;
+};
+
+static int value_of(char c)
+{
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+/* False: it is no base64. `out` has space for three bytes of each four characters. */
+static bool read_base64(weft_text text, uint8_t *out, size_t *size)
+{
+    const char *at = text.data;
+    *size = 0;
+    if (text.size % 4 != 0) return false;
+    for (size_t i = 0; i < text.size; i += 4) {
+        int last = i + 4 == text.size && at[i + 3] == '=' ? (at[i + 2] == '=' ? 2 : 3) : 4;
+        uint32_t word = 0;
+        for (int k = 0; k < 4; k++) {
+            int value = k < last ? value_of(at[i + (size_t)k]) : 0;
+            if (value < 0) return false;
+            word = word << 6 | (uint32_t)value;
+        }
+        for (int k = 0; k < last - 1; k++) out[(*size)++] = (uint8_t)(word >> (16 - 8 * k));
+    }
+    return true;
+}
+
+static const char *read_body(struct line *l, weft_text value, bool is_base64)
+{
+    free(l->data);
+    l->data = malloc(value.size + 1);
+    if (l->data == NULL) return "out of memory";
+    l->size = value.size;
+    if (is_base64) return read_base64(value, l->data, &l->size) ? NULL : "\"base64\" is no base64";
+    if (value.size > 0) memcpy(l->data, value.data, value.size);
+    return NULL;
+}
+
+static bool is_key(weft_text key, const char *name)
+{
+    return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+static bool read_epoch(weft_text text, uint64_t *out)
+{
+    char hex[17], *end;
+    if (text.size != 16 || !weft_text_copy(text, hex, sizeof hex)) return false;
+    *out = strtoull(hex, &end, 16);
+    return *end == '\0' && hex[strspn(hex, "0123456789abcdef")] == '\0' && *out != 0;
+}
+
+/* Reads the map of a line. Returns NULL, or what is wrong. */
+static const char *read_fields(struct line *l, weft_reader *r)
+{
+    const char *wrong = NULL;
+    uint64_t tag = UINT64_MAX;
+    for (uint32_t left = weft_get_map(r); left > 0 && wrong == NULL && r->error == 0; left--) {
+        weft_text key = weft_get_str(r);
+        if (is_key(key, "topic")) {
+            if (!weft_text_copy(weft_get_str(r), l->topic, sizeof l->topic)) wrong = "\"topic\" is too long";
+        } else if (is_key(key, "epoch")) {
+            if (!read_epoch(weft_get_str(r), &l->epoch))
+                wrong = "\"epoch\" has to be 16 hexadecimal digits, not all 0";
+        } else if (is_key(key, "offset")) {
+            l->offset = weft_get_uint(r);
+        } else if (is_key(key, "time")) {
+            l->time = weft_get_int(r);
+        } else if (is_key(key, "tag")) {
+            tag = weft_get_uint(r);
+        } else if (is_key(key, "text") || is_key(key, "base64")) {
+            wrong = read_body(l, weft_get_str(r), is_key(key, "base64"));
+        } else {
+            weft_skip(r);
+        }
+    }
+    if (wrong != NULL) return wrong;
+    l->tag = (uint32_t)tag;
+    bool complete = l->epoch != 0 && l->offset != 0 && tag <= UINT32_MAX && l->data != NULL && r->error == 0;
+    if (!complete) return "it needs topic, epoch, offset, time, tag, and text or base64";
+    if (!wf_store_topic_ok(l->topic)) return "\"topic\" is no topic";
+    if (l->size > WF_STORE_RECORD_MAX) return "the record has more than a megabyte";
+    return NULL;
+}
+
+static int refuse(const struct importing *im, const struct line *l, int error)
+{
+    struct wf_store_log log = {.epoch = 0};
+    if (error != WEFT_EEXIST)
+        return cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l->number, weft_strerror(error));
+    (void)im->store->engine->find(im->store, l->topic, &log);
+    if (log.epoch != l->epoch)
+        return cli_fail(im->c, CLI_FAILED,
+                        "line %" PRIu64 ": %s has the epoch %016" PRIx64 " in this store, not %016" PRIx64, l->number,
+                        l->topic, log.epoch, l->epoch);
+    return cli_fail(im->c, CLI_FAILED,
+                    "line %" PRIu64 ": record %" PRIu64 " of %s does not follow its last one, %" PRIu64, l->number,
+                    l->offset, l->topic, log.last);
+}
+
+static void drop_lines(struct importing *im)
+{
+    for (size_t i = 0; i < im->lines; i++) free(im->line[i].data);
+    im->lines = im->bytes = 0;
+}
+
+/* Stores the lines that were gathered. An exit code. */
+static int store_lines(struct importing *im)
+{
+    struct wf_store_append batch[AT_ONCE];
+    int code = CLI_OK;
+    for (size_t i = 0; i < im->lines; i++) {
+        const struct line *l = &im->line[i];
+        batch[i] = (struct wf_store_append){.topic = l->topic,
+                                            .time = l->time,
+                                            .tag = l->tag,
+                                            .data = l->data,
+                                            .size = l->size,
+                                            .as_epoch = l->epoch,
+                                            .as_offset = l->offset};
+    }
+    if (im->lines > 0) (void)im->store->engine->append(im->store, batch, im->lines); /* each has its error */
+    for (size_t i = 0; i < im->lines && code == CLI_OK; i++) {
+        if (batch[i].error < 0) code = refuse(im, &im->line[i], batch[i].error);
+        else im->done++;
+    }
+    drop_lines(im);
+    return code;
+}
+
+static int take_line(struct importing *im, const char *text)
+{
+    struct line l = {.number = ++im->number};
+    struct cli_body body;
+    if (text[strspn(text, " \t\r\n")] == '\0') return CLI_OK;
+    if (cli_body_from_json(im->c, text, &body) != CLI_OK)
+        return cli_fail(im->c, CLI_FAILED, "line %" PRIu64 " is no JSON", l.number);
+    weft_reader r = weft_reader_on(body.data, body.size);
+    const char *wrong = read_fields(&l, &r);
+    free(body.data);
+    if (wrong != NULL) {
+        free(l.data);
+        int code = store_lines(im);
+        return code != CLI_OK ? code : cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
+    }
+    bool full = im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE ||
+                (im->lines > 0 && strcmp(im->line[0].topic, l.topic) != 0);
+    int code = full ? store_lines(im) : CLI_OK;
+    im->line[im->lines++] = l;
+    im->bytes += l.size;
+    return code;
+}
+
+int cli_store_import(const struct cli *c)
+{
+    int code;
+    struct wf_store_file *f = cli_store_open(c, false, &code);
+    if (f == NULL) return code;
+    struct importing im = {.c = c, .store = f->store, .line = calloc(AT_ONCE, sizeof *im.line)};
+    char *text = NULL;
+    size_t room = 0;
+    if (im.line == NULL) code = cli_fail(c, CLI_FAILED, "out of memory");
+    while (code == CLI_OK && getline(&text, &room, stdin) > 0) code = take_line(&im, text);
+    if (code == CLI_OK) code = store_lines(&im);
+    else drop_lines(&im);
+    wf_store_file_release(f);
+    free(im.line);
+    free(text);
+    if (code != CLI_OK) return code;
+    if (c->json) printf("{\"imported\": %" PRIu64 "}\n", im.done);
+    else printf("%s: %" PRIu64 " records\n", c->store, im.done);
+    return CLI_OK;
+}

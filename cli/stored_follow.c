@@ -1,0 +1,104 @@
+/* cli/stored_follow.c -- weft subscribe --cursor: prints the records of a pattern, and advances the cursor to what was
+ * printed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weft.h>
+#include <weft/store.h>
+
+#include "stored.h"
+#include "stored_cursor.h"
+#include "stored_pattern.h"
+#include "stored_topic.h"
+#include "talk.h"
+
+enum { UNSAID_MAX = 256 }; /* records that were printed and not acknowledged, at most */
+
+/* What was printed of one topic since the last advance. */
+struct following {
+    struct cli_client *k;
+    char store[97];
+    char topic[256];
+    struct weft_position upto;
+    int64_t left;
+    int unsaid;
+};
+
+static int refused(const struct following *f, int rc)
+{
+    if (rc == WEFT_ENOACTOR || rc == WEFT_ENOREPLY)
+        return cli_fail(f->k->c, CLI_FAILED,
+                        "node %s runs no store; 'weft names --prefix weft.store' says where it is", f->k->node);
+    return cli_fail_with(f->k->c, rc, f->k->c->argv[0]);
+}
+
+/* What is in the buffer of the standard output is not printed yet. */
+static int acknowledge(struct following *f)
+{
+    if (f->unsaid == 0) return WEFT_OK;
+    if (fflush(stdout) != 0) return WEFT_ESYSTEM;
+    f->unsaid = 0;
+    return wf_cursor_advance(f->store, f->k->c->cursor, f->topic, f->upto, weft_after(WEFT_SEC(30)));
+}
+
+static int print(struct following *f, const struct weft_stored *got)
+{
+    int rc = strcmp(got->topic, f->topic) != 0 ? acknowledge(f) : WEFT_OK;
+    if (rc < 0) return rc;
+    cli_print_stored(f->k->c, got);
+    memcpy(f->topic, got->topic, sizeof f->topic);
+    f->upto = got->at;
+    f->left--;
+    return ++f->unsaid == UNSAID_MAX ? acknowledge(f) : WEFT_OK;
+}
+
+/* Takes a message, and frees it. Returns 0 or an error. */
+static int take(struct following *f, weft_msg *m)
+{
+    struct weft_stored got;
+    struct weft_down down;
+    int rc = WEFT_OK;
+    if (weft_stored_read(m, &got) == WEFT_OK) {
+        if (got.kind == WEFT_STORED_RECORD) rc = print(f, &got);
+        if (got.kind == WEFT_STORED_GAP)
+            fprintf(stderr, "weft subscribe: %s: %" PRIu64 " records before %" PRIu64 " are not stored any more\n",
+                    got.topic, got.missing, got.at.offset);
+        if (got.kind == WEFT_STORED_EPOCH)
+            fprintf(stderr, "weft subscribe: %s: the log has a new epoch, %016" PRIx64 "\n", got.topic, got.at.epoch);
+        if (got.kind == WEFT_STORED_ENDED) rc = got.error;
+    } else if (weft_tag(m) == WEFT_TAG_DOWN && weft_down_read(m, &down) == WEFT_OK) {
+        rc = WEFT_ENOREPLY; /* it ends when the store does not answer any more */
+    }
+    weft_msg_free(m);
+    return rc;
+}
+
+static int follow(struct following *f)
+{
+    const struct cli *c = f->k->c;
+    int rc = WEFT_OK;
+    while (rc == WEFT_OK && f->left > 0) {
+        weft_msg *m;
+        rc = weft_recv(&m, f->unsaid > 0 ? WEFT_NOW : c->has_timeout ? f->k->deadline : WEFT_FOREVER);
+        if (rc == WEFT_OK) rc = take(f, m);
+        else if (rc == WEFT_ETIMEDOUT && f->unsaid > 0) rc = acknowledge(f); /* nothing more for now */
+    }
+    int last = f->unsaid > 0 ? acknowledge(f) : WEFT_OK;
+    return rc == WEFT_OK || rc == WEFT_ECANCELED ? last : rc;
+}
+
+int cli_follow_cursor(struct cli_client *k)
+{
+    struct following f = {.k = k, .left = k->c->has_count ? k->c->count : INT64_MAX};
+    weft_pid watcher;
+    snprintf(f.store, sizeof f.store, "%s@%s", WEFT_STORE_NAME, k->node);
+    if (!wf_store_pattern_ok(k->c->argv[0]))
+        return cli_fail(k->c, CLI_USAGE, "'%s' is no topic and no pattern", k->c->argv[0]);
+    int rc = wf_stored_pattern_start(f.store, k->c->argv[0], false, k->c->cursor, &watcher, k->deadline);
+    if (rc < 0) return refused(&f, rc);
+    rc = weft_monitor(watcher, NULL);
+    if (rc == WEFT_OK) rc = follow(&f);
+    (void)weft_kill(watcher); /* and its readers, which are linked to it */
+    return rc < 0 ? refused(&f, rc) : CLI_OK;
+}

@@ -1,0 +1,70 @@
+/* transport/store/queue_table.h -- the queues of which the store's actor has something to remember: takers that wait,
+ * workers, and changes that have not been stored yet. Each of these is a user of its queue; a queue without users is
+ * freed, so names that others ask for do not stay. The jobs themselves are on disk.
+ *
+ * The table has no limit of its own: its users are bounded (store_queues.h). */
+#ifndef WF_STORE_QUEUE_TABLE_H
+#define WF_STORE_QUEUE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weft/typed.h>
+
+#include "chain.h"
+#include "engine.h"
+
+enum { WF_QUEUE_BUCKETS = 4096 };
+
+/* Queues that the store takes. */
+struct wf_queue_rule {
+    char pattern[WF_STORE_TOPIC_MAX + 1];
+    int64_t lease;
+    uint32_t attempts;
+    uint64_t jobs;
+};
+
+struct wf_work_queue {
+    char name[WF_STORE_TOPIC_MAX + 1];
+    const struct wf_queue_rule *rule;
+    size_t users;
+    struct wf_chain takers; /* those that wait, the first one first */
+    size_t taker_count;
+    struct wf_chained *scan; /* the taker that is looked at next for one that has expired; NULL: the first */
+    bool may_have;           /* a job for a taker */
+    int64_t due;             /* the next job's, by the store's clock; while it is in `by_due` */
+    size_t place;            /* in `by_due`, from 1 on; 0: no job is awaited */
+    struct wf_chained in_bucket, in_to_look;
+};
+
+struct wf_queue_table {
+    struct wf_queue_rule *rule;
+    size_t rules;
+    uint64_t secret; /* of the hash, as others choose the names */
+    struct wf_chained *bucket[WF_QUEUE_BUCKETS];
+    size_t count;
+    struct wf_chain to_look; /* those that have takers, and perhaps a job for them; each gets its turn */
+    /* Those whose takers wait for a job that is due later: a binary heap from index 1 on, with space for all. */
+    struct wf_work_queue **by_due;
+    size_t due_count, due_max;
+};
+
+/* `rule` is taken over, for free(). */
+void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret);
+void wf_queue_table_free(struct wf_queue_table *t);
+/* Finds the queue, or makes it; `*out` gets one user more. Errors: WEFT_EINVAL, WEFT_EACCESS (no rule takes it),
+ * WEFT_ENOMEM. */
+int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue **out);
+/* It has one user less, and may be freed. */
+void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w);
+/* There may be a job for its takers: it waits for its turn. */
+void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w);
+/* The queue whose turn it is, which then is the last one; NULL: there is none. */
+struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t);
+/* Its takers wait for a job that is due then; INT64_MAX: for none. */
+void wf_queue_set_due(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due);
+/* The queues that are due by now are looked at again. */
+void wf_queue_table_tick(struct wf_queue_table *t, int64_t now);
+int64_t wf_queue_table_next_due(const struct wf_queue_table *t); /* INT64_MAX: never */
+
+#endif

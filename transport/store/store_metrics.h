@@ -1,0 +1,12 @@
+/* transport/store/store_metrics.h -- the actor that counts the jobs, records and cursors of the store for /metrics. */
+#ifndef WF_STORE_METRICS_H
+#define WF_STORE_METRICS_H
+
+#include <stddef.h>
+
+enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that are named; the others are summed */
+
+/* A weft_actor; its argument is a struct wf_store_file *, which it takes over. It ends with WF_STORE_QUIT. */
+void wf_store_metrics(const void *arg, size_t size);
+
+#endif
