@@ -88,10 +88,14 @@ MUTANTS = {
     "queue_forgets_key": ("sqlite_programs",),
     "queue_keeps_bodies": ("sqlite_faults",),
     "queue_believes_commit": ("sqlite_programs",),
+    "state_takes_any_owner": ("sqlite_programs",),
+    "state_believes_commit": ("sqlite_programs",),
+    "state_begins_in_place_of_damaged": ("sqlite_states",),
 }
 # tests/unit/transport, by room, for what no seed meets
 UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_gossip": "link",
-         "linked_retained": "link", "sqlite_faults": "store", "sqlite_programs": "store"}
+         "linked_retained": "link", "sqlite_faults": "store", "sqlite_programs": "store",
+         "sqlite_states": "store"}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 

@@ -12,6 +12,8 @@
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
 #include "sqlite_state.h"
+#include "sqlite_states.h"
+#include "sqlite_states_read.h"
 
 static const char tables[] =
     "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
@@ -32,6 +34,18 @@ static const char queue_tables[] =
     " PRIMARY KEY(queue, name)) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS job_keys_until ON job_keys(until);"
     "CREATE TABLE IF NOT EXISTS job_count(id INTEGER PRIMARY KEY, last INTEGER, sum INTEGER);";
+
+/* Since version 3. */
+static const char state_tables[] =
+    "CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, id INTEGER, opening INTEGER, owner INTEGER, first "
+    "INTEGER,"
+    " last INTEGER, bytes INTEGER, size INTEGER, sum INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS state_count(id INTEGER PRIMARY KEY, count INTEGER, last INTEGER, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_snapshots(state INTEGER PRIMARY KEY, number INTEGER, time INTEGER, tag INTEGER,"
+    " version INTEGER, body BLOB, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_events(state INTEGER, number INTEGER, time INTEGER, tag INTEGER, version "
+    "INTEGER,"
+    " body BLOB, sum INTEGER, PRIMARY KEY(state, number)) WITHOUT ROWID;";
 
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
@@ -85,17 +99,19 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
-/* All of them, or only those that a file of version 1 lacks. */
+/* All of them, or only those that an older file lacks. */
 static int make_tables(struct sq_store *s, bool all)
 {
     char *logs = all ? sqlite3_mprintf("PRAGMA application_id=%d; %s INSERT INTO log_count VALUES(1, 0, %lld);",
                                        SQ_APPLICATION, tables, (long long)sq_count_sum(0))
                      : sqlite3_mprintf("");
     char *sql = logs == NULL ? NULL
-                             : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s"
+                             : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s"
                                                "INSERT OR IGNORE INTO job_count VALUES(1, 0, %lld);"
+                                               "INSERT OR IGNORE INTO state_count VALUES(1, 0, 0, %lld);"
                                                "PRAGMA user_version=%d; COMMIT",
-                                               logs, queue_tables, (long long)sq_count_sum(0), SQ_VERSION);
+                                               logs, queue_tables, state_tables, (long long)sq_count_sum(0),
+                                               (long long)sq_state_count_sum(0, 0), SQ_VERSION);
     sqlite3_free(logs);
     int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
@@ -115,6 +131,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
         return failed(why, WEFT_EFORMAT, s->file, "is no store of weft");
     if (version < SQ_VERSION && !s->read_only) rc = make_tables(s, is_new);
     s->has_queues = version >= 2 || !s->read_only;
+    s->has_states = version >= 3 || !s->read_only;
     if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
              s->file, (long long)version, SQ_VERSION);
@@ -150,6 +167,7 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
     snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);
     error = sq_logs_load(s, &s->writer, why);
     if (error == WEFT_OK && !s->read_only) error = sq_queues_load(s, why);
+    if (error == WEFT_OK && !s->read_only) error = sq_states_load(s, why);
     if (error == WEFT_OK) why->text[0] = '\0';
     return error;
 }
@@ -226,5 +244,8 @@ const struct wf_store_engine wf_store_sqlite = {
     .change = sq_change,
     .queues = sq_queues,
     .jobs = sq_jobs,
+    .change_states = sq_change_states,
+    .states = sq_states,
+    .read_state = sq_read_state,
     .check = sq_check,
 };

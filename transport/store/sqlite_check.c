@@ -7,6 +7,7 @@
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
 #include "sqlite_state.h"
+#include "sqlite_states_read.h"
 
 struct checking {
     struct wf_store *s;
@@ -76,5 +77,6 @@ int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
     }
     int cursors = c.rc < 0 ? c.rc : sq_check_cursors(s, each, arg);
     int jobs = cursors < 0 ? cursors : sq_check_jobs(s, each, arg);
-    return jobs < 0 ? jobs : c.faults + cursors + jobs;
+    int states = jobs < 0 ? jobs : sq_check_states(s, each, arg);
+    return states < 0 ? states : c.faults + cursors + jobs + states;
 }
