@@ -10,6 +10,7 @@ WEFT_MESSAGE(purse, 60, PURSE)
 #define OLD_PURSE(F) F(int, gold)
 WEFT_MESSAGE(old_purse, 61, OLD_PURSE)
 
+#include "partition.h"
 #include "store_kit.h"
 
 enum { EVENT = 5, SNAPSHOT = 6, SO_FAR = 7 };
@@ -527,6 +528,82 @@ START_TEST(an_earlier_owner_is_refused)
 }
 END_TEST
 
+/* ---- A network that is cut ------------------------------------------------------------------------------------- */
+
+/* It writes only when it is told to, and does not know what has happened meanwhile. */
+static void own_behind_the_cut(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    await_store();
+    weft_persist p = open_state("account.x", "");
+    append_ok(&p, "one");
+    ck_assert_int_eq(weft_register("owner"), WEFT_OK);
+    say("owns");
+    ck_assert_int_eq(weft_recv(&m, patience()), WEFT_OK);
+    weft_msg_free(m);
+    int rc;
+    while ((rc = append(&p, "two")) == WEFT_ENOACTOR) await_store();
+    say("late write: %s", weft_error_name(rc));
+    ck_assert_int_eq(append(&p, "three"), rc);
+    p = open_state("account.x", rc == WEFT_ECLOSED ? "1=one 2=theirs " : "1=one 2=two 3=three ");
+    say("again");
+}
+
+static void tell_owner(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_send_name("owner", 1, NULL, 0), WEFT_OK);
+}
+
+/* Takes the state over, and ends. */
+static void own_this_side(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_persist p = open_state("account.x", "1=one ");
+    append_ok(&p, "theirs");
+    say("took over");
+}
+
+/* The owner's node is lost, and comes back. Whether another actor has opened the state meanwhile decides. */
+static void cut_and_heal(bool is_taken_over)
+{
+    net_open();
+    net_node(0);
+    run_actor(net.node[0], keep_store, NULL, 0);
+    HEAR("open");
+    net_node(1);
+    HEAR("nodea up nodeb");
+    HEAR("nodeb up nodea");
+    run_actor(net.node[1], own_behind_the_cut, NULL, 0);
+    HEAR("owns");
+    net_cut(0, 1, true);
+    if (is_taken_over) run_actor(net.node[0], own_this_side, NULL, 0);
+    HEAR("nodea down nodeb");
+    HEAR("nodeb down nodea");
+    if (is_taken_over) HEAR("took over");
+    net_cut(0, 1, false);
+    ck_assert_int_ge(heard("nodea up nodeb", 2), 2);
+    ck_assert_int_ge(heard("nodeb up nodea", 2), 2);
+    run_actor(net.node[1], tell_owner, NULL, 0);
+    HEAR("late write: ");
+    HEAR(is_taken_over ? "late write: WEFT_ECLOSED" : "late write: WEFT_OK");
+    HEAR("again");
+    net_close();
+}
+
+START_TEST(an_owner_behind_a_cut_is_refused)
+{
+    cut_and_heal(true);
+}
+END_TEST
+
+START_TEST(an_owner_behind_a_cut_goes_on_if_nobody_took_over)
+{
+    cut_and_heal(false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("actors that remember");
@@ -547,5 +624,7 @@ int main(void)
     tcase_add_test(c, an_owner_gives_its_state_up);
     tcase_add_test(c, an_owner_is_known_again);
     tcase_add_test(c, an_earlier_owner_is_refused);
+    tcase_add_test(c, an_owner_behind_a_cut_is_refused);
+    tcase_add_test(c, an_owner_behind_a_cut_goes_on_if_nobody_took_over);
     return run_suite_unforked(suite);
 }
