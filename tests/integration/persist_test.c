@@ -1,6 +1,7 @@
 /* Actors that remember, on one node and on two: one actor has a state at a time, an earlier owner is refused, and what
  * was confirmed is loaded. */
 #include <weft/persist.h>
+#include <weft/queue.h>
 #include <weft/store.h>
 #include <weft/supervisor.h>
 #include <weft/typed.h>
@@ -21,8 +22,10 @@ static weft_pid open_store(void)
 {
     weft_pid pid;
     const struct weft_stored_states states[] = {{"account.*"}, {"many.>"}};
-    int rc = weft_store_open(&(weft_store_options){.url = url[0], .states = states, .state_count = 2}, &pid,
-                             patience());
+    const struct weft_stored_queues queues = {.pattern = "remind.*"};
+    const weft_store_options options = {
+        .url = url[0], .states = states, .state_count = 2, .queues = &queues, .queue_count = 1};
+    int rc = weft_store_open(&options, &pid, patience());
     ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
     return pid;
 }
@@ -528,6 +531,73 @@ START_TEST(an_earlier_owner_is_refused)
 }
 END_TEST
 
+/* ---- Timers that outlive their actor: docs/store.md ------------------------------------------------------------- */
+
+/* The child of an actor: it brings the reminders that are due. */
+static void bring_reminders(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m, *answer;
+    struct weft_queue_job job;
+    while (weft_queue_take("remind.ann", &m, &job, WEFT_FOREVER) == WEFT_OK) {
+        int rc = weft_call_name("ann", job.tag, job.data, job.size, &answer, patience());
+        if (rc == WEFT_OK) weft_msg_free(answer);
+        rc = rc == WEFT_OK ? weft_queue_done(&job, patience())
+                           : weft_queue_return(&job, WEFT_QUEUE_BACKOFF, patience());
+        weft_msg_free(m);
+        if (rc < 0) return;
+    }
+}
+
+/* It asks to be reminded each time that it starts: the key makes that one reminder. */
+static void ann(const void *arg, size_t size)
+{
+    (void)size;
+    int turn;
+    weft_msg *m;
+    memcpy(&turn, arg, sizeof turn);
+    const weft_queue_put_options later = {.delay = turn == 0 ? WEFT_MS(60) : 0, .key = "interest of May"};
+    ck_assert_int_eq(weft_register("ann"), WEFT_OK);
+    ck_assert_int_eq(weft_queue_put("remind.ann", EVENT, "pay", 3, &later, NULL, patience()), WEFT_OK);
+    ck_assert_int_eq(weft_spawn(NULL, bring_reminders, NULL, 0, &(weft_spawn_options){.link = true}), WEFT_OK);
+    say("ann %d", turn);
+    if (turn < 2) weft_fail(WEFT_EXIT_FAILED, "before it was reminded");
+    ck_assert_int_eq(weft_recv(&m, patience()), WEFT_OK);
+    ck_assert_uint_eq(weft_tag(m), EVENT);
+    ck_assert_int_eq(weft_reply(m, 0, NULL, 0), WEFT_OK);
+    weft_msg_free(m);
+    say("reminded");
+}
+
+static void until_it_ends(weft_actor *body, int turn)
+{
+    weft_pid pid;
+    ck_assert_int_eq(weft_spawn(&pid, body, &turn, sizeof turn, NULL), WEFT_OK);
+    weft_wait on = weft_on_end(pid);
+    ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
+}
+
+static void reminders(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid store = open_store();
+    until_it_ends(ann, 0);
+    end_store(store);
+    store = open_store();
+    until_it_ends(ann, 1);
+    until_it_ends(ann, 2);
+    end_store(store);
+    say("done");
+}
+
+START_TEST(a_reminder_outlives_its_actor)
+{
+    RUN(a, reminders);
+    HEAR("reminded");
+    ck_assert_int_eq(heard("reminded", 1), 1);
+}
+END_TEST
+
 /* ---- A network that is cut ------------------------------------------------------------------------------------- */
 
 /* It writes only when it is told to, and does not know what has happened meanwhile. */
@@ -624,6 +694,7 @@ int main(void)
     tcase_add_test(c, an_owner_gives_its_state_up);
     tcase_add_test(c, an_owner_is_known_again);
     tcase_add_test(c, an_earlier_owner_is_refused);
+    tcase_add_test(c, a_reminder_outlives_its_actor);
     tcase_add_test(c, an_owner_behind_a_cut_is_refused);
     tcase_add_test(c, an_owner_behind_a_cut_goes_on_if_nobody_took_over);
     return run_suite_unforked(suite);
