@@ -78,8 +78,7 @@ START_TEST(a_damaged_event_is_not_served)
         "UPDATE state_events SET body = CAST('thrEe' AS BLOB) WHERE state = 1 AND number = 3",
         "UPDATE state_events SET time = 6 WHERE state = 1 AND number = 3",
         "DELETE FROM state_events WHERE state = 1 AND number = 3",
-        "UPDATE state_events SET (tag, body, sum) = (SELECT tag, body, sum FROM state_events WHERE number = 2)"
-        " WHERE state = 1 AND number = 3"};
+        "REPLACE INTO state_events SELECT state, 3, time, tag, version, body, sum FROM state_events WHERE number=2"};
     struct wf_store_state s = damaged(ways[_i]);
     ck_assert_str_eq(state_text(s, 0, 9, 99), "1:all 2=two ");
     ck_assert_str_eq(state_text(s, 3, 9, 99), "WEFT_EFORMAT");
