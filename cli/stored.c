@@ -263,6 +263,35 @@ int cli_store_dead(const struct cli *c)
     return end(c, f, rc);
 }
 
+/* ---- States of actors ------------------------------------------------------------------------------------------ */
+
+static bool print_state(void *arg, const struct wf_store_state *s)
+{
+    const struct cli *c = arg;
+    if (c->json) {
+        fputs("{\"state\": ", stdout);
+        cli_print_string(stdout, s->key, strlen(s->key));
+        printf(", \"snapshot\": ");
+        if (s->has_snapshot) printf("%zu", s->size);
+        else printf("null");
+        printf(", \"events\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"last\": %" PRIu64 ", \"opening\": %" PRIu64
+               "}\n",
+               s->last + 1 - s->first, s->bytes, s->last, s->opening);
+    } else {
+        printf("%-32s %9zu bytes %9" PRIu64 " events %9" PRIu64 " bytes   opening %" PRIu64 "\n", s->key, s->size,
+               s->last + 1 - s->first, s->bytes, s->opening);
+    }
+    return true;
+}
+
+int cli_store_states(const struct cli *c)
+{
+    int rc;
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
+    if (f == NULL) return rc;
+    return end(c, f, f->store->engine->states(f->store, NULL, print_state, (void *)(uintptr_t)c));
+}
+
 /* ---- Nodes ----------------------------------------------------------------------------------------------------- */
 
 static int refused(const struct cli_client *k, int rc)
@@ -421,8 +450,16 @@ static void open_and_go_on(const void *arg, size_t size)
         queues[i] = (struct weft_stored_queues){named[i].pattern, named[i].lease, (uint32_t)named[i].attempts,
                                                 named[i].jobs};
     }
-    const weft_store_options options = {running->store, topics, running->stored_topics.count, queues,
-                                        running->queues.count};
+    struct weft_stored_states states[CLI_LIST_MAX];
+    for (size_t i = 0; i < running->states.count; i++)
+        states[i] = (struct weft_stored_states){running->states.item[i]};
+    const weft_store_options options = {.url = running->store,
+                                        .topics = topics,
+                                        .topic_count = running->stored_topics.count,
+                                        .queues = queues,
+                                        .queue_count = running->queues.count,
+                                        .states = states,
+                                        .state_count = running->states.count};
     int rc = weft_store_open(&options, NULL, WEFT_FOREVER);
     if (rc < 0) weft_fail(rc, "--store %s: %s", running->store, weft_strerror(rc));
     module_first(arg, size);
@@ -430,10 +467,12 @@ static void open_and_go_on(const void *arg, size_t size)
 
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
-    size_t patterns = c->stored_topics.count + c->queues.count;
+    size_t patterns = c->stored_topics.count + c->queues.count + c->states.count;
     if (c->store == NULL && patterns == 0) return CLI_OK;
-    if (c->store == NULL) return cli_fail(c, CLI_USAGE, "--stored and --queues need --store, which says where");
-    if (patterns == 0) return cli_fail(c, CLI_USAGE, "--store needs --stored or --queues, which say what is stored");
+    if (c->store == NULL)
+        return cli_fail(c, CLI_USAGE, "--stored, --queues and --states need --store, which says where");
+    if (patterns == 0)
+        return cli_fail(c, CLI_USAGE, "--store needs --stored, --queues or --states, which say what is stored");
     running = c;
     module_first = *first;
     *first = open_and_go_on;

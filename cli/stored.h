@@ -1,4 +1,4 @@
-/* cli/stored.h -- stored topics and work queues from the command line: weft store, publish --stored, subscribe --from, run */
+/* cli/stored.h -- stored topics, work queues and states of actors from the command line: weft store, publish --stored, subscribe --from, run */
 #ifndef CLI_STORED_H
 #define CLI_STORED_H
 
@@ -14,6 +14,7 @@ int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);
 int cli_store_cursors(const struct cli *c);
 int cli_store_queues(const struct cli *c);
+int cli_store_states(const struct cli *c);
 int cli_store_dead(const struct cli *c);
 int cli_store_retry(const struct cli *c);
 int cli_store_export(const struct cli *c);

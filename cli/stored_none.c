@@ -31,6 +31,11 @@ int cli_store_queues(const struct cli *c)
     return none(c);
 }
 
+int cli_store_states(const struct cli *c)
+{
+    return none(c);
+}
+
 int cli_store_dead(const struct cli *c)
 {
     return none(c);
@@ -69,5 +74,6 @@ int cli_follow_cursor(struct cli_client *k)
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
     (void)first;
-    return c->store == NULL && c->stored_topics.count == 0 && c->queues.count == 0 ? CLI_OK : none(c);
+    return c->store == NULL && c->stored_topics.count == 0 && c->queues.count == 0 && c->states.count == 0 ? CLI_OK
+                                                                                                           : none(c);
 }

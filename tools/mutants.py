@@ -88,6 +88,9 @@ MUTANTS = {
     "queue_forgets_key": ("sqlite_programs",),
     "queue_keeps_bodies": ("sqlite_faults",),
     "queue_believes_commit": ("sqlite_programs",),
+    "state_takes_any_owner": ("sqlite_programs",),
+    "state_believes_commit": ("sqlite_programs",),
+    "state_begins_in_place_of_damaged": ("sqlite_states",),
     "event_keeps_what_it_did_not_take": ("event_programs",),
     "event_apart_keeps_what_it_did_not_take": ("event_programs",),
     "event_forgets_by_reset": ("event_programs",),
@@ -111,7 +114,7 @@ MUTANTS = {
 # tests/unit, by room, for what no seed of the simulation meets
 UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
-         "sqlite_programs": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
+         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
          "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}

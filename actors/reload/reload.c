@@ -90,6 +90,26 @@ int weft_handover_state(struct weft_handover *h, const void *state, size_t size)
     return WEFT_OK;
 }
 
+int weft_migrate_stored(weft_migrate *hook, struct weft_handover *h, void **owned)
+{
+    struct life l = {.size = h->size};
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    *owned = NULL;
+    h->life = &l;
+    int rc = hook(h);
+    h->life = NULL;
+    h->why[sizeof h->why - 1] = '\0';
+    if (rc >= 0 && l.fresh != NULL) *owned = malloc(l.size + 1);
+    bool is_whole = l.fresh == NULL || *owned != NULL;
+    if (*owned != NULL) {
+        if (l.size > 0) memcpy(*owned, l.fresh->state, l.size);
+        h->state = *owned;
+        h->size = l.size;
+    }
+    if (l.fresh != NULL) wf_block_free(l.fresh);
+    return rc < 0 ? rc : is_whole ? WEFT_OK : WEFT_ENOMEM;
+}
+
 /* Calls the hook that the request brought. `why` gets what to say of its refusal. */
 static int migrate(struct wf_actor *self, struct life *l, uint32_t version, char why[160])
 {

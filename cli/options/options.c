@@ -275,6 +275,9 @@ static const struct cli_option options[] = {
                     "work queues that the store of this node takes; may be repeated", "WEFT_QUEUES", FIELD(queues), 0,
                     0, 0, .check = check_queues, .wanted = "like mail.> or mail.>:lease=30:attempts=5:jobs=100k",
                     .preset = NULL},
+    [CLI_STATES] = {"states", 0, CLI_LIST, "PATTERN",
+                    "keys of states of actors that the store of this node takes; may be repeated", "WEFT_STATES",
+                    FIELD(states), 0, 0, 0, .preset = NULL},
     [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and say where it is in its log", NULL,
                     FIELD(stored), 0, 0, 0, .preset = NULL},
     [CLI_CURSOR] = {"cursor", 0, CLI_WORD, "NAME",
@@ -663,6 +666,7 @@ void cli_finish(struct cli *c)
     free(c->meta.copy);
     free(c->stored_topics.copy);
     free(c->queues.copy);
+    free(c->states.copy);
     if (c->file != NULL) free(c->file->text);
     free(c->file);
 }

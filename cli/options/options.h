@@ -44,7 +44,7 @@ struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
-    struct cli_list listen, join, discover, dial_only, san, meta, ws_origin, stored_topics, queues;
+    struct cli_list listen, join, discover, dial_only, san, meta, ws_origin, stored_topics, queues, states;
     const char *store, *from, *cursor; /* of stored topics */
     bool stored;
     int64_t workers, tag, count, days;
@@ -147,6 +147,7 @@ enum cli_option_id {
     CLI_STORE,
     CLI_STORED_TOPICS,
     CLI_QUEUES,
+    CLI_STATES,
     CLI_STORED,
     CLI_FROM,
     CLI_CURSOR,

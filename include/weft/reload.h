@@ -83,6 +83,13 @@ WEFT_API int weft_trap_reload(bool on);
  * WEFT_ETOOBIG; WEFT_ENOMEM. */
 WEFT_API int weft_hand_over(weft_msg *reload, uint32_t version, const void *state, size_t size);
 
+/* [A] Calls a migrate hook outside of a reload, for state that was stored (weft/persist.h). The caller sets kind, version,
+ * state and size in `*h`, and the rest to 0. After WEFT_OK `h->state` and `h->size` are those with which to continue; if
+ * the hook has called weft_handover_state, `*owned` is their memory, for free(), else it is NULL. A body or a handler that
+ * the hook has set does not matter. Errors: those of the hook, after which `h->why` may say more; WEFT_ENOMEM, and
+ * WEFT_ENOTACTOR. */
+WEFT_API int weft_migrate_stored(weft_migrate *hook, struct weft_handover *h, void **owned);
+
 /* The entry that `weft reload` looks for beside WEFT_MODULE_ENTRY: WEFT_MIGRATE(hook) at file scope exports a
  * module's hook. */
 #define WEFT_MODULE_MIGRATE "weft_module_migrate"

@@ -55,14 +55,22 @@ struct weft_stored_queues {
     uint64_t jobs;     /* of each queue, with the dead ones; 0: a million, which is also the most */
 };
 
+/* States of actors that a store takes: see weft/persist.h. */
+struct weft_stored_states {
+    const char *pattern; /* of their keys */
+};
+
 typedef struct {
     const char *url; /* "sqlite:FILE"; the file is made if there is none */
     /* The first pattern that matches a topic counts. A topic that matches none is not stored. */
     const struct weft_stored_topics *topics;
-    size_t topic_count; /* up to WEFT_STORE_PATTERNS_MAX; 0 if there are queues */
+    size_t topic_count; /* up to WEFT_STORE_PATTERNS_MAX; 0 if there are queues or states */
     /* The first pattern that matches a queue counts. A queue that matches none is not taken. */
     const struct weft_stored_queues *queues;
     size_t queue_count; /* up to WEFT_STORE_PATTERNS_MAX */
+    /* A state whose key matches none is not taken. */
+    const struct weft_stored_states *states;
+    size_t state_count; /* up to WEFT_STORE_PATTERNS_MAX */
 } weft_store_options;
 
 /* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives

@@ -25,6 +25,17 @@ static void read_messages(const void *data, size_t size)
     struct store_cursors_from from;
     struct store_cursors cursors;
     struct store_cursor cursor;
+    struct store_state_ask state_ask;
+    struct store_items items;
+    struct store_item item;
+    struct store_states states;
+    struct store_state state;
+    if (weft_typed_read(store_state_ask_type(), data, size, &state_ask, NULL) == 0)
+        MUST(state_ask.key.size <= size && state_ask.body.size <= size);
+    if (weft_typed_read(store_items_type(), data, size, &items, NULL) == 0)
+        while (store_item_next(&items.items, &item)) MUST(item.body.size <= size);
+    if (weft_typed_read(store_states_type(), data, size, &states, NULL) == 0)
+        while (store_state_next(&states.states, &state)) MUST(state.key.size <= size);
     if (weft_typed_read(store_page_type(), data, size, &page, NULL) == 0)
         while (store_row_next(&page.rows, &row)) MUST(row.body.size <= size);
     if (weft_typed_read(store_logs_type(), data, size, &logs, NULL) == 0)

@@ -44,7 +44,7 @@ libraries()
     webchat) printf '#include <http_parser.h>\n#include <sys/types.h>\n#include <wslay/wslay.h>\n' |
         cc -fsyntax-only -x c - 2>/dev/null && echo -lwslay -lhttp_parser ;;
     embed_uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
-    jobs) [[ -e $libraries/pkgconfig/weft-store.pc ]] &&
+    bank | jobs) [[ -e $libraries/pkgconfig/weft-store.pc ]] &&
         pkg-config --define-variable=prefix="$prefix" --cflags --libs weft-store ;;
     *) true ;;
     esac

@@ -97,6 +97,24 @@ class Programs(unittest.TestCase):
             for _ in range(2):
                 self.assertEqual(self.start("jobs", cwd=folder).end(), promised("jobs"))
 
+    @unittest.skipUnless(os.path.exists(built("examples", "bank")), "without SQLite")
+    def test_bank(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.start("bank", cwd=folder).end(), promised("bank"))
+            balance = 157
+            for _ in range(3):
+                program = self.start("bank", "1000000", cwd=folder)
+                opened = int(program.line().split()[-1])
+                self.assertGreaterEqual(opened, balance)  # a deposit more may be there: it was not printed yet
+                self.assertLessEqual(opened, balance + 1)
+                for _ in range(150):  # more than there are events in front of a snapshot
+                    program.line()
+                program.process.kill()
+                program.process.wait()
+                program.out.rest()
+                balance = int(program.out.seen[-1].split()[-1])
+                self.assertEqual(program.out.seen[1:], [f"ann has {i}" for i in range(opened + 1, balance + 1)])
+
     def test_supervisor(self):
         program = self.start("supervisor")
         self.assertEqual(program.end(), [

@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LIST = os.path.join(ROOT, "packaging", "abi.txt")
 HEADERS = ["weft.h", "weft/msgpack.h", "weft/sim.h", "weft/test.h"]
 # A library beside libweft: its list and its headers.
-BESIDE = {"libweft-store": ("abi-store.txt", ["weft/store.h", "weft/queue.h"])}
+BESIDE = {"libweft-store": ("abi-store.txt", ["weft/store.h", "weft/queue.h", "weft/persist.h"])}
 
 
 def exported(library):

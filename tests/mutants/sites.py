@@ -352,6 +352,24 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         rc = sq_finish(s, code);
         if (wf_mutant("queue_believes_commit")) rc = sq_error(code);
 '''),
+    ("transport/store/sqlite_states.c", '''\
+    else if (x->kind != WF_STATE_OPEN && (found < 0 || x->owner != x->state.owner)) x->error = WEFT_ECLOSED;
+''', '''\
+    else if (x->kind != WF_STATE_OPEN &&
+             (found < 0 || (x->owner != x->state.owner && !wf_mutant("state_takes_any_owner"))))
+        x->error = WEFT_ECLOSED;
+'''),
+    ("transport/store/sqlite_states.c", '''\
+        rc = sq_finish(s, code);
+''', '''\
+        rc = sq_finish(s, code);
+        if (wf_mutant("state_believes_commit")) rc = sq_error(code);
+'''),
+    ("transport/store/sqlite_states.c", '''\
+        if (c->s->damaged_states > 0) x->error = WEFT_EFORMAT;
+''', '''\
+        if (c->s->damaged_states > 0 && !wf_mutant("state_begins_in_place_of_damaged")) x->error = WEFT_EFORMAT;
+'''),
     ("transport/cluster/swim.c", '''\
     if (m == NULL || (same && now < m->greet_at)) return;
 ''', '''\

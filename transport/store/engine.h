@@ -1,6 +1,6 @@
 /* transport/store/engine.h -- the interface between the store and what keeps its data on disk.
  *
- * An engine keeps logs, snapshots, cursors and queues of jobs. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
+ * An engine keeps logs, snapshots, cursors, queues of jobs and states of actors. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
  * without a hole; old records are removed from the front only. A log has an epoch: a random number that was drawn
  * when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
  * means two different records.
@@ -13,8 +13,10 @@
  *       damaged or missing is never served: WEFT_EFORMAT;
  *     - the same holds for the changes of queues: after a crash each batch of them is there as a whole or not at all,
  *       and an acknowledged batch is there. A job that is damaged is never given: it is passed over, and check finds it;
- *     - append, trim, save, advance and change are called from one thread at a time; read, find, list, queues and jobs
- *       from any thread, also meanwhile. Readers do not wait for the writer.
+ *     - and for the changes of states. A write that does not show the number of the last opening changes nothing, also
+ *       after a crash. A snapshot or an event that is damaged or missing is never served, and neither is what follows;
+ *     - append, trim, save, advance, change and change_states are called from one thread at a time; read, find, list,
+ *       queues, jobs, states and read_state from any thread, also meanwhile. Readers do not wait for the writer.
  *
  * Errors, besides those that each function names:
  *     WEFT_ENOSPC   the disk is full; nothing was stored, and the store can be used again when there is space
@@ -46,6 +48,9 @@ enum {
     WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
     WF_STORE_TAKES_MAX = 32,                     /* jobs that one batch gives, as each may have a megabyte */
     WF_STORE_JOB_KEYS_MAX = 1000 * 1000,         /* keys of jobs that are remembered, of one store */
+    WF_STORE_STATES_MAX = 1000 * 1000,           /* states of one store */
+    WF_STORE_EVENTS_MAX = 10 * 1000,             /* events of one state since its snapshot */
+    WF_STORE_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
 };
 
 struct wf_store_log {
@@ -140,6 +145,49 @@ struct wf_store_queue {
     uint64_t ready, delayed, leased, dead;
 };
 
+/* The state of an actor: a snapshot, if one was saved, and the events since. */
+struct wf_store_state {
+    char key[WF_STORE_TOPIC_MAX + 1]; /* named as topics are */
+    uint64_t opening;                 /* how often it was opened */
+    uint64_t owner;                   /* a random number, another one at each opening */
+    uint64_t first, last; /* numbers of the events; first is last + 1 if there are none since the snapshot */
+    uint64_t bytes;       /* of these events */
+    bool has_snapshot;
+    size_t size; /* of the snapshot */
+};
+
+enum wf_store_state_kind {
+    WF_STATE_OPEN,   /* takes the state, and begins it if there is none */
+    WF_STATE_SAVE,   /* replaces the snapshot, and removes the events */
+    WF_STATE_APPEND, /* adds an event */
+    WF_STATE_REMOVE,
+};
+
+/* A change of a state. */
+struct wf_store_state_change {
+    enum wf_store_state_kind kind;
+    const char *key;
+    uint64_t owner;  /* of the last opening; not to open */
+    uint64_t number; /* append: of the new event; save: of the last event that is in the snapshot */
+    int64_t now;     /* append, save: ns since 1970, UTC */
+    uint32_t tag, version;
+    const void *data;
+    size_t size;
+    /* The result: */
+    int error;
+    struct wf_store_state state; /* as it is now */
+};
+
+/* A snapshot, whose number is that of the last event that is in it, or an event. */
+struct wf_store_item {
+    bool is_snapshot;
+    uint64_t number;
+    int64_t time;
+    uint32_t tag, version;
+    const void *data;
+    size_t size;
+};
+
 struct wf_store_cursor {
     uint64_t epoch, offset; /* 0, 0: it has not been advanced yet */
 };
@@ -173,6 +221,10 @@ typedef bool wf_store_each_lease(void *arg, const struct wf_store_lease *l);
 typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
 /* Gets one job; the bytes of its body are valid during the call. */
 typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
+
+typedef bool wf_store_each_state(void *arg, const struct wf_store_state *state);
+/* Gets one item; its bytes are valid during the call. Returns false to end the reading. */
+typedef bool wf_store_each_item(void *arg, const struct wf_store_item *item);
 
 struct wf_store_engine {
     const char *scheme; /* of its URLs: "sqlite" */
@@ -239,6 +291,21 @@ struct wf_store_engine {
 
     /* Gives the leases that last beyond `now` and whose worker is known. Damaged ones are passed over. */
     int (*leases)(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
+    /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has its
+     * own `error`. Else nothing was changed, and each has this error.
+     * Errors of the batch: those of append. Of a change: WEFT_EINVAL (the key), WEFT_ETOOBIG, WEFT_EFULL (too many
+     * states, or events in one). WEFT_ECLOSED (there is no such state, it was opened again, or `number` is not the one
+     * that follows). WEFT_EFORMAT (what is known of the state is damaged; or, to begin one, of another state, which may
+     * be this one). */
+    int (*change_states)(struct wf_store *s, struct wf_store_state_change *batch, size_t count);
+    /* Gives the states in the order of their keys, those after `after` (NULL: all). A damaged one is passed over. */
+    int (*states)(struct wf_store *s, const char *after, wf_store_each_state *each, void *arg);
+    /* Gives the snapshot of a state, if `from` is 0 and there is one, and the events from `from` on: at most `count` items,
+     * and of at most `bytes` bytes if there is more than one. Returns the number of items.
+     * Errors: WEFT_ECLOSED (there is no such state, or it was opened again); WEFT_EFORMAT, if the very first item, or
+     * the state, is damaged or missing. Otherwise the reading ends in front of such an item. */
+    int (*read_state)(struct wf_store *s, const char *key, uint64_t owner, uint64_t from, size_t count, size_t bytes,
+                      wf_store_each_item *each, void *arg);
 
     /* Reads everything. Returns the number of faults. */
     int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);

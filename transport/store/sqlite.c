@@ -13,6 +13,8 @@
 #include "sqlite_read.h"
 #include "sqlite_state.h"
 #include "sqlite_workers.h"
+#include "sqlite_states.h"
+#include "sqlite_states_read.h"
 
 static const char tables[] =
     "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
@@ -38,6 +40,17 @@ static const char queue_tables[] =
 static const char worker_tables[] =
     "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
     " sum INTEGER);";
+/* Since version 3. */
+static const char state_tables[] =
+    "CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, id INTEGER, opening INTEGER, owner INTEGER, first "
+    "INTEGER,"
+    " last INTEGER, bytes INTEGER, size INTEGER, sum INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS state_count(id INTEGER PRIMARY KEY, count INTEGER, last INTEGER, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_snapshots(state INTEGER PRIMARY KEY, number INTEGER, time INTEGER, tag INTEGER,"
+    " version INTEGER, body BLOB, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_events(state INTEGER, number INTEGER, time INTEGER, tag INTEGER, version "
+    "INTEGER,"
+    " body BLOB, sum INTEGER, PRIMARY KEY(state, number)) WITHOUT ROWID;";
 
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
@@ -99,10 +112,12 @@ static int make_tables(struct sq_store *s, bool all)
                      : sqlite3_mprintf("");
     char *sql = logs == NULL
                     ? NULL
-                    : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s"
+                    : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s %s"
                                       "INSERT OR IGNORE INTO job_count VALUES(1, 0, %lld);"
+                                      "INSERT OR IGNORE INTO state_count VALUES(1, 0, 0, %lld);"
                                       "PRAGMA user_version=%d; COMMIT",
-                                      logs, queue_tables, worker_tables, (long long)sq_count_sum(0), SQ_VERSION);
+                                      logs, queue_tables, state_tables, worker_tables, (long long)sq_count_sum(0),
+                                      (long long)sq_state_count_sum(0, 0), SQ_VERSION);
     sqlite3_free(logs);
     int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
@@ -122,6 +137,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
         return failed(why, WEFT_EFORMAT, s->file, "is no store of weft");
     if (version < SQ_VERSION && !s->read_only) rc = make_tables(s, is_new);
     s->has_queues = version >= 2 || !s->read_only;
+    s->has_states = version >= 3 || !s->read_only;
     s->has_workers = version >= 4 || !s->read_only;
     if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->file);
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
@@ -158,6 +174,7 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
     snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);
     error = sq_logs_load(s, &s->writer, why);
     if (error == WEFT_OK && !s->read_only) error = sq_queues_load(s, why);
+    if (error == WEFT_OK && !s->read_only) error = sq_states_load(s, why);
     if (error == WEFT_OK) why->text[0] = '\0';
     return error;
 }
@@ -235,5 +252,8 @@ const struct wf_store_engine wf_store_sqlite = {
     .queues = sq_queues,
     .jobs = sq_jobs,
     .leases = sq_leases,
+    .change_states = sq_change_states,
+    .states = sq_states,
+    .read_state = sq_read_state,
     .check = sq_check,
 };

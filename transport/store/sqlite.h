@@ -11,7 +11,10 @@
  * (5) A job has a small row with its state and one with its body, which is not written again when the state changes.
  *     Which job is due next is looked up in an index; only the number of jobs of each queue is kept in memory. What the
  *     index says is believed only as far as the checksum of the job's row confirms it.
- * (6) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
+ * (6) A state of an actor has a row, found by its key, and a snapshot and events, found by its id, which is never used
+ *     again. When the file is opened all rows are read, and counted. If one is damaged or missing no new state begins, as
+ *     it may be that one; so nobody is given an empty state instead of a damaged one.
+ * (7) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H
 #define WF_STORE_SQLITE_H
@@ -23,7 +26,8 @@
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
-    SQ_VERSION = 4,              /* of the tables: PRAGMA user_version. 2: with queues; 4: with their workers */
+    /* Of the tables: PRAGMA user_version. 2: with queues; 3: with states of actors; 4: with the workers of jobs. */
+    SQ_VERSION = 4,
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     SQ_READERS_MAX = 4,          /* idle connections that are kept */
     SQ_OFFSET_BITS = 40,
@@ -98,6 +102,20 @@ enum sq_statement {
     SQ_DELETE_WORKER,
     SQ_LEASES,
     SQ_ALL_WORKERS,
+    SQ_BEGIN_READING,
+    SQ_WRITE_STATE,
+    SQ_DELETE_STATE,
+    SQ_STATE,
+    SQ_STATES,
+    SQ_COUNT_STATES,
+    SQ_READ_STATE_COUNT,
+    SQ_WRITE_SNAPSHOT,
+    SQ_DELETE_SNAPSHOT,
+    SQ_SNAPSHOT,
+    SQ_INSERT_EVENT,
+    SQ_DELETE_EVENTS,
+    SQ_EVENTS,
+    SQ_LOST_ITEMS,
     SQ_STATEMENTS
 };
 
@@ -119,13 +137,13 @@ struct sq_store {
     struct sq_log **bucket; /* a power of two of them */
     size_t buckets, logs;
     int64_t stored_logs;
-    int64_t cursors; /* the writer's; -1: it has to count them */
-    bool has_queues; /* the file has their tables */
-    bool has_workers;
+    int64_t cursors;                          /* the writer's; -1: it has to count them */
+    bool has_queues, has_states, has_workers; /* the file has their tables */
     /* The writer's alone: */
     struct sq_queue *queue[SQ_QUEUE_BUCKETS];
     size_t queues;
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
+    int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */
 };
 
 static inline struct sq_store *sq_of(struct wf_store *s)

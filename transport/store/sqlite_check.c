@@ -7,6 +7,7 @@
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
 #include "sqlite_state.h"
+#include "sqlite_states_read.h"
 #include "sqlite_workers.h"
 
 struct checking {
@@ -78,5 +79,6 @@ int sq_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
     int cursors = c.rc < 0 ? c.rc : sq_check_cursors(s, each, arg);
     int jobs = cursors < 0 ? cursors : sq_check_jobs(s, each, arg);
     int workers = jobs < 0 ? jobs : sq_check_workers(s, each, arg);
-    return workers < 0 ? workers : c.faults + cursors + jobs + workers;
+    int states = workers < 0 ? workers : sq_check_states(s, each, arg);
+    return states < 0 ? states : c.faults + cursors + jobs + workers + states;
 }

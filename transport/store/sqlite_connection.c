@@ -7,6 +7,10 @@
 /* The columns of struct wf_store_job, and of its checksum. */
 #define JOB "id, queue, dead, due, lease, attempts, time, tag, sum"
 
+/* The columns of struct wf_store_state, with its id, and of its checksum; and those of struct wf_store_item. */
+#define STATE "key, id, opening, owner, first, last, bytes, size, sum"
+#define ITEM "time, tag, version, body, sum"
+
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): some have several parts */
 static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_BEGIN] = "BEGIN IMMEDIATE",
@@ -61,6 +65,22 @@ static const char *const text_of[SQ_STATEMENTS] = {
         "SELECT j.id, j.queue, j.dead, j.due, j.lease, j.attempts, j.time, j.tag, j.sum, w.node, w.actor, w.sum"
         " FROM job_workers w JOIN jobs j ON j.id = w.id WHERE j.lease = w.lease AND j.due > ? ORDER BY j.id",
     [SQ_ALL_WORKERS] = "SELECT id, lease, node, actor, sum FROM job_workers",
+    [SQ_BEGIN_READING] = "BEGIN",
+    [SQ_WRITE_STATE] = "INSERT OR REPLACE INTO states(" STATE ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [SQ_DELETE_STATE] = "DELETE FROM states WHERE key = ?",
+    [SQ_STATE] = "SELECT " STATE " FROM states WHERE key = ?",
+    [SQ_STATES] = "SELECT " STATE " FROM states WHERE key > ? ORDER BY key",
+    [SQ_COUNT_STATES] = "UPDATE state_count SET count = ?, last = ?, sum = ? WHERE id = 1",
+    [SQ_READ_STATE_COUNT] = "SELECT count, last, sum FROM state_count WHERE id = 1",
+    [SQ_WRITE_SNAPSHOT] = "INSERT OR REPLACE INTO state_snapshots(state, number, " ITEM
+                          ") VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [SQ_DELETE_SNAPSHOT] = "DELETE FROM state_snapshots WHERE state = ?",
+    [SQ_SNAPSHOT] = "SELECT number, " ITEM " FROM state_snapshots WHERE state = ?",
+    [SQ_INSERT_EVENT] = "INSERT INTO state_events(state, number, " ITEM ") VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [SQ_DELETE_EVENTS] = "DELETE FROM state_events WHERE state = ?",
+    [SQ_EVENTS] = "SELECT number, " ITEM " FROM state_events WHERE state = ? AND number >= ? ORDER BY number",
+    [SQ_LOST_ITEMS] = "SELECT state, number FROM state_snapshots WHERE state NOT IN (SELECT id FROM states)"
+                      " UNION ALL SELECT state, number FROM state_events WHERE state NOT IN (SELECT id FROM states)",
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 

@@ -4,7 +4,7 @@
  * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy
  *     store has large batches and a quiet one has no delay.
  * (2) The actor never waits for the disk. A batch is a job of weft_offload, and reads are the readers'.
- * (3) Publications, changes of queues and advances of cursors are stored in turns, each in batches of their own.
+ * (3) Publications, changes of queues, advances of cursors and changes of states are stored in turns, each in batches of their own.
  * (4) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,7 @@
 #include "store_metrics.h"
 #include "store_queues.h"
 #include "store_reader.h"
+#include "store_states.h"
 #include "stored_topic.h"
 
 enum { READERS = 4 };
@@ -52,10 +53,18 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* those of the running batch */
     weft_job job;
-    enum running { NOTHING, A_BATCH, CHANGES, ADVANCES } runs, last; /* `last`: of which kind the last batch was */
+    enum running {
+        NOTHING,
+        A_BATCH,
+        CHANGES,
+        ADVANCES,
+        STATES
+    } runs,
+        last; /* `last`: of which kind the last batch was */
     bool stops;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
+    struct wf_store_states states;
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
@@ -76,6 +85,8 @@ struct opening {
     size_t rules;
     struct wf_queue_lease *lease;
     size_t leases, leases_max;
+    char (*state)[WF_STORE_TOPIC_MAX + 1]; /* patterns of keys */
+    size_t states;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -95,6 +106,7 @@ static void free_opening(void *block)
     free(o->keep);
     free(o->rule);
     free(o->lease);
+    free(o->state);
     free(o);
 }
 
@@ -142,7 +154,8 @@ static int read_config(struct opening *o, const void *config, size_t size)
     if (!weft_text_copy(in.url, o->url, sizeof o->url)) return WEFT_EINVAL;
     o->keep = calloc(in.keep.count + 1, sizeof *o->keep);
     o->rule = calloc(in.queues.count + 1, sizeof *o->rule);
-    if (o->keep == NULL || o->rule == NULL) return WEFT_ENOMEM;
+    o->state = calloc(in.states.count + 1, sizeof *o->state);
+    if (o->keep == NULL || o->rule == NULL || o->state == NULL) return WEFT_ENOMEM;
     for (struct store_keep k; store_keep_next(&in.keep, &k); o->keeps++) {
         struct keep *to = &o->keep[o->keeps];
         if (!weft_text_copy(k.pattern, to->pattern, sizeof to->pattern)) return WEFT_EINVAL;
@@ -155,6 +168,8 @@ static int read_config(struct opening *o, const void *config, size_t size)
         to->attempts = (uint32_t)r.attempts;
         to->jobs = r.jobs;
     }
+    for (weft_text pattern; weft_str_next(&in.states, &pattern); o->states++)
+        if (!weft_text_copy(pattern, o->state[o->states], sizeof *o->state)) return WEFT_EINVAL;
     return WEFT_OK;
 }
 
@@ -186,6 +201,8 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         o->rule = NULL;
         wf_queues_restore(&s->queues, o->lease, o->leases);
         wf_cursors_init(&s->cursors, s->file);
+        wf_states_init(&s->states, s->file, o->state, o->states);
+        o->state = NULL;
     }
     free_opening(&o);
     return rc;
@@ -324,11 +341,12 @@ static void start_batch(struct store_actor *s)
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;
-    for (int i = 0; i < 3 && s->runs == NOTHING; i++) {
-        s->last = s->last == ADVANCES ? A_BATCH : s->last + 1;
+    for (int i = 0; i < 4 && s->runs == NOTHING; i++) {
+        s->last = s->last == STATES ? A_BATCH : s->last + 1;
         if (s->last == A_BATCH && s->first != NULL) start_batch(s);
         if (s->last == CHANGES && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
         if (s->last == ADVANCES && wf_cursors_start(&s->cursors, &s->job)) s->runs = ADVANCES;
+        if (s->last == STATES && wf_states_start(&s->states, &s->job)) s->runs = STATES;
     }
 }
 
@@ -443,7 +461,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
     if (weft_tag(m) == WEFT_TAG_NODE_UP && weft_node_news_read(m, &news) == WEFT_OK) {
         wf_queues_node_up(&s->queues, news.incarnation);
     } else if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
-        if (!wf_queues_down(&s->queues, &down)) wf_parked_reads_forget(&s->parked, down.ref);
+        if (!wf_queues_down(&s->queues, &down) && !wf_states_down(&s->states, &down))
+            wf_parked_reads_forget(&s->parked, down.ref);
     } else if (weft_tag(m) == WEFT_TAG_STOP) {
         s->stops = true;
     } else if (weft_name_lost_read(m, &lost) == WEFT_OK) {
@@ -451,6 +470,9 @@ static void take_message(struct store_actor *s, weft_msg *m)
         s->stops = true;
     } else if (weft_tag(m) == WF_STORE_UNTAKE) {
         wf_queues_untake(&s->queues, m);
+        return;
+    } else if (weft_tag(m) == WF_STORE_STATE_CLOSE) {
+        wf_states_close(&s->states, m);
         return;
     } else if (weft_wants_reply(m)) {
         switch (weft_tag(m)) {
@@ -460,7 +482,10 @@ static void take_message(struct store_actor *s, weft_msg *m)
         case WF_STORE_QUEUES:
         case WF_STORE_CURSOR:
         case WF_STORE_CURSORS:
+        case WF_STORE_STATE_READ:
+        case WF_STORE_STATES:
         case WF_STORE_LIST: forward(s, m); return;
+        case WF_STORE_STATE: wf_states_ask(&s->states, m); return;
         case WF_STORE_CHANGE: wf_queues_change(&s->queues, m); return;
         case WF_STORE_ADVANCE: wf_cursors_advance(&s->cursors, m); return;
         case WF_STORE_WATCH: take_watch(s, m); return;
@@ -475,7 +500,7 @@ static void take_message(struct store_actor *s, weft_msg *m)
 static bool has_room(const struct store_actor *s)
 {
     return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
-           wf_queues_has_room(&s->queues) && wf_cursors_has_room(&s->cursors);
+           wf_queues_has_room(&s->queues) && wf_cursors_has_room(&s->cursors) && wf_states_has_room(&s->states);
 }
 
 static void finish_storing(struct store_actor *s)
@@ -485,12 +510,13 @@ static void finish_storing(struct store_actor *s)
     if (what == A_BATCH) finish_batch(s);
     if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
+    if (what == STATES) wf_states_finish(&s->states, s->job);
 }
 
 static bool has_work(const struct store_actor *s)
 {
     return s->runs != NOTHING || s->first != NULL || !wf_queues_is_idle(&s->queues) ||
-           !wf_cursors_is_idle(&s->cursors);
+           !wf_cursors_is_idle(&s->cursors) || !wf_states_is_idle(&s->states);
 }
 
 static void serve(struct store_actor *s)
@@ -525,6 +551,7 @@ static void free_actor(void *arg)
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
     wf_cursors_free(&s->cursors);
+    wf_states_free(&s->states);
     wf_store_file_leave(s->file);
     free(s->keep);
     free(s);

@@ -80,25 +80,43 @@ static int pack_queues(const weft_store_options *o, struct store_rule *rule)
     return WEFT_OK;
 }
 
+static int pack_states(const weft_store_options *o, weft_text *state)
+{
+    for (size_t i = 0; i < o->state_count; i++) {
+        if (!wf_store_pattern_ok(o->states[i].pattern)) {
+            weft_log(WEFT_ERROR, "store: '%s' is no pattern of states",
+                     o->states[i].pattern == NULL ? "" : o->states[i].pattern);
+            return WEFT_EINVAL;
+        }
+        state[i] = weft_cstr(o->states[i].pattern);
+    }
+    return WEFT_OK;
+}
+
 static int check_options(const weft_store_options *o)
 {
-    if (o == NULL || o->url == NULL || o->topic_count + o->queue_count == 0) return WEFT_EINVAL;
+    if (o == NULL || o->url == NULL || o->topic_count + o->queue_count + o->state_count == 0) return WEFT_EINVAL;
     if ((o->topics == NULL && o->topic_count > 0) || (o->queues == NULL && o->queue_count > 0)) return WEFT_EINVAL;
-    return o->topic_count > WEFT_STORE_PATTERNS_MAX || o->queue_count > WEFT_STORE_PATTERNS_MAX ? WEFT_EINVAL
-                                                                                                : WEFT_OK;
+    if (o->states == NULL && o->state_count > 0) return WEFT_EINVAL;
+    bool fits = o->topic_count <= WEFT_STORE_PATTERNS_MAX && o->queue_count <= WEFT_STORE_PATTERNS_MAX &&
+                o->state_count <= WEFT_STORE_PATTERNS_MAX;
+    return fits ? WEFT_OK : WEFT_EINVAL;
 }
 
 static int pack_config(const weft_store_options *o, void **out, size_t *size)
 {
     struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
     struct store_rule rule[WEFT_STORE_PATTERNS_MAX];
+    weft_text state[WEFT_STORE_PATTERNS_MAX];
     int rc = check_options(o);
     if (rc == WEFT_OK) rc = pack_topics(o, keep);
     if (rc == WEFT_OK) rc = pack_queues(o, rule);
+    if (rc == WEFT_OK) rc = pack_states(o, state);
     if (rc < 0) return rc;
     struct store_config config = {.url = weft_cstr(o->url),
                                   .keep = store_keep_list(keep, o->topic_count),
-                                  .queues = store_rule_list(rule, o->queue_count)};
+                                  .queues = store_rule_list(rule, o->queue_count),
+                                  .states = weft_str_list(state, o->state_count)};
     weft_writer measure = weft_writer_on(NULL, 0);
     store_config_put(&measure, &config);
     *out = malloc(measure.size);

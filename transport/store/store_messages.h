@@ -25,7 +25,11 @@ enum wf_store_request {
     WF_STORE_CURSOR = 11,  /* struct store_cursors_from; struct store_appended: the position of that cursor */
     WF_STORE_ADVANCE = 12, /* struct store_advance; struct store_appended */
     WF_STORE_CURSORS = 13, /* struct store_cursors_from; struct store_cursors: those behind it */
-    WF_STORE_QUIT = 6,     /* no request: a reader ends when it has answered what came before */
+    WF_STORE_STATE = 20, /* struct store_state_ask; struct store_state_answer. An opening waits for the owner's end */
+    WF_STORE_STATE_CLOSE = 21, /* no request: struct store_state_ask: its owner, or one that waits, gives it up */
+    WF_STORE_STATE_READ = 22,  /* struct store_state_from; struct store_items */
+    WF_STORE_STATES = 23,      /* struct store_list; struct store_states */
+    WF_STORE_QUIT = 6,         /* no request: a reader ends when it has answered what came before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
@@ -79,6 +83,26 @@ WEFT_STRUCT(store_cursor, STORE_CURSOR)
 #define STORE_CURSORS(F) F(int, error) F(list(store_cursor), cursors)
 WEFT_STRUCT(store_cursors, STORE_CURSORS)
 
+/* `kind` is a wf_store_state_kind. */
+#define STORE_STATE_ASK(F) \
+    F(uint, kind)          \
+    F(str, key) F(uint, owner) F(uint, number) F(uint, tag) F(uint, version) F(bin, body)
+WEFT_STRUCT(store_state_ask, STORE_STATE_ASK)
+#define STORE_STATE_ANSWER(F) F(int, error) F(uint, owner) F(uint, opening) F(uint, first) F(uint, last)
+WEFT_STRUCT(store_state_answer, STORE_STATE_ANSWER)
+#define STORE_STATE_FROM(F) F(str, key) F(uint, owner) F(uint, from)
+WEFT_STRUCT(store_state_from, STORE_STATE_FROM)
+#define STORE_ITEM(F) F(bool, is_snapshot) F(uint, number) F(int, time) F(uint, tag) F(uint, version) F(bin, body)
+WEFT_STRUCT(store_item, STORE_ITEM)
+#define STORE_ITEMS(F) F(int, error) F(list(store_item), items)
+WEFT_STRUCT(store_items, STORE_ITEMS)
+#define STORE_STATE(F) \
+    F(str, key)        \
+    F(uint, opening) F(uint, first) F(uint, last) F(uint, bytes) F(bool, has_snapshot) F(uint, snapshot_bytes)
+WEFT_STRUCT(store_state, STORE_STATE)
+#define STORE_STATES(F) F(int, error) F(list(store_state), states)
+WEFT_STRUCT(store_states, STORE_STATES)
+
 /* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
 #define STORE_NEWS(F) \
     F(uint, kind)     \
@@ -90,7 +114,7 @@ WEFT_STRUCT(store_news, STORE_NEWS)
 WEFT_STRUCT(store_keep, STORE_KEEP)
 #define STORE_RULE(F) F(str, pattern) F(int, lease) F(uint, attempts) F(uint, jobs)
 WEFT_STRUCT(store_rule, STORE_RULE)
-#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues)
+#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states)
 WEFT_STRUCT(store_config, STORE_CONFIG)
 
 /* A message of the value; NULL: no memory. */

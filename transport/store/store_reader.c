@@ -6,6 +6,7 @@
 #include <weft/offload.h>
 #include <weft/store.h>
 
+#include "state_pages.h"
 #include "store_file.h"
 #include "store_messages.h"
 #include "store_reader.h"
@@ -89,8 +90,7 @@ static void answer_page(const weft_msg *ask, struct page *p, int rc)
     wf_store_answer(ask, store_page_type(), &out);
 }
 
-/* Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which `*p` is not ours any more. */
-static int run_for(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, void *p)
+int wf_reader_run(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, void *p)
 {
     weft_job job;
     int rc = weft_offload_start(&job, run, drop, p, sizeof(void *), weft_deadline(ask));
@@ -112,7 +112,7 @@ static void read_for(struct wf_store_file *file, const weft_msg *ask)
         answer_page(ask, NULL, rc < 0 ? rc : WEFT_ENOMEM);
         return;
     }
-    rc = run_for(ask, read_page, free_page, &p);
+    rc = wf_reader_run(ask, read_page, free_page, &p);
     answer_page(ask, p, rc);
     if (rc == WEFT_OK) free_page(&p);
 }
@@ -173,7 +173,7 @@ static void list_for(struct wf_store_file *file, const weft_msg *ask)
     }
     l->file = wf_store_file_share(file);
     l->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    rc = run_for(ask, list_logs, free_listing, &l);
+    rc = wf_reader_run(ask, list_logs, free_listing, &l);
     answer_logs(ask, l, rc);
     if (rc == WEFT_OK) free_listing(&l);
 }
@@ -236,7 +236,7 @@ static void count_for(struct wf_store_file *file, const weft_msg *ask)
     }
     c->file = wf_store_file_share(file);
     c->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    rc = run_for(ask, count_queues, free_counting, &c);
+    rc = wf_reader_run(ask, count_queues, free_counting, &c);
     answer_queues(ask, c, rc);
     if (rc == WEFT_OK) free_counting(&c);
 }
@@ -323,7 +323,7 @@ static void cursors_for(struct wf_store_file *file, const weft_msg *ask)
         return;
     }
     c->file = wf_store_file_share(file);
-    rc = run_for(ask, weft_tag(ask) == WF_STORE_CURSOR ? find_cursor : list_cursors, free_cursors, &c);
+    rc = wf_reader_run(ask, weft_tag(ask) == WF_STORE_CURSOR ? find_cursor : list_cursors, free_cursors, &c);
     answer_cursors(ask, c, rc);
     if (rc == WEFT_OK) free_cursors(&c);
 }
@@ -348,6 +348,8 @@ void wf_store_reader(const void *arg, size_t size)
         if (weft_tag(m) == WF_STORE_QUEUES && !weft_expired(m)) count_for(file, m);
         if ((weft_tag(m) == WF_STORE_CURSOR || weft_tag(m) == WF_STORE_CURSORS) && !weft_expired(m))
             cursors_for(file, m);
+        if ((weft_tag(m) == WF_STORE_STATE_READ || weft_tag(m) == WF_STORE_STATES) && !weft_expired(m))
+            wf_state_page_for(file, m);
         weft_msg_free(m);
     }
 }

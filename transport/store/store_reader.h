@@ -5,7 +5,14 @@
 
 #include <stddef.h>
 
+#include <weft/message.h>
+#include <weft/offload.h>
+
 /* A weft_actor; its argument is a struct wf_store_file *, of which it gets a share. */
 void wf_store_reader(const void *arg, size_t size);
+
+/* [A, W] Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which `*p` is not ours any
+ * more. */
+int wf_reader_run(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, void *p);
 
 #endif

@@ -856,6 +856,10 @@ START_TEST(queues_with_jobs_are_bounded)
 }
 END_TEST
 
+/* ---- States of actors ------------------------------------------------------------------------------------------ */
+
+#include "state_conformance.h"
+
 /* ---- Owners and readers ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_store_has_one_owner)
@@ -887,12 +891,16 @@ START_TEST(tools_read_beside_the_owner)
     ck_assert_int_eq(fixture.engine->save(store, "k", "", 0), WEFT_EACCESS);
     ck_assert_int_eq(advance_to("c", "a", 1, 1), WEFT_EACCESS);
     ck_assert_int_eq(change_one((struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q"}).error, WEFT_EACCESS);
+    ck_assert_int_eq(change_state((struct wf_store_state_change){.kind = WF_STATE_OPEN, .key = "s"}).error,
+                     WEFT_EACCESS);
     store = owned;
+    append_event(open_state("s", 1, 1, 0), 1, "event");
     ck_assert_int_eq(advance_to("c", "a", 1, 1), WEFT_OK);
     put_job("q", "job", 0, 0);
     store = tool;
     expect_queues(0, "q=1,0,0,0 ");
     expect_jobs("q", false, "job/0 ");
+    expect_states(NULL, "s=1/1-1/5/-1 ");
     expect_cursors("", "", 9, "c/a=1:1 ");
     ck_assert_int_eq(fixture.engine->check(tool, no_fault, NULL), 0);
     fixture.engine->close(tool);
@@ -995,6 +1003,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, a_batch_is_many_changes);
     tcase_add_test(c, queues_without_jobs_take_no_place);
     tcase_add_test(c, queues_with_jobs_are_bounded);
+    add_state_tests(c);
     tcase_add_test(c, a_store_has_one_owner);
     tcase_add_test(c, tools_read_beside_the_owner);
     tcase_add_test(c, what_is_not_there_is_not_made_read_only);

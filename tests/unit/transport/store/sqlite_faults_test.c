@@ -50,19 +50,23 @@ START_TEST(a_newer_file_is_refused)
 }
 END_TEST
 
-START_TEST(an_older_file_gets_the_tables_of_queues)
+START_TEST(an_older_file_gets_the_newer_tables)
 {
     int rc;
     append_ok("a", "one");
     close_it();
-    run_sql("DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; DROP TABLE "
-            "job_workers; PRAGMA user_version = 1");
+    run_sql(
+        "DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; DROP TABLE job_workers;"
+        " DROP TABLE states; DROP TABLE state_count; DROP TABLE state_snapshots; DROP TABLE state_events;"
+        " PRAGMA user_version = 1");
     store = open_as(true, &rc); /* a tool changes nothing */
     ck_assert_msg(store != NULL, "%s", why.text);
     expect_queues(0, "");
     expect_jobs("q", false, "");
+    expect_states(NULL, "");
     ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
     reopen();
+    append_event(open_state("s", 1, 1, 0), 1, "event");
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
     put_job("q", "job", 0, 0);
     reopen();
@@ -337,7 +341,7 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_newer_file_is_refused);
-    tcase_add_test(c, an_older_file_gets_the_tables_of_queues);
+    tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);
     tcase_add_test(c, what_is_no_database_is_refused);
     tcase_add_test(c, a_read_only_file_is_refused);

@@ -56,8 +56,55 @@ static void use_queues(void)
     (void)is_fine(e->jobs(store, "q", false, look_at_job, NULL));
 }
 
+static bool look_at_state(void *arg, const struct wf_store_state *s)
+{
+    (void)arg, (void)s;
+    return true;
+}
+
+static bool look_at_item(void *arg, const struct wf_store_item *item)
+{
+    (void)arg, (void)item;
+    return true;
+}
+
+/* Returns how many events have been acknowledged. */
+static uint64_t use_states(void)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    struct wf_store_state_change x = {.kind = WF_STATE_OPEN, .key = "s", .data = "event", .size = 5};
+    if (!is_fine(e->change_states(store, &x, 1))) return 0;
+    x.owner = x.state.owner;
+    x.kind = WF_STATE_APPEND;
+    for (int i = 0; i < 2; i++) {
+        x.number = x.state.last + 1;
+        uint64_t last = x.state.last;
+        if (!is_fine(e->change_states(store, &x, 1))) x.state.last = last;
+    }
+    uint64_t last = x.state.last;
+    x.kind = WF_STATE_SAVE;
+    x.number = last;
+    (void)is_fine(e->change_states(store, &x, 1));
+    (void)is_fine(e->states(store, NULL, look_at_state, NULL));
+    (void)is_fine(e->read_state(store, "s", x.owner, 0, 9, 99, look_at_item, NULL));
+    return last;
+}
+
+static bool note_last(void *arg, const struct wf_store_state *s)
+{
+    *(uint64_t *)arg = s->last;
+    return true;
+}
+
+static void expect_events(uint64_t last)
+{
+    uint64_t found = 0;
+    ck_assert_int_eq(fixture.engine->states(store, NULL, note_last, &found), WEFT_OK);
+    ck_assert_uint_eq(found, last);
+}
+
 /* Returns how many records have been acknowledged. */
-static uint64_t use_it(void)
+static uint64_t use_it(uint64_t *events)
 {
     const struct wf_store_engine *e = fixture.engine;
     struct text_of t = {0};
@@ -80,6 +127,7 @@ static uint64_t use_it(void)
     (void)is_fine(e->cursor(store, "c", "a", &at));
     (void)is_fine(e->cursors(store, "", "", look_at_cursor, NULL));
     use_queues();
+    *events = use_states();
     return stored;
 }
 
@@ -88,16 +136,17 @@ START_TEST(each_allocation_fails_once)
     bool more = true;
     for (long n = 0; more; n++) {
         int rc;
-        uint64_t stored = 0;
+        uint64_t stored = 0, events = 0;
         begin();
         faults_arm(n, false);
         store = open_as(false, &rc);
-        if (is_fine(rc)) stored = use_it();
+        if (is_fine(rc)) stored = use_it(&events);
         more = faults_disarm() > 0;
         if (store == NULL) open_it();
         if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
         ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
         reopen();
+        expect_events(events);
         if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
         close_it();
         end();

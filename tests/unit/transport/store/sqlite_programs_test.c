@@ -4,7 +4,8 @@
  * After each crash every acknowledged record is there, in order, without a hole. Behind these may be records whose
  * append was not acknowledged, in the order in which they were appended together, and nothing else. No cursor goes
  * back behind what was acknowledged. The queues have exactly the jobs that the acknowledged changes make, in the states
- * that these make: no job that was put is lost, and none that is done comes again. After a flipped bit a record is served as it was written, or not at all.
+ * that these make: no job that was put is lost, and none that is done comes again. The states of actors have exactly the
+ * acknowledged events, in order, and refuse what an earlier owner writes. After a flipped bit a record is served as it was written, or not at all.
  *
  * STORE_SEEDS=N runs N seeds, STORE_SEED=N that seed alone. */
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "sqlite.h"
 #include "suite.h"
 
-enum { TOPICS = 3, CURSORS = 2, RECORDS_MAX = 1024, BATCH = 6, STEPS = 90 };
+enum { TOPICS = 3, CURSORS = 2, RECORDS_MAX = 1024, BATCH = 6, STEPS = 120 };
 
 static const char *const topic_of[TOPICS] = {"a", "room.tea", "x.y.z"};
 static const char *const cursor_of[CURSORS] = {"c", "d"};
@@ -213,6 +214,10 @@ static bool save(void)
 
 #include "queue_model.h"
 
+/* ---- States of actors ------------------------------------------------------------------------------------------ */
+
+#include "state_model.h"
+
 /* ---- After a crash --------------------------------------------------------------------------------------------- */
 
 /* A commit in doubt is there as a whole, or not at all. */
@@ -279,6 +284,7 @@ static void open_again(const char *when)
     decide(when);
     decide_state(when);
     decide_queues(when);
+    decide_states(when);
     for (int t = 0; t < TOPICS; t++) read_from(t, 1, false);
 }
 
@@ -297,7 +303,7 @@ static void crash(void)
 static void step(void)
 {
     bool goes_on = true;
-    switch (faulty_random(18)) {
+    switch (faulty_random(24)) {
     case 0: crash(); return;
     case 1: faulty_cut_power(faulty_random(30)); break;
     case 2: faulty_fail_sync(faulty_random(8)); break;
@@ -310,6 +316,12 @@ static void step(void)
     case 9:
     case 10:
     case 11: goes_on = append_some(); break;
+    case 12:
+    case 13:
+    case 14:
+    case 15:
+    case 16:
+    case 17: goes_on = change_some_states(); break;
     default: goes_on = change_some(); break;
     }
     if (!goes_on || faulty_is_off()) crash();
@@ -333,6 +345,7 @@ static void flip(void)
         for (uint64_t o = m.log[t].first; o <= m.log[t].last; o++) read_from(t, o, true);
     }
     take_all();
+    read_flipped_states();
 }
 
 static void run_program(uint64_t seed)
@@ -343,6 +356,9 @@ static void run_program(uint64_t seed)
     memset(&queues.is, 0, sizeof queues.is);
     queues.doubt = queues.is;
     queues.now = 1;
+    memset(states.is, 0, sizeof states.is);
+    memset(states.doubt, 0, sizeof states.doubt);
+    memset(states.old_owner, 0, sizeof states.old_owner);
     m.seed = seed;
     for (int t = 0; t < TOPICS; t++) m.log[t].first = 1;
     no_doubt();
@@ -368,7 +384,10 @@ START_TEST(nothing_acknowledged_is_lost)
     while (seed < seeds && (many != NULL || weft_now() < end)) run_program(++seed);
     printf("%llu seeds; %zu jobs given, %zu done, %zu died\n", (unsigned long long)seed, queues.given, queues.done,
            queues.died);
+    printf("%zu events appended, %zu writes refused, %zu openings of states\n", states.appended, states.refused,
+           states.opened);
     ck_assert(seed < 20 || (queues.given > 0 && queues.done > 0 && queues.died > 0));
+    ck_assert(seed < 20 || (states.appended > 0 && states.refused > 0 && states.opened > 0));
 }
 END_TEST
 

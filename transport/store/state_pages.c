@@ -1,0 +1,169 @@
+/* transport/store/state_pages.c -- see state_pages.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "state_pages.h"
+#include "store_messages.h"
+#include "store_reader.h"
+
+/* ---- A page of one state --------------------------------------------------------------------------------------- */
+
+/* It owns all that its job touches. */
+struct page {
+    struct wf_store_file *file;
+    char key[WF_STORE_TOPIC_MAX + 1];
+    uint64_t owner, from;
+    int rc;
+    struct store_item row[WF_STORE_PAGE_RECORDS];
+    size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
+    size_t rows;
+    char *body;
+    size_t size, room;
+};
+
+static void free_page(void *block)
+{
+    struct page *p = *(struct page **)block;
+    wf_store_file_release(p->file);
+    free(p->body);
+    free(p);
+}
+
+static bool add_row(void *arg, const struct wf_store_item *item)
+{
+    struct page *p = arg;
+    if (p->size + item->size > p->room) {
+        size_t room = (p->size + item->size) * 2;
+        char *body = realloc(p->body, room);
+        if (body == NULL) p->rc = WEFT_ENOMEM;
+        if (body == NULL) return false;
+        p->body = body;
+        p->room = room;
+    }
+    if (item->size > 0) memcpy(p->body + p->size, item->data, item->size);
+    p->at[p->rows] = p->size;
+    p->row[p->rows++] = (struct store_item){.is_snapshot = item->is_snapshot,
+                                            .number = item->number,
+                                            .time = item->time,
+                                            .tag = item->tag,
+                                            .version = item->version,
+                                            .body = {.size = item->size}};
+    p->size += item->size;
+    return true;
+}
+
+static void read_page(void *block)
+{
+    struct page *p = *(struct page **)block;
+    int rc = p->file->store->engine->read_state(p->file->store, p->key, p->owner, p->from, WF_STORE_PAGE_RECORDS,
+                                                WF_STORE_PAGE_BYTES, add_row, p);
+    if (p->rc == WEFT_OK || p->rows > 0) p->rc = rc < 0 ? rc : WEFT_OK;
+}
+
+static int read_request(struct page *p, const weft_msg *ask)
+{
+    struct store_state_from in;
+    int rc = weft_typed_read(store_state_from_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc < 0) return rc;
+    p->owner = in.owner;
+    p->from = in.from;
+    return weft_text_copy(in.key, p->key, sizeof p->key) ? WEFT_OK : WEFT_EINVAL;
+}
+
+static void answer_page(const weft_msg *ask, struct page *p, int rc)
+{
+    struct store_items out = {.error = rc};
+    if (rc == WEFT_OK) {
+        for (size_t i = 0; i < p->rows; i++) p->row[i].body.data = p->body == NULL ? "" : p->body + p->at[i];
+        out = (struct store_items){.error = p->rc, .items = store_item_list(p->row, p->rows)};
+    }
+    wf_store_answer(ask, store_items_type(), &out);
+}
+
+static void read_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct page *p = calloc(1, sizeof *p);
+    int rc = p == NULL ? WEFT_ENOMEM : read_request(p, ask);
+    if (rc < 0) {
+        answer_page(ask, NULL, rc);
+        free(p);
+        return;
+    }
+    p->file = wf_store_file_share(file);
+    rc = wf_reader_run(ask, read_page, free_page, &p);
+    answer_page(ask, p, rc);
+    if (rc == WEFT_OK) free_page(&p);
+}
+
+/* ---- Lists of states ------------------------------------------------------------------------------------------- */
+
+struct listing {
+    struct wf_store_file *file;
+    char after[WF_STORE_TOPIC_MAX + 1];
+    struct wf_store_state state[WF_STORE_PAGE_LOGS];
+    struct store_state row[WF_STORE_PAGE_LOGS];
+    size_t count, max;
+    int rc;
+};
+
+static void free_listing(void *block)
+{
+    struct listing *l = *(struct listing **)block;
+    wf_store_file_release(l->file);
+    free(l);
+}
+
+static bool add_state(void *arg, const struct wf_store_state *state)
+{
+    struct listing *l = arg;
+    if (l->count == l->max) return false;
+    const struct wf_store_state *at = &l->state[l->count];
+    l->state[l->count] = *state;
+    l->row[l->count++] = (struct store_state){weft_cstr(at->key), at->opening,      at->first, at->last,
+                                              at->bytes,          at->has_snapshot, at->size};
+    return true;
+}
+
+static void list_states(void *block)
+{
+    struct listing *l = *(struct listing **)block;
+    l->rc = l->file->store->engine->states(l->file->store, l->after, add_state, l);
+}
+
+static void answer_states(const weft_msg *ask, const struct listing *l, int rc)
+{
+    struct store_states out = {.error = rc};
+    if (rc == WEFT_OK) out.error = l->rc;
+    if (rc == WEFT_OK) out.states = store_state_list(l->row, l->count);
+    wf_store_answer(ask, store_states_type(), &out);
+}
+
+static int read_list(struct listing *l, const weft_msg *ask)
+{
+    struct store_list in;
+    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc < 0) return rc;
+    l->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
+    return weft_text_copy(in.after, l->after, sizeof l->after) ? WEFT_OK : WEFT_EINVAL;
+}
+
+static void list_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    struct listing *l = calloc(1, sizeof *l);
+    int rc = l == NULL ? WEFT_ENOMEM : read_list(l, ask);
+    if (rc < 0) {
+        answer_states(ask, NULL, rc);
+        free(l);
+        return;
+    }
+    l->file = wf_store_file_share(file);
+    rc = wf_reader_run(ask, list_states, free_listing, &l);
+    answer_states(ask, l, rc);
+    if (rc == WEFT_OK) free_listing(&l);
+}
+
+void wf_state_page_for(struct wf_store_file *file, const weft_msg *ask)
+{
+    if (weft_tag(ask) == WF_STORE_STATE_READ) read_for(file, ask);
+    else list_for(file, ask);
+}

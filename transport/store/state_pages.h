@@ -1,0 +1,12 @@
+/* transport/store/state_pages.h -- what the store's readers do for states of actors: pages of one, and lists of them. */
+#ifndef WF_STATE_PAGES_H
+#define WF_STATE_PAGES_H
+
+#include <weft/message.h>
+
+#include "store_file.h"
+
+/* [A, W] Answers a WF_STORE_STATE_READ or WF_STORE_STATES request. */
+void wf_state_page_for(struct wf_store_file *file, const weft_msg *ask);
+
+#endif

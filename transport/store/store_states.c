@@ -1,0 +1,465 @@
+/* transport/store/store_states.c -- see store_states.h.
+ *
+ * Design notes.
+ * (1) What keeps a state right is the engine: it refuses each write that does not show the number of the last opening.
+ *     This file keeps who has the state now, so that it is opened again only when that actor has ended.
+ * (2) An owner is known from its request to open on. Openings by others wait in its list; when it ends, gives the state
+ *     up, or its node is lost, the first of them is the next owner.
+ * (3) A store that was opened again knows no owner. The first write of an actor makes it one, unless it is refused. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/call.h>
+#include <weft/persist.h>
+
+#include "hash.h"
+#include "store_messages.h"
+#include "store_states.h"
+#include "stored_topic.h"
+
+/* An opening that waits. */
+struct opening {
+    weft_msg *ask;
+    struct opening *next;
+};
+
+struct wf_state_owner {
+    char key[WF_STORE_TOPIC_MAX + 1];
+    weft_pid pid;
+    weft_monitor_ref monitor;
+    struct opening *first, **end;
+    struct wf_state_owner *next, *next_of_monitor;
+};
+
+/* A change that has not been stored yet. */
+struct wf_state_wait {
+    weft_msg *ask;
+    struct wf_store_state_change is; /* its key is `key`, its data are of the request */
+    char key[WF_STORE_TOPIC_MAX + 1];
+    bool adopts; /* it has made its actor the owner */
+    struct wf_state_wait *next;
+};
+
+/* ---- Batches --------------------------------------------------------------------------------------------------- */
+
+/* A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
+struct batch {
+    struct wf_store_file *file;
+    struct wf_store_state_change *item;
+    size_t count, size;
+    char *bytes;
+};
+
+static void free_batch(struct batch *b)
+{
+    if (b == NULL) return;
+    wf_store_file_release(b->file);
+    free(b->item);
+    free(b->bytes);
+    free(b);
+}
+
+/* For so many changes with so many bytes of keys, their NULs and data. */
+static struct batch *new_batch(struct wf_store_file *file, size_t count, size_t bytes)
+{
+    struct batch *b = calloc(1, sizeof *b);
+    if (b == NULL) return NULL;
+    b->item = calloc(count, sizeof *b->item);
+    b->bytes = malloc(bytes);
+    b->file = wf_store_file_share(file);
+    if (b->item != NULL && b->bytes != NULL) return b;
+    free_batch(b);
+    return NULL;
+}
+
+static char *copy(struct batch *b, const void *data, size_t size)
+{
+    char *to = b->bytes + b->size;
+    if (size > 0) memcpy(to, data, size);
+    b->size += size;
+    return to;
+}
+
+static void add_to_batch(struct batch *b, const struct wf_store_state_change *x)
+{
+    struct wf_store_state_change *to = &b->item[b->count++];
+    *to = *x;
+    to->key = copy(b, x->key, strlen(x->key) + 1);
+    to->data = copy(b, x->data, x->size);
+}
+
+static void run_batch(void *block)
+{
+    struct batch *b = *(struct batch **)block;
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
+    (void)engine->change_states(b->file->store, b->item, b->count); /* each item has its error */
+}
+
+static void drop_batch(void *block)
+{
+    free_batch(*(struct batch **)block);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
+
+/* Consumes the request. */
+static void answer(weft_msg *ask, int error, const struct wf_store_state *is)
+{
+    struct store_state_answer out = {.error = error};
+    if (error == WEFT_OK && is != NULL)
+        out = (struct store_state_answer){0, is->owner, is->opening, is->first, is->last};
+    wf_store_answer(ask, store_state_answer_type(), &out);
+    weft_msg_free(ask);
+}
+
+/* ---- Owners ---------------------------------------------------------------------------------------------------- */
+
+static struct wf_state_owner **of_key(struct wf_store_states *s, const char *key)
+{
+    return &s->by_key[wf_hash(key, strlen(key), s->file->store->secret) % WF_OWNER_BUCKETS];
+}
+
+static struct wf_state_owner **of_monitor(struct wf_store_states *s, weft_monitor_ref monitor)
+{
+    return &s->by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
+}
+
+static struct wf_state_owner *find_owner(struct wf_store_states *s, const char *key)
+{
+    struct wf_state_owner *o = *of_key(s, key);
+    while (o != NULL && strcmp(o->key, key) != 0) o = o->next;
+    return o;
+}
+
+static bool is_by(const struct wf_state_owner *o, const weft_msg *m)
+{
+    return weft_pid_equal(o->pid, weft_from(m));
+}
+
+/* The state is that actor's from now on. */
+static int watch(struct wf_store_states *s, struct wf_state_owner *o, weft_pid pid)
+{
+    int rc = weft_monitor(pid, &o->monitor);
+    if (rc < 0) return rc;
+    struct wf_state_owner **at = of_monitor(s, o->monitor);
+    o->pid = pid;
+    o->next_of_monitor = *at;
+    *at = o;
+    return WEFT_OK;
+}
+
+static void unwatch(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    struct wf_state_owner **at = of_monitor(s, o->monitor);
+    while (*at != o) at = &(*at)->next_of_monitor;
+    *at = o->next_of_monitor;
+}
+
+static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
+{
+    if (s->owners >= WF_OWNERS_MAX) return WEFT_EFULL;
+    struct wf_state_owner *o = calloc(1, sizeof *o), **at = of_key(s, key);
+    int rc = o == NULL ? WEFT_ENOMEM : watch(s, o, pid);
+    if (rc < 0) {
+        free(o);
+        return rc;
+    }
+    memcpy(o->key, key, strlen(key) + 1);
+    o->end = &o->first;
+    o->next = *at;
+    *at = o;
+    s->owners++;
+    return WEFT_OK;
+}
+
+/* It is watched no more, and no opening waits. */
+static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    struct wf_state_owner **at = of_key(s, o->key);
+    while (*at != o) at = &(*at)->next;
+    *at = o->next;
+    free(o);
+    s->owners--;
+}
+
+/* ---- Openings that wait ---------------------------------------------------------------------------------------- */
+
+static weft_msg *take_opening(struct wf_store_states *s, struct wf_state_owner *o, struct opening **at)
+{
+    struct opening *w = *at;
+    weft_msg *ask = w->ask;
+    *at = w->next;
+    if (o->end == &w->next) o->end = at;
+    free(w);
+    s->openings--;
+    return ask;
+}
+
+static void drop_openings(struct wf_store_states *s, struct wf_state_owner *o, weft_pid of)
+{
+    for (struct opening **at = &o->first; *at != NULL;) {
+        bool drops = weft_expired((*at)->ask) || weft_pid_equal(weft_from((*at)->ask), of);
+        if (drops) weft_msg_free(take_opening(s, o, at));
+        else at = &(*at)->next;
+    }
+}
+
+static void wait_for(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
+{
+    if (s->openings >= WF_OPENINGS_MAX) drop_openings(s, o, weft_from(ask));
+    struct opening *w = s->openings >= WF_OPENINGS_MAX ? NULL : calloc(1, sizeof *w);
+    if (w == NULL) {
+        answer(ask, s->openings >= WF_OPENINGS_MAX ? WEFT_EFULL : WEFT_ENOMEM, NULL);
+        return;
+    }
+    w->ask = ask;
+    *o->end = w;
+    o->end = &w->next;
+    s->openings++;
+}
+
+/* ---- Changes --------------------------------------------------------------------------------------------------- */
+
+static void add_change(struct wf_store_states *s, struct wf_state_wait *w)
+{
+    w->is.key = w->key;
+    *s->end = w;
+    s->end = &w->next;
+    s->waiting++;
+    s->waiting_bytes += w->is.size;
+}
+
+/* Opens the state for the actor that asks, who is its owner. Consumes the request if it returns 0. */
+static int start_opening(struct wf_store_states *s, const char *key, weft_msg *ask)
+{
+    struct wf_state_wait *w = calloc(1, sizeof *w);
+    if (w == NULL) return WEFT_ENOMEM;
+    w->ask = ask;
+    w->is.kind = WF_STATE_OPEN;
+    memcpy(w->key, key, strlen(key) + 1);
+    add_change(s, w);
+    return WEFT_OK;
+}
+
+/* The owner is watched no more: the first one that waits is the next. */
+static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    while (o->first != NULL) {
+        weft_msg *ask = take_opening(s, o, &o->first);
+        if (weft_expired(ask)) {
+            weft_msg_free(ask);
+            continue;
+        }
+        int rc = watch(s, o, weft_from(ask));
+        bool watches = rc == WEFT_OK;
+        if (watches) rc = start_opening(s, o->key, ask);
+        if (rc == WEFT_OK) return;
+        if (watches) {
+            (void)weft_demonitor(o->monitor);
+            unwatch(s, o);
+        }
+        answer(ask, rc, NULL);
+    }
+    free_owner(s, o);
+}
+
+static void release(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    (void)weft_demonitor(o->monitor);
+    unwatch(s, o);
+    give_on(s, o);
+}
+
+bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
+{
+    struct wf_state_owner *o = *of_monitor(s, down->ref);
+    while (o != NULL && o->monitor.id != down->ref.id) o = o->next_of_monitor;
+    if (o == NULL) return false;
+    unwatch(s, o);
+    give_on(s, o);
+    return true;
+}
+
+static void open_for(struct wf_store_states *s, const char *key, weft_msg *ask)
+{
+    struct wf_state_owner *o = find_owner(s, key);
+    if (o != NULL && !is_by(o, ask)) {
+        wait_for(s, o, ask);
+        return;
+    }
+    int rc = o != NULL ? WEFT_OK : add_owner(s, key, weft_from(ask));
+    if (rc == WEFT_OK) {
+        rc = start_opening(s, key, ask);
+        if (rc < 0 && o == NULL) release(s, find_owner(s, key));
+    }
+    if (rc < 0) answer(ask, rc, NULL);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------------------------- */
+
+static bool takes(const struct wf_store_states *s, const char *key)
+{
+    for (size_t i = 0; i < s->patterns; i++)
+        if (wf_store_topic_matches(s->pattern[i], key)) return true;
+    return false;
+}
+
+static int read_ask(const struct wf_store_states *s, struct wf_state_wait *w, weft_msg *ask)
+{
+    struct store_state_ask in;
+    int rc = weft_typed_read(store_state_ask_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc < 0) return rc;
+    if (!weft_text_copy(in.key, w->key, sizeof w->key) || !wf_store_topic_ok(w->key)) return WEFT_EINVAL;
+    if (in.kind > WF_STATE_REMOVE || in.tag >= WEFT_TAG_SYSTEM || in.version > UINT32_MAX) return WEFT_EINVAL;
+    if (in.body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
+    if (!takes(s, w->key)) return WEFT_EACCESS;
+    w->ask = ask;
+    w->is = (struct wf_store_state_change){.kind = (enum wf_store_state_kind)in.kind,
+                                           .owner = in.owner,
+                                           .number = in.number,
+                                           .tag = (uint32_t)in.tag,
+                                           .version = (uint32_t)in.version,
+                                           .data = in.body.data,
+                                           .size = in.body.size};
+    return WEFT_OK;
+}
+
+void wf_states_ask(struct wf_store_states *s, weft_msg *ask)
+{
+    struct wf_state_wait *w = calloc(1, sizeof *w);
+    int rc = w == NULL ? WEFT_ENOMEM : read_ask(s, w, ask);
+    if (rc == WEFT_OK && w->is.kind != WF_STATE_OPEN) {
+        /* Without memory it can write, too; only openings do not wait for it then. */
+        w->adopts = find_owner(s, w->key) == NULL && add_owner(s, w->key, weft_from(ask)) == WEFT_OK;
+        add_change(s, w);
+        return;
+    }
+    if (rc == WEFT_OK) open_for(s, w->key, ask);
+    else answer(ask, rc, NULL);
+    free(w);
+}
+
+void wf_states_close(struct wf_store_states *s, weft_msg *m)
+{
+    struct store_state_ask in;
+    char key[WF_STORE_TOPIC_MAX + 1];
+    int rc = weft_typed_read(store_state_ask_type(), weft_data(m), weft_size(m), &in, NULL);
+    struct wf_state_owner *o = rc == WEFT_OK && weft_text_copy(in.key, key, sizeof key) ? find_owner(s, key) : NULL;
+    if (o != NULL && is_by(o, m)) release(s, o);
+    else if (o != NULL) drop_openings(s, o, weft_from(m));
+    weft_msg_free(m);
+}
+
+/* ---- Storing --------------------------------------------------------------------------------------------------- */
+
+static struct wf_state_wait *pop(struct wf_store_states *s)
+{
+    struct wf_state_wait *w = s->first;
+    s->first = w->next;
+    if (s->first == NULL) s->end = &s->first;
+    s->waiting--;
+    s->waiting_bytes -= w->is.size;
+    w->next = NULL;
+    return w;
+}
+
+/* Ends a change. `is` NULL: it was not stored. */
+static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int error, const struct wf_store_state *is)
+{
+    struct wf_state_owner *o = find_owner(s, w->key);
+    bool opens = w->is.kind == WF_STATE_OPEN, removes = w->is.kind == WF_STATE_REMOVE;
+    bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
+    if (o != NULL && ends && is_by(o, w->ask)) release(s, o);
+    answer(w->ask, error, is);
+    free(w);
+}
+
+/* Moves what fits to `running`; what its callers have given up is not stored. Returns the bytes of keys and data. */
+static size_t choose(struct wf_store_states *s, size_t *count)
+{
+    struct wf_state_wait **end = &s->running;
+    size_t bytes = 0, room = 0;
+    while (s->first != NULL && *count < WF_STORE_BATCH_MAX && bytes + s->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
+        struct wf_state_wait *w = pop(s);
+        if (weft_expired(w->ask)) {
+            end_wait(s, w, WEFT_ETIMEDOUT, NULL);
+            continue;
+        }
+        ++*count;
+        bytes += w->is.size;
+        room += strlen(w->key) + 1;
+        *end = w;
+        end = &w->next;
+    }
+    return bytes + room;
+}
+
+static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
+{
+    size_t i = 0;
+    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next, i++) {
+        next = w->next;
+        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+    }
+    s->running = NULL;
+}
+
+bool wf_states_start(struct wf_store_states *s, weft_job *job)
+{
+    size_t count = 0, bytes = choose(s, &count);
+    if (count == 0) return false;
+    struct batch *b = new_batch(s->file, count, bytes);
+    for (struct wf_state_wait *w = s->running; w != NULL && b != NULL; w = w->next) add_to_batch(b, &w->is);
+    int rc = b == NULL ? WEFT_ENOMEM
+                       : weft_offload_start(job, run_batch, drop_batch, &b, sizeof(void *), WEFT_FOREVER);
+    if (rc == WEFT_OK) return true;
+    free_batch(b);
+    answer_all(s, NULL, rc);
+    return false;
+}
+
+void wf_states_finish(struct wf_store_states *s, weft_job job)
+{
+    struct batch *b = NULL;
+    int rc = weft_offload_take(job, &b, sizeof(void *), WEFT_FOREVER);
+    answer_all(s, rc < 0 ? NULL : b, WEFT_ESYSTEM);
+    if (rc == WEFT_OK) free_batch(b);
+}
+
+bool wf_states_is_idle(const struct wf_store_states *s)
+{
+    return s->first == NULL;
+}
+
+bool wf_states_has_room(const struct wf_store_states *s)
+{
+    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------------------------- */
+
+void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
+                    size_t patterns)
+{
+    *s = (struct wf_store_states){.file = file, .pattern = pattern, .patterns = patterns};
+    s->end = &s->first;
+}
+
+/* The actor ends: its messages and monitors end with it. */
+void wf_states_free(struct wf_store_states *s)
+{
+    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next) {
+        next = w->next;
+        free(w);
+    }
+    while (s->first != NULL) free(pop(s));
+    for (int i = 0; i < WF_OWNER_BUCKETS; i++)
+        for (struct wf_state_owner *o = s->by_key[i], *next; o != NULL; o = next) {
+            next = o->next;
+            while (o->first != NULL) (void)take_opening(s, o, &o->first);
+            free(o);
+        }
+    free(s->pattern);
+}

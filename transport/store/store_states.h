@@ -1,0 +1,47 @@
+/* transport/store/store_states.h -- what the store's actor does for states of actors: it knows who has each, lets others
+ * wait for the owner's end, and gathers changes into batches. */
+#ifndef WF_STORE_STATES_H
+#define WF_STORE_STATES_H
+
+#include <weft/message.h>
+#include <weft/monitor.h>
+#include <weft/offload.h>
+
+#include "store_file.h"
+
+enum {
+    WF_OWNERS_MAX = 100 * 1000,  /* states that actors have */
+    WF_OPENINGS_MAX = 10 * 1000, /* openings that wait for an owner's end */
+    WF_OWNER_BUCKETS = 4096,
+};
+
+struct wf_state_owner;
+struct wf_state_wait;
+
+struct wf_store_states {
+    struct wf_store_file *file;
+    char (*pattern)[WF_STORE_TOPIC_MAX + 1]; /* of the keys that the store takes */
+    size_t patterns;
+    struct wf_state_wait *first, **end; /* changes that have not been stored yet */
+    size_t waiting, waiting_bytes;
+    struct wf_state_wait *running; /* those of the running batch, in its order */
+    struct wf_state_owner *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS];
+    size_t owners, openings;
+};
+
+/* `pattern` is taken over, for free(). */
+void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
+                    size_t patterns);
+void wf_states_free(struct wf_store_states *s);
+/* Takes a WF_STORE_STATE request, or a WF_STORE_STATE_CLOSE message. Consumes it. */
+void wf_states_ask(struct wf_store_states *s, weft_msg *ask);
+void wf_states_close(struct wf_store_states *s, weft_msg *m);
+/* A monitor has fired. False: it is not a monitor of an owner. */
+bool wf_states_down(struct wf_store_states *s, const struct weft_down *down);
+/* Starts to store what there is to store. False: there is nothing, or it was refused. */
+bool wf_states_start(struct wf_store_states *s, weft_job *job);
+void wf_states_finish(struct wf_store_states *s, weft_job job);
+bool wf_states_is_idle(const struct wf_store_states *s); /* nothing waits to be stored */
+bool wf_states_has_room(const struct wf_store_states *s);
+
+#endif
