@@ -45,7 +45,8 @@ struct wf_name {
     char text[];       /* and a NUL */
 };
 
-enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
+#define BUCKETS_AT_ONCE WF_LIMIT("names: buckets in a part", 4096, 1)
+enum { WAITS = 64, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 
 struct wf_names {
     pf_mutex *lock;
