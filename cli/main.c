@@ -371,8 +371,8 @@ static const struct cli_verb verbs[] = {
      "true. The same seed gives the same run, step by step: a run that fails is shown with its seed, its\n"
      "faults and the last events, and --replay runs it again. Ends with code 1 if a run fails.",
      "weft sim ledger.c --seeds 1000 --minimise",
-     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_HEAP, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS,
-      CLI_JSON, CLI_END},
+     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_HEAP, CLI_LIMITS, CLI_HUNT, CLI_REPLAY,
+      CLI_MINIMISE, CLI_JOBS, CLI_JSON, CLI_END},
      1,
      1,
      true,

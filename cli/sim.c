@@ -14,6 +14,7 @@
 #include "sim.h"
 #include "compile.h"
 #include "module.h"
+#include "sim_hunt.h"
 #include "sim_memory.h"
 #include "sim_show.h"
 
@@ -21,7 +22,7 @@ enum { SLOTS = 64, GIVEN_UP = 120 /* s of real time for one run */ };
 
 struct slot {
     pid_t pid; /* 0: free */
-    uint64_t seed;
+    struct wf_sim_origin origin;
     struct wf_sim_result *result; /* shared with that process */
 };
 
@@ -30,10 +31,12 @@ struct campaign {
     struct wf_sim_job job;
     struct slot slot[SLOTS];
     unsigned slots;
-    uint64_t first, next, end, done;
-    int64_t began;
+    uint64_t first, next;         /* seeds */
+    uint64_t runs, started, done; /* `runs`: the most there may be */
+    int64_t began, until;         /* no run starts later than `until` */
+    struct sim_hunt *hunt;
     struct wf_sim_result failed; /* of the lowest seed that did */
-    uint64_t failed_seed;
+    struct wf_sim_origin failed_origin;
     bool has_failed;
     struct sim_states states;
 };
@@ -70,25 +73,49 @@ static int read_faults(const struct cli *c, uint32_t nodes, uint32_t *kinds)
     return CLI_OK;
 }
 
-/* "SEED" or "SEED:1,4": these faults of its plan only. */
-static int read_replay(const struct cli *c, uint64_t *seed, uint32_t *keep)
+/* Digits, and what comes after them. */
+static bool read_number(const char **at, uint64_t most, uint64_t *out)
 {
     char *end;
     errno = 0;
-    *seed = strtoull(c->replay, &end, 10);
+    *out = strtoull(*at, &end, 10);
+    bool good = **at >= '0' && **at <= '9' && errno == 0 && *out <= most;
+    *at = end;
+    return good;
+}
+
+/* "SEED", "SEED+N+N" for a plan that the hunt has changed, and behind it ":1,4": these faults of the plan only. */
+static bool read_run(const char *at, struct wf_sim_origin *o, uint32_t *keep)
+{
+    uint64_t number;
     *keep = UINT32_MAX;
-    bool good = end != c->replay && errno == 0 && c->replay[0] != '-' && (*end == '\0' || *end == ':');
-    if (good && *end == ':') *keep = 0;
-    while (good && *end != '\0' && end[1] != '\0') {
-        const char *digits = end + 1;
-        unsigned long i = strtoul(digits, &end, 10);
-        good = end != digits && i >= 1 && i <= WF_SIM_FAULTS && (*end == ',' || *end == '\0');
-        if (good) *keep |= 1u << (i - 1);
+    o->change_count = 0;
+    if (!read_number(&at, UINT64_MAX, &o->seed)) return false;
+    while (*at == '+') {
+        at++;
+        if (o->change_count == WF_SIM_CHANGES || !read_number(&at, UINT32_MAX, &number)) return false;
+        o->change[o->change_count++] = (uint32_t)number;
     }
-    return good ? CLI_OK
-                : cli_fail(c, CLI_USAGE,
-                           "--replay %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4",
-                           c->replay);
+    if (*at == '\0') return true;
+    if (*at != ':') return false;
+    *keep = 0;
+    while (at[1] != '\0') {
+        at++;
+        if (!read_number(&at, WF_SIM_FAULTS, &number) || number == 0 || (*at != ',' && *at != '\0')) return false;
+        *keep |= 1u << (number - 1);
+        if (*at == '\0') return true;
+    }
+    return true;
+}
+
+static int read_replay(const struct cli *c, struct wf_sim_origin *o, uint32_t *keep)
+{
+    if (read_run(c->replay, o, keep)) return CLI_OK;
+    return cli_fail(
+        c, CLI_USAGE,
+        "--replay %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4; or what a hunt "
+        "has printed, with at most %d changes: 17+3+5",
+        c->replay, WF_SIM_CHANGES);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -108,7 +135,7 @@ static const char *look_at_memory(bool over)
 /* Puts it between the nodes and their allocator, if anything is asked for that needs it. */
 static bool watch_memory(struct campaign *k)
 {
-    if (k->c->heap == 0 && (k->job.kinds >> WF_SIM_MEMORY & 1) == 0) return true;
+    if (k->c->heap == 0 && (k->job.origin.kinds >> WF_SIM_MEMORY & 1) == 0) return true;
     heap_most = (size_t)k->c->heap << 20;
     if (k->c->heap != 0) k->job.memory = look_at_memory;
     return sim_memory_watch(dlsym(RTLD_DEFAULT, "weft_sim_fail")) &&
@@ -117,15 +144,16 @@ static bool watch_memory(struct campaign *k)
 
 /* ---- One run in a process of its own --------------------------------------------------------------------------- */
 
-static bool begin(const struct campaign *k, struct slot *s, uint64_t seed, uint32_t keep, bool loud)
+static bool begin(const struct campaign *k, struct slot *s, const struct wf_sim_origin *from, uint32_t keep,
+                  bool loud)
 {
     memset(s->result, 0, sizeof *s->result);
     fflush(NULL);
-    s->seed = seed;
+    s->origin = *from;
     s->pid = fork();
     if (s->pid != 0) return s->pid > 0;
     struct wf_sim_job job = k->job;
-    job.seed = seed;
+    job.origin = s->origin;
     job.keep = keep;
     if (!loud) {
         int none = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -164,10 +192,11 @@ static int wait_for(pid_t pid, int *status)
     return (int)got;
 }
 
-static bool run_one(const struct campaign *k, struct slot *s, uint64_t seed, uint32_t keep, bool loud)
+static bool run_one(const struct campaign *k, struct slot *s, const struct wf_sim_origin *from, uint32_t keep,
+                    bool loud)
 {
     int status;
-    if (!begin(k, s, seed, keep, loud)) return false;
+    if (!begin(k, s, from, keep, loud)) return false;
     if (wait_for(s->pid, &status) < 0) return false;
     s->pid = 0;
     judge(s->result, status);
@@ -180,10 +209,13 @@ static void show_progress(const struct campaign *k, bool over)
 {
     double span = (double)(weft_now() - k->began) / 1e9;
     if (!isatty(STDERR_FILENO)) return;
-    uint64_t all = k->end - k->first;
-    fprintf(stderr, "\r%3.0f %% [%" PRIu64 "/%" PRIu64 " seeds, %.0f a second]%s",
-            100.0 * (double)k->done / (double)all, k->done, all, span > 0 ? (double)k->done / span : 0,
-            over ? "\n" : "");
+    const double rate = span > 0 ? (double)k->done / span : 0;
+    if (k->c->hunt > 0)
+        fprintf(stderr, "\r%.1f min [%" PRIu64 " runs, %.0f a second, %" PRIu32 " combinations of states]%s",
+                span / 60, k->done, rate, k->hunt->combinations, over ? "\n" : "");
+    else
+        fprintf(stderr, "\r%3.0f %% [%" PRIu64 "/%" PRIu64 " seeds, %.0f a second]%s",
+                100.0 * (double)k->done / (double)k->runs, k->done, k->runs, rate, over ? "\n" : "");
 }
 
 /* A module may declare other states with another seed, so they are found by name. */
@@ -194,7 +226,7 @@ static void count_states(struct sim_states *all, const struct wf_sim_result *r)
         while (k < all->count && strcmp(all->state[k].name, r->state[i]) != 0) k++;
         if (k == WEFT_SIM_STATES) continue;
         if (k == all->count) snprintf(all->state[all->count++].name, WF_SIM_STATE, "%s", r->state[i]);
-        all->state[k].seeds += r->reached[i];
+        all->state[k].seeds += r->reached[i] > 0;
     }
 }
 
@@ -204,22 +236,37 @@ static void collect(struct campaign *k, struct slot *s, int status)
     k->done++;
     judge(s->result, status);
     count_states(&k->states, s->result);
-    if (!s->result->failed || (k->has_failed && s->seed >= k->failed_seed)) return;
+    sim_hunt_note(k->hunt, &s->origin, s->result);
+    if (!s->result->failed || (k->has_failed && (k->c->hunt > 0 || s->origin.seed >= k->failed_origin.seed))) return;
     k->has_failed = true;
-    k->failed_seed = s->seed;
+    k->failed_origin = s->origin;
     k->failed = *s->result;
-    k->end = k->next; /* no new ones: those under way may have a lower seed */
+}
+
+/* After a failure no run starts, but those under way may have a lower seed. */
+static bool may_start(const struct campaign *k)
+{
+    return !k->has_failed && k->started < k->runs && (k->started == 0 || weft_now() < k->until);
+}
+
+static void next_origin(struct campaign *k, struct wf_sim_origin *out)
+{
+    *out = k->job.origin;
+    if (k->c->hunt > 0) sim_hunt_next(k->hunt, &k->next, out);
+    else out->seed = k->next++;
 }
 
 static int run_all(struct campaign *k)
 {
     unsigned busy = 0;
-    while (busy > 0 || k->next < k->end) {
-        for (unsigned i = 0; i < k->slots && k->next < k->end; i++) {
+    while (busy > 0 || may_start(k)) {
+        for (unsigned i = 0; i < k->slots && may_start(k); i++) {
             if (k->slot[i].pid != 0) continue;
-            if (!begin(k, &k->slot[i], k->next, UINT32_MAX, false))
+            struct wf_sim_origin from;
+            next_origin(k, &from);
+            if (!begin(k, &k->slot[i], &from, UINT32_MAX, false))
                 return cli_fail(k->c, CLI_FAILED, "no process for a run: %s", strerror(errno));
-            k->next++;
+            k->started++;
             busy++;
         }
         int status;
@@ -240,9 +287,9 @@ static int run_all(struct campaign *k)
 static uint32_t minimise(struct campaign *k, uint32_t keep)
 {
     struct slot *s = &k->slot[0];
-    for (uint32_t i = 0; i < k->failed.fault_count; i++) {
+    for (uint32_t i = 0; i < k->failed.plan.fault_count; i++) {
         uint32_t less = keep & ~(1u << i);
-        if (less == keep || !run_one(k, s, k->failed_seed, less, false)) continue;
+        if (less == keep || !run_one(k, s, &k->failed_origin, less, false)) continue;
         if (!s->result->failed || strcmp(s->result->what, k->failed.what) != 0) continue;
         keep = less;
         k->failed = *s->result;
@@ -255,31 +302,29 @@ static uint32_t minimise(struct campaign *k, uint32_t keep)
 
 static struct sim_shown shown(const struct campaign *k, uint32_t keep)
 {
-    return (struct sim_shown){k->c, &k->job, &k->failed, k->failed_seed, keep, k->c->replay != NULL};
+    return (struct sim_shown){k->c, &k->job, &k->failed, &k->failed_origin, keep, k->c->replay != NULL};
 }
 
 /* What is asked for is there: else a wrong number would go unseen, and the run be another one. */
 static int check_kept(struct campaign *k, uint32_t keep)
 {
-    struct wf_sim_result *plan = k->slot[0].result;
-    struct wf_sim_job job = k->job;
-    job.seed = k->failed_seed;
-    memset(plan, 0, sizeof *plan);
-    wf_sim_draw_plan(&job, plan);
-    if (keep == UINT32_MAX || keep >> plan->fault_count == 0) return CLI_OK;
+    struct wf_sim_plan plan;
+    wf_sim_draw_plan(&k->failed_origin, &plan);
+    if (keep == UINT32_MAX || keep >> plan.fault_count == 0) return CLI_OK;
     return cli_fail(k->c, CLI_USAGE,
                     "--replay %s: with these options the plan of seed %" PRIu64 " has %" PRIu32
                     " faults; give --nodes, --faults and --time as they were in the run that failed",
-                    k->c->replay, k->failed_seed, plan->fault_count);
+                    k->c->replay, k->failed_origin.seed, plan.fault_count);
 }
 
 static int replay(struct campaign *k)
 {
     uint32_t keep;
-    int rc = read_replay(k->c, &k->failed_seed, &keep);
+    k->failed_origin = k->job.origin;
+    int rc = read_replay(k->c, &k->failed_origin, &keep);
     if (rc == CLI_OK) rc = check_kept(k, keep);
     if (rc != CLI_OK) return rc;
-    if (!run_one(k, &k->slot[0], k->failed_seed, keep, true))
+    if (!run_one(k, &k->slot[0], &k->failed_origin, keep, true))
         return cli_fail(k->c, CLI_FAILED, "no process for a run: %s", strerror(errno));
     k->failed = *k->slot[0].result;
     if (k->failed.failed && k->c->minimise) keep = minimise(k, keep);
@@ -292,8 +337,10 @@ static int replay(struct campaign *k)
 static int campaign(struct campaign *k)
 {
     k->next = k->first = k->c->first == 0 ? 1 : (uint64_t)k->c->first;
-    k->end = k->next + (k->c->seeds == 0 ? 100 : (uint64_t)k->c->seeds);
+    k->runs = k->c->seeds > 0 ? (uint64_t)k->c->seeds : k->c->hunt > 0 ? UINT64_MAX : 100;
     k->began = weft_now();
+    k->until = k->c->hunt > 0 ? k->began + k->c->hunt * WEFT_SEC(60) : WEFT_FOREVER;
+    k->hunt->random = k->first;
     int rc = run_all(k);
     if (rc != CLI_OK) return rc;
     show_progress(k, true);
@@ -304,7 +351,8 @@ static int campaign(struct campaign *k)
         sim_show_failure(&s);
         return CLI_FAILED;
     }
-    const struct sim_passed s = {k->c, &k->job, k->first, k->done, span > 0 ? (double)k->done / span : 0};
+    const struct sim_passed s = {
+        k->c, &k->job, k->hunt, k->first, k->next - k->first, k->done, span > 0 ? (double)k->done / span : 0};
     return sim_show_campaign(&s, &k->states) ? CLI_OK : CLI_FAILED;
 }
 
@@ -328,10 +376,13 @@ int cli_sim(const struct cli *c)
     struct campaign k = {.c = c};
     char module[PATH_MAX];
     const char *path = c->argv[0];
-    k.job = (struct wf_sim_job){.nodes = c->nodes == 0 ? 3 : (uint32_t)c->nodes,
-                                .time = c->time == 0 ? WEFT_SEC(30) : c->time,
-                                .settle = c->settle == 0 ? WEFT_SEC(60) : c->settle};
-    int rc = read_faults(c, k.job.nodes, &k.job.kinds);
+    k.job = (struct wf_sim_job){
+        .origin = {.nodes = c->nodes == 0 ? 3 : (uint32_t)c->nodes, .time = c->time == 0 ? WEFT_SEC(30) : c->time},
+        .limits = c->limits,
+        .settle = c->settle == 0 ? WEFT_SEC(60) : c->settle};
+    int rc = read_faults(c, k.job.origin.nodes, &k.job.origin.kinds);
+    if (rc == CLI_OK && c->hunt > 0 && c->replay != NULL)
+        rc = cli_fail(c, CLI_USAGE, "--hunt and --replay: give one of them; --replay runs one seed");
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc != CLI_OK) return rc;
     k.job.body = cli_load(c, path);
@@ -340,8 +391,10 @@ int cli_sim(const struct cli *c)
         return cli_fail(c, CLI_FAILED, "%s: not on this system", c->heap != 0 ? "--heap" : "--faults memory");
     k.job.checks = cli_find(path, WEFT_SIM_ENTRY);
     const char **argv = calloc((size_t)c->rest_count + 2, sizeof *argv);
-    if (argv == NULL || !share(&k)) {
+    k.hunt = calloc(1, sizeof *k.hunt);
+    if (argv == NULL || k.hunt == NULL || !share(&k)) {
         free(argv);
+        free(k.hunt);
         return cli_fail(c, CLI_FAILED, "out of memory");
     }
     argv[0] = c->argv[0];
@@ -351,5 +404,6 @@ int cli_sim(const struct cli *c)
     k.job.size = sizeof args;
     rc = c->replay != NULL ? replay(&k) : campaign(&k);
     free(argv);
+    free(k.hunt);
     return rc;
 }

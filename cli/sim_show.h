@@ -3,13 +3,14 @@
 #define CLI_SIM_SHOW_H
 
 #include "options.h"
+#include "sim_hunt.h"
 #include "sim_run.h"
 
 struct sim_shown {
     const struct cli *c;
     const struct wf_sim_job *job; /* but for its seed */
     const struct wf_sim_result *result;
-    uint64_t seed;
+    const struct wf_sim_origin *origin;
     uint32_t keep; /* the faults of its plan that there were */
     bool replayed; /* asked for by its seed: turns and trace are told */
 };
@@ -26,8 +27,9 @@ struct sim_states {
 struct sim_passed {
     const struct cli *c;
     const struct wf_sim_job *job;
-    uint64_t first, seeds;
-    double rate; /* seeds a second */
+    const struct sim_hunt *hunt;
+    uint64_t first, seeds, runs; /* more runs than seeds: of plans that the hunt has changed */
+    double rate;                 /* runs a second */
 };
 
 /* On standard output, for people or as JSON: one that failed, with the command that runs it again. */

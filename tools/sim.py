@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The protocols of nodes in simulated clusters, from seeds: ./dev sim [SEEDS [FIRST]], see docs/testing.md.
+"""The protocols of nodes in simulated clusters, from seeds: ./dev sim [--limits] [SEEDS [FIRST]], see docs/testing.md.
 
 Of SEEDS runs each scenario has a part, in seeds from FIRST on; all cores work. Ends with 1 if one fails.
 """
@@ -21,12 +21,15 @@ PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "si
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
 
 
-def command(build, name, seeds, first, *options):
-    """Runs a scenario; what fails says its seed."""
+def command(build, name, seeds, first, *options, limits=False):
+    """Runs a scenario; what fails says its seed. `limits`: limits of the nodes are drawn from the seed, too."""
     if name in PROGRAMS:
-        return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first)]
-    module = os.path.join(build, "tests", f"sim_{name}.so")
-    return [os.path.join(build, "cli", "weft"), "sim", module, "--seeds", str(seeds), "--first", str(first), *options]
+        return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first), *["limits"] * limits]
+    return [*module(build, name), "--seeds", str(seeds), "--first", str(first), *["--limits"] * limits, *options]
+
+
+def module(build, name):
+    return [os.path.join(build, "cli", "weft"), "sim", os.path.join(build, "tests", f"sim_{name}.so")]
 
 
 NODE = 30  # MiB that a node takes which does nothing; most of it is address space of its tables
@@ -39,8 +42,12 @@ class Scenario:
         self.name, self.part, self.proves = name, part, proves
         self.options = ["--nodes", str(nodes), "--heap", str(nodes * NODE + under_way), *options]
 
-    def command(self, build, seeds, first):
-        return command(build, self.name, seeds, first, "--jobs", "1", *self.options)
+    def command(self, build, seeds, first, limits=False):
+        return command(build, self.name, seeds, first, "--jobs", "1", *self.options, limits=limits)
+
+    def is_built(self, build):
+        """exclusive needs libcurl."""
+        return self.name != "exclusive" or os.path.exists(self.command(build, 1, 1)[0])
 
 
 # Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
@@ -91,13 +98,13 @@ def show(name, done, seeds, began):
           file=sys.stderr, flush=True)
 
 
-def passes(scenario, build, seeds, first, began):
+def passes(scenario, build, seeds, first, began, limits=False):
     """Stops at the first piece that fails."""
     each = max(1, min(PIECE_MOST, -(-seeds // PIECES)))
     pieces = [(at, min(each, first + seeds - at)) for at in range(first, first + seeds, each)]
     done = 0
     with ThreadPoolExecutor(CORES) as pool:
-        under_way = {pool.submit(run, scenario.command(build, count, at)): count for at, count in pieces}
+        under_way = {pool.submit(run, scenario.command(build, count, at, limits)): count for at, count in pieces}
         for one in as_completed(under_way):
             good, said = one.result()
             if not good:
@@ -110,20 +117,21 @@ def passes(scenario, build, seeds, first, began):
 
 
 def main():
-    build = sys.argv[1]
-    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    limits = "--limits" in sys.argv
+    build, *numbers = [word for word in sys.argv[1:] if word != "--limits"]
+    seeds = int(numbers[0]) if numbers else 2000
+    first = int(numbers[1]) if len(numbers) > 1 else 1
     all_parts = sum(s.part for s in SCENARIOS)
     good, before, began_all = True, 0, time.monotonic()
     for scenario in SCENARIOS:
-        if scenario.name == "exclusive" and not os.path.exists(scenario.command(build, 1, 1)[0]):
-            continue  # built without libcurl
+        if not scenario.is_built(build):
+            continue
         count = seeds * (before + scenario.part) // all_parts - seeds * before // all_parts
         before += scenario.part
         if count == 0:
             continue
         began = time.monotonic()
-        passed = passes(scenario, build, count, first, began)
+        passed = passes(scenario, build, count, first, began, limits)
         span = time.monotonic() - began
         good &= passed
         print(f"\r{scenario.name:12} {count} seeds from {first}, {count / span:.0f} a second: "

@@ -123,8 +123,8 @@ def simulate(build, seeds, first):
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WEFT_STATES"] = path = os.path.join(folder, "states")
         for scenario, count in runs:
-            if scenario.name == "exclusive" and not os.path.exists(scenario.command(build, 1, 1)[0]):
-                continue  # built without libcurl
+            if not scenario.is_built(build):
+                continue
             # Other seeds than those that the same scenario has run already.
             at = first + (seeds if scenario in BESIDE else 0)
             if not passes(scenario, build, count, at, time.monotonic()):

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { TURN_OPS = WF_TASK_BUDGET / 2 }; /* what is left of a turn is for the last call in it */
+#define TURN_OPS (WF_TASK_BUDGET / 2) /* what is left of a turn is for the last call in it */
 
 /* WEFT_ENOMEM, and nothing is changed. */
 static int init_with_block(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)

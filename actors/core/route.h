@@ -25,7 +25,8 @@ struct wf_chosen {
     weft_text pattern, queue; /* behind it */
 };
 
-enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first CREDIT */
+/* Units that may be sent to an actor of another node before its first CREDIT. Both sides have the same value. */
+#define WF_CREDIT_FIRST WF_LIMIT("credit: units at first", 256, 1)
 /* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY.
  * */
 enum { WF_ROUTE_KEPT = 1 };

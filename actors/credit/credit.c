@@ -11,10 +11,10 @@
 
 enum {
     PARKED_MAX = 4096, /* of one peer at one actor: an honest one has one for each worker and name */
-    UNITS_MAX = 16384,
     NO_LIMIT = 1 << 20,
     UNIT_BYTES = 64 + 1024,
 };
+#define UNITS_MAX WF_LIMIT("credit: units of an actor", 16384, 1)
 #define RETRY WEFT_MS(20)
 
 /* Of a worker. */

@@ -122,12 +122,11 @@ bool wf_group_place_add(const struct wf_groups *all, struct wf_hash_table *p, st
 bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
                     bool (*see)(weft_text group, weft_pid who, void *arg), void *arg)
 {
-    enum { BUCKETS_AT_ONCE = 4096 };
     bool more = true;
     pf_mutex_lock(g->lock);
     const struct wf_hash_table *p = part->copies ? &g->copies : &g->members;
     if (p->bucket_count == 0) part->at = WF_HASH_PARTS_END;
-    for (int i = 0; i < BUCKETS_AT_ONCE && more && part->at < WF_HASH_PARTS_END; i++) {
+    for (int i = 0; i < WF_LIMIT("groups: buckets in a part", 4096, 1) && more && part->at < WF_HASH_PARTS_END; i++) {
         uint32_t bucket = wf_hash_part(&part->at, p->bucket_count);
         WF_HASHED_IN(e, p, bucket)
         {

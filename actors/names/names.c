@@ -51,8 +51,9 @@ struct wf_name {
 
 /* A node has told all others of a name by then. It usually takes milliseconds. */
 #define ALL_TOLD WEFT_SEC(60)
+#define BUCKETS_AT_ONCE WF_LIMIT("names: buckets in a part", 4096, 1)
 
-enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
+enum { WAITS = 64, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 
 struct wf_names {
     pf_mutex *lock;

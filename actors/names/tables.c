@@ -37,7 +37,7 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
 
 /* ---- Own entries, in parts ------------------------------------------------------------------------------------- */
 
-enum { ENTRIES_AT_ONCE = 1024 };
+#define ENTRIES_AT_ONCE WF_LIMIT("tables: entries in a part of a snapshot", 1024, 1)
 
 struct each {
     void (*see)(const struct wf_entry *e, void *arg);

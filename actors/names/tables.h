@@ -97,7 +97,7 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
                     const struct wf_entry *e, int *more);
 /* Takes out some of the copies that are over: about so many, and less where actors are to be told. False: those were
  * the last ones. */
-enum { WF_TABLES_AT_ONCE = 1024 };
+#define WF_TABLES_AT_ONCE WF_LIMIT("tables: entries cleared in a turn", 1024, 1)
 bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work);
 
 #endif

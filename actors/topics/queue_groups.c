@@ -28,7 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
+#define BUCKETS_AT_ONCE WF_LIMIT("queue groups: buckets in a part", 1024, 1)
+#define FORGOTTEN_AT_ONCE WF_LIMIT("retained: messages forgotten in a turn", 1024, 1)
 
 struct wf_topics {
     pf_mutex *lock;

@@ -12,7 +12,8 @@
 #include "hash.h"
 #include "topic_trie.h"
 
-enum { CLEARED_MAX = 16384, FORGOTTEN_AT_ONCE = 64 };
+enum { CLEARED_MAX = 16384 };
+#define FORGOTTEN_AT_ONCE WF_LIMIT("retained: messages forgotten at once", 64, 1)
 /* Of a source that is gone and has no end of its own: before those of linked nodes. */
 #define WITHOUT_END (WEFT_FOREVER - 1)
 

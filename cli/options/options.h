@@ -58,8 +58,10 @@ struct cli {
     const char *sort, *filter;         /* of top, as the next ones */
     int64_t interval;                  /* ns; 0: not given */
     bool all, once;
-    int64_t seeds, first, nodes, jobs, heap, time, settle; /* of sim; heap MiB, 0: not given; the last two ns */
-    bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, no_body, by_kind;
+    int64_t seeds, first, nodes, jobs, heap; /* of sim; heap MiB, 0: not given */
+    int64_t time, settle;                    /* the same, ns */
+    int64_t hunt;                            /* minutes; 0: not given */
+    bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, limits, no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days, has_stuck_after; /* the value was given */
     int argc;                                                                   /* words that are no options */
     const char *const *argv;
@@ -115,6 +117,8 @@ enum cli_option_id {
     CLI_HEAP,
     CLI_REPLAY,
     CLI_MINIMISE,
+    CLI_LIMITS,
+    CLI_HUNT,
     CLI_JOBS,
     CLI_TRACE,
     CLI_TIMEOUT,

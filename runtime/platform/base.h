@@ -29,11 +29,17 @@ extern _Atomic(wf_last_words_fn *) wf_last_words;
 
 /* Marks a state that tests are to reach: a rare moment of a protocol, which its code has to get right. ./dev states
  * builds with WF_STATES, runs the simulation, and fails if no seed reaches a state: docs/testing.md. In every other
- * build a mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own. */
+ * build a mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own.
+ *
+ * WF_LIMIT is a limit that tests are to reach. In the build with WF_STATES a simulated run may have another value,
+ * between `least` and `value`, drawn from its seed (limit.h); `least` is 1 or more, and the least value with which weft
+ * has to work. In every other build it is the constant `value`. */
 #ifdef WF_STATES
+#include "limit.h"
 #include "sometimes.h"
 #else
 #define WF_SOMETIMES(name, condition) ((void)sizeof(!(condition)))
+#define WF_LIMIT(name, value, least) (value)
 #endif
 
 #if defined(__has_feature)
@@ -58,7 +64,6 @@ enum {
     WF_TURN_BUDGET = 128,        /* tasks run per loop turn before the poller is looked at again */
     WF_DUE_RUN = 4,              /* tasks that are due run in a row before a fresh one */
     WF_FRESH_RUN = 1024,         /* fresh tasks that begin before the oldest one joins those that wait their turn */
-    WF_TASK_BUDGET = 256,        /* operations of one task per turn before it yields */
     WF_POLL_BATCH = 64,          /* readiness entries taken per poll; with more, what is fetched for the last of */
                                  /* them drives out what the first need */
     WF_POLL_GAP = 20 * 1000,     /* ns a busy worker goes without looking at the poller */
@@ -70,6 +75,8 @@ enum {
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */
 };
+/* Operations of one task per turn before it yields. */
+#define WF_TASK_BUDGET WF_LIMIT("task: operations in a turn", 256, 2)
 /* Where weft's clock begins, in nanoseconds: no point in time lies before it, and no span that somebody writes is as
  * long (146 years). So a span that was given for a deadline is seen to be one. The sum of two points in time does not
  * fit into int64_t, so that a point given for a span is seen as well. */

@@ -1,28 +1,26 @@
 /* runtime/platform/sometimes.h -- what a mark of a state does in the build of ./dev states: see WF_SOMETIMES in
- * base.h. */
+ * base.h. It is for simulations, which have one thread. */
 #ifndef WF_SOMETIMES_H
 #define WF_SOMETIMES_H
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdint.h>
 
-/* Adds a line to the file that WEFT_STATES names: one for each state and process, and each seed has its process. */
-static inline void wf_state_reached(const char *name)
-{
-    const char *path = getenv("WEFT_STATES");
-    if (path == NULL) return;
-    FILE *file = fopen(path, "ae");
-    if (file == NULL || fprintf(file, "%s\n", name) < 0 || fclose(file) != 0) abort();
-}
+struct wf_mark {
+    const char *name;
+    uint32_t count; /* how often this process has reached it */
+    const struct wf_mark *next;
+};
 
-#define WF_SOMETIMES(name, condition)     \
-    do {                                  \
-        static bool wf_reached;           \
-        if (!wf_reached && (condition)) { \
-            wf_reached = true;            \
-            wf_state_reached(name);       \
-        }                                 \
+extern const struct wf_mark *wf_marks; /* those that this process has reached, the newest first */
+
+/* The first time, adds a line to the file that WEFT_STATES names: one for each state and process, and each seed has its
+ * process. */
+void wf_mark_reached(struct wf_mark *m);
+
+#define WF_SOMETIMES(name, condition)                 \
+    do {                                              \
+        static struct wf_mark wf_mark = {name, 0, 0}; \
+        if (condition) wf_mark_reached(&wf_mark);     \
     } while (0)
 
 #endif

@@ -285,7 +285,67 @@ class Sim(unittest.TestCase):
         self.assertIn("state 'state 1' was not declared: call weft_sim_expect", self.reach("0", code=1))
         self.assertIn("the name of a state has 100 bytes, it may have 95: xxx", self.reach("-1", code=1))
 
+    def test_a_hunt_finds_the_bug_and_prints_how_to_repeat_it(self):
+        said = self.sim(LEDGER, "--hunt", "5", "--first", "100", code=1)
+        self.assertIn("not always: no deposit is made twice", said)
+        self.same_again(said)
+
+    def test_a_changed_plan_happens_again(self):
+        changed = self.sim(LEDGER, "--replay", "3+17+4", "--", "--once")
+        self.assertEqual(changed, self.sim(LEDGER, "--replay", "3+17+4", "--", "--once"))
+        self.assertIn("seed 3+17+4: no fault found", changed)
+        other = self.sim(LEDGER, "--replay", "3", "--", "--once")
+        self.assertNotEqual(changed.splitlines()[-1], other.splitlines()[-1])
+        # A bug in a run with a changed plan, made shorter.
+        seed = re.match(r"FAILED  seed (\d+), ", self.sim(LEDGER, "--seeds", "100", code=1)).group(1)
+        runs = (self.any_code(LEDGER, "--replay", f"{seed}+{n}", "--minimise") for n in range(50))
+        said = next(said for said in runs if said.startswith(f"FAILED  seed {seed}+"))
+        self.same_again(said)
+
+    def any_code(self, *words):
+        return subprocess.run([WEFT, "sim", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=4 * PATIENCE, check=False,
+                              env=dict(os.environ, XDG_CACHE_HOME=self.folder.name)).stdout
+
+    def test_a_hunt_changes_plans_that_reach_something_new(self):
+        said = self.reach("2", "--hunt", "1", "--seeds", "60")
+        self.assertIn("reached in 60 of 60 runs: state 1\n", said)
+        kept = re.search(r"^3 combinations of states, the last new one in run (\d+) of 60; (\d) runs were kept", said, re.M)
+        self.assertTrue(kept and int(kept.group(1)) < 60 and kept.group(2) in "12", said)
+        self.assertIn("60 runs from seed 1, 1 nodes each: nothing found", said)
+        told = json.loads(self.reach("2", "--hunt", "1", "--seeds", "60", "--json"))
+        self.assertEqual((told["runs"], told["combinations"], told["failed"]), (60, 3, False))
+        self.assertLess(told["seeds"], 60)  # the others were changed plans
+        # What is never reached fails it, as without a hunt.
+        said = self.reach("3", "--hunt", "1", "--seeds", "60", code=1)
+        self.assertIn("FAILED  never reached in 60 runs from 1: state 3\n", said)
+
+    def test_nothing_guides_a_hunt_without_states(self):
+        said = self.sim(BROKEN, "--hunt", "1", "--seeds", "5", "--nodes", "1", "--faults", "none", "--", "blinks")
+        self.assertIn("Nothing has guided the hunt, because no run has reached a state", said)
+        self.assertIn("5 runs from seed 1, 1 nodes each: nothing found", said)
+
+    def test_drawn_limits_happen_again(self):
+        plain = self.sim(LEDGER, "--replay", "3", "--", "--once").splitlines()[-1]
+        drawn = set()
+        for seed in "3456":
+            first = self.sim(LEDGER, "--replay", seed, "--limits", "--", "--once")
+            self.assertEqual(first, self.sim(LEDGER, "--replay", seed, "--limits", "--", "--once"))
+            drawn.update(re.findall(r"drawn: heartbeat_ms=(\d+)", self.logged))
+            if seed == "3":
+                self.assertNotEqual(plain, first.splitlines()[-1])
+        self.assertGreater(len(drawn), 1, drawn)
+        said = self.sim(LEDGER, "--seeds", "100", "--limits", code=1)
+        self.assertIn(" --limits", said.splitlines()[-1])
+        self.same_again(said)
+
     def test_usage(self):
+        self.assertIn("give one of them", self.sim(LEDGER, "--hunt", "1", "--replay", "1", code=2))
+        for minutes in ("0", "x", "-1", "10081"):
+            self.assertIn("a number from 1 to 10080", self.sim(LEDGER, "--hunt", minutes, code=2))
+        for run in ("1+", "+1", "1+x", "1++2", "1+-2", "1+4294967296", "1" + 17 * "+1", "1+2:", "1+2:0", "-1", ""):
+            if run != "1+2:":  # no faults at all
+                self.assertIn("a seed", self.sim(LEDGER, "--replay", run, code=2), run)
         for words, said in ((("--replay", "x"), "a seed"), (("--replay", "1:0"), "a seed"),
                             (("--replay", "1:16"), "the plan of seed 1 has"),
                             (("--faults", "flood"), "'flood' is not one of"), (("--faults", ""), "or none"),

@@ -193,8 +193,8 @@ static void job_giver(const void *arg, size_t size)
     (void)arg, (void)size;
     while (weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(600)))) != WEFT_ECANCELED) {
         for (unsigned i = random_below(&random, 12); i > 0 && job < JOBS - 1; i--) {
-            job++;
-            (void)weft_publish("jobs.new", JOB, &job, sizeof job);
+            const uint32_t own = ++job; /* others add to it while this one waits for its turn */
+            (void)weft_publish("jobs.new", JOB, &own, sizeof own);
         }
     }
 }

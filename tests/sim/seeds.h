@@ -1,4 +1,5 @@
-/* tests/sim/seeds.h -- main of a program that is a scenario of its own: [SEEDS [FIRST]]. Each seed has a process of
+/* tests/sim/seeds.h -- main of a program that is a scenario of its own: [SEEDS [FIRST [limits]]]. With `limits`, limits of
+ * nodes are drawn from the seed (transport/sim/sim_limits.h). Each seed has a process of
  * its own, so that whatever becomes of it is told with its seed; it has to free all that it allocates, and never to
  * hold more than a bound. With SEEDS 1 the ways to what it has not freed are shown. CLUSTER_LOG=1 in the environment
  * shows what nodes log. */
@@ -8,11 +9,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <weft/log.h>
 
+#include "sim_limits.h"
 #include "sim_memory.h"
 
 /* Bytes that a node takes which does nothing. Most of it is address space of its tables. */
@@ -20,6 +23,7 @@ enum { SIM_NODE = 30 << 20 };
 
 struct seeds {
     uint64_t count;             /* without SEEDS */
+    bool limits;                /* are drawn */
     unsigned limit;             /* seconds of real time for one seed */
     size_t heap;                /* the most bytes it may have allocated at a moment: nodes, and what is under way */
     weft_log_level log;         /* what is shown anyway */
@@ -31,6 +35,7 @@ static inline void run_counted(const struct seeds *s, uint64_t seed)
     char left[256];
     bool counted = sim_memory_watch((const void *)(uintptr_t)s->run);
     if (counted) sim_memory_count(s->count == 1);
+    wf_sim_limits_draw(s->limits, seed);
     s->run(seed);
     if (sim_memory_blocks() == 0 && sim_memory_most() <= s->heap) return;
     sim_memory_describe(left, sizeof left);
@@ -61,11 +66,12 @@ static inline int run_seeds(const struct seeds *s, int argc, char **argv)
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : s->count;
     some.count = count;
     uint64_t from = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    some.limits = argc > 3 && strcmp(argv[3], "limits") == 0;
     weft_log_set(getenv("CLUSTER_LOG") == NULL ? s->log : WEFT_INFO, false);
     for (uint64_t seed = from; seed < from + count; seed++) {
         if (seed_passes(&some, seed)) continue;
-        fprintf(stderr, "failed: seed %llu\nAgain: %s 1 %llu\n", (unsigned long long)seed, argv[0],
-                (unsigned long long)seed);
+        fprintf(stderr, "failed: seed %llu\nAgain: %s 1 %llu%s\n", (unsigned long long)seed, argv[0],
+                (unsigned long long)seed, some.limits ? " limits" : "");
         return EXIT_FAILURE;
     }
     printf("%llu seeds from %llu\n", (unsigned long long)count, (unsigned long long)from);

@@ -46,12 +46,11 @@ static void handle(struct wf_cluster *c, struct wf_cluster_event *e)
 
 static void handle_all(struct wf_cluster *c)
 {
-    enum { AT_ONCE = 8 };
     struct wf_cluster_event *e;
     for (uint32_t i = 1; (e = wf_cluster_event_take(c->t)) != NULL; i++) {
         handle(c, e);
         wf_cluster_event_free(e);
-        if (i % AT_ONCE == 0) wf_cluster_pause();
+        if (i % WF_LIMIT("cluster: events in a turn", 8, 1) == 0) wf_cluster_pause();
     }
     for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
 }

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REVIEWS_AT_ONCE = 64 };
+#define REVIEWS_AT_ONCE WF_LIMIT("gossip: members looked at in a turn", 64, 1)
 
 static bool can_gossip(const struct wf_cluster *c, const struct wf_link *l)
 {

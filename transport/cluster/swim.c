@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BACKLOG = 4 * WF_SWIM_UPDATES, /* news that gossip takes too long for */
-};
+enum { BACKLOG_MOST = 4 * WF_SWIM_UPDATES };
+
+/* News that gossip takes too long for. */
+#define BACKLOG WF_LIMIT("gossip: news that wait", BACKLOG_MOST, 1)
 
 /* ---- Saying ---------------------------------------------------------------------------------------------------- */
 
@@ -53,6 +54,9 @@ static void send_ack(struct wf_swim *s, uint64_t to, uint64_t sequence, bool the
     (void)send_message(s, to, &m, to_be_told(wf_swim_find(s, to)));
 }
 
+/* Of a table in one frame. At least: a simulated member has a record of some 100 bytes. */
+#define TABLE_BYTES WF_LIMIT("gossip: bytes of a table in a frame", sizeof s->frame, 512)
+
 /* The whole table, in as many frames as it takes. */
 static void send_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
 {
@@ -61,7 +65,7 @@ static void send_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
     while (next < s->count) {
         size_t size = 64;
         uint32_t end = next;
-        while (end < s->count && size + wf_swim_entry_size(s->at[end]) <= sizeof s->frame)
+        while (end < s->count && size + wf_swim_entry_size(s->at[end]) <= TABLE_BYTES)
             size += wf_swim_entry_size(s->at[end++]);
         struct wf_swim_message m = {.kind = WF_SWIM_SYNC, .count = end - next};
         m.flags = end == s->count ? flags : 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { TABLE_FIRST = 16, FORGOTTEN_AT_ONCE = 1024 };
+#define UPDATES WF_LIMIT("gossip: updates in a message", WF_SWIM_UPDATES, 1)
 
 /* ---- Chance ---------------------------------------------------------------------------------------------------- */
 
@@ -258,7 +259,7 @@ uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf
             struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_updates);
             seen++;
             if (m == first) continue;
-            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > space) goto full;
+            if (count >= UPDATES || wf_swim_entry_size(m) > space) goto full;
             space -= wf_swim_entry_size(m);
             out[count++] = m;
         }

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work */
+/* Entries of tables in one turn: wf_channel.work. */
+#define WORK_AT_ONCE WF_LIMIT("link: table entries in a turn", 512, 1)
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
 

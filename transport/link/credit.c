@@ -11,10 +11,11 @@
 #include <string.h>
 
 enum {
-    ENTRIES_FEW = 64,      /* so many stay without being looked at */
     ENTRIES_AT_ONCE = 4,   /* that the hand looks at for each new entry: more than one, so that their number falls */
     BUCKETS_AT_ONCE = 256, /* the same; most are empty if there were more entries once */
 };
+
+#define ENTRIES_FEW WF_LIMIT("credit: entries that are not looked at", 64, 1)
 
 void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret)
 {
@@ -72,8 +73,9 @@ static void drop(struct wf_credits *c, struct wf_credit *e)
 
 bool wf_credits_clear(struct wf_credits *c, uint32_t most)
 {
-    for (uint32_t seen = 0; c->table.count > 0; c->hand++) {
-        WF_HASHED_IN(e, &c->table, c->hand & (c->table.bucket_count - 1))
+    for (uint32_t seen = 0; c->table.count > 0;) {
+        const uint32_t bucket = c->hand++ & (c->table.bucket_count - 1);
+        WF_HASHED_IN(e, &c->table, bucket)
         {
             drop(c, credit_of(e));
             seen++;

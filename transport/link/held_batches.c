@@ -6,15 +6,18 @@
 #include "peer_link.h"
 #include "transport.h"
 
+/* With few slots, actors that have nothing to do with each other share one. */
+#define HELD_SLOTS_USED WF_LIMIT("link: slots of actors", WF_HELD_SLOTS, 1)
+
 uint16_t wf_order_slot(uint64_t actor)
 {
-    return wf_mix(actor) % WF_HELD_SLOTS;
+    return (uint16_t)(wf_mix(actor) % HELD_SLOTS_USED);
 }
 
 /* Actors of two nodes often have the same numbers. */
 uint16_t wf_order_slot_to(uint64_t key)
 {
-    return wf_mix(~key) % WF_HELD_SLOTS;
+    return (uint16_t)(wf_mix(~key) % HELD_SLOTS_USED);
 }
 
 static void count_held(struct wf_link *l, const struct wf_batch *b, uint32_t one)

@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERNS_AT_ONCE = WF_PATTERNS_IN_FRAME, CREDITS_AT_ONCE = 1024 };
+#define PATTERNS_AT_ONCE WF_LIMIT("topics: patterns taken in a turn", 1024, 1)
+#define CREDITS_AT_ONCE WF_LIMIT("credit: entries cleared in a turn", 1024, 1)
 
 /* ---- Finding a writer ------------------------------------------------------------------------------------------ */
 

@@ -30,12 +30,16 @@ struct peer {
 
 enum {
     ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
-    PARTS_AT_ONCE = 4,   /* of a snapshot, in one turn */
-    SOME = 32,           /* retained messages at a time */
-    SOMES_AT_ONCE = 128, /* in one turn */
+    SOME_MOST = 32,
     PAST_MAX = 1024,     /* nodes that were linked */
     CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
 };
+
+/* Parts of a snapshot in one turn. */
+#define PARTS_AT_ONCE WF_LIMIT("tables: parts of a snapshot in a turn", 4, 1)
+/* Retained messages at a time, and how many times in one turn. */
+#define SOME WF_LIMIT("retained: messages at a time", SOME_MOST, 1)
+#define SOMES_AT_ONCE WF_LIMIT("retained: times in a turn", 128, 1)
 
 static bool hears_of(const struct wf_link *l, const struct wf_entry *e)
 {
@@ -176,14 +180,14 @@ static bool send_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
 static void send_retained(struct peer *p, uint64_t live)
 {
     struct wf_topics *topics = wf_topics_of(p->link->t->node);
-    struct wf_kept kept[SOME];
+    struct wf_kept kept[SOME_MOST];
     p->behind = wf_link_shares_topics(p->link);
     for (int k = 0; p->behind; k++) {
         if (k == SOMES_AT_ONCE) {
             wf_link_make_turn(p->link, 0);
             return;
         }
-        size_t count = wf_topics_after(topics, &p->sent_mark, kept, SOME);
+        size_t count = wf_topics_after(topics, &p->sent_mark, kept, (size_t)SOME);
         uint64_t sent = 0;
         bool ok = true;
         for (size_t i = 0; i < count; i++) {

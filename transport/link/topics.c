@@ -38,7 +38,8 @@ static bool remove_pattern(struct wf_transport *t, weft_text pattern, bool queue
 
 /* ---- What other nodes are sent of it: note (3) ----------------------------------------------------------------- */
 
-enum { PATTERN_FRAMES = 4 /* for a link at a time: then the worker's actors have their turn */ };
+/* For a link at a time: then the worker's actors have their turn. */
+#define PATTERN_FRAMES WF_LIMIT("topics: frames of patterns in a turn", 4, 1)
 
 /* One frame with patterns that the link has not been sent. NULL: there are none, or there is no memory. */
 static struct wf_batch *next_patterns(struct wf_link *l)

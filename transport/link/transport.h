@@ -35,27 +35,37 @@
 #include <weft/log.h>
 #include <weft/reload.h>
 
+/* What is read is decoded and received while the core's cache still holds it: docs/performance.md. At least: a batch
+ * of its own for a body that is not copied (first_batch) is smaller, and so is never taken for one to use again. */
+#define WF_BATCH_BYTES WF_LIMIT("link: bytes of a batch", 32 * 1024, 1024)
+/* Of one carrier message, unless one batch is larger. */
+#define WF_SEND_BYTES WF_LIMIT("link: bytes of a carrier message", 64 * 1024, 1)
+/* Then WEFT_EFULL; at half of it those who wait for space are woken. At least: what a link carries within a round trip,
+ * or senders wait for longer than their time-out, and publications, which do not wait, are lost. */
+#define WF_SEND_QUEUE_MAX WF_LIMIT("link: bytes of the send queue", 16 * 1024 * 1024, 256 * 1024)
+#define WF_SEND_QUEUE_LOW (WF_SEND_QUEUE_MAX / 2)
+/* So many received bytes are acknowledged at once, and so many with whatever is sent next. */
+#define WF_ACK_BYTES WF_LIMIT("link: received bytes that are acknowledged", 128 * 1024, 1)
+#define WF_ACK_ALONG WF_LIMIT("link: received bytes that are acknowledged along", 8 * 1024, 1)
+/* A body of so many bytes is not copied: it is sent from where it is, and for that it is in no block of a pool. */
+#define WF_APART_BYTES WF_LIMIT("link: bytes of a body that is not copied", 32 * 1024, 1024)
+/* Of a longer body so many go at once; then others have their turn. At least: a message of 16 MiB is sent within a
+ * sender's time-out also where one chunk in a hundred is late. */
+#define WF_CHUNK_BYTES WF_LIMIT("link: bytes of a chunk", 256 * 1024, 32 * 1024)
+#define WF_SPARE_BATCHES WF_LIMIT("link: batches kept by a quiet link", 4, 1)
+/* Kept by a link that sends: given back by the heap they would be faulted in again. */
+#define WF_SPARE_BATCHES_BUSY WF_LIMIT("link: batches kept by a busy link", 256, 1)
+#define WF_PATTERNS_IN_FRAME WF_LIMIT("topics: patterns in a frame", 1024, 1)
+#define WF_EVENTS_PER_CHANNEL WF_LIMIT("link: events of a channel", 16, 2) /* then its receiving pauses */
+
 enum {
-    /* What is read is decoded and received while the core's cache still holds it: docs/performance.md */
-    WF_BATCH_BYTES = 32 * 1024,
-    WF_SEND_BYTES = 64 * 1024,                 /* of one carrier message, unless one batch is larger */
-    WF_SEND_QUEUE_MAX = 16 * 1024 * 1024,      /* then WEFT_EFULL */
-    WF_SEND_QUEUE_LOW = WF_SEND_QUEUE_MAX / 2, /* here those who wait for room are woken */
-    WF_SEND_QUEUE_HARD = 4 *
-                         WF_SEND_QUEUE_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
+    /* Replies and signals may go beyond WF_SEND_QUEUE_MAX, up to here; then the link is cut. */
+    WF_SEND_QUEUE_HARD = 64 * 1024 * 1024,
     WF_BATCH_MAX = 256 * 1024 + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
-    WF_SPARE_BATCHES = 4,                                /* kept by a quiet link */
-    WF_SPARE_BATCHES_BUSY = 256, /* and by one that sends: given back by the heap they would be faulted in again */
-    WF_ACK_BYTES = 128 * 1024,   /* so many received bytes are acknowledged at once */
-    WF_ACK_ALONG = 8 * 1024,     /* and so many with whatever is sent next */
-    WF_HEAD_BYTES = 64,          /* of what goes before the frames of a carrier message */
-    WF_APART_BYTES = 32 * 1024,  /* a body of so many is not copied: it is sent from where it is */
-    WF_CHUNK_BYTES = 256 * 1024, /* of a longer one go at once; then others have their turn */
+    WF_HEAD_BYTES = 64,                                  /* of what goes before the frames of a carrier message */
     WF_HELD_SLOTS = 256,
-    WF_PATTERNS_IN_FRAME = 1024,
-    WF_PATTERNS_OLD = 65536,    /* that a node without WF_CAN_PATTERNS takes */
-    WF_PATTERNS_TOOL = 256,     /* that a tool is told: it seldom publishes */
-    WF_EVENTS_PER_CHANNEL = 16, /* then its receiving pauses */
+    WF_PATTERNS_OLD = 65536, /* that a node without WF_CAN_PATTERNS takes */
+    WF_PATTERNS_TOOL = 256,  /* that a tool is told: it seldom publishes */
     WF_PEERS_MAX = 4096,
 };
 

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 256 * 1024, TO_BE_SENT_LATER = 8 }; /* bytes on the way; one send in so many is done later anyhow */
-#define DIAL_TIME WEFT_SEC(2)                       /* as carrier_tcp.c */
+#define WINDOW WF_LIMIT("carrier: bytes on the way", 256 * 1024, 512)
+enum { TO_BE_SENT_LATER = 8 }; /* one send in so many is done later anyhow */
+#define DIAL_TIME WEFT_SEC(2)  /* as carrier_tcp.c */
 
 enum kind { UP, DATA, FIN, RESET };
 

@@ -1,5 +1,6 @@
 /* transport/sim/sim_run.c -- see sim_run.h. */
 #include "sim_run.h"
+#include "sim_limits.h"
 #include "sim_report.h"
 
 #include "hash.h"
@@ -8,9 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const wf_sim_fault_names[WF_SIM_KINDS] = {"reset", "cut",  "oneway", "split", "freeze", "crash",
-                                                      "power", "late", "clock",  "slow",  "memory"};
 
 struct check {
     const char *what;
@@ -99,7 +97,7 @@ void weft_sim_sometimes(const char *name, bool condition)
     if (run == NULL || name == NULL) return;
     uint32_t i = state_of(run->out, name);
     if (i == run->out->state_count) weft_sim_fail("state '%s' was not declared: call weft_sim_expect", name);
-    else if (condition) run->out->reached[i] = true;
+    else if (condition) run->out->reached[i]++;
 }
 
 void weft_sim_fail(const char *format, ...)
@@ -144,112 +142,6 @@ static void after_turn(struct wf_sim_world *w)
     }
 }
 
-/* ---- The plan -------------------------------------------------------------------------------------------------- */
-
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    return wf_mix(*state) % below;
-}
-
-/* Between 20 ms and twice as many times two as there are doublings, as often a short as a long one. */
-static int64_t draw_span(uint64_t *state, uint64_t doublings)
-{
-    int64_t span = WEFT_MS(20) << draw(state, doublings);
-    return span + (int64_t)draw(state, (uint64_t)span);
-}
-
-static int by_time(const void *x, const void *y)
-{
-    const struct wf_sim_fault *a = x, *b = y;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-/* Those that are asked for and make sense with so many nodes. */
-static uint32_t possible_kinds(const struct wf_sim_job *job)
-{
-    uint32_t kinds = 0;
-    for (uint32_t k = 0; k < WF_SIM_KINDS; k++)
-        if (job->nodes > 1 || k == WF_SIM_FREEZE || k >= WF_SIM_CRASH) kinds |= job->kinds & 1u << k;
-    return kinds;
-}
-
-/* Each with one chance in three, at least one. */
-static uint32_t draw_some(uint64_t *state, uint32_t kinds)
-{
-    uint32_t some = 0;
-    while (some == 0)
-        for (uint32_t k = 0; k < WF_SIM_KINDS; k++)
-            if (draw(state, 3) == 0) some |= kinds & 1u << k;
-    return some;
-}
-
-static uint8_t draw_kind(uint64_t *state, uint32_t kinds)
-{
-    uint32_t k = (uint32_t)draw(state, (uint64_t)__builtin_popcount(kinds));
-    for (; k > 0; k--) kinds &= kinds - 1;
-    return (uint8_t)__builtin_ctz(kinds);
-}
-
-static void draw_pair(uint64_t *state, const struct wf_sim_job *job, struct wf_sim_fault *f)
-{
-    f->a = (uint8_t)draw(state, job->nodes);
-    f->b = (uint8_t)((f->a + 1 + draw(state, WF_MAX(job->nodes, 2) - 1)) % job->nodes);
-}
-
-/* Seeds differ in what their faults have in common, as faults in a data centre do; so rare combinations become frequent
- * in some seeds. */
-enum style {
-    ANY,   /* few faults, at any time, of any kind */
-    SOME,  /* more faults, of some kinds only */
-    BURST, /* several faults within a second */
-    ROW,   /* between the same two nodes, one soon after the other */
-    STYLES
-};
-
-/* In a third of the seeds one mild fault does not end: what must come true in the end must do so all the same. */
-static void add_lasting(uint64_t *state, const struct wf_sim_job *job, struct wf_sim_result *out)
-{
-    uint32_t mild = possible_kinds(job) & (1u << WF_SIM_LATE | 1u << WF_SIM_SLOW);
-    if (mild == 0 || draw(state, 3) > 0) return;
-    WF_ASSERT(out->fault_count < WF_SIM_FAULTS);
-    struct wf_sim_fault *f = &out->fault[out->fault_count++];
-    f->kind = draw_kind(state, mild);
-    f->at = (int64_t)draw(state, (uint64_t)job->time);
-    f->a = (uint8_t)draw(state, job->nodes);
-    f->lasts = true;
-}
-
-enum { FAULTS_FEW = 6, FAULTS_MANY = 9, SPAN_ANY = 10 /* up to 20 s */, SPAN_IN_ROW = 8 /* up to 5 s */ };
-#define BURST_TIME WEFT_SEC(1)
-#define ROW_STEP WEFT_SEC(2)
-
-void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
-{
-    uint64_t state = wf_mix(job->seed ^ UINT64_C(0x66617561746C7473));
-    uint32_t kinds = possible_kinds(job);
-    struct wf_sim_fault first;
-    if (kinds == 0) return;
-    enum style style = (enum style)draw(&state, STYLES);
-    if (style == SOME || style == ROW) kinds = draw_some(&state, kinds);
-    out->fault_count = 1 + (uint32_t)draw(&state, style == ANY ? FAULTS_FEW : FAULTS_MANY);
-    first.at = (int64_t)draw(&state, (uint64_t)job->time);
-    draw_pair(&state, job, &first);
-    for (uint32_t i = 0; i < out->fault_count; i++) {
-        struct wf_sim_fault *f = &out->fault[i];
-        *f = first;
-        f->kind = draw_kind(&state, kinds);
-        f->span = draw_span(&state, style == ROW ? SPAN_IN_ROW : SPAN_ANY);
-        if (style != ROW) draw_pair(&state, job, f);
-        if (style == ANY || style == SOME) f->at = (int64_t)draw(&state, (uint64_t)job->time);
-        else f->at += (int64_t)draw(&state, (uint64_t)(style == BURST ? BURST_TIME : ROW_STEP));
-        if (f->at >= job->time) f->at = first.at;
-        if (style == ROW) first.at = WF_MIN(f->at + f->span, job->time - 1);
-    }
-    add_lasting(&state, job, out);
-    qsort(out->fault, out->fault_count, sizeof out->fault[0], by_time);
-}
-
 /* ---- Nodes and faults ------------------------------------------------------------------------------------------ */
 
 static void start_node(struct run *r, unsigned host)
@@ -264,9 +156,9 @@ static void start_node(struct run *r, unsigned host)
                            .listen = listen,
                            .listen_count = 1,
                            .join = join + (host == 0),
-                           .join_count = r->job->nodes == 1 ? 0
-                                         : host < 2         ? 1
-                                                            : 2,
+                           .join_count = r->job->origin.nodes == 1 ? 0
+                                         : host < 2                ? 1
+                                                                   : 2,
                            .record_sends = true};
     int rc = wf_sim_start(&r->world, host, &o);
     if (rc == WEFT_OK) {
@@ -288,28 +180,18 @@ static void cut(struct run *r, unsigned a, unsigned b, int64_t span)
     wf_sim_cut(&r->world, b, a, span);
 }
 
-uint32_t wf_sim_split_last(const struct wf_sim_fault *f, uint32_t nodes)
-{
-    return f->a == nodes - 1 ? 0 : f->a;
-}
-
 static void split(struct run *r, const struct wf_sim_fault *f)
 {
-    unsigned last = wf_sim_split_last(f, r->job->nodes);
+    unsigned last = wf_sim_split_last(f, r->job->origin.nodes);
     for (unsigned i = 0; i <= last; i++)
-        for (unsigned k = last + 1; k < r->job->nodes; k++) cut(r, i, k, f->span);
-}
-
-int64_t wf_sim_clock_step(const struct wf_sim_fault *f)
-{
-    return f->span % 2 == 0 ? f->span * 1000 : -f->span * 1000;
+        for (unsigned k = last + 1; k < r->job->origin.nodes; k++) cut(r, i, k, f->span);
 }
 
 /* Most clocks are right: retained messages of nodes that were apart are in the order of their clocks. */
 static bool may_step(struct run *r, unsigned host)
 {
     unsigned others = (unsigned)__builtin_popcount(r->stepped & ~(UINT32_C(1) << host));
-    if (others > 0 && (others + 1) * 2 >= r->job->nodes) return false;
+    if (others > 0 && (others + 1) * 2 >= r->job->origin.nodes) return false;
     r->stepped |= UINT32_C(1) << host;
     return true;
 }
@@ -328,7 +210,7 @@ enum { LATE_PERMILLE_LASTING = 10 };
 
 static void happens(struct run *r, uint32_t number)
 {
-    const struct wf_sim_fault *f = &r->out->fault[number];
+    const struct wf_sim_fault *f = &r->out->plan.fault[number];
     if (!finds_somebody(r, f)) return;
     r->out->happened |= UINT32_C(1) << number;
     switch ((enum wf_sim_fault_kind)f->kind) {
@@ -363,7 +245,7 @@ static void go_to(struct run *r, int64_t until)
     while (!r->world.halted && wf_sim_now(&r->world) < until) {
         int64_t next = until;
         unsigned who = WF_SIM_NODES;
-        for (unsigned i = 0; i < r->job->nodes; i++) {
+        for (unsigned i = 0; i < r->job->origin.nodes; i++) {
             if (r->back_at[i] == 0 || r->back_at[i] >= next) continue;
             next = r->back_at[i];
             who = i;
@@ -377,9 +259,10 @@ static void go_to(struct run *r, int64_t until)
 
 static int64_t end_of(const struct wf_sim_job *job, const struct wf_sim_result *out)
 {
-    int64_t end = job->time;
-    for (uint32_t i = 0; i < out->fault_count; i++)
-        if ((job->keep >> i & 1) != 0) end = WF_MAX(end, out->fault[i].at + out->fault[i].span + WEFT_MS(1));
+    int64_t end = job->origin.time;
+    for (uint32_t i = 0; i < out->plan.fault_count; i++)
+        if ((job->keep >> i & 1) != 0)
+            end = WF_MAX(end, out->plan.fault[i].at + out->plan.fault[i].span + WEFT_MS(1));
     return PF_SIM_START + end;
 }
 
@@ -400,17 +283,29 @@ static void settle(struct run *r)
 /* As in the life of a node, some stop in order and some are killed. What is said meanwhile is not of the run. */
 static void end_all(struct run *r)
 {
-    uint64_t state = r->job->seed;
     r->world.after_turn = NULL;
     run = NULL;
-    for (unsigned i = 0; i < r->job->nodes; i++) {
+    for (unsigned i = 0; i < r->job->origin.nodes; i++) {
+        const uint64_t bits = wf_mix(r->job->origin.seed ^ wf_mix(i));
         if (r->world.host[i].node == NULL) continue;
-        if (draw(&state, 2) == 0) wf_sim_crash(&r->world, i, draw(&state, 2) == 0);
+        if ((bits & 1) == 0) wf_sim_crash(&r->world, i, (bits & 2) == 0);
         else (void)wf_sim_stop(&r->world, i, wf_sim_now(&r->world) + WEFT_SEC(5));
     }
     wf_sim_world_finish(&r->world);
     const char *fault = r->job->memory(true);
     if (fault != NULL) fail(r, fault);
+}
+
+/* How often the run has reached which states of weft's own. */
+static void note_marks(struct wf_sim_result *out)
+{
+#ifdef WF_STATES
+    for (const struct wf_mark *m = wf_marks; m != NULL && out->mark_count < WF_SIM_MARKS; m = m->next)
+        out->mark[out->mark_count++] = (struct wf_sim_mark){wf_hash(m->name, strlen(m->name), WF_SIM_MARKS),
+                                                            m->count};
+#else
+    (void)out;
+#endif
 }
 
 void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
@@ -419,22 +314,24 @@ void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
     struct run *r = run = &one;
     r->job = job;
     r->out = out;
-    wf_sim_draw_plan(job, out);
-    wf_sim_world_init(&r->world, job->seed);
+    wf_sim_draw_plan(&job->origin, &out->plan);
+    wf_sim_limits_draw(job->limits, out->plan.limits);
+    wf_sim_world_init(&r->world, out->plan.schedule);
     r->world.after_turn = after_turn;
     r->checking = true;
     if (job->checks != NULL) job->checks();
     r->checking = false;
-    for (unsigned i = 0; i < job->nodes; i++) start_node(r, i);
-    for (uint32_t i = 0; i < out->fault_count; i++) {
+    for (unsigned i = 0; i < job->origin.nodes; i++) start_node(r, i);
+    for (uint32_t i = 0; i < out->plan.fault_count; i++) {
         if ((job->keep >> i & 1) == 0) continue;
-        go_to(r, PF_SIM_START + out->fault[i].at);
+        go_to(r, PF_SIM_START + out->plan.fault[i].at);
         if (!r->world.halted) happens(r, i);
     }
     go_to(r, end_of(job, out));
     settle(r);
     out->at = since_start(r);
     out->trace = r->world.trace;
+    note_marks(out);
     if (out->failed) wf_sim_report(&r->names, &r->world, out->report, sizeof out->report);
     else if (job->memory != NULL) end_all(r);
     out->done = true;

@@ -4,6 +4,7 @@
 #include "actor.h"
 #include "carrier_memory.h"
 #include "hash.h"
+#include "sim_limits.h"
 #include "sim_run.h"
 #include "start.h"
 #include "task.h"
@@ -194,6 +195,7 @@ int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options 
     WF_ASSERT(host < WF_SIM_HOSTS && h->node == NULL);
     o.workers = 1;
     if (o.park_after == 0) o.park_after = WEFT_FOREVER;
+    wf_sim_limits_options(&o, host);
     w->starting = host;
     h->isolated = false;
     h->frozen_by = h->slow_by = h->scarce_by = h->always_slow = 0;

@@ -23,10 +23,26 @@ START_TEST(nth_fails)
 }
 END_TEST
 
+/* One entry in a turn is little, but each turn moves on, also over a bucket without entries. */
+START_TEST(cleared_in_the_smallest_parts)
+{
+    struct wf_link_writer writer = {0};
+    wf_credits_init(&writer.credits, true, 7);
+    for (uint64_t i = 0; i < KEYS; i++) ck_assert_ptr_nonnull(wf_credit_find(NULL, &writer, i + 1, NULL));
+    const uint32_t enough = 2 * writer.credits.table.bucket_count;
+    uint32_t turns = 0;
+    while (turns < enough && !wf_credits_clear(&writer.credits, 1)) turns++;
+    ck_assert_uint_lt(turns, enough);
+    ck_assert_uint_eq(writer.credits.table.count, 0);
+    wf_credits_finish(&writer.credits);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("credit without memory");
     TCase *t = tcase_create("find");
+    tcase_add_test(t, cleared_in_the_smallest_parts);
     tcase_add_loop_test(t, nth_fails, 0, 20);
     suite_add_tcase(s, t);
     return run_suite(s);
