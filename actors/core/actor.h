@@ -127,7 +127,7 @@ struct wf_spare_slots {
     uint32_t count, max;
 };
 
-/* What a worker keeps: wf_worker.actors. */
+/* The actors of a worker: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
@@ -192,7 +192,7 @@ static inline struct wf_kept_actor *wf_actor_keep(const struct wf_actor *a)
 {
     return a->more == NULL ? NULL : a->more->keep;
 }
-/* What a feature does with messages of this kind. */
+/* The functions of a feature for messages of this kind. */
 static inline const struct wf_message_row *wf_message_row(struct wf_worker *w, const weft_msg *m)
 {
     WF_ASSERT(m->post.flags < WF_MSG_KINDS);
@@ -246,20 +246,20 @@ static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
 
 int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
-/* What an actor is made with: a body, or a handler whose state `arg` is. */
+/* The arguments of a spawn: a body, or a handler with its state in `arg`. */
 struct wf_birth {
     weft_actor *body;
     weft_handler *handle;
     const void *arg;
     size_t size;
     const weft_spawn_options *options; /* NULL: defaults */
-    struct wf_kept_actor *keep;        /* of a child: then and after each of its ends but the last; NULL: none */
+    struct wf_kept_actor *keep;        /* of a child that is kept from life to life; NULL: not kept */
     bool service, lasts;
 };
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
-/* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
+/* The same for a child that `keep` keeps from life to life. */
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
 /* Starts the next life of a kept actor. Takes over `arg`, a pool block. */

@@ -73,7 +73,7 @@ enum wf_drop {
     WF_DROP_UNREAD,      /* it was in the mailbox of an actor that ended */
     WF_DROP_MEMORY,      /* no memory for the envelope */
     WF_DROP_EXPIRED,     /* a request whose caller no longer waits */
-    WF_DROP_TOO_BIG,     /* with the data that the wire adds, it is over WEFT_MESSAGE_MAX */
+    WF_DROP_TOO_BIG,     /* together with its topic and sender, for a tool, it is over WEFT_MESSAGE_MAX */
     WF_DROP_REASONS
 };
 
