@@ -6,7 +6,8 @@
  *     it until it is reaped.
  * (2) Its end is an entry of the worker's poller. The event that waits see is set then and never taken: it stays
  *     ready.
- * (3) Starting blocks, so a thread does it. Whoever gives up meanwhile has that thread kill and reap the child. */
+ * (3) Starting blocks, so a thread does it. If the actor gives up meanwhile, that thread kills and reaps the
+ *     child. */
 #ifndef WF_PROCESS_H
 #define WF_PROCESS_H
 

@@ -22,8 +22,7 @@ struct wf_room_call {
 static void wake_if_asleep(struct wf_worker *w)
 {
     if (atomic_load_explicit(&w->state, memory_order_seq_cst) != WF_ASLEEP) return;
-    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP)
-        return; /* another wakes it */
+    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return; /* already done */
     w->set->env->poller_wake(w->poller);
 }
 
