@@ -6,7 +6,7 @@ extern const struct wf_feature wf_tracing_feature, wf_topics_feature, wf_names_f
     wf_monitors_feature, wf_supervision_feature, wf_connecting_feature, wf_reload_feature, wf_pools_feature,
     wf_remote_feature;
 
-/* In this order actors leave them. */
+/* An ending actor leaves them in this order. */
 static const struct wf_feature *const features[] = {
     &wf_tracing_feature,    &wf_topics_feature,     &wf_names_feature,        &wf_groups_feature,
     &wf_calls_feature,      &wf_send_after_feature, &wf_monitors_feature,     &wf_supervision_feature,

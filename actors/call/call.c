@@ -1,15 +1,15 @@
-/* actors/call/call.c -- requests and their answers, which come past the mailbox.
+/* actors/call/call.c -- requests and their answers, which do not pass the mailbox.
  *
  * Design notes.
  * (1) An actor is in one call at a time: `asking` describes it, to one actor or to many, and lies in the frame of
- *     that call. An answer to a request that is not open there is late and dropped. Whoever is killed in a call
- *     leaves `asking` behind; calls_leave and wf_actor_end forget it before anything else happens.
- * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go. An
- *     answer to another node that finds no memory is none: the request stays unanswered; where it is gone, the link
- *     ends (wf_answer_lost).
+ *     that call. An answer to a request that is not open there is late and dropped. An actor that is killed in a call
+ *     leaves `asking` set; calls_leave and wf_actor_end clear it first.
+ * (2) A request is answered exactly once: by weft_reply, or by wf_refuse if it reaches no actor or is freed. If there
+ *     is no memory to send an answer to another node, the request stays unanswered; if the request is gone already,
+ *     the link ends (wf_answer_lost).
  * (3) Answers are held by the asking actor from their arrival, so that killing it leaks nothing.
- * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
- *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
+ * (4) A request contains its caller's deadline (wf_terms). The receiving side drops a request whose caller no longer
+ *     waits: on the caller's worker that is known exactly; on other workers of the node it is known whether the
  *     caller lives. */
 #include "call.h"
 
@@ -81,7 +81,7 @@ static void calls_leave(struct wf_actor *a)
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
-/* Field by field: a compound literal is cleared by a loop of the processor. */
+/* Field by field: for a compound literal the compiler would clear the whole struct first. */
 static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
                          size_t need)
 {
@@ -135,7 +135,7 @@ int wf_asking_await(struct wf_actor *self, int64_t deadline)
     return await(self, self->asking, deadline);
 }
 
-/* After the request of the call `s`, to one actor, was sent, or was not: `sent`. */
+/* The rest of a call to one actor. `sent` is the result of sending the request. */
 static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_msg **answer, int64_t deadline)
 {
     const struct weft_answer *one = s->slots;
@@ -176,7 +176,7 @@ static inline __attribute__((always_inline)) weft_msg *request(struct wf_actor *
     if (WF_UNLIKELY(m == NULL)) return NULL;
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
-    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* wf_asking_begin will use the same number */
     return m;
 }
 
@@ -249,7 +249,7 @@ int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **an
 {
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* wf_asking_begin will use the same number */
     wf_asking_begin(self, &asking, &one, 1, 1);
     int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
     return end_one(self, &asking, rc, answer, deadline);
@@ -346,7 +346,7 @@ bool weft_expired(const weft_msg *ask)
     return deadline != WEFT_FOREVER && weft_now() >= deadline;
 }
 
-/* Whether it can be answered. WEFT_EINVAL: no, and the log says why. */
+/* Whether it can be answered. WEFT_EINVAL: it cannot, and the log says why. */
 static int check_request(const char *call, const weft_msg *ask)
 {
     if (ask == NULL) return wf_wrong(WEFT_EINVAL, "%s: the request is NULL", call);
@@ -356,11 +356,12 @@ static int check_request(const char *call, const weft_msg *ask)
                     call, ask->post.word);
 }
 
-/* Nothing was sent: there is no such node, or no memory. `ask` NULL: it was the answer itself, and is gone. */
+/* The answer was not sent: there is no such node, or no memory. `ask` is NULL if the request itself was the answer:
+ * then it is gone. */
 static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, weft_msg *ask, weft_pid asker, int error)
 {
     if (error != WEFT_ENOMEM) return error;
-    if (ask != NULL) ask->post.flags = WF_MSG_CALL; /* as it was: freeing it says that there is no answer */
+    if (ask != NULL) ask->post.flags = WF_MSG_CALL; /* a request again: freeing it answers WEFT_ENOREPLY */
     else wf_answer_lost(w, asker);
     return error;
 }
@@ -375,7 +376,7 @@ static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *
     return true;
 }
 
-/* `m` belongs to nobody, or is `ask`. */
+/* `m` is on no list, or is `ask`. */
 static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
 {
     struct wf_worker *w = self->task.worker;
@@ -383,7 +384,7 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     bool itself = m == ask;
     m->ref = ask->ref;
     m->from = wf_actor_pid(self);
-    ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
+    ask->post.flags = WF_MSG_SEND; /* freeing it no longer answers */
     m->post.flags = WF_MSG_REPLY;
     if (wf_is_work(ask)) wf_work_let_go(self, ask);
     if (WF_LIKELY(!wf_actors_of(w)->tracing) && hand_answer(w, asker, m)) {
@@ -478,7 +479,7 @@ static void worker_stop(struct wf_worker *w)
     wf_timer_disarm(w, &wf_actors_of(w)->patrol);
 }
 
-/* The asker waits no longer, or has ended. */
+/* The caller no longer waits, or has ended. */
 static void drop_reply(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
@@ -486,7 +487,7 @@ static void drop_reply(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     wf_msg_free(w, m);
 }
 
-/* No answer that is late is no loss, and the cycle of a probe is broken. */
+/* A late FAILED is no loss; a probe to an actor that is gone belongs to a cycle that is broken. */
 static void drop_free(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;

@@ -1,30 +1,33 @@
-/* actors/call/cycle.c -- calls that wait for each other in a cycle are found, reported, and one of them fails.
+/* actors/call/cycle.c -- finds and reports cycles of calls that wait for each other, and lets one of these calls
+ * fail.
  *
  * Design notes.
  * (1) On one worker a chain of calls can be followed at once, so a call that closes a cycle there is refused.
- * (2) Else by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM TOCS 1983): an actor
- *     whose call has waited for WF_CYCLE_PATIENCE sends a probe after it; an actor that waits in a call itself passes
- *     it on, with itself added. A request is never overtaken by a probe sent after it, so the probe of the actor that
- *     began last finds the cycle complete. No polling: each call is looked at once (`patrol`), and again when something about it
- *     changes.
+ * (2) Other cycles are found by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM
+ *     TOCS 1983): an actor whose call has waited for WF_CYCLE_PATIENCE sends a probe to the actor it waits for; an
+ *     actor that waits in a call itself adds itself to the probe and passes it on. A probe never overtakes a request
+ *     sent before it, so the probe of the actor that began to wait last finds the cycle complete. There is no
+ *     polling: each call is looked at once (`patrol`), and again when it changes.
  * (3) A probe that comes back has seen a cycle, but not all of it at one time. So a second round goes the same way:
  *     it asks each member whether it is still in the same call and has its predecessor's request, unanswered. Each
- *     edge was there when the first round passed and when the second did, with the same number, so all were there
- *     when the second began. Only here are mailboxes searched.
- * (4) Several probes may find one cycle. All of them choose the same member to fail, by what the probe says of the
- *     members, and tell it the number of its call: the second who says so finds it gone.
- * (5) A caller knows to whom it sent its request, not to whom that was passed on, nor who is behind a name elsewhere.
- *     Such requests are marked (wf_terms.moved_on); who has one and waits in a long call tells its asker (HOLDS).
- * (6) Who knows the number of a request can answer it, or say that it is in a cycle. So in a probe numbers are as the
- *     node that has the request was told them; and if it has not left its node, as only that node can read them.
- * (7) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
- *     bounds how many there are. It sends a round of them when it has waited for WF_CYCLE_PATIENCE, when it begins to
- *     need all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
- *     That is twice as many probes as requests.
- * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or
- *     else each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too
- *     early is forgotten: a cycle that leads through the gather is found by a round of the gather's own, which it
- *     then owes, each time after twice as long. */
+ *     edge existed in both rounds, with the same number, so all edges existed together when the second round began.
+ *     Only the second round searches mailboxes.
+ * (4) Several probes may find one cycle. All of them choose the same member to fail, from the data in the probe, and
+ *     send it the number of its call: the second verdict finds that call gone.
+ * (5) A caller knows the actor to which it sent its request, but not the actor to which that was passed on, nor the
+ *     actor behind a name on another node. Such requests are marked (wf_terms.moved_on); an actor that has one and
+ *     waits in a long call tells its caller (HOLDS).
+ * (6) Any node that knows the number of a request can answer it, or claim that it is in a cycle. So a probe contains
+ *     each number in the form that the node with the request knows; the number of a request that has not left its
+ *     node is in a form that only that node can read.
+ * (7) A weft_gather depends on each of its open requests only while it needs all of them. Its probes share one
+ *     credit, which bounds their number. It sends a round of probes when it has waited for WF_CYCLE_PATIENCE, when it
+ *     begins to need all open answers, and when half of the actors of the last round have answered: with fewer open,
+ *     each probe gets a larger share of the credit. That makes at most twice as many probes as requests.
+ * (8) A gather passes a probe on to all actors that it waits for. With n such actors it does so at most once in n
+ *     milliseconds; otherwise each actor that waits for it, and each hostile peer, could cause n probes at any time.
+ *     A probe that comes too early is dropped: the gather then owes a round of its own, which finds a cycle through
+ *     it. The pause before that round doubles each time. */
 #include "cycle.h"
 
 #include "actor.h"
@@ -38,24 +41,24 @@
 enum {
     MEMBERS_MAX = 64,
     LABEL = 40,   /* bytes of a member's name or kind */
-    ENTRY = 96,   /* bytes of a member in a probe at most */
-    CREDIT = 1024 /* probes that one call sets off at most */
+    ENTRY = 96,   /* the most bytes of a member in a probe */
+    CREDIT = 1024 /* the most probes that one call can cause */
 };
 static const int64_t PAUSE_MAX = WEFT_SEC(12);
 static const int64_t REST = WEFT_MS(1); /* for each probe of a gather's round, before the next round */
 
-/* The tag of a WF_MSG_PROBE. They travel: append only. */
+/* The tag of a WF_MSG_PROBE. These values are sent to other nodes: append only. */
 enum probe {
     HOLDS = 1,   /* `from` has the request `ref` of the receiver */
     SEEK = 2,    /* first round */
-    CONFIRM = 3, /* second round: the member `at` is asked; when at is the number of members, the first again */
+    CONFIRM = 3, /* second round, to the member `at`; if `at` is the number of members, to the first one again */
     VERDICT = 4, /* the call of the member `at` fails */
 };
 
-/* One who waits for the next. */
+/* An actor that waits for the next member. */
 struct member {
     weft_pid pid;
-    uint64_t ref; /* of its request to the next: in a probe sealed, see (6) */
+    uint64_t ref; /* of its request to the next member; in a probe it is sealed, see (6) */
     uint64_t since;
     char label[LABEL];
 };
@@ -77,7 +80,7 @@ static bool needs_all(const struct wf_asking *s)
     return s != NULL && s->waiting && s->open > 0 && s->got + s->open == s->need;
 }
 
-/* Whether `a` can get on only with an answer to that request. */
+/* Whether `a` cannot continue without an answer to that request. */
 static bool depends_on(const struct wf_actor *a, uint64_t ref)
 {
     return needs_all(a->asking) && wf_answer_place(a, ref) != NULL;
@@ -128,7 +131,7 @@ static void report(struct wf_actor *a, const struct path *p, uint32_t first)
     struct wf_cycle *c = wf_block_new(WF_POOL_LARGE, sizeof *c + p->count * sizeof c->of[0]);
     if (a->more != NULL && a->more->cycle != NULL) wf_block_free(a->more->cycle);
     if (a->more != NULL) a->more->cycle = NULL;
-    if (c == NULL) return; /* the log has it */
+    if (c == NULL) return; /* the log has told it */
     if (wf_actor_more(a) == NULL) {
         wf_block_free(c);
         return;
@@ -156,7 +159,7 @@ static bool follow(struct wf_actor *self, struct wf_actor *to, struct path *p)
     for (p->count = 1; to != self; p->count++) {
         const struct wf_asking *s = to == NULL ? NULL : to->asking;
         if (s == NULL || s->count != 1 || !depends_on(to, s->first) || p->count == MEMBERS_MAX) return false;
-        /* Has it got the request of the one before? The first has not called yet. */
+        /* It must have the request of the member before; the first member has not called yet. */
         if (p->count > 1 && !has_request(to, p->of[p->count - 1].pid, p->of[p->count - 1].ref)) return false;
         p->of[p->count] = member_of(to, s->first);
         weft_pid next = s->slots[0].from;
@@ -166,7 +169,7 @@ static bool follow(struct wf_actor *self, struct wf_actor *to, struct path *p)
     return p->count == 1 || has_request(self, p->of[p->count - 1].pid, p->of[p->count - 1].ref);
 }
 
-/* Whether the walk comes back at all: nearly always it does not, which must cost next to nothing. */
+/* Whether the walk comes back to `self`. Nearly always it does not, and that must be cheap. */
 static bool comes_back(const struct wf_actor *self, const struct wf_actor *to)
 {
     for (int steps = 0; to != self; steps++) {
@@ -194,7 +197,7 @@ bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to)
 
 /* ---- Probes ---------------------------------------------------------------------------------------------------- */
 
-/* Never delivered on the caller's stack: a probe may go a long way on one worker. */
+/* Never delivers on the caller's stack: a probe may pass many actors of one worker. */
 static void post(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
     weft_node *node = wf_node_of(w);
@@ -240,7 +243,7 @@ static void send_path(struct wf_actor *a, weft_pid to, enum probe what, const st
     post(w, to, m);
 }
 
-/* It may come from another node: nothing in it is taken for granted. */
+/* The probe may come from another node, so everything in it is checked. */
 static bool read_path(const weft_msg *m, struct path *p)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
@@ -289,7 +292,7 @@ static uint64_t ref_here(struct wf_worker *w, const struct member *m)
     return m->pid.node == here ? unseal(w, here, m->ref) : m->ref;
 }
 
-/* With `a` added, to all it waits for. */
+/* Adds `a` to the probe and sends it to all actors that `a` waits for. */
 static void chase(struct wf_actor *a, struct path *p)
 {
     struct wf_asking *s = a->asking;
@@ -318,14 +321,14 @@ static void start(struct wf_actor *a)
     wf_block_free(p);
 }
 
-/* Of one in a long call. */
+/* Whether `a`, which is in a long call, may send probes again. */
 static bool has_rested(const struct wf_actor *a)
 {
     const struct wf_asking *s = a->asking;
     return s->count == 1 || (s->look_at == WEFT_FOREVER && s->rested <= a->task.worker->now);
 }
 
-/* Has not rested: it starts a round later. */
+/* `a` may not send probes yet: it starts a round later. */
 static void owe_round(struct wf_actor *a)
 {
     struct wf_asking *s = a->asking;
@@ -356,10 +359,10 @@ static bool is_member(const struct wf_actor *a, const struct path *p, uint32_t i
 static void sought(struct wf_actor *a, struct path *p)
 {
     for (uint32_t i = 1; i < p->count; i++) {
-        if (is_member(a, p, i)) return; /* a cycle without the one who asks: its members find it */
+        if (is_member(a, p, i)) return; /* a cycle without the actor that began the probe: its members find it */
     }
     if (!is_member(a, p, 0)) {
-        if (a->asking == NULL || a->asking->probed == NULL) return; /* if it waits, it is looked at soon */
+        if (a->asking == NULL || a->asking->probed == NULL) return; /* if it waits, the patrol looks at it soon */
         if (has_rested(a)) chase(a, p);
         else owe_round(a);
     } else if (depends_on(a, own_ref(a->task.worker, p, 0))) {
@@ -368,7 +371,8 @@ static void sought(struct wf_actor *a, struct path *p)
     }
 }
 
-/* The same for all who find this cycle: on one node who began last, which is who closed it. */
+/* All actors that find this cycle choose the same member. On one node it is the one that began to wait last: it
+ * closed the cycle. */
 static uint32_t victim(const struct path *p)
 {
     uint32_t v = 0;
@@ -401,7 +405,7 @@ static void asked_to_confirm(struct wf_actor *a, struct path *p)
     }
 }
 
-/* Says so who began the path, and `a` has the request of the one before it: else it is in no cycle. */
+/* A verdict is valid only if `a` still waits and has the request of the member before it. */
 static void condemned(struct wf_actor *a, const struct path *p)
 {
     if (p->at >= p->count || !is_member(a, p, p->at)) return;
@@ -416,13 +420,14 @@ static void condemned(struct wf_actor *a, const struct path *p)
 static void heard_of_holder(struct wf_actor *a, const weft_msg *m)
 {
     struct weft_answer *at = wf_answer_place(a, m->ref);
-    /* of many: `from` is what the caller wrote there */
+    /* in a gather, `from` is what the caller wrote there */
     if (at == NULL || a->asking->count != 1 || at->from.node != m->from.node) return;
     at->from = m->from;
     if (a->asking->probed != NULL) start(a);
 }
 
-/* Whose turn it is to say that: the last one who was added; who was asked before; the first. */
+/* Whether `who` may send that: a SEEK comes from the last member, a CONFIRM from the one asked before, a VERDICT from
+ * the first one. */
 static bool is_said_by(const struct path *p, enum probe what, weft_pid who)
 {
     uint32_t i = what == SEEK ? p->count - 1 : what == CONFIRM ? p->at - 1 : 0;
@@ -438,7 +443,7 @@ void wf_on_probe(struct wf_actor *a, weft_msg *m)
         case SEEK: sought(a, p); break;
         case CONFIRM: asked_to_confirm(a, p); break;
         case VERDICT: condemned(a, p); break;
-        default: break; /* of a later version */
+        default: break; /* from a later version */
         }
     }
     if (p != NULL) wf_block_free(p);

@@ -1,10 +1,10 @@
-/* actors/call/cycle.h -- calls that wait for each other in a ring. The rules are in cycle.c. */
+/* actors/call/cycle.h -- cycles of calls that wait for each other. The rules are in cycle.c. */
 #ifndef WF_CYCLE_H
 #define WF_CYCLE_H
 
 #include "asking.h"
 
-#define WF_CYCLE_PATIENCE WEFT_MS(100) /* before a call that waits is looked at */
+#define WF_CYCLE_PATIENCE WEFT_MS(100) /* how long a call waits before it is looked at */
 
 void wf_patrol_init(struct wf_actors *wa);
 /* The running actor begins to wait in a->asking. */
@@ -18,7 +18,7 @@ static inline void wf_patrol_add(struct wf_worker *w, struct wf_asking *s)
 }
 /* Whether a call of the running actor to `to`, on the same worker, closes a cycle; if so it is reported. */
 bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
-/* One answer less is open in its long call: that may close a cycle with those that are left. */
+/* One answer of its long call is no longer open: it may now depend on all others, which can close a cycle. */
 void wf_probe_rest(struct wf_actor *a);
 void wf_on_probe(struct wf_actor *a, weft_msg *m);
 

@@ -1,11 +1,11 @@
 /* actors/call/msgpack.c -- messages as msgpack-c's packer and objects. See include/weft/msgpack.h.
  *
  * Design notes.
- * (1) A message grows as a packer writes: a larger one takes its place. Its size says how much of it is used. The
- *     block keeps its own, so a message with less in it than it has room for is like any other.
+ * (1) A message grows as a packer writes: a larger message replaces it. `size` says how much of it is used. The block
+ *     has a size of its own, so a message that does not fill its block is like any other.
  * (2) An object of a message takes sizeof(msgpack_object) for each value but the outermost, so a bound of bytes is
- *     one of values, and weft_pack_check keeps it before msgpack-c allocates anything.
- * (3) msgpack-c's functions recurse over objects. Actors have small stacks: an object's depth is looked at first. */
+ *     also a bound of values, which weft_pack_check enforces before msgpack-c allocates anything.
+ * (3) msgpack-c's functions recurse over objects. Actors have small stacks: an object's depth is checked first. */
 #include <string.h>
 
 #include "misuse.h"
@@ -15,11 +15,12 @@
 #include <weft/log.h>
 #include <weft/msgpack.h>
 
-enum { FIRST_ROOM = 192 }; /* with the envelope a block of 256 bytes */
+enum { FIRST_ROOM = 192 }; /* fills a block of 256 bytes together with the envelope */
 
 /* ---- Packing --------------------------------------------------------------------------------------------------- */
 
-/* Another message with room for `size` bytes, and what has been packed; false: p->error says why not. */
+/* Replaces the message by one with room for `size` bytes and copies what has been packed. False: p->error says
+ * why. */
 static bool grow(weft_msg_packer *p, size_t size)
 {
     if (size > WEFT_MESSAGE_MAX) {
@@ -82,7 +83,7 @@ void weft_msg_packer_drop(weft_msg_packer *p)
     weft_msg_free(p->message);
     p->message = NULL;
     p->size = p->room = 0;
-    if (p->error == 0) p->error = WEFT_EINVAL; /* of what is packed into it all the same */
+    if (p->error == 0) p->error = WEFT_EINVAL; /* for anything that is still packed into it */
 }
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static int object_of(const weft_msg *m, size_t values_max, msgpack_zone *zone, m
     int rc = weft_pack_check(weft_data(m), size, values_max, NULL);
     if (rc < 0) return rc;
     int read = msgpack_unpack(weft_data(m), size, &end, zone, out);
-    return read == MSGPACK_UNPACK_SUCCESS ? WEFT_OK : WEFT_ENOMEM; /* there is no other fault left */
+    return read == MSGPACK_UNPACK_SUCCESS ? WEFT_OK : WEFT_ENOMEM; /* all other errors were excluded before */
 }
 
 int weft_msg_object(const weft_msg *m, size_t bytes_max, msgpack_zone *zone, msgpack_object *out)
@@ -133,7 +134,7 @@ int weft_msg_of_object(weft_msg **out, uint32_t tag, const msgpack_object *objec
     *out = NULL;
     if (!is_flat(object, WEFT_NEST_MAX)) return WEFT_ETOOBIG;
     int rc = msgpack_pack_object(&measure, *object);
-    if (rc != 0) return WEFT_EINVAL; /* a type that msgpack has not */
+    if (rc != 0) return WEFT_EINVAL; /* a type that msgpack does not have */
     if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
     weft_msg_packer p;
     weft_msg_packer_init(&p, tag, size);
@@ -148,7 +149,7 @@ const char *weft_msg_print(const weft_msg *m, char *out, size_t size)
     msgpack_zone zone;
     msgpack_object o;
     bool known = false;
-    memset(out, 0, size); /* msgpack-c ends a text with a NUL only where it is whole */
+    memset(out, 0, size); /* msgpack-c does not end a truncated text with a NUL */
     if (size > 1 && msgpack_zone_init(&zone, MSGPACK_ZONE_CHUNK_SIZE)) {
         known = object_of(m, WF_MIN(size, (size_t)WEFT_ELEMENTS_MAX), &zone, &o) == 0;
         if (known) (void)msgpack_object_print_buffer(out, size - 1, o);

@@ -1,11 +1,11 @@
 /* actors/call/send_after.c -- weft_send_after and weft_send_every.
  *
  * Design notes.
- * (1) One slot, one entry in the worker's heap of timers, and the message itself, all made when it is armed: a single
- *     one cannot fail for want of memory when its time has come.
- * (2) An interval keeps one counted body that all its messages share. While somebody else holds a reference the last
- *     message has not been freed, and a firing is left out: so at most one is pending, without a word from the
- *     receiver. */
+ * (1) The slot, the entry in the worker's heap of timers, and the message itself are allocated when it is armed: so a
+ *     single message cannot fail for want of memory when its time has come.
+ * (2) An interval keeps one counted body that all its messages share. While there is another reference, the last
+ *     message has not been freed, and a firing is skipped: so at most one message is pending, without an
+ *     acknowledgement by the receiver. */
 #include "send_after.h"
 
 #include "send.h"
@@ -21,7 +21,7 @@ struct wf_later {
     struct wf_owned owned;
     struct wf_timer timer;
     weft_pid to;
-    int64_t due, period; /* `due`: what it is armed for, even if that was past; period 0: once */
+    int64_t due, period; /* `due`: the time it is armed for, even if in the past; period 0: once */
     union {
         weft_msg *once;
         struct wf_body *body; /* of an interval */
@@ -31,7 +31,7 @@ struct wf_later {
 _Static_assert(sizeof(struct wf_later) <= 112,
                "docs/mailboxes.md states the size of a pending message before its body");
 
-/* What it holds has been sent or freed. */
+/* Frees the slot, after its message was sent or freed. */
 static void end_later(struct wf_worker *w, struct wf_later *l)
 {
     wf_timer_disarm(w, &l->timer);
@@ -62,7 +62,7 @@ static void fire_once(struct wf_worker *w, struct wf_timer *t)
     (void)wf_send_or_drop(w, to, m);
 }
 
-/* WEFT_ENOACTOR: nobody will ever get one. */
+/* WEFT_ENOACTOR: the receiver is gone for good. */
 static int send_one(struct wf_worker *w, struct wf_later *l)
 {
     /* Acquire: the receiver's reads of the last message come before it was freed; pairs with wf_body_drop. */

@@ -4,7 +4,7 @@
 
 #include "actor.h"
 
-/* Those of a worker: struct wf_later. */
+/* A worker's slab of struct wf_later. */
 enum { WF_SEND_AFTER_SLOT = 6 };
 static inline struct wf_slab *wf_laters_of(const struct wf_actors *wa)
 {

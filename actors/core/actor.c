@@ -74,8 +74,8 @@ void wf_actors_finish(struct wf_worker *w)
     w->actors = NULL;
 }
 
-/* The node counts only workers that have actors, and spawns under way between workers, so that most spawns touch
- * nothing shared. */
+/* The node counts only workers that have actors, and spawns under way between workers, so most spawns touch no shared
+ * memory. */
 static void enlist(struct wf_actors *wa, struct wf_actor *a)
 {
     if (WF_UNLIKELY(!wa->sweep.restless)) wf_sweep_wanted(wa);
@@ -95,7 +95,7 @@ void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w)
 
 /* ---- Spawn ----------------------------------------------------------------------------------------------------- */
 
-/* Of the worker `from`, or NULL. */
+/* `from`: the calling worker, or NULL. */
 static int take_slot(struct wf_actors *wa, const struct wf_worker *from, struct wf_actor **out)
 {
     struct wf_spare_slots *s = &wa->spare;
@@ -127,7 +127,7 @@ static void give_slot(struct wf_actors *wa, const struct wf_worker *from, struct
     pf_mutex_unlock(wa->lock);
 }
 
-/* A handler has nothing to do before its first message, which may have come already. */
+/* A handler need not run before its first message, but that may have come already. */
 static inline void start_task(struct wf_actor *a)
 {
     if (WF_UNLIKELY(a->handles) && !wf_mailbox_ready(&a->task) && !a->task.cancelled) {
@@ -150,7 +150,7 @@ static void start_here(struct wf_worker *w, struct wf_call *c)
         wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
 }
 
-/* The actor's own copy. */
+/* Makes the actor's own copy of the argument. */
 static int copy_arg(struct wf_actor *a, struct wf_worker *from, const struct wf_birth *b)
 {
     a->arg = NULL;
@@ -191,7 +191,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
 static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 {
     int rc = WEFT_OK;
-    WF_ASSERT(!a->listed); /* its parent knows it before it runs */
+    WF_ASSERT(!a->listed); /* the monitor or link must exist before the actor runs */
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
     {
@@ -200,7 +200,7 @@ static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
     return rc;
 }
 
-/* The options that few use. */
+/* The options that few spawns use. */
 static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_kept_actor *keep,
                      const weft_spawn_options *o)
 {
@@ -265,7 +265,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     uint64_t parent = from == NULL || from->current == NULL ? 0 : wf_actor_of(from->current)->id;
     if (parent != 0) wf_worker_record(from, WEFT_RECORD_SPAWN, parent, a->id, 0);
     WF_PROBE2(spawn, a->id, parent);
-    wf_slab_publish(a); /* whole: any pid may have been guessed by another node */
+    wf_slab_publish(a); /* only now, when it is complete: another node may have guessed this pid */
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {
         enlist(wa, a);
@@ -305,7 +305,7 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
 
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
-/* The end is in the same frame as the body's argument, as clean-ups may use it. */
+/* wf_actor_end is called in the same frame as the body, as clean-ups may use the body's argument. */
 __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
@@ -316,8 +316,8 @@ __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
     } else if (size == 0) {
         a->body(NULL, 0);
     } else if (size <= 512) {
-        /* The actor's own copy lies on its stack, as large as it is: it is put aside with the rest when the actor is
-         * parked. Small ones are the rule. */
+        /* The actor's own copy is on its stack, so it is put aside with the stack when the actor is parked. Most
+         * arguments are small. */
         char *copy = __builtin_alloca(size);
         memcpy(copy, arg, size);
         wf_actor_free_arg(a, t->worker);
@@ -328,7 +328,7 @@ __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
     while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
-    if (WF_UNLIKELY(a->handles)) { /* it has become one, or is to end */
+    if (WF_UNLIKELY(a->handles)) { /* it has become a handler, or has to end */
         enum wf_turn turn = wf_handler_turn(a);
         if (turn != WF_TURN_OVER) return turn;
     }
@@ -347,7 +347,7 @@ enum wf_turn wf_actor_turn(struct wf_task *t)
     return wf_actor_main(t);
 }
 
-/* The last touch: the slot goes back, the pid is stale from here on. */
+/* The last use of the actor: its slot is given back, and its pid is stale from here on. */
 void wf_actor_done(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
@@ -391,7 +391,7 @@ void wf_actor_end_kept(struct wf_actor *a)
     wf_actor_done(&a->task);
 }
 
-/* A handler has to end on a stack if not before then: it waits for one. */
+/* Returns false for a handler: it needs a stack to end on, so it waits for one. */
 bool wf_actor_unstarted(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
@@ -399,7 +399,7 @@ bool wf_actor_unstarted(struct wf_task *t)
     WF_ASSERT(!a->cleaning && t->worker == wf_here);
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
     wf_actor_free_arg(a, t->worker);
-    wf_run_defers(a); /* weft's own: its body never ran */
+    wf_run_defers(a); /* only weft's own: its body never ran */
     (void)wf_task_end_grace(t);
     a->reason = WEFT_ENOMEM;
     wf_actor_end_tail(a);
@@ -438,6 +438,6 @@ int weft_sleep(int64_t deadline)
 {
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     int rc;
-    while ((rc = wf_task_wait(deadline, wf_waits_for_time)) == WEFT_OK) {} /* wakes are hints */
+    while ((rc = wf_task_wait(deadline, wf_waits_for_time)) == WEFT_OK) {} /* a wake may come too early */
     return (int)wf_task_finish_wait(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
 }

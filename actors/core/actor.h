@@ -2,17 +2,17 @@
  * its actors.
  *
  * Design notes.
- * (1) An actor belongs to one worker. Only that worker's thread touches it, but for its first cache line, which
- *     senders on any thread read: it is written at birth and death, and `full` when the mailbox reaches its bound or
- *     has room again.
- * (2) A message is freed by exactly one of: the actor that holds it (weft_msg_free, or its end), a failed send, a
- *     drop that counts a reason. Messages an actor has received or made are on its `held` list, so that killing it
- *     leaks nothing.
+ * (1) An actor belongs to one worker. Only that worker's thread touches it, except for its first cache line, which
+ *     senders on any thread read. That line is written at birth and death; `full` also when the mailbox reaches its
+ *     bound or has room again.
+ * (2) A message is freed by exactly one of these: the actor that holds it (weft_msg_free, or the end of the actor), a
+ *     failed send, a drop that counts a reason. Messages that an actor has received or made are on its `held` list,
+ *     so that killing it leaks nothing.
  * (3) End: body or weft_exit or kill -> wf_actor_end() on the actor's own stack: clean-ups (may wait, until the grace
  *     period is over), owned resources, names, subscriptions, unanswered requests, mailbox. Nothing runs between the
  *     last of these and the release of its slot.
- * (4) Cancel may come at any time; it is noticed by waits only. Kill abandons the frames of a waiting call after that
- *     call has left its sources. */
+ * (4) A cancel may come at any time; only waits notice it. A kill abandons the stack frames of a waiting call after
+ *     that call has left the sources it waited for. */
 #ifndef WF_ACTOR_H
 #define WF_ACTOR_H
 
@@ -38,68 +38,68 @@ struct wf_asking;
 
 enum { WF_SPAWN_ARG_MAX = 64 * 1024 };
 
-/* A handler that began as a body, or that has more state than a pointer takes: wf_actor.arg, from malloc. */
+/* wf_actor.arg of a handler that began as a body, or whose state is larger than a pointer. From malloc. */
 struct wf_handling {
     weft_handler *handle;
     alignas(16) unsigned char state[];
 };
 
-/* Four cache lines: what other threads read; what sending and receiving write; what those read and switching
- * writes; what some waits need. */
+/* Four cache lines: (a) what other threads read, (b) what sending and receiving write, (c) what sending and receiving
+ * read and a task switch writes, (d) what some waits need. */
 struct wf_actor {
     struct wf_slot slot;
-    uint64_t id; /* of this life: pid.actor */
+    uint64_t id; /* pid.actor of this life */
     const char *kind;
     union {
         weft_actor *body;
         weft_handler *handle; /* in_place */
     };
     size_t mailbox_bytes_max;
-    struct wf_actor_more *more; /* NULL: nothing of it was ever needed */
+    struct wf_actor_more *more; /* NULL until it is needed for the first time */
     uint32_t arg_size;
     uint32_t mailbox_max;
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
-    _Atomic bool service;   /* weft's own; as `full`, but written at birth only */
-    bool listed;            /* it is on its worker: see WF_ACTORS_EACH */
-    /* Some are of features. They stay here: a bit takes less room than the way to a slot. */
+    _Atomic bool service;   /* an actor of weft's own; as `full`, but written at birth only */
+    bool listed;            /* its worker has taken it over: see WF_ACTORS_EACH */
+    /* Some of these bits belong to features. They are here because a bit takes less room than a feature slot. */
     bool cleaning : 1;     /* wf_actor_end runs */
     bool traps_stop : 1;   /* weft_trap_stop */
     bool traps_exits : 1;  /* weft_trap_exits */
-    bool stop_asked : 1;   /* and it was: it has, or had, a WEFT_TAG_STOP */
+    bool stop_asked : 1;   /* it was asked to stop: wf_actor_cancel */
     bool told_ready : 1;   /* weft_ready */
-    bool skip_told : 1;    /* the log has said that a selective receive came to its bound */
-    bool wants_room : 1;   /* waits for room in another's mailbox */
-    bool room_news : 1;    /* and was told that there is some */
+    bool skip_told : 1;    /* the log has reported that a selective receive reached its bound */
+    bool wants_room : 1;   /* it waits for room in another actor's mailbox */
+    bool room_news : 1;    /* it was told that there is room */
     bool handles : 1;      /* it is a handler: see handler.c */
-    bool in_place : 1;     /* and its state lies in here */
-    bool has_waiters : 1;  /* senders wait for room here, or think that there is none */
-    bool awaited : 1;      /* has subscriptions whose publishers wait */
-    bool lasts : 1;        /* nobody but its node ends it */
+    bool in_place : 1;     /* it is a handler whose state is in `state` below */
+    bool has_waiters : 1;  /* senders wait for room here, or believe that there is none */
+    bool awaited : 1;      /* it has subscriptions whose publishers wait */
+    bool lasts : 1;        /* only its node can end it */
     bool traps_reload : 1; /* weft_trap_reload */
-    bool traced : 1;       /* what it sends carries a trace id: trace.h */
-    bool handing : 1;      /* it has handed over, and goes on with other code when its own returns: reload.h */
-    uint16_t room_asked;   /* how often it asked: news of an earlier time say nothing */
-    /* Owner's thread only, from here on. */
+    bool traced : 1;       /* the messages it sends carry a trace id: trace.h */
+    bool handing : 1;      /* it continues with other code when its present code returns: reload.h */
+    uint16_t room_asked;   /* how often it asked for room: an answer to an earlier request is ignored */
+    /* From here on: for the owner's thread only. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
     weft_msg *held; /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
     size_t mail_bytes;
     uint64_t gone; /* messages that have left the mailbox, received or not */
     uint32_t mail_count;
-    uint32_t evicted; /* of `gone`: dropped, not received. Both counters stay at their maximum */
+    uint32_t evicted; /* how many of `gone` were dropped, not received; it stays at its maximum */
     union {
-        void *arg; /* pool block, until the actor starts; of a handler: struct wf_handling */
+        void *arg; /* a pool block, until the actor starts; of a handler: a struct wf_handling */
         unsigned char state[sizeof(void *)]; /* in_place */
     };
     struct wf_asking *asking; /* the call it is in; NULL: none */
     uint32_t dropped;
-    int reason; /* of its end: WEFT_EXIT_*, or what weft_exit was given. Once it is asked to stop: of a return */
+    int reason; /* why it ends: WEFT_EXIT_* or weft_exit's argument; once it is asked to stop, why a return ends it */
     struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
 
-/* For the flight recorder: something that `a` does with an actor of any node, or with nobody. */
+/* Records in the flight recorder what `a` does with `other`, an actor of any node, or weft_nobody(). */
 static inline __attribute__((always_inline)) void wf_actor_record(const struct wf_actor *a, unsigned kind,
                                                                   weft_pid other, uint32_t value)
 {
@@ -120,41 +120,41 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 enum { WF_SPARES_FROM = 65536 };
 
 /* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Other threads cannot
- * take these slots, also when no others are left. So a worker keeps some only if its limit of actors is WF_SPARES_FROM
- * or higher. */
+ * take these slots, even if no other slot is free. So a worker keeps some only if its limit of actors is
+ * WF_SPARES_FROM or higher. */
 struct wf_spare_slots {
     struct wf_actor *at[32];
     uint32_t count, max;
 };
 
-/* What a worker keeps: wf_worker.actors. */
+/* The actors of a worker: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
-    pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
+    pf_mutex *lock;      /* for taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_spare_slots spare;
-    uint64_t secret; /* of the hash tables of features */
+    uint64_t secret; /* the key of features' hash tables */
     struct wf_owing owing;
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     size_t mail_bytes, mail_bytes_max;
-    struct wf_mail_timer timer; /* which messages are timed */
-    /* wf_backlog.on_short: full for want of bytes of this worker's share */
+    struct wf_mail_timer timer; /* it chooses the messages that are timed */
+    /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
     uint32_t alive[2];                         /* users, services */
     uint64_t received;                         /* by actors that have ended */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;
-    /* What tracing, calls and topics keep here and not in slots: each message, call or publication reads it, and
-     * would have to load the address of a slot first. */
-    bool tracing;              /* trace.h: something is traced here, or may have to be */
+    /* Data of tracing, calls and topics. It is not in feature slots: each message, call or publication reads it, and
+     * a slot would cost one load more. */
+    bool tracing;              /* trace.h: some message here is traced, or may have to be */
     struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
-    struct wf_list long_calls; /* those that `patrol` has no more to do with */
+    struct wf_list long_calls; /* calls that `patrol` no longer handles */
     struct wf_timer patrol;    /* armed while there are calls: actors/call/cycle.c */
-    uint64_t last_ref;         /* of its actors' requests; no other worker's has its numbers */
+    uint64_t last_ref;         /* the number of its actors' last request; no other worker uses these numbers */
     struct wf_slab subscription_slab;
     struct wf_trie topics;    /* wf_subscription.subscriber */
     struct wf_list cut;       /* wf_subscription_more.on_cut */
@@ -175,14 +175,14 @@ static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 {
     return WF_CONTAINER(t, struct wf_actor, task);
 }
-/* All actors that are on a worker, on its thread; the body may start and end some. */
+/* Loops over all actors of a worker, on its thread; the loop's body may start and end actors. */
 #define WF_ACTORS_EACH(a, wa) WF_SLAB_EACH(struct wf_actor, a, &(wa)->slab) if (a->listed)
 
 static inline uint64_t wf_actor_received(const struct wf_actor *a)
 {
     return a->gone - a->evicted;
 }
-/* One that reached it and is dropped. */
+/* Counts a message that reached this actor and is dropped. */
 static inline void wf_actor_dropped(struct wf_actor *a)
 {
     a->dropped += a->dropped != UINT32_MAX;
@@ -192,19 +192,19 @@ static inline struct wf_kept_actor *wf_actor_keep(const struct wf_actor *a)
 {
     return a->more == NULL ? NULL : a->more->keep;
 }
-/* What a feature does with messages of this kind. */
+/* The functions of a feature for messages of this kind. */
 static inline const struct wf_message_row *wf_message_row(struct wf_worker *w, const weft_msg *m)
 {
     WF_ASSERT(m->post.flags < WF_MSG_KINDS);
     return &wf_node_of(w)->features.messages[m->post.flags];
 }
-/* Its first name; "": none. */
+/* Its first name; "" if it has none. */
 static inline const char *wf_actor_name(const struct wf_actor *a)
 {
     const struct wf_naming *naming = wf_node_of(a->task.worker)->naming;
     return a->more == NULL || naming == NULL ? "" : naming->first(a);
 }
-/* On the owner's thread. A load and a store, no locked instruction. */
+/* On the owner's thread only, so a load and a store are enough, without a locked instruction. */
 static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 {
     _Atomic uint64_t *n = &wf_actors_of(w)->dropped[why];
@@ -231,7 +231,7 @@ static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)
 {
     return (weft_full_policy)atomic_load_explicit(&a->policy, memory_order_relaxed);
 }
-/* Any thread: whether its mailbox seems to be full and refuses what does not fit: senders wait or fail. */
+/* Any thread: whether the mailbox seems full, and its policy makes senders wait or fail. */
 static inline bool wf_actor_is_full(const struct wf_actor *a)
 {
     if (WF_LIKELY(!atomic_load_explicit(&a->full, memory_order_relaxed))) return false;
@@ -246,33 +246,33 @@ static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
 
 int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
-/* What an actor is made with: a body, or a handler whose state `arg` is. */
+/* The arguments of a spawn: a body, or a handler with its state in `arg`. */
 struct wf_birth {
     weft_actor *body;
     weft_handler *handle;
     const void *arg;
     size_t size;
     const weft_spawn_options *options; /* NULL: defaults */
-    struct wf_kept_actor *keep;        /* of a child: then and after each of its ends but the last; NULL: none */
+    struct wf_kept_actor *keep;        /* of a child that is kept from life to life; NULL: not kept */
     bool service, lasts;
 };
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
-/* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
+/* The same for a child that `keep` keeps from life to life. */
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
-/* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
+/* Starts the next life of a kept actor. Takes over `arg`, a pool block. */
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
-/* A kept actor whose last life is over, and that is kept no longer. */
+/* Ends a kept actor whose last life is over. */
 void wf_actor_end_kept(struct wf_actor *a);
-/* The turn of a task: of a handler, and of a body by wf_actor_main, whose name tools look for below a body. */
+/* wf_hooks.task_main. A body is run by wf_actor_main: tools look for that name in a stack, below the body. */
 enum wf_turn wf_actor_turn(struct wf_task *t);
 enum wf_turn wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
 bool wf_actor_unstarted(struct wf_task *t);
 int64_t wf_actor_latest(const struct wf_task *t);
-/* What it was started with, or the state of a handler. */
+/* Frees the argument it was started with, or a handler's state. */
 void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-enum { KINDS_MAX = 4096 }; /* a program that makes more of them goes without */
+enum { KINDS_MAX = 4096 }; /* further kinds have no statistics */
 
-/* The place of that kind, or the free one where it belongs. */
+/* The entry of that kind, or the free entry where it belongs. */
 static struct wf_kind *place_of(const struct wf_kinds *k, const char *kind)
 {
     WF_ASSERT(k->places > 0 && (k->places & (k->places - 1)) == 0);
@@ -22,7 +22,7 @@ static bool make_place(struct wf_kinds *k)
     if (k->count == KINDS_MAX) return false;
     struct wf_kinds more = {.count = k->count, .places = WF_MAX(16, 2 * k->places)};
     more.at = calloc(more.places, sizeof *more.at);
-    if (more.at == NULL) return false; /* not noted then */
+    if (more.at == NULL) return false; /* no statistics then */
     for (uint32_t i = 0; i < k->places; i++) {
         if (k->at[i].kind != NULL) *place_of(&more, k->at[i].kind) = k->at[i];
     }

@@ -1,5 +1,5 @@
-/* actors/core/backpressure.c -- senders that wait for room in a mailbox, and publishers that wait for somebody's.
- * The rules are in mailbox.c, notes (2) and (4). */
+/* actors/core/backpressure.c -- senders that wait for room in a mailbox, and publishers that wait for room in a
+ * subscriber's. The rules are in mailbox.c, notes (2) and (4). */
 #include "backpressure.h"
 
 #include "deliver.h"
@@ -31,13 +31,13 @@ static struct wf_backlog *backlog(struct wf_actor *a)
     return wf_backlog_from(a, a->task.worker);
 }
 
-/* Those that wait for room here; NULL: nobody. */
+/* The first request of a sender that waits for room here; NULL: none. */
 static weft_msg *first_for_room(const struct wf_actor *a)
 {
     return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
 }
 
-/* What is promised already. */
+/* The room that is promised already. */
 static struct wf_room promised(const struct wf_actor *a)
 {
     const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
@@ -60,7 +60,7 @@ static bool is_own_taken(const struct wf_actor *a)
     return room.places == 0 || room.bytes == 0;
 }
 
-/* For one that was promised nothing. */
+/* Whether a sender without a promise finds no room. */
 static bool is_taken(const struct wf_actor *a)
 {
     return is_own_taken(a) || (wf_over_bytes(wf_actors_of(a->task.worker)) && a->mail_count + promised(a).places > 0);
@@ -74,12 +74,12 @@ bool wf_mailbox_has_claims(const struct wf_actor *a)
 void wf_room_used(struct wf_actor *a, size_t weight)
 {
     struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    if (b == NULL || b->promised == 0) return; /* there was no memory to keep it */
+    if (b == NULL || b->promised == 0) return; /* there was no memory to reserve it */
     b->promised--;
     b->promised_bytes -= WF_MIN(weight, b->promised_bytes);
 }
 
-/* Without memory nobody would tell its senders: `full` must not keep them, then. */
+/* Without memory nothing would notify its senders, so `full` must not make them wait then. */
 static void note_short(struct wf_actor *a)
 {
     struct wf_backlog *b = backlog(a);
@@ -104,14 +104,14 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
-/* One that waits gets its share; NULL: the actor ends. */
+/* Gives a waiting sender its share of `room`; NULL: the actor ends. */
 static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 {
     WF_ASSERT(wf_message_row(a->task.worker, m)->room != NULL);
     wf_message_row(a->task.worker, m)->room(a, m, room);
 }
 
-/* There is room: tells as many as it is enough for. */
+/* There is room: notifies as many senders as it is enough for. */
 static void tell_room(struct wf_actor *a, struct wf_room *room)
 {
     set_full(a, false); /* before any of them looks */
@@ -140,7 +140,7 @@ static void room_came_for(struct wf_actor *a, struct wf_room room)
         if (!is_own_taken(a)) note_short(a);
         return;
     }
-    room.budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
+    room.budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox always takes one */
     tell_room(a, &room);
 }
 
@@ -149,7 +149,7 @@ void wf_on_space_made(struct wf_actor *a)
     room_came_for(a, room_of(a));
 }
 
-/* Bytes of this worker's share came free: they are for whoever has none, in turn. */
+/* Bytes of this worker's share were freed: mailboxes that wait for them get them in turn. */
 void wf_on_space_of_bytes(struct wf_actors *wa)
 {
     if (wf_over_bytes(wa)) return;
@@ -158,7 +158,7 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         WF_ASSERT(a->task.worker == wa->worker);
-        if (is_own_taken(a)) continue; /* what it takes itself makes room */
+        if (is_own_taken(a)) continue; /* a receive of its own will make room */
         struct wf_room room = room_of(a);
         room.budget = budget;
         tell_room(a, &room);
@@ -166,7 +166,7 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
     }
 }
 
-/* Takes the request of `from` back. False: there is none, as it was told. */
+/* Removes the request of `from`. False: there is none, as that sender was notified already. */
 static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
 {
     weft_msg *previous = NULL;
@@ -178,7 +178,8 @@ static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
     return false;
 }
 
-/* A sender asks for room here, or takes its request back, perhaps after it was told: then the room is another's. */
+/* A sender asks for room here or takes its request back, perhaps after it was notified: then another one gets the
+ * room. */
 void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(a->task.worker == w && w == wf_here);
@@ -189,10 +190,10 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m);
         wf_on_space_made(a);
         wf_on_space_of_bytes(wf_actors_of(w));
-    } else if (is_taken(a) && backlog(a) != NULL) { /* without memory it asks again at once */
+    } else if (is_taken(a) && backlog(a) != NULL) { /* without memory it is notified at once and asks again */
         wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
-    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+    } else if (first_for_room(a) != NULL) { /* it must not overtake waiting senders */
         WF_SOMETIMES("mailbox: there is room, but others have waited for longer", true);
         wf_lane_push(&a->more->backlog->room, m);
     } else {
@@ -203,9 +204,9 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
 }
 
-/* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
- * time another eighth has come free. Those told before are on their way and do not ask again: told each time of all
- * that is free, all senders would come at once. */
+/* Notifying a sender costs a wake, often of another core. So it is done not for each free place, but for an eighth of
+ * the mailbox, each time another eighth is free. Senders notified before are about to send and do not ask again: if
+ * each notification were for all free room, all senders would come at once. */
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
 {
     struct wf_room free = room_of(a);
@@ -218,7 +219,7 @@ void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
 
 /* ---- WF_MSG_SPACE ---------------------------------------------------------------------------------------------- */
 
-/* A sender of this node asks for room here; or the news of it has come back to the sender. */
+/* A sender of this node asks for room here; or the notification has come back to the sender. */
 static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(m->ref <= 1);
@@ -241,7 +242,7 @@ static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         wf_msg_free(w, m);
         return;
     }
-    m->ref = 1; /* nobody to wait for any more: the sender finds out by trying */
+    m->ref = 1; /* the actor is gone, so the sender must not wait: it finds out by trying */
     wf_send_signal(w, m->from, m);
 }
 
@@ -252,7 +253,7 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
     if (b != NULL) {
         b->promised++;
         b->promised_bytes += m->topic_size;
-        a->has_waiters = true; /* so that others look at what is promised */
+        a->has_waiters = true; /* so that other senders check what is promised */
     }
     wf_send_signal(a->task.worker, m->from, m);
 }

@@ -1,5 +1,5 @@
-/* actors/core/backpressure.h -- senders that wait for room in a mailbox, and publishers that wait for somebody's.
- * The rules are in mailbox.c, notes (2) and (4). */
+/* actors/core/backpressure.h -- senders that wait for room in a mailbox, and publishers that wait for room in a
+ * subscriber's. The rules are in mailbox.c, notes (2) and (4). */
 #ifndef WF_BACKPRESSURE_H
 #define WF_BACKPRESSURE_H
 
@@ -8,13 +8,13 @@
 struct wf_actor;
 struct wf_actors;
 
-/* Room in a mailbox, and in its worker's share of the byte budget, for those that wait. */
+/* Room in a mailbox, and in its worker's share of the byte budget, that waiting senders may use. */
 struct wf_room {
     uint32_t places;
     size_t bytes;
     size_t budget;
 };
-/* One of them has its part of it. */
+/* Subtracts what one sender takes of it. */
 static inline void wf_room_use(struct wf_room *room, uint32_t places, size_t bytes)
 {
     room->places -= WF_MIN(places, room->places);
@@ -22,28 +22,28 @@ static inline void wf_room_use(struct wf_room *room, uint32_t places, size_t byt
     room->budget -= WF_MIN(bytes, room->budget);
 }
 
-/* It has become full, or `m` is to be timed. */
+/* `m` was added, and the mailbox has become full or `m` is to be timed. */
 void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m);
-/* It has become full. */
+/* The mailbox has become full. */
 void wf_mailbox_filled(struct wf_actor *a);
-/* There may be room: tells those that wait for it. */
+/* There may be room: notifies senders that wait for it. */
 void wf_on_space_made(struct wf_actor *a);
-/* The same after a receive that made room for so many bytes, where somebody may wait. */
+/* The same after a receive that freed `weight` bytes, if senders may wait. */
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight);
-/* Bytes of this worker's share came free. */
+/* Bytes of this worker's share were freed. */
 void wf_on_space_of_bytes(struct wf_actors *wa);
-/* Whether one that was promised nothing has to wait, because the room there is was promised, or because others wait. */
+/* Whether a sender without a promise has to wait, as all room is promised or other senders wait already. */
 bool wf_mailbox_has_claims(const struct wf_actor *a);
-/* A sender of this worker uses the room for so many bytes that it was promised. */
+/* A sender of this worker uses the room of `weight` bytes that it was promised. */
 void wf_room_used(struct wf_actor *a, size_t weight);
-/* The tag of a WF_MSG_SPACE: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker,
- * for which the room is kept from the news until it has used it. */
+/* The tag of a WF_MSG_SPACE. TELL asks for a notification when there is room, FORGET takes that back. PROMISE and
+ * RELEASE are the same for a sender of this worker: its room is reserved from the notification until it is used. */
 enum wf_room_wish { WF_ROOM_TELL, WF_ROOM_FORGET, WF_ROOM_PROMISE, WF_ROOM_RELEASE };
-/* A request for room in it has come: WF_MSG_SPACE, or of a kind whose row has `room`. Consumes. */
+/* `m` asks for room in the mailbox: a WF_MSG_SPACE, or of a kind whose row has `room`. Consumes `m`. */
 void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
-/* It ends: all that wait are told. */
+/* The actor ends: notifies all waiting senders. */
 void wf_space_notify_all(struct wf_actor *a);
-/* Whether it has subscriptions whose publishers wait. */
+/* Notes whether the actor has subscriptions whose publishers wait. */
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited);
 
 #endif

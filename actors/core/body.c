@@ -43,7 +43,7 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
     return wf_trace_body_new(w, topic, topic_length, data, size, NULL);
 }
 
-/* In the block of the envelope, which is as large as what it becomes. */
+/* The body header replaces the envelope, which has the same size. */
 struct wf_body *wf_body_of(weft_msg *m)
 {
     _Static_assert(sizeof(struct wf_body) == sizeof(weft_msg), "the bytes stay where they are");
@@ -65,7 +65,7 @@ void wf_body_keep(struct wf_body *b)
 
 static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
-    /* Release: our reads come before the free of whoever is last; acquire: the others' reads come before ours. */
+    /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. */
     if (!WF_LAST_HOLDER(&b->refs, count)) return;
     if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
     wf_pool_give(pool_of(w), b->block_class, b);

@@ -1,4 +1,4 @@
-/* actors/core/body.h -- the body of messages that many envelopes point to. msg.h has the rules. */
+/* actors/core/body.h -- a message body that many envelopes may point to. msg.h has the rules. */
 #ifndef WF_BODY_H
 #define WF_BODY_H
 
@@ -11,22 +11,22 @@
 
 #include <string.h>
 
-/* A counted body; its bytes stand behind it. */
+/* A reference-counted body; its bytes follow this header. */
 struct wf_body {
-    _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
+    _Atomic uint32_t refs; /* a decrement is a release, freeing is an acquire */
     uint16_t block_class;
     uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
     const uint8_t *data; /* aligned to 8 */
     size_t size;         /* after the topic */
-    uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
-    weft_pid from;       /* of what is published: by whom */
-    uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
+    uint64_t retained;   /* its number among the retained publications of this node; 0: it is not retained */
+    weft_pid from;       /* of a publication: its publisher */
+    uint64_t head;       /* of a publication: wf_post from `kind` on, for its envelopes; one store, read by parts */
     uint32_t tag;
-    uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
+    uint8_t owed; /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
     bool traced;  /* a trace id stands before `data`: trace.h */
 };
 
-/* In front of the bytes, or the topic, of a body that is traced. */
+/* Stands before the topic and the bytes of a traced body. */
 struct wf_trace {
     weft_trace id;
     uint64_t flags;
@@ -36,7 +36,7 @@ static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
 {
     return (const struct wf_trace *)(const void *)(b + 1);
 }
-/* A body as wf_body_new makes it, with that id. */
+/* As wf_body_new, with that trace id. */
 struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
                                   size_t size, const struct wf_trace *trace);
 
@@ -47,7 +47,7 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b);
  * NULL: uninitialised). */
 struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
                             size_t size);
-/* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
+/* Turns a large message with an inline body into a body with one reference. The envelope is gone then. */
 struct wf_body *wf_body_of(weft_msg *m);
 static inline uint8_t *wf_body_bytes(struct wf_body *b)
 {
@@ -64,13 +64,13 @@ struct wf_owed {
     uint32_t count;
 };
 
-/* Those that it has gathered. */
+/* All references that a worker has gathered. */
 struct wf_owing {
-    uint64_t used[4];       /* which of `of` are in use; the others are zero */
-    struct wf_owed of[256]; /* by wf_body.owed, until the end of the turn */
+    uint64_t used[4];       /* one bit for each entry of `of` that is in use */
+    struct wf_owed of[256]; /* index: wf_body.owed; emptied at the end of the turn */
 };
-/* One more reference of `b`, whose `owed` is not 0, to be dropped at the end of the turn. False: another body is in
- * its place. */
+/* Gathers one more reference of `b`, to be dropped at the end of the turn. False if `b` has no entry: then another
+ * body, or none, is in its place. */
 static inline bool wf_owe(struct wf_owing *owing, const struct wf_body *b)
 {
     struct wf_owed *o = &owing->of[b->owed];
@@ -78,7 +78,7 @@ static inline bool wf_owe(struct wf_owing *owing, const struct wf_body *b)
     o->count++;
     return true;
 }
-/* At the end of a turn: the references that the worker has gathered are dropped. */
+/* Called at the end of a turn: drops the references that the worker has gathered. */
 void wf_owed_settle(struct wf_worker *w);
 
 #endif

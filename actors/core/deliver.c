@@ -83,7 +83,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
             return;
         }
         wf_signal_put(a, m, m->post.word);
-        m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
+        m->post.flags = WF_MSG_CALL; /* from now on it is a request that has to be answered */
         return;
     default: deliver_row(w, a, m); return;
     }

@@ -1,4 +1,4 @@
-/* actors/core/describe.h -- what an actor is called in a line for people. */
+/* actors/core/describe.h -- the text that names an actor in log lines and errors. */
 #ifndef WF_DESCRIBE_H
 #define WF_DESCRIBE_H
 

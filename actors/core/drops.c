@@ -19,7 +19,7 @@ void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid f
     d->tag = tag;
     d->why = why;
     d->kind = a == NULL ? NULL : a->kind;
-    d->name[0] = '\0'; /* who lives is asked for it, by who looks: of many names the first takes time to find */
+    d->name[0] = '\0'; /* a reader of the log looks up the name of a living actor: that may take time */
     if (WF_UNLIKELY(wa->left.actor == to)) memcpy(d->name, wa->left.name, sizeof d->name);
 }
 

@@ -1,4 +1,5 @@
-/* actors/core/end.c -- the end of an actor's life: its clean-ups, and what it leaves. The rules are in actor.h. */
+/* actors/core/end.c -- the end of an actor's life: its clean-ups, and what happens to what it had. The rules are in
+ * actor.h. */
 #include "end.h"
 
 #include "local.h"
@@ -70,8 +71,8 @@ void wf_actor_end_tail(struct wf_actor *a)
 void wf_actor_end(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
-    wf_asking_leave(a);                         /* killed in a call: nothing is to be answered any more */
-    a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
+    wf_asking_leave(a);                         /* if it was killed in a call, answers are no longer wanted */
+    a->task.cancelled = a->task.killed = false; /* clean-ups may wait until the grace period is over */
     if (!a->cleaning) {
         a->cleaning = true;
         int64_t latest = wf_task_end_grace(&a->task);
@@ -80,7 +81,7 @@ void wf_actor_end(struct wf_actor *a)
             a->task.bounded = true;
         }
     }
-    while (WF_UNLIKELY(wf_has_clean_ups(a))) { /* until destructors have left no more of either */
+    while (WF_UNLIKELY(wf_has_clean_ups(a))) { /* a destructor may have added more of both */
         wf_run_defers(a);
         wf_locals_finish(a);
     }
@@ -92,7 +93,7 @@ void wf_actor_end(struct wf_actor *a)
     wf_actor_end_tail(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
     if (WF_UNLIKELY(a->handles)) {
-        wf_actor_woken(&a->task); /* who comes to this slot next is looked at again */
+        wf_actor_woken(&a->task); /* the sweep has to look at the next actor in this slot */
         wf_actor_free_arg(a, w);
     }
 }
@@ -102,7 +103,7 @@ void wf_actor_end(struct wf_actor *a)
 void wf_actor_killed(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; nothing kills twice */
+    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; an actor is killed once */
     a->reason = WEFT_EXIT_KILLED;
     wf_actor_end(a);
     wf_task_exit();
@@ -161,7 +162,6 @@ struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
     return b;
 }
 
-/* Takes a reference. Without memory the text is lost. */
 void wf_actor_set_end(struct wf_actor *a, struct wf_body *end)
 {
     WF_ASSERT(a->task.worker == wf_here);

@@ -3,13 +3,13 @@
  * Design notes.
  * (1) A handler is an actor like any other whose body is wf_handler_turn. When its mailbox is empty it returns
  *     WF_TURN_IDLE, and the stack goes to the next task that needs one, without a switch (trampoline in task.c). If
- *     its function waits in a call the stack stays with it as with any task. So all calls work in a handler, and all
- *     endings: one that is ended while it has no stack is woken, gets one and ends there.
- * (2) The message it is called with is held by it, as one from weft_recv. Its kind is WF_POST_HANDLED meanwhile, so
- *     that wf_release tells (wf_let_go) when the function has freed it or sent it on; if it has not, it is freed
- *     after the call.
- * (3) It starts idle: one that gets no message never has a stack. Without memory for a stack it stays at the end of
- *     the run queue. */
+ *     its function waits in a call, it keeps the stack, as any task does. So all calls work in a handler, and so does
+ *     each way to end: a handler that must end while it has no stack is woken, gets one and ends on it.
+ * (2) It holds the message it is called with, like one from weft_recv. The message's kind is WF_POST_HANDLED
+ *     meanwhile, so that wf_release notices (wf_let_go) that the function has freed or sent it; if it has not, the
+ *     message is freed after the call.
+ * (3) It starts idle: a handler that gets no message never has a stack. Without memory for a stack it stays at the
+ *     end of the run queue. */
 #include "handler.h"
 
 #include "held.h"
@@ -19,9 +19,9 @@
 
 #include <string.h>
 
-#define TURN_OPS (WF_TASK_BUDGET / 2) /* what is left of a turn is for the last call in it */
+#define TURN_OPS (WF_TASK_BUDGET / 2) /* the rest of the budget is for the last call in a turn */
 
-/* WEFT_ENOMEM, and nothing is changed. */
+/* WEFT_ENOMEM: nothing has changed. */
 static int init_with_block(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)
 {
     WF_ASSERT(!a->handles && !a->in_place);
@@ -52,7 +52,7 @@ static void call_with(struct wf_actor *a, weft_msg *m)
     a->task.handling = true;
     (h == NULL ? a->handle : h->handle)(state, m);
     if (!a->task.handling) return;
-    wf_handled(a, m); /* as any other: weft_msg_free is quick then */
+    wf_handled(a, m); /* now it is an ordinary message, which weft_msg_free frees quickly */
     weft_msg_free(m);
 }
 

@@ -12,7 +12,8 @@ void wf_let_go(struct wf_actor *a, weft_msg *m)
     if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
 }
 
-/* Another message may use the block of a freed one by now: its tag is told only if the rest of it fits. */
+/* The block of a freed message may have another use by now: the tag is printed only if the rest looks like a
+ * message. */
 void wf_not_held(const struct wf_actor *a, const weft_msg *m)
 {
     char who[160], from[WEFT_PID_TEXT], text[640], tag[32] = "its tag is gone";
@@ -31,7 +32,8 @@ void wf_not_held(const struct wf_actor *a, const weft_msg *m)
 
 /* ---- Messages that nobody frees -------------------------------------------------------------------------------- */
 
-/* The tag that most of them have, if one in TAGS has it: Misra and Gries, "Finding repeated elements" (1982). */
+/* The most frequent tag, if at least one message in TAGS has it: Misra and Gries, "Finding repeated elements"
+ * (1982). */
 static uint32_t most_frequent_tag(const weft_msg *first, uint32_t *count)
 {
     enum { TAGS = 16 };

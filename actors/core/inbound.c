@@ -1,5 +1,5 @@
-/* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
- * posted once per worker. */
+/* actors/core/inbound.c -- messages from other nodes, on any thread of a carrier: sorted by worker, posted once per
+ * worker. */
 #include "inbound.h"
 
 #include "deliver.h"
@@ -29,7 +29,8 @@ void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
 {
     uint32_t worker = wf_id_worker(m->to_actor);
     if (wf_is_tapped(node)) m = node->tracing->in(node, in->here, m);
-    /* An id this node never gave goes to worker 0, which finds no such actor, counts it and answers a request. */
+    /* A message to an id that this node never gave goes to worker 0, which finds no such actor, counts the message
+     * and answers a request. */
     wf_inbound_put(in, worker < node->workers.count ? worker : 0, &m->post);
 }
 
@@ -37,7 +38,7 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 {
     weft_pid pid = {0, 0};
     int rc = node->naming == NULL ? WEFT_ENOACTOR : node->naming->find(node, weft_str(name, name_size), false, &pid);
-    m->to_actor = pid.actor; /* 0: nobody has the name */
+    m->to_actor = pid.actor; /* 0: no actor has the name */
     wf_inbound_add(node, in, m);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* actors/core/lane.h -- a lane of a mailbox: messages in a row, by post.next. */
+/* actors/core/lane.h -- a lane of a mailbox: a queue of messages, linked by post.next. */
 #ifndef WF_LANE_H
 #define WF_LANE_H
 
@@ -25,7 +25,7 @@ static inline weft_msg *wf_lane_shift(struct wf_lane *l)
     return m;
 }
 
-/* What comes after `previous`, NULL: the oldest. NULL: nothing. */
+/* Takes out the message after `previous`; with NULL, the oldest one. Returns NULL if there is none. */
 static inline weft_msg *wf_lane_take_after(struct wf_lane *l, weft_msg *previous)
 {
     weft_msg *m = previous == NULL ? l->first : (weft_msg *)previous->post.next;

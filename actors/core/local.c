@@ -1,5 +1,5 @@
-/* actors/core/local.c -- memory that ends with its actor. Keyed blocks are few: a list that is searched beats a
- * table. */
+/* actors/core/local.c -- memory that ends with its actor. An actor has few keyed blocks, so searching a list is
+ * faster than a table. */
 #include "local.h"
 
 #include "actor.h"
@@ -10,7 +10,7 @@
 struct header {
     struct wf_list_node on_actor; /* wf_locals.keyed or .blocks */
     struct wf_locals *set;        /* of the actor it belongs to; NULL once its destructor has begun */
-    uintptr_t key_or_size;        /* of a keyed block the address of its key; of others twice the size, plus 1 */
+    uintptr_t key_or_size;        /* of a keyed block, the address of its key; of others, twice the size plus 1 */
 };
 _Static_assert(sizeof(struct header) % alignof(max_align_t) == 0, "what follows is aligned for any type");
 
@@ -116,10 +116,10 @@ void wf_locals_finish(struct wf_actor *a)
 {
     struct wf_locals *set = a->more == NULL ? NULL : a->more->locals;
     if (set == NULL) return;
-    /* A destructor may still ask for its own block, and make others: those are then the last. */
+    /* A destructor may still ask for its own block, and make others: those are then at the end of the list. */
     while (!wf_list_empty(&set->keyed)) {
         struct header *h = header_of(set->keyed.head.prev);
-        bool fresh = h->set != NULL; /* or its destructor has failed, and this is the rest of the end */
+        bool fresh = h->set != NULL; /* else its destructor has called weft_exit, and this is the rest of the end */
         h->set = NULL;
         if (fresh && key_of(h)->drop != NULL) key_of(h)->drop(h + 1);
         free_block(set, h);

@@ -34,7 +34,7 @@ static uint32_t draw(struct wf_mail_timer *t, uint32_t below)
     return (uint32_t)((uint64_t)t->random * below >> 32);
 }
 
-/* On average `period` of them. */
+/* Chooses which message is timed next: on average, the one after `period` messages. */
 static void choose(struct wf_mail_timer *t)
 {
     WF_ASSERT(t->period > 0 && t->period <= WF_MAIL_PERIOD_MAX);
@@ -72,7 +72,7 @@ void wf_mail_time(struct wf_actors *wa, weft_msg *m)
     choose(t);
 }
 
-/* Each with the same chance, so that those that are timed may stand for the others. */
+/* Each publication has the same chance, so that the timed ones are a fair sample. */
 bool wf_mail_time_published(struct wf_mail_timer *t, uint32_t mail_count)
 {
     WF_ASSERT(t->left == 1);
@@ -88,7 +88,7 @@ bool wf_mail_time_published(struct wf_mail_timer *t, uint32_t mail_count)
 void wf_mail_time_another(struct wf_mail_timer *t)
 {
     choose(t);
-    t->left++; /* this one is counted, too */
+    t->left++; /* the present message is counted, too */
 }
 
 /* ---- What came of it ------------------------------------------------------------------------------------------- */
@@ -102,6 +102,6 @@ void wf_mail_received(struct wf_actor *a, weft_msg *m)
     struct wf_kind *k = wf_kind_noted(&wa->kinds, a->kind);
     if (k == NULL) return;
     if (k->mail == NULL) k->mail = calloc(1, sizeof *k->mail);
-    if (k->mail == NULL) return; /* no memory: what is not noted does not matter */
+    if (k->mail == NULL) return; /* no memory: a missing sample does no harm */
     wf_histogram_add(k->mail, wf_mail_stamp_span(m->came, now_of(wa)), wf_mail_stamp_weight(m->came));
 }

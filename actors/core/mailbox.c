@@ -1,22 +1,24 @@
-/* actors/core/mailbox.c -- what arrives for an actor, and how it takes it.
+/* actors/core/mailbox.c -- the messages that arrive for an actor, and how it receives them.
  *
  * Design notes.
- * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
- *     and by the worker's share of the node's byte budget). They are received in the order of their arrival, also by
- *     a selective receive, and whatever else leaves the mailbox meanwhile: mail_order.h.
+ * (1) There are two lanes: signals (system notifications, never refused, as many as the actor has asked for) and mail
+ *     (bounded by count and by the worker's share of the node's byte budget). They are received in the order of their
+ *     arrival, also by a selective receive, and no matter what leaves the mailbox meanwhile: mail_order.h.
  * (2) At the bound a sender that can wait asks for room: a WF_MSG_SPACE request, kept here in arrival order. As many
- *     are told as there are places; who then does not use the place takes its request back, and the next is told.
- *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
- *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
- *     is taken if it was sent on credit (actors/credit); of nodes that know nothing of that up to twice the bound.
- * (3) Wakes are hints: who receives looks again.
+ *     senders are notified as there are places; a sender that then does not use its place takes its request back, and
+ *     the next one is notified. `full` informs senders on other threads in advance. It is a hint: a message of this
+ *     node that was under way when the mailbox filled up is still taken (the lane between two workers is bounded
+ *     itself). A message from another node is taken if it was sent on credit (actors/credit); from nodes without
+ *     credit, up to twice the bound.
+ * (3) Wakes are hints: a receiver checks again.
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
- *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
- * (5) A message of the same worker does not enter the mailbox of an actor that waits for mail alone: the sender puts it
- *     on the actor's held list (wf_mailbox_hand_over). That saves half of what a message costs. It is so only while
- *     nothing is in either lane, and whatever comes first ends it (wf_mail_came), so nothing is overtaken. If the actor
- *     is asked to end before it runs, the message goes back to the head of the mailbox (wf_mailbox_takes_back).
- * (6) What was published may stand in the lane of mail as a struct wf_published_block instead of as messages. */
+ *     wf_actors.short_of_bytes: any actor that receives mail on this worker notifies its senders.
+ * (5) A message of the same worker does not enter the mailbox of an actor that waits only for mail: the sender puts
+ *     it on the actor's held list (wf_mailbox_hand_over). That saves half of the cost of a message. It is done only
+ *     while both lanes are empty, and any message that comes ends it (wf_mail_came), so no message is overtaken. If
+ *     the actor is asked to end before it runs, the message goes back to the head of the mailbox
+ *     (wf_mailbox_takes_back).
+ * (6) Publications may stand in the lane of mail as a struct wf_published_block instead of as messages. */
 #include "mailbox.h"
 
 #include "deliver.h"
@@ -26,7 +28,7 @@
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
-/* By a subscription, as `ref` says. */
+/* Whether a subscription, `ref`, counts it. */
 static inline bool is_counted(const weft_msg *m)
 {
     return m->post.flags == WF_MSG_RETAINED || m->post.flags == WF_MSG_COUNTED;
@@ -38,7 +40,7 @@ static void uncount(struct wf_actor *a, weft_msg *m)
     wf_message_row(a->task.worker, m)->leave(a, m);
 }
 
-/* It has left the lane. */
+/* Drops a message that has left the lane. */
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
@@ -54,7 +56,7 @@ static void count_evicted(struct wf_actor *a)
     a->evicted += a->evicted != UINT32_MAX;
 }
 
-/* Mail has left the lane, where `place` others stood before it. */
+/* Mail has left the lane; `place` messages were before it. */
 static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
@@ -75,8 +77,8 @@ static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place,
     count_out(a, place, freed);
 }
 
-/* For the first message of the bunch after `previous`, which has that place. NULL: there is no memory, that message
- * is dropped. */
+/* An envelope for the first message of the block after `previous`; `place` messages are before it. NULL: there is no
+ * memory, and that message is dropped. */
 static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
@@ -87,8 +89,8 @@ static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32
     return NULL;
 }
 
-/* The first message of the bunch after `previous`, which has that place, gets an envelope, and stands there instead.
- * False: it is dropped. */
+/* Takes the first message out of the block after `previous`, gives it an envelope, and puts it before the block.
+ * `place` messages are before it. False: it is dropped. */
 static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     WF_ASSERT(a->task.worker == wf_here);
@@ -115,7 +117,7 @@ void wf_mailbox_unpack(struct wf_actor *a)
     }
 }
 
-/* Takes mail out of the lane: after `previous`, which is the last of `place` messages; or the oldest. */
+/* Takes the mail after `previous`, the last of `place` messages, out of the lane; with NULL and 0, the oldest. */
 static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
@@ -126,7 +128,7 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place
 static void drop_oldest(struct wf_actor *a)
 {
     WF_ASSERT(a->mail.first != NULL);
-    if (wf_is_published_block(a->mail.first)) { /* which no scan has come to */
+    if (wf_is_published_block(a->mail.first)) { /* no scan has come to it */
         count_evicted(a);
         wf_actor_dropped(a);
         drop_bunched(a, NULL, 0, WF_DROP_FULL);
@@ -143,7 +145,7 @@ static void drop_oldest(struct wf_actor *a)
 void wf_mailbox_make_space(struct wf_actor *a)
 {
     WF_ASSERT(a->mail_count > 0);
-    do drop_oldest(a); /* it is full, so there is one */
+    do drop_oldest(a); /* it is full, so there is a message */
     while (a->mail_count > 0 && wf_mailbox_own_full(a));
 }
 
@@ -156,7 +158,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
         place += wf_is_published_block(m) ? wf_published_block_count(m) : 1;
         previous = m;
         m = (weft_msg *)m->post.next;
-        WF_ASSERT(m != NULL); /* one of its own waits */
+        WF_ASSERT(m != NULL); /* a message of that subscription waits */
     }
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
@@ -174,7 +176,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
     wf_mail_came(a);
 }
 
-/* Whether a message of another node that finds the mailbox full is taken all the same. */
+/* Whether a full mailbox takes this message of another node nevertheless. */
 static bool is_taken_past_bound(struct wf_actor *a, const weft_msg *m)
 {
     WF_ASSERT(m->from.node != wf_node_of(a->task.worker)->incarnation);
@@ -187,7 +189,7 @@ static bool is_taken_past_bound(struct wf_actor *a, const weft_msg *m)
 
 static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
 {
-    /* What no actor of another node has sent has that node in `ref`. */
+    /* A message that another node, but none of its actors, has sent has that node in `ref`. */
     if (weft_pid_is_nobody(m->from)) return m->post.flags != WF_MSG_SEND || m->ref == 0;
     return m->from.node == wf_node_of(a->task.worker)->incarnation;
 }
@@ -224,14 +226,14 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     return false;
 }
 
-/* Whether a WF_MSG_CALL need not be received any more. */
+/* Whether the caller of a WF_MSG_CALL no longer waits, so that the request can be dropped. */
 static bool request_is_dead(struct wf_worker *w, const weft_msg *m)
 {
     int64_t deadline = wf_terms(m)->deadline;
     if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
     if (m->from.node != wf_node_of(w)->incarnation) return false;
     uint32_t index = wf_id_worker(m->from.actor);
-    if (index >= w->set->count) return false; /* nobody's */
+    if (index >= w->set->count) return false; /* no such worker */
     struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
     return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
 }
@@ -285,7 +287,7 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
     return NULL;
 }
 
-/* What is no plain WF_MSG_SEND. */
+/* For a message that is not a plain WF_MSG_SEND. */
 static inline void received_other(struct wf_actor *a, weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags == WF_MSG_CALL && !wf_terms(m)->timed)) return;
@@ -293,7 +295,7 @@ static inline void received_other(struct wf_actor *a, weft_msg *m)
     if (m->post.flags != WF_MSG_RETAINED) wf_mail_received(a, m);
 }
 
-/* The receiver has `m`, which was taken out and has made room for so many bytes. */
+/* The last part of receiving `m`, which was taken out and has freed `weight` bytes. */
 static inline __attribute__((always_inline)) int receive(struct wf_actor *a, weft_msg *m, size_t weight,
                                                          weft_msg **out)
 {
@@ -307,7 +309,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
     return WEFT_OK;
 }
 
-/* The first of a bunch. False: it is dropped. */
+/* Receives the first message of a block. False: it is dropped. */
 static bool receive_bunched(struct wf_actor *a, weft_msg **out)
 {
     weft_msg *m = envelope_for_one(a, NULL, 0);
@@ -398,14 +400,14 @@ static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_m
     return recv_slowly(a, out, deadline);
 }
 
-/* Where somebody waits for room, of what is traced, or beside others that are held, at the end of weft_recv. */
+/* The end of weft_recv if senders wait for room, the message is traced, or other messages are held. */
 static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
     return receive(a, m, weight, out);
 }
 
-/* Takes the oldest mail, which there is, where no signal waits. What is done most of the time, without a call but in
- * the end, and so without a frame. */
+/* Takes the oldest mail, `m`, when no signal waits. The common case. It calls nothing before its end, so the compiler
+ * needs no stack frame. */
 static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
                                                             weft_msg **out, int64_t deadline)
 {
@@ -432,13 +434,13 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
     a->gone++;
     wf_hold(a, m);
     *out = m;
-    /* Not what was published to many here: that would fill the recorder with one publication. */
+    /* A publication to many subscribers is not recorded: it alone would fill the recorder. */
     if (weight > 0) wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     else WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
     return WEFT_OK;
 }
 
-/* It waited, without a deadline, and was woken otherwise than by a plain message that it holds now. */
+/* The actor waited, without a deadline, and was not woken by a plain message that it holds now. */
 static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **out)
 {
     struct wf_worker *w = a->task.worker;
@@ -453,7 +455,7 @@ static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **o
     return take_first(a, w, m, out, WEFT_FOREVER);
 }
 
-/* There is no mail, no signal, and it was not asked to end. */
+/* There is no mail and no signal, and the actor was not asked to end. */
 static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
     if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->has_waiters || a->traced || a->held != NULL ||
@@ -484,13 +486,13 @@ int weft_recv(weft_msg **out, int64_t deadline)
     return take_first(a, a->task.worker, m, out, deadline);
 }
 
-/* What a selective receive looks for, and how far it has come in the system lane; in that of mail: wf_backlog. It
- * goes on after the last messages it has seen, so that each is seen once. Nobody but us takes signals; mail may be
- * dropped meanwhile: drop_oldest, wf_mailbox_evict. */
+/* The state of a selective receive: the condition, and the position in the system lane; the position in the mail is
+ * in wf_backlog. It continues after the last messages it has seen, so that it looks at each once. Only this actor
+ * takes signals; mail may be dropped meanwhile: drop_oldest, wf_mailbox_evict. */
 struct scan {
     bool (*match)(const weft_msg *m, void *arg);
     void *arg;
-    struct wf_backlog *mail; /* NULL: it looks at signals alone */
+    struct wf_backlog *mail; /* NULL: it looks only at signals */
     bool signals;
     weft_msg *seen; /* the last signal; NULL: none yet */
 };
@@ -501,7 +503,7 @@ static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
     return s->seen == NULL ? a->signals.first : (weft_msg *)s->seen->post.next;
 }
 
-/* NULL: it has seen all that there is, or as much as it may. */
+/* NULL: it has looked at all mail, or at as much as it may skip. */
 static inline __attribute__((always_inline)) weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
 {
     while (b != NULL && b->skipped < b->skipped_max) {
@@ -549,7 +551,7 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
     return false;
 }
 
-/* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
+/* After a scan of everything: whether no further message could come, or be skipped. */
 static bool has_skipped_too_much(const struct wf_actor *a, const struct wf_backlog *b)
 {
     return b->skipped >= b->skipped_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
@@ -625,7 +627,7 @@ void wf_mailbox_leave(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     for (weft_msg *m; (m = a->held) != NULL;) {
         wf_release(a, m);
-        /* Its own request is here if it was killed while that waited for room: nobody is to be told. */
+        /* Its own request is here if it was killed while it waited for room: then no caller needs an answer. */
         if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
     }

@@ -1,5 +1,5 @@
-/* actors/core/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. What every message passes through is
- * inline: a message inside a worker is to cost tens of instructions, and calls between files would double them. */
+/* actors/core/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. The code that every message runs is
+ * inline: a message inside a worker should cost tens of instructions, and calls between files would double them. */
 #ifndef WF_MAILBOX_H
 #define WF_MAILBOX_H
 
@@ -10,7 +10,7 @@
 
 /* ---- Bounds ---------------------------------------------------------------------------------------------------- */
 
-/* By its own bounds. */
+/* Whether it has reached its own bounds. */
 static inline bool wf_mailbox_own_full(const struct wf_actor *a)
 {
     return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
@@ -28,7 +28,7 @@ static inline bool wf_mailbox_full(const struct wf_actor *a)
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
-/* Something has come to it. What comes next is behind that: it is not handed over. */
+/* A message has come. The next one is behind it, so it must not be handed over. */
 static inline void wf_mail_came(struct wf_actor *a)
 {
     if (a->task.wants_mail < WF_MAIL_WAKE) return;
@@ -36,14 +36,14 @@ static inline void wf_mail_came(struct wf_actor *a)
     wf_task_wake(&a->task);
 }
 
-/* Whether it is not full with one more message of that weight. */
+/* Whether it would still have room after one more message of that weight. */
 static inline bool wf_mailbox_has_room_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
 {
     return a->mail_count + 1 < a->mailbox_max && a->mail_bytes + weight < a->mailbox_bytes_max &&
            wa->mail_bytes + weight < wa->mail_bytes_max;
 }
 
-/* To the end of its mail. */
+/* Adds `m` at the end of the mail. */
 static inline void wf_mailbox_push(struct wf_actors *wa, struct wf_actor *a, weft_msg *m, size_t weight)
 {
     wf_lane_push(&a->mail, m);
@@ -52,7 +52,7 @@ static inline void wf_mailbox_push(struct wf_actors *wa, struct wf_actor *a, wef
     a->mail_count++;
 }
 
-/* Past all bounds. */
+/* Adds `m`, even if the mailbox is full. */
 static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
@@ -63,10 +63,10 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
     wf_mail_came(a);
 }
 
-/* An actor that waits for mail and nothing else, with an empty mailbox and no other message, need not find a message
- * of its worker in the mailbox: it holds it at once, as if it had received it. WF_MAIL_HAND says so, until something
+/* An actor that waits only for mail, with an empty mailbox and without held messages, gets a message of its worker
+ * directly: it holds the message at once, as if it had received it. WF_MAIL_HAND marks such an actor, until something
  * comes. `m` is a WF_MSG_SEND or WF_MSG_CALL of this worker that is neither traced nor to be timed. The caller wakes
- * it. */
+ * the actor. */
 static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(a->mail.first == NULL); /* else it would overtake */
@@ -76,8 +76,8 @@ static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
     m->previous = NULL;
     a->held = m;
 }
-/* If `a` waits for a message and for nothing else, gives it `m`, a SEND or CALL of the running actor with an inline
- * body, and wakes it. Returns whether it did. */
+/* If `a` waits only for a message, hands over `m`, a SEND or CALL of the running actor with an inline body, and wakes
+ * `a`. Returns whether it did. */
 static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;
@@ -88,17 +88,17 @@ static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft
     wf_task_wake(&a->task);
     return true;
 }
-/* Takes it back, before all that has come since; and whether a HANDED actor that runs must not have the message: it is
- * to end, or the message is a request that nobody waits for any more. */
+/* For a HANDED actor that runs: true if it must not get its message, as it has to end, or as the message is a request
+ * whose caller no longer waits. The message is then put back, before all mail that has come since. */
 bool wf_mailbox_takes_back(struct wf_actor *a);
-/* Whether this request of the worker's own is sure to be awaited. False: look closer. */
+/* Whether this request surely comes from a caller on this worker that waits for the answer. False: not known. */
 static inline bool wf_request_is_awaited(struct wf_worker *w, const weft_msg *m)
 {
     const struct wf_actor *asker = wf_actor_find(w, m->from.actor);
     return asker != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(asker, m->ref) != NULL &&
            wf_terms(m)->deadline == WEFT_FOREVER;
 }
-/* A HANDED actor runs: the message; NULL: it was taken back. */
+/* A HANDED actor runs: returns its message, or NULL if the message was put back. */
 static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
 {
     weft_msg *m = a->held;
@@ -111,33 +111,33 @@ static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *
     return m;
 }
 
-/* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
- * dropped. */
+/* Puts a SEND or CALL into the mailbox, following its policy. A sender that can wait has checked wf_mailbox_full
+ * before. False: the message was dropped. */
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 
 /* ---- On the owner's thread ------------------------------------------------------------------------------------- */
 
-/* Gives each message in the mailbox an envelope, for who looks at the lane. */
+/* Gives each message in the mailbox an envelope, for callers that walk over the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);
 bool wf_mailbox_ready(const struct wf_task *t);
-/* Whether nothing is in it, and nobody waits for room there. */
+/* Whether it is empty and no sender waits for room. */
 static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
 {
     return a->mail.first == NULL && a->signals.first == NULL && !a->has_waiters;
 }
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);
-/* The oldest go: at least one, and as many as its own bounds want. */
+/* Drops the oldest messages: at least one, and until the mailbox is below its own bounds. */
 void wf_mailbox_make_space(struct wf_actor *a);
 /* Drops the oldest message that this subscription counts. */
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
-void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: what it held, and the system lane */
-void wf_mailbox_close(struct wf_actor *a); /* at its end: that and everything still in it */
-/* Into the system lane, as a message with that tag. Consumes. */
+void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: frees the held messages and the system lane */
+void wf_mailbox_close(struct wf_actor *a); /* at the end of the actor: that, and all mail */
+/* Puts `m` into the system lane, as a message with that tag. Consumes `m`. */
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
-/* Takes the first one with that tag, ref (0: any) and sender (nobody: any) out of the system lane; NULL: none. */
+/* Takes the first signal with that tag, ref (0: any) and sender (weft_nobody(): any) out of its lane. NULL: none. */
 weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
-/* weft_recv of the system lane only, also before mail that came earlier. */
+/* weft_recv of the system lane only: it does not wait for mail that came earlier. */
 int wf_recv_signal(weft_msg **out, int64_t deadline);
 
 #endif

@@ -15,7 +15,7 @@ bool wf_misuse_is_new(weft_node *node, const char *kind, const char *what)
     uint32_t first = kind == NULL ? 0 : wf_hash(kind, strlen(kind), 0);
     uint64_t key = (uint64_t)wf_hash(what, strlen(what), first) << 32 | first | 1;
     for (size_t i = 0; i < WF_MISUSES_MAX; i++) {
-        /* Relaxed: a place says nothing of anything else. */
+        /* Relaxed: an entry publishes no other memory. */
         uint64_t there = atomic_load_explicit(&node->misuses[i], memory_order_relaxed);
         if (there == 0 && atomic_compare_exchange_strong_explicit(&node->misuses[i], &there, key,
                                                                   memory_order_relaxed, memory_order_relaxed))
@@ -30,7 +30,7 @@ bool wf_misuse_is_new(weft_node *node, const char *kind, const char *what)
 int wf_wrong(int rc, const char *format, ...)
 {
     const struct wf_actor *self = wf_actor_self();
-    /* A service of weft's own was asked by somebody else, who gets the error as its answer. */
+    /* A service of weft's own does what another actor asked for, and that actor gets the error as its answer. */
     if (self != NULL && (self->service || !wf_misuse_is_new(wf_node_of(self->task.worker), self->kind, format)))
         return rc;
     char text[320];
@@ -81,7 +81,7 @@ int wf_wrong_topic(const char *topic, bool pattern)
 
 enum { SPAN_TEXT = 48 };
 
-/* As somebody would write it. A small number was not meant as nanoseconds. */
+/* The span as it would stand in a program. A small number was not meant as nanoseconds. */
 static const char *span_text(int64_t span, char out[SPAN_TEXT])
 {
     const struct {

@@ -62,7 +62,7 @@ static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf
     wf_msg_free(w, m);
 }
 
-/* What is done most of the time, without a call but in the end, and so without a frame. */
+/* The common case. It calls nothing before its end, so the compiler needs no stack frame. */
 void weft_msg_free(weft_msg *m)
 {
     if (WF_UNLIKELY(m == NULL)) return;

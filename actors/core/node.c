@@ -110,10 +110,10 @@ static int check_options(const weft_node_options *o)
     return WEFT_OK;
 }
 
-#define STUCK_AFTER_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */
+#define STUCK_AFTER_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is cut to this */
 
-/* `own_worker`: one more for weft's own actors. A node in a loop that is not ours, or in a simulation, has one thread
- * for all; a tool runs nothing that could hold it up. */
+/* `own_worker`: one worker more, for weft's own actors. An embedded or simulated node has one thread for everything;
+ * a tool runs no user actors that could block weft's own. */
 static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
 {
     n->options = *o;
@@ -162,7 +162,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
 }
 
-/* Fields of a log line that say who speaks, and when; of a simulated node by its own clock. */
+/* Fields of a log line: the node, the actor, and the time; in a simulation, the time of the node's own clock. */
 static int64_t log_context(char *out, size_t size, int64_t *wall)
 {
     const struct wf_worker *w = wf_here;
@@ -261,7 +261,7 @@ int weft_node_wait(weft_node *node, int64_t deadline)
     return wf_node_wait_idle(node, false, deadline);
 }
 
-/* Something that is done once on each worker, while the caller, no actor, waits. */
+/* A function that runs once on each worker, while the caller, which is no actor, waits. */
 struct round {
     void (*act)(struct wf_worker *w, int argument);
     int argument;
@@ -317,7 +317,7 @@ static void end_actors_here(struct wf_worker *w, int how)
     WF_ACTORS_EACH(a, wf_actors_of(w))
     {
         if (a->service != ((how & SERVICES) != 0)) continue;
-        /* A supervised one is stopped by its supervisor, in order. */
+        /* A supervisor stops its children, in the right order. */
         if ((how & KILL) == 0 && is_stopped_by_other(a)) continue;
         if ((how & KILL) == 0) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
         else wf_actor_kill(a);
@@ -333,13 +333,13 @@ int wf_node_drain(weft_node *node, int64_t deadline)
     weft_log(WEFT_WARN, "node %s: actors have not ended in time, killing them", node->name);
     on_each_worker(node, end_actors_here, KILL);
     (void)wf_node_wait_idle(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
-    (void)wf_offload_drain(node->workers.offload, deadline); /* says whose functions still run */
+    (void)wf_offload_drain(node->workers.offload, deadline); /* logs which functions still run */
     return WEFT_ETIMEDOUT;
 }
 
 static void stop_timers(struct wf_worker *w)
 {
-    WF_ASSERT(w->thread == NULL); /* it runs no more */
+    WF_ASSERT(w->thread == NULL); /* its thread has ended */
     wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
     WF_FEATURES_EACH(f, wf_node_of(w))
     {

@@ -22,35 +22,35 @@ struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
     struct wf_embed embed;     /* the environment of an embedded one */
     uint64_t incarnation;
-    uint64_t secret; /* of its hash tables: nobody else may choose what shares a bucket */
+    uint64_t secret; /* the key of its hash tables, so that an attacker cannot choose keys that share a bucket */
     char name[65];
     char cluster[65];
     weft_node_options options;     /* with defaults filled in; strings are not valid here, see name and transport */
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     struct wf_features features;
-    /* Functions of features that core/ and names/ call where the node has them: feature.h. */
+    /* Functions of features that core/ and names/ call if the node has them: feature.h. */
     const struct wf_naming *naming;             /* NULL: actors have no names */
     const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
     const struct wf_queue_tables *queue_tables; /* tables.h */
     struct wf_hooks hooks;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
-    void *transport;              /* of transport/, reached by the route's functions through the worker's set */
+    void *transport;              /* for transport/: the route's functions get it through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
     _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
-    _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
+    _Atomic uint32_t next_worker; /* for spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
     _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
     _Atomic bool draining;        /* weft_drain; as `minority` */
-    pf_mutex *tables_lock;        /* tables.h; for the next two as well */
+    pf_mutex *tables_lock;        /* tables.h; also for the next two members */
     uint64_t last_stamp;
     _Atomic int64_t clock_ahead;              /* relaxed, by the transport: see wf_node_wall */
-    uint32_t entries;                         /* of its own that others keep copies of */
+    uint32_t entries;                         /* its own entries, of which other nodes keep copies */
     pf_mutex *taps_lock;                      /* trace.h; for `taps` */
     struct wf_list taps;                      /* wf_tap.on_node */
     _Atomic uint32_t tap_count;               /* relaxed: workers are told of a change by a post */
-    _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* that the log has told of: misuse.c */
+    _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* mistakes that the log has reported: misuse.c */
     pf_mutex *lock;                           /* for `ended` */
-    pf_cond *ended;                           /* a `busy` has become 0, or a round over the workers is done */
+    pf_cond *ended; /* signalled when a `busy` becomes 0, or all workers have done a round */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 
@@ -59,8 +59,8 @@ static inline weft_node *wf_node_of(const struct wf_worker *w)
     return (weft_node *)w->set;
 }
 
-/* The time by the wall: this node's, or if that is later the one in the middle of those of all nodes that it is
- * linked with. So a clock that stands in the past does no harm while there are two others. */
+/* The wall clock: this node's, or the median of the clocks of all nodes it is linked with, whichever is later. So a
+ * clock that is slow does no harm while there are two others. */
 #define WF_CLOCK_UNKNOWN INT64_MIN
 static inline int64_t wf_node_wall(const weft_node *n)
 {
@@ -79,25 +79,25 @@ static inline bool wf_node_in_minority(const weft_node *n)
     return atomic_load_explicit(&n->minority, memory_order_relaxed);
 }
 
-/* Whether a tool looks at messages that pass: trace/trace.h. */
+/* Whether a tool traces messages: trace/trace.h. */
 static inline bool wf_is_tapped(const weft_node *node)
 {
     return WF_UNLIKELY(atomic_load_explicit(&node->tap_count, memory_order_relaxed) > 0);
 }
 
-/* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:
- * the native one. */
+/* Checks options (logging what is wrong), picks a name and an incarnation, and makes the workers, but does not start
+ * them. `env` NULL: the native one. */
 int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
                  const struct wf_feature *const *features);
-int wf_node_run(weft_node *node); /* starts the workers' threads, if it is to have any */
-/* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
+int wf_node_run(weft_node *node); /* starts the workers' threads; an embedded node has none */
+/* Asks every user actor to stop and waits; kills the rest at the deadline. WEFT_OK or WEFT_ETIMEDOUT. */
 int wf_node_drain(weft_node *node, int64_t deadline);
 /* Ends service actors (options of wf_node_spawn_service) and workers; frees. */
 void wf_node_finish_actors(weft_node *node);
 void wf_node_destroy(weft_node *node);
 
-/* An actor of weft's own: not counted as a user actor, stopped after them, and by nobody else: whoever stops it,
- * kills it or links with it, here or on another node, finds that there is no such actor. */
+/* Starts an actor of weft's own. It is not a user actor; the node stops it after the user actors. An actor, here or
+ * on another node, that stops it, kills it or links with it is told that there is no such actor. */
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind);
 

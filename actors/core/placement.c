@@ -1,21 +1,22 @@
 /* actors/core/placement.c -- on which worker a new actor lives, for good.
  *
  * Design notes.
- * (1) Its pid says where it lives, so nobody moves. It lives near its parent, whose messages it will get.
- * (2) Unless another worker is idle, and this one has more to do: much that is runnable, or something, and actors
- *     that compute. Whether they do is asked once in each run of a task that spawns, and only if somebody is idle: it
- *     takes a look at the clock. Then every second child goes there, at once and not at the end of the turn, which
- *     may be far away. Half of them is half of the tree that grows from them. Savina's quicksort of a million numbers
- *     with two workers: 4.7 -> 5.9 M/s (docs/performance.md).
- * (3) What weft's own actors spawn stays beside them, on the worker that no actor of a user is on: see `users` in
+ * (1) A pid contains the worker, so an actor never moves. A new actor lives on the worker of its parent, whose
+ *     messages it will get.
+ * (2) The exception: another worker is idle, and this one has many runnable tasks, or at least one and actors that
+ *     compute. Whether they compute is checked once in each run of a task that spawns, and only if a worker is idle,
+ *     as it needs a read of the clock. Then every second child goes to the idle worker, at once and not at the end of
+ *     the turn, which may come late. Half of the children is half of the tree of actors that they spawn. Savina's
+ *     quicksort of a million numbers with two workers: 4.7 -> 5.9 M/s (docs/performance.md).
+ * (3) Actors that weft's own actors spawn stay beside them, on the worker without user actors: see `users` in
  *     worker.h. */
 #include "placement.h"
 
 #include "actor.h"
 
 enum {
-    BUSY = 64,        /* runnable tasks from which a worker has much to do */
-    LONG_RUN = 20000, /* ns that the tasks of a turn have run each, from which they compute */
+    BUSY = 64,        /* a worker with so many runnable tasks has much to do */
+    LONG_RUN = 20000, /* ns: tasks that run this long in a turn, on average, compute */
 };
 
 static struct wf_worker *find_idle(const struct wf_worker *from)
@@ -36,7 +37,7 @@ static bool computes(struct wf_worker *w)
     return env->now(env) - w->now >= run * LONG_RUN;
 }
 
-/* Of one that computes every second child goes to a worker that is idle when it has its second one. */
+/* Every second child of a task that computes goes to a worker that is idle at that time. */
 static struct wf_worker *lend(struct wf_worker *from)
 {
     if (from->ready_count == 0) return NULL;

@@ -6,8 +6,8 @@
 
 #include <weft/node.h>
 
-/* The worker of a new actor; `from`: its parent's, NULL: it has none. `*at_once` is set if it should be
- * told before the turn ends. */
+/* Chooses the worker of a new actor. `from` is its parent's worker; NULL: it has no parent. Sets `*at_once` if the
+ * new actor should be posted to that worker before the turn ends. */
 struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "mailbox.h"
 
-/* One cache line for the first few, then larger ones. */
+/* The first block in a row has one cache line, the next ones are larger. */
 static struct wf_published_block *bunch_new(struct wf_worker *w, const weft_msg *last)
 {
     uint16_t class_ = last == NULL || !wf_is_published_block(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
@@ -22,7 +22,7 @@ static size_t bytes_of(const struct wf_published_block *b)
     return (size_t)64 << b->post.block_class;
 }
 
-/* How many more leave room for another one. */
+/* How many more messages fit so that there is still room for another one. */
 static size_t places(const struct wf_actor *a)
 {
     if (wf_mailbox_own_full(a)) return 0;
@@ -62,7 +62,7 @@ struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, 
     return body;
 }
 
-/* It is due to be timed. False: it is not, after all. */
+/* This publication may be timed: then it gets an envelope. False: it is not timed. */
 static bool put_timed(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;

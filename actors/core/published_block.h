@@ -1,17 +1,16 @@
-/* actors/core/published_block.h -- what is published to an actor and waits in its mailbox: several messages in one
- * block.
+/* actors/core/published_block.h -- publications that wait in the mailbox of an actor, several in one block.
  *
  * Design notes.
- * (1) A published message that waits is a pointer to its body, which knows publisher and tag. They stand in the lane
- *     of mail in a block as long as a few of them, in the place of a message; each gets an envelope when it is
+ * (1) A publication that waits is a pointer to its body, which has the publisher and the tag. A block with a few such
+ *     pointers stands in the lane of mail in the place of a message; each publication gets an envelope when it is
  *     received. So a delivery writes 8 bytes instead of a cache line, and the receiver's envelope is one it has just
  *     freed.
- * (2) A delivery to a bunch that stands last in its lane touches two cache lines: the actor's and the bunch's. That
- *     holds because `limit` says in advance how many fit within the bounds of the mailbox: nothing but receiving has
- *     changed these while it stands last. The place that fills the mailbox is never below `limit`.
- * (3) The bytes a mailbox is bounded by are those of the blocks.
- * (4) Nor does such a delivery wake anybody: whoever waits for mail has none, or has looked at all of it, and looking
- *     at a bunch takes it apart. */
+ * (2) A delivery to a block that is the last in its lane touches two cache lines: one of the actor and one of the
+ *     block. `limit` says in advance how many fit within the bounds of the mailbox: while the block is the last one,
+ *     only receiving changes how full the mailbox is. The place that would fill the mailbox is never below `limit`.
+ * (3) A block's bytes count against the byte bound of a mailbox, those of the bodies do not.
+ * (4) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and
+ *     looking at a block takes it apart. */
 #ifndef WF_PUBLISHED_BLOCK_H
 #define WF_PUBLISHED_BLOCK_H
 
@@ -30,8 +29,8 @@ static inline bool wf_is_published_block(const weft_msg *m)
     return m->post.flags == WF_MSG_PUBLISHED_BLOCK;
 }
 
-/* Puts a body, whose reference it takes over, at the end of the mailbox. False: only wf_mailbox_put_shared can tell
- * whether there is room. */
+/* Adds a body to the block at the end of the mailbox and takes over its reference. False: it did not; call
+ * wf_mailbox_put_shared. */
 static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
@@ -40,18 +39,18 @@ static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *bo
     a->mail_count++;
     return true;
 }
-/* Takes the first one out of the bunch that stands after `previous` (NULL: first) in the lane of mail; what counts
- * the mail is the caller's to change, by `*freed` bytes. */
+/* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first
+ * block. The caller has to subtract `*freed` bytes, and one message, from the counts of the mailbox. */
 struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
 static inline uint32_t wf_published_block_count(const weft_msg *bunch)
 {
     const struct wf_published_block *b = (const struct wf_published_block *)bunch;
     return (uint32_t)b->end - b->first;
 }
-/* A published body for a subscriber; takes over a reference. False: the mailbox was full, or
- * there was no memory; it is counted, and the reference still the caller's. */
+/* Puts a published body into a subscriber's mailbox; takes over a reference. False: the mailbox was full, or there
+ * was no memory; that is counted, and the caller keeps the reference. */
 bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
-/* A block of class 0 becomes an envelope on that body, and takes over a reference. */
+/* Makes a pool block of class 0 an envelope on that body; takes over a reference. */
 static inline void wf_published_block_envelope(weft_msg *m, struct wf_body *body)
 {
     m->post.next = NULL;

@@ -1,15 +1,15 @@
-/* actors/core/send.c -- the way of a message out of an actor: to this worker, to another one, to another node; and
- * what happens to those that reach nobody.
+/* actors/core/send.c -- how an actor sends a message: to this worker, to another one, to another node; and what
+ * happens to a message without a receiver.
  *
  * Design notes.
- * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation. The flight recorder
- *     (runtime/log/record.h) does not see it, as what is received tells of it; with weft_node_options.record_sends no
- *     message goes this way.
- * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it,
- *     which is handed over once a turn.
- * (3) Another node: encoded by the route, then freed; a large one is kept by the route, which sends its bytes from
- *     where they are.
- * (4) Where there is no room the sender waits: it asks for news (WF_MSG_SPACE to the mailbox, wf_worker_wait_room for
+ * (1) Same worker: the receiver is found and checked, and the message is put into its mailbox at once, without an
+ *     atomic operation. The flight recorder (runtime/log/record.h) does not record the send, as it records the
+ *     receive; with weft_node_options.record_sends no message is sent this way.
+ * (2) Another worker: the receiver is looked up there (a read of its first cache line), then the message is put into
+ *     this worker's batch for that worker, which is handed over once a turn.
+ * (3) Another node: the route encodes the message, which is then freed. The route keeps a large message and sends its
+ *     bytes without a copy.
+ * (4) Without room the sender waits: it asks for a notification (WF_MSG_SPACE to the mailbox, wf_worker_wait_room for
  *     a congested lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "send.h"
 
@@ -35,7 +35,7 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf
     return wf_send_signal(w, to, ask);
 }
 
-/* `promise`: the room is kept for it, as it is a sender of that worker. */
+/* `promise`: the room is reserved for the sender, as it is on the receiver's worker. */
 static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, bool promise, int64_t deadline)
 {
     WF_ASSERT(!self->wants_room); /* an actor waits for one thing */
@@ -43,10 +43,10 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight,
     self->room_news = false;
     int rc = ask_room(self, to, weight, promise ? WF_ROOM_PROMISE : WF_ROOM_TELL);
     const bool asked = rc == WEFT_OK;
-    /* Asked of our own worker, the answer may have come before the wait. */
+    /* If the receiver is on our own worker, the answer may have come before the wait. */
     while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
     self->wants_room = false;
-    /* Who will not use the room passes it on. */
+    /* A sender that will not use the room passes it on. */
     if (asked && (rc < 0 || self->task.killed))
         (void)ask_room(self, to, weight, promise ? WF_ROOM_RELEASE : WF_ROOM_FORGET);
     return rc;
@@ -69,7 +69,7 @@ void wf_return_space(struct wf_actor *self, weft_pid to)
     (void)ask_room(self, to, 0, WF_ROOM_FORGET);
 }
 
-/* PLACE: the lane again, by one who has been told of a place in the mailbox. */
+/* PLACE: as LANE, for a sender that was notified of a place in the mailbox. */
 enum where { MAILBOX, LANE, PLACE, LINK };
 
 /* `name`: of the actor on another node; NULL: it is known by `to`.
@@ -103,7 +103,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     WF_ASSERT(index != w->index);
     if (WF_UNLIKELY(index >= w->set->count)) return WEFT_ENOACTOR;
     struct wf_worker *target = w->set->at[index];
-    for (bool told = false;;) { /* of a place in the mailbox, which is its own until it is used or given up */
+    for (bool told = false;;) { /* `told` of a place in the mailbox, which is now reserved for this sender */
         struct wf_actor *there = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
         if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
         enum where where;
@@ -148,7 +148,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     if (WF_UNLIKELY(weft_pid_is_nobody(to))) return WEFT_ENOBODY;
     if (route == NULL) return WEFT_ENONODE;
     if (m->from.node != wf_node_of(w)->incarnation)
-        return WEFT_EINVAL; /* somebody else's request passed on: see weft_send_msg */
+        return WEFT_EINVAL; /* a request of another caller, passed on: see weft_send_msg */
     for (;;) {
         int rc = route->send(w, to, m);
         if (rc == WEFT_EFULL) rc = wait_for_room(self, to, NULL, m, LINK, &deadline);
@@ -165,7 +165,7 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
     return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
 }
 
-/* The actor of this worker to which most messages go; NULL: another way is needed. */
+/* The actor, if it is on this worker and the quick way of note (1) is possible; else NULL. */
 static inline struct wf_actor *find_near(struct wf_worker *w, weft_pid to)
 {
     if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return NULL;
@@ -182,7 +182,7 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
                                                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
         if (wf_is_traced(m)) wf_node_of(w)->tracing->failed(w, self, to, NULL, m, rc);
-        /* That this actor is asked to stop is nothing to the asker. */
+        /* The caller need not know that this actor was asked to stop. */
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
             wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
         else wf_msg_free(w, m);
@@ -243,7 +243,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     return WEFT_OK;
 }
 
-/* A message with a copy of `data`; NULL: `*why`. */
+/* A message with a copy of `data`. NULL: `*why` has the error. */
 static inline weft_msg *copy_of(struct wf_actor *self, uint32_t tag, const void *data, size_t size, int *why)
 {
     if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) {
@@ -270,7 +270,7 @@ static __attribute__((noinline)) int send_copy(weft_pid to, uint32_t tag, const 
     return WF_LIKELY(m != NULL) ? wf_send_or_free(self, to, m, deadline) : why;
 }
 
-/* As weft_send, to one that is not near, or full. */
+/* weft_send to an actor that is on another worker or node, or is full. */
 static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
@@ -297,15 +297,15 @@ static inline void copy_small(unsigned char *to, const unsigned char *from, size
     }
 }
 
-/* A small message to an actor of this worker, in steps that each end in a call, so that none has a frame or keeps
- * what only another one needs. All checks of a step come before its first change: what does not pass is left to
- * send_copy, which begins anew. */
+/* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
+ * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
+ * change: if a check fails, send_copy starts again from the beginning. */
 static __attribute__((noinline)) int send_again(struct wf_actor *a, uint32_t tag, const void *data, size_t size)
 {
     return send_copy(wf_actor_pid(a), tag, data, size, WF_SEND_TIMEOUT);
 }
 
-/* Whether the running task may go on, there is a block of that class, and the message is not to be timed. */
+/* Whether the running task has budget left, there is a block of that class, and the message is not to be timed. */
 static inline bool may_be_small(const struct wf_worker *w, uint32_t class_)
 {
     return w->current->ops != 1 && w->pool.at[class_].count != 0 && wf_actors_of(w)->timer.left != 1;
@@ -330,7 +330,7 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
     return m;
 }
 
-/* `a` waits, and gets it at once; a handler waits without a stack. */
+/* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
 static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size, bool stackless)
 {
@@ -343,7 +343,7 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
     return WEFT_OK;
 }
 
-/* One function for each class and sort of receiver, so that none keeps a register for what it knows. */
+/* One function for each block class and sort of receiver, so that both are constants and need no register. */
 static __attribute__((noinline)) int hand_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
 {
     return hand(w, a, 0, tag, NULL, 0, false);
@@ -421,8 +421,8 @@ int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     return send_copy(to, tag, data, size, WEFT_NOW);
 }
 
-/* A request keeps its asker and its number, so that the answer goes straight to the asker; other messages are sent as
- * new ones. */
+/* A request keeps its caller and its number, so that the answer goes directly to the caller; other messages are sent
+ * as new ones. */
 int wf_send_given(weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
@@ -460,7 +460,7 @@ int weft_try_send_msg(weft_pid to, weft_msg *m)
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-/* Splits "name@node". False: there is no node in it. */
+/* Splits "name@node". False: it names no node. */
 static bool split_name(const char *whole, char name[65], const char **node)
 {
     WF_ASSERT(whole != NULL);

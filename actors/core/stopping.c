@@ -9,7 +9,7 @@
 
 /* ---- Of an actor of this worker -------------------------------------------------------------------------------- */
 
-/* True: it is told by a message and takes its time. */
+/* True: the actor gets a message and stops when it likes. */
 static bool tell_stop(struct wf_actor *a)
 {
     WF_ASSERT(a->traps_stop);
@@ -81,7 +81,7 @@ int weft_kill(weft_pid target)
     return signal_end(target, WF_MSG_KILL);
 }
 
-/* What lasts is as if it were not there. */
+/* An actor that `lasts` ignores it, as if it did not exist. */
 static void deliver_stop(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     if (!a->lasts) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
@@ -94,7 +94,7 @@ static void deliver_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     wf_msg_free(w, m);
 }
 
-/* It is gone, as it should be. */
+/* The actor is gone already, as it should be. */
 static void drop_free(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;

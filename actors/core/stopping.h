@@ -6,8 +6,8 @@
 
 struct wf_actor;
 
-/* A request to stop, on the owner's thread. If it returns because of it that is its reason, and `end` (may be NULL)
- * has its text. */
+/* Asks `a` to stop, on the owner's thread. If its body then returns, `reason` is why it ends, and `end` (may be NULL)
+ * has the text. */
 void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end);
 void wf_actor_kill(struct wf_actor *a);
 

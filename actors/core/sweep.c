@@ -1,17 +1,16 @@
-/* actors/core/sweep.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
+/* actors/core/sweep.c -- which actors are parked: the sweep over a worker's actors. How an actor is parked is in
  * runtime/sched/park.h.
  *
  * Design notes.
  * (1) A round looks at every actor once. One that waits becomes IDLE; one that is still IDLE in the next round has
  *     not run in between, and is parked if its wait allows it. Rounds begin at least park_after apart, so an actor is
  *     parked between one and two park_after after it last ran.
- * (2) A round goes in slices, one a turn of the worker: LOOKS actors looked at, or a batch of them parked.
- * (3) There is a next round only if this one, or somebody since its beginning, gives it something to do: an actor
- *     that was not IDLE, a spawn, one that was woken from IDLE or PARKED, or a handler whose function waits
- *     (wf_actor_woken). All else IDLE actors may do begins with being woken. So a node with nothing to do stops
- *     looking, too.
- * (4) `settled` has a bit for each slot whose actor cannot become idle before it has stirred. A million parked actors
- *     are 16,000 words to pass over, not a million cache lines.
+ * (2) A round runs in slices, one for each turn of the worker: it looks at LOOKS actors, or parks a batch of them.
+ * (3) There is a next round only if there is a reason for it: an actor that was not IDLE in this round, or, since its
+ *     start, a spawn, an actor that was woken from IDLE or PARKED, or a handler whose function waits
+ *     (wf_actor_woken). An IDLE actor does nothing before it is woken. So an idle node has no rounds.
+ * (4) `settled` has a bit for each slot whose actor need not be looked at before it has run. To skip a million parked
+ *     actors costs a read of 16,000 words, not of a million cache lines.
  * (5) Actors of weft's own (wf_actor.service) are few and are left alone: the heartbeat of a link starts no
  *     rounds. */
 #include "sweep.h"
@@ -26,7 +25,7 @@
 enum {
     LOOKS = 512,
     PER_WORD = 64,
-    NEAR = 10, /* times park_after: a deadline so near is not worth it; docs/memory.md has the sum */
+    NEAR = 10, /* times park_after: parking is not worth it with a deadline this near; see docs/memory.md */
 };
 
 static bool settled(const struct wf_sweep *s, uint32_t index)
@@ -35,7 +34,7 @@ static bool settled(const struct wf_sweep *s, uint32_t index)
     return word < s->words && (s->settled[word] >> index % PER_WORD & 1) != 0;
 }
 
-/* Without memory for it, it is looked at in each round. */
+/* Without memory for the bit, each round looks at the slot. */
 static void settle(struct wf_sweep *s, uint32_t index)
 {
     uint32_t word = index / PER_WORD;
@@ -55,7 +54,7 @@ void wf_sweep_wanted(struct wf_actors *wa)
 {
     struct wf_sweep *s = &wa->sweep;
     if (s->restless) return;
-    s->restless = wf_timer_armed(&s->timer) || /* else there is no memory: whoever stirs next tries again */
+    s->restless = wf_timer_armed(&s->timer) || /* else no memory: the next actor that runs tries again */
                   wf_timer_arm(wa->worker, &s->timer, weft_after(s->park_after)) == WEFT_OK;
 }
 
@@ -74,11 +73,11 @@ static bool wakes_soon(const struct wf_sweep *s, const struct wf_task *t)
     return wf_timer_armed(&t->deadline) && (t->deadline.deadline - t->worker->now) / NEAR < s->park_after;
 }
 
-/* True: it is to be parked. */
+/* True: park it. */
 static bool look(struct wf_sweep *s, struct wf_actor *a)
 {
     struct wf_task *t = &a->task;
-    /* Acquire: who spawned it may be another thread; see wf_slab_publish. */
+    /* Acquire: another thread may have spawned it; see wf_slab_publish. */
     if (atomic_load_explicit(&a->slot.generation, memory_order_acquire) % 2 == 0 || a->service || t->shares_stack)
         return false;
     switch ((enum wf_task_state)t->state) {
@@ -101,7 +100,7 @@ static void park(struct wf_actors *wa, struct wf_task *const *tasks, int count)
 {
     WF_ASSERT(count > 0 && count <= PF_RANGES_MAX);
     wf_tasks_park(wa->worker, tasks, count);
-    /* Those for which there was no memory, too: they are left alone until they have run again. */
+    /* Also the actors that could not be parked for want of memory: they are skipped until they have run again. */
     for (int i = 0; i < count; i++) settle(&wa->sweep, wf_actor_of(tasks[i])->slot.index);
 }
 
@@ -150,7 +149,7 @@ void wf_sweep_init(struct wf_actors *wa, int64_t park_after)
     WF_ASSERT(park_after > 0);
     wa->sweep.timer.fire = sweep;
     wa->sweep.park_after = park_after;
-    /* Where nothing is parked nobody has to ask for it. */
+    /* If nothing is ever parked, no round is needed. */
     wa->sweep.restless = !wf_parks() || park_after == WEFT_FOREVER;
 }
 
@@ -159,7 +158,8 @@ void wf_sweep_finish(struct wf_actors *wa)
     free(wa->sweep.settled);
 }
 
-/* In a signal handler, perhaps of another worker's thread: what it reads may change, so it is a guess then. */
+/* Runs in a signal handler, perhaps on another worker's thread: the data may change meanwhile, so the result is a
+ * guess. */
 bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char *out, size_t size)
 {
     const struct wf_actor *a;

@@ -1,28 +1,28 @@
-/* actors/credit/credit.c -- the receiving side of credit: what an actor tells the nodes that send to it.
+/* actors/credit/credit.c -- the receiving side of credit: how many messages other nodes may send to an actor.
  * transport/link/credit.h has the whole picture.
  *
- * A CREDIT_REQUEST (WF_MSG_CREDIT_REQUEST) says that a worker of another node has sent much to an actor, and wants to
- * know how much more it may send. It waits with the senders of this node if the mailbox is full, and becomes the
- * CREDIT that answers it, so no memory is needed for that. Fields: `to_actor`: the actor; `from`: the worker there,
- * as an id that no actor has; tag and `ref` belong to the asker; the body is four bytes, little-endian, in a CREDIT
- * the units. */
+ * A CREDIT_REQUEST (WF_MSG_CREDIT_REQUEST) comes from a worker of another node that has sent much to an actor and
+ * asks how much more it may send. It waits with the senders of this node if the mailbox is full, and becomes the
+ * CREDIT that answers it, so the answer needs no memory. Fields: `to_actor`: the actor; `from`: the worker of the
+ * other node, as an id that no actor has; tag and `ref` belong to that worker; the body is four bytes, little-endian,
+ * in a CREDIT the number of units. */
 #include "deliver.h"
 #include "mailbox.h"
 
 enum {
-    PARKED_MAX = 4096, /* of one peer at one actor: an honest one has one for each worker and name */
+    PARKED_MAX = 4096, /* requests of one peer at one actor: an honest peer has one for each worker and name */
     NO_LIMIT = 1 << 20,
     UNIT_BYTES = 64 + 1024,
 };
 #define UNITS_MAX WF_LIMIT("credit: units of an actor", 16384, 1)
 #define RETRY WEFT_MS(20)
 
-/* Of a worker. */
+/* The slot of a worker. */
 enum { SLOT = 1 };
 struct credit {
     struct wf_worker *worker;
-    weft_msg *grants;      /* that found no memory */
-    struct wf_timer timer; /* to try them again */
+    weft_msg *grants;      /* those that could not be sent for want of memory */
+    struct wf_timer timer; /* when to retry them */
 };
 
 static struct credit *credit_of(const struct wf_worker *w)
@@ -30,7 +30,7 @@ static struct credit *credit_of(const struct wf_worker *w)
     return wf_actors_of(w)->slots[SLOT];
 }
 
-/* Consumes, unless there was no memory. */
+/* Consumes `m`, unless there was no memory. */
 static bool try_grant(struct wf_worker *w, weft_msg *m)
 {
     const weft_node *node = wf_node_of(w);
@@ -63,7 +63,7 @@ static void try_all(struct wf_worker *w, struct wf_timer *t)
     }
 }
 
-/* Answers a CREDIT_REQUEST; 0 units: the actor is gone. Consumes. */
+/* Answers a CREDIT_REQUEST. 0 units: the actor is gone. Consumes. */
 static void grant(struct wf_worker *w, weft_msg *m, uint32_t units)
 {
     m->post.flags = WF_MSG_CREDIT;
@@ -71,7 +71,7 @@ static void grant(struct wf_worker *w, weft_msg *m, uint32_t units)
     if (!try_grant(w, m)) try_later(credit_of(w), m);
 }
 
-/* How much to give of so much room. */
+/* How many units to grant if there is so much room. */
 static uint32_t units_of(const struct wf_actor *a, size_t places, size_t bytes)
 {
     size_t n = WF_MIN(places, (size_t)a->mailbox_max / 8);
@@ -86,7 +86,7 @@ static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_room *room)
     grant(a->task.worker, m, units);
 }
 
-/* A new CREDIT_REQUEST takes the place of an older one of the same asker. False: that peer has too many here. */
+/* A new CREDIT_REQUEST replaces an older one of the same asker. False: that peer has too many requests here. */
 static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *m)
 {
     uint32_t parked = 0, looked_at = 0;
@@ -103,11 +103,11 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
         parked += r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == m->from.node;
         previous = r;
     }
-    wf_worker_charge(w, looked_at); /* many peers may have many here */
+    wf_worker_charge(w, looked_at); /* the list may be long, if many peers have requests */
     return parked < PARKED_MAX;
 }
 
-/* `a` NULL: for an actor that is not there. */
+/* `a` is NULL if the actor does not exist. */
 static void deliver_credit_request(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool good = m->size == 4 && m->shared == NULL && m->from.node != 0 && m->from.node != wf_node_of(w)->incarnation;
@@ -138,7 +138,7 @@ static void take_grant(struct wf_worker *w, weft_msg *m)
     wf_msg_free(w, m);
 }
 
-/* It is for a worker, whichever actor it names. */
+/* It is for the worker, no matter which actor it names. */
 static void deliver_credit(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     (void)a;
@@ -151,17 +151,17 @@ static void drop_credit(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     take_grant(w, m);
 }
 
-/* Whether it was sent on credit. */
+/* Whether the message may have been sent on credit. */
 static bool takes_past_bound(struct wf_actor *a, const weft_msg *m)
 {
-    if (m->shared != NULL) return false; /* of a group or a topic: it took no credit */
+    if (m->shared != NULL) return false; /* a message to a group or topic uses no credit */
     struct wf_worker *w = a->task.worker;
     const struct wf_actors *wa = wf_actors_of(w);
     const struct wf_route *route = wf_node_of(w)->route;
     uint64_t peer = weft_pid_is_nobody(m->from) ? m->ref : m->from.node;
     uint32_t peers = route == NULL ? 0 : route->grants(w, peer);
     if (peers == 0 || wa->mail_bytes / 2 >= wa->mail_bytes_max) return false;
-    /* What each worker of each peer may have under way to one actor, and one message beyond it. */
+    /* The units that each worker of each peer may have under way to one actor, plus one message. */
     uint64_t each = WF_MAX((uint32_t)WF_CREDIT_FIRST, WF_MIN(a->mailbox_max / 8, (uint32_t)UNITS_MAX)) + 1;
     if (a->mail_count < a->mailbox_max + each * WF_WORKERS_MAX * peers) return true;
     route->fault(w, peer, "it sends more than it was given credit for");

@@ -10,7 +10,7 @@
 
 enum { WF_NAME_MAX = 64 };
 
-/* What nodes, clusters and exclusive names may be called: 1 to 64 letters, digits, '_', '-', '.'. */
+/* Names of nodes, clusters and exclusive names: 1 to 64 letters, digits, '_', '-', '.'. */
 static inline bool wf_is_name(const char *name)
 {
     size_t size = strlen(name);

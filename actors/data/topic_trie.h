@@ -1,4 +1,4 @@
-/* actors/data/topic_trie.h -- who wants what is published under a topic. Patterns as in weft/topic.h: words joined by
+/* actors/data/topic_trie.h -- finds the subscribers of a topic. Patterns are as in weft/topic.h: words joined by
  * dots, '*' for one word, '>' at the end for one or more. One thread at a time; a callback of a match must not change
  * the trie it is called from. */
 #ifndef WF_TOPIC_TRIE_H

@@ -178,7 +178,7 @@ static void append_path(struct weft_why *why, const struct step *s)
     }
 }
 
-/* What stands where `expected` was to be. */
+/* Describes the value that is there instead of `expected`. */
 static const char *what_is_there(const weft_reader *r, const char *expected)
 {
     static const char *const names[] = {"nil", "bool", "int", "uint", "real", "str", "bin", "array", "map", "ext"};

@@ -21,7 +21,7 @@ struct known {
     char name[];
 };
 
-/* Release by who adds one, acquire by who looks. */
+/* Release by the thread that adds an entry, acquire by readers. */
 static _Atomic(struct known *) known[BUCKETS];
 static _Atomic uint32_t conflicts; /* relaxed: how many were found, */
 static _Atomic bool nodes;         /* relaxed: and whether they are said as they come, as there was a node before */

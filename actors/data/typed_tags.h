@@ -1,4 +1,4 @@
-/* actors/data/typed_tags.h -- what messages are called, by their tags. */
+/* actors/data/typed_tags.h -- names of messages, by tag. */
 #ifndef WF_TYPED_TAGS_H
 #define WF_TYPED_TAGS_H
 
@@ -6,9 +6,10 @@
 
 /* The first message with that tag that this process has; NULL: none. */
 const char *wf_typed_name_of_tag(uint32_t tag);
-/* What a message with that tag is called: WEFT_TAG_..., or the typed message; NULL: it has no name. */
+/* The name of that tag: WEFT_TAG_..., or of the typed message; NULL: it has none. */
 const char *wf_tag_name(uint32_t tag);
-/* Before a node starts: says which messages have the same tag. Those of modules that come later are said at once. */
+/* Called before a node starts: logs which messages have the same tag. Conflicts of modules that are loaded later are
+ * logged at once. */
 void wf_typed_say_conflicts(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* actors/inspect/actor_list.c -- what a node tells about its actors. Each worker describes its own, on its own
- * thread, while the asking actor waits. */
+/* actors/inspect/actor_list.c -- lists the actors of a node. Each worker describes its own, on its own thread, while
+ * the asking actor waits. */
 #include "actor_list.h"
 
 #include "actor.h"
@@ -41,7 +41,7 @@ static size_t stack_most(const struct wf_kinds *all, const char *kind)
     return k == NULL ? 0 : k->stack_most;
 }
 
-/* Those that are parked or have ended have been looked at then. */
+/* Stacks of parked and ended actors were measured when they were parked or ended. */
 static void look_at_stack(struct wf_actor *a)
 {
     struct wf_task *t = &a->task;
@@ -164,7 +164,7 @@ int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t dea
     int rc = WEFT_OK;
     if (page->worker < node->workers.count)
         rc = wf_worker_inspect(node, page->worker, fill_page, page, sizeof *page, deadline);
-    if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, page->worker, NULL)) { /* STUCK tells of it */
+    if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, page->worker, NULL)) { /* STUCK reports it */
         page->worker++;
         page->slot = page->count = 0;
         rc = WEFT_OK;

@@ -4,17 +4,16 @@
 
 #include "node.h"
 
-/* What memory an actor takes, in bytes. */
+/* The memory of an actor, in bytes. */
 struct wf_actor_memory {
     size_t mailbox; /* messages in its mailbox */
-    size_t held;    /* messages that it received or made, and has not freed or sent; of many an estimate */
-    size_t stack;   /* in whole pages; of a parked one, the block that it is packed into. 0: it has none now */
-    /* What the runtime keeps for it: its record, its start argument or state, its blocks of weft/local.h, its
+    size_t held;    /* messages that it received or made, and has not freed or sent; an estimate if many */
+    size_t stack;   /* in whole pages; of a parked actor, the block with its contents. 0: it has no stack now */
+    /* Other data of the runtime for it: its record, its start argument or state, its blocks of weft/local.h, its
      * subscriptions. Names, groups, monitors and links are not counted. */
     size_t heap;
 };
-/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one
- * line per actor. */
+/* One line of `weft ps`, for one actor, collected on its worker's thread. */
 struct wf_actor_info {
     weft_pid pid;
     char kind[32];
@@ -33,7 +32,7 @@ struct wf_actor_info {
 /* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
  * WEFT_ENOMEM. */
 int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
-/* Some of them. An actor that is there while pages are asked for, one after the other, is on one of them. */
+/* A part of the list. An actor that exists while all pages are read, one after the other, is on one of them. */
 enum { WF_PAGE_ACTORS = 512, WF_PAGE_SLOTS = 4096 };
 struct wf_actor_page {
     uint32_t worker, slot; /* where it begins; afterwards, where the next one does */

@@ -1,5 +1,5 @@
-/* actors/inspect/actor_memory.c -- what memory one actor takes: its stack, and what the runtime keeps for it.
- * Nothing of it is counted while nobody asks, and no list is walked to its end. */
+/* actors/inspect/actor_memory.c -- the memory of one actor: its stack, and the data of the runtime for it. It is
+ * computed only when asked for, and no list is walked to its end. */
 #include "actor_memory.h"
 
 #include "actor.h"
@@ -22,7 +22,7 @@ size_t wf_actor_stack_bytes(const struct wf_actor *a)
     }
 }
 
-/* What it was started with, until it has begun; of a handler its state. */
+/* The bytes of its start argument, until it has begun; of a handler, of its state. */
 static size_t arg_bytes(const struct wf_actor *a)
 {
     if (a->in_place || a->arg == NULL) return 0;

@@ -1,8 +1,8 @@
 /* actors/inspect/inspect_worker.h -- a look at one actor, or at all calls and drops of a worker: what `weft inspect`
  * and `weft why-dropped` show.
  *
- * It is taken on the worker's own thread between two tasks, so that nothing of an actor needs a lock, and costs those
- * who are not looked at nothing. The asking actor waits meanwhile. */
+ * It runs on the worker's own thread between two tasks, so that no data of an actor needs a lock, and other actors
+ * pay nothing. The asking actor waits meanwhile. */
 #ifndef WF_INSPECT_WORKER_H
 #define WF_INSPECT_WORKER_H
 
@@ -19,13 +19,13 @@ struct wf_pids {
 };
 
 struct wf_actor_detail {
-    uint64_t id; /* which actor: the asker fills it in */
+    uint64_t id; /* which actor: the caller sets it */
     bool found;
     struct wf_actor_info info;
     int64_t mailbox_p50, mailbox_p99; /* ns that messages to its kind on its worker lie in mailboxes; -1: not known */
     int64_t waits_ns;                 /* how long its call has waited; 0: it is in none */
     struct wf_pids asks, links, monitors, watchers;
-    uint32_t caller_count; /* where its code goes on, and where its callers do: wf_task_callers */
+    uint32_t caller_count; /* its return addresses: wf_task_callers */
     uintptr_t callers[WF_CALLERS_SHOWN];
 };
 
@@ -38,13 +38,13 @@ struct wf_waits {
     } of[WF_WAITS_SHOWN];
 };
 
-/* One of some actors of a worker: what it is called, and whose answer it waits for. */
+/* An actor of a worker: its name, and the actors whose answers it waits for. */
 struct wf_who {
-    uint64_t id; /* which actor: the asker fills it in, and sets the rest to zero */
+    uint64_t id; /* which actor: the caller sets it, and zeroes the rest */
     bool found, service;
     struct wf_actor_info info;
     int64_t waits_ns;      /* how long its call has waited; 0: it is in none */
-    bool needs_all;        /* it goes on only when each of those has answered */
+    bool needs_all;        /* it continues only when each of them has answered */
     uint32_t asks;         /* how many have not answered yet */
     weft_pid ask;          /* the first of them; its actor is 0: only the name is known */
     char ask_name[2 * 65]; /* "x@b"; "": it was called by its pid */

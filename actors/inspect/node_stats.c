@@ -2,7 +2,8 @@
  *
  * Design notes.
  * (1) A million actors take a worker some tenths of a second to look at. So it looks at SLICE slots, posts the rest
- *     to itself, and goes on in a later turn. What comes and goes meanwhile may be missed: figures, not a list.
+ *     to itself, and continues in a later turn. Actors that start or end meanwhile may be missed: the result is
+ *     statistics, not a list.
  * (2) A part belongs to its worker until `done` is true. */
 #include "node_stats.h"
 
@@ -20,14 +21,14 @@
 
 enum {
     SLICE = 4096,
-    SLICE_EXACT = 256,  /* if the system is asked for each of them how large its stack is */
-    STACKS_LOOKED = 256 /* else: stacks of a kind, which stand for all of them */
+    SLICE_EXACT = 256,  /* if a system call measures each stack */
+    STACKS_LOOKED = 256 /* else: how many stacks of a kind are measured, as a sample */
 };
 
 struct census {
     struct wf_worker_query round;
     uint32_t workers;
-    uint64_t held_up; /* a bit for each worker that is, and is not asked */
+    uint64_t held_up; /* a bit for each worker that is stuck and is not asked */
     bool actors;      /* are looked at */
     bool exact;       /* all their stacks */
     bool has_top;
@@ -52,7 +53,7 @@ static void free_census(struct wf_worker_query *r)
     free(c);
 }
 
-/* The last place is for all that have none. */
+/* The last entry is for all kinds without one of their own. */
 static struct wf_node_stats_kind *kind_of(struct wf_node_stats_kind *all, uint32_t *count, const char *kind)
 {
     uint32_t i = 0;

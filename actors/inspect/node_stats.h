@@ -1,5 +1,5 @@
-/* actors/inspect/node_stats.h -- what the workers of a node have done and hold, in figures, without a cost while
- * nobody asks: each worker counts its own actors, on its own thread, a few at a time. */
+/* actors/inspect/node_stats.h -- statistics of the workers of a node. They cost nothing until they are asked for:
+ * then each worker counts its own actors, on its own thread, a few at a time. */
 #ifndef WF_NODE_STATS_H
 #define WF_NODE_STATS_H
 
@@ -9,7 +9,7 @@
 
 enum { WF_NODE_STATS_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
 
-/* Of actors that live, but for `mail`: a kind of which none is left keeps that. */
+/* Statistics of living actors, except `mail`, which a kind keeps when its last actor has ended. */
 struct wf_node_stats_kind {
     char kind[32];
     uint32_t actors;

@@ -1,4 +1,4 @@
-/* actors/lifecycle/child.c -- the child's side of supervision, and that of those who ask a supervisor. */
+/* actors/lifecycle/child.c -- supervision in the child, and requests to a supervisor. */
 #include "child.h"
 
 #include "deliver.h"
@@ -14,7 +14,7 @@ static int take_name(const char *name)
     weft_pid has;
     int rc = weft_register(name);
     if (rc != WEFT_EEXIST) return rc;
-    /* A kept name is there already. */
+    /* A kept actor has its name already. */
     return weft_whereis(name, &has) == WEFT_OK && weft_pid_equal(has, weft_self()) ? WEFT_OK : rc;
 }
 
@@ -30,7 +30,7 @@ void wf_child_main(const void *arg, size_t size)
     if (rc < 0) weft_exit(rc);
     size -= sizeof *c;
     c->body(size == 0 ? NULL : c + 1, size);
-    self->more->charge = NULL; /* it lies in this frame */
+    self->more->charge = NULL; /* it is in this stack frame */
 }
 
 int wf_child_tell(uint32_t tag)
@@ -107,7 +107,7 @@ int weft_start_child(weft_pid supervisor, const weft_child_spec *spec, weft_pid 
     if (spec == NULL || !is_here(supervisor)) return WEFT_EINVAL;
     int rc = wf_child_check(spec, "weft_start_child");
     if (rc < 0) return rc;
-    /* A message, so that it is freed if this actor is killed while it waits. */
+    /* The request is in a message, so that it is freed if this actor is killed while it waits. */
     size_t size = sizeof(struct wf_start_request) + spec->arg_size;
     weft_msg *box = weft_msg_new(0, size);
     if (box == NULL) return WEFT_ENOMEM;
@@ -152,7 +152,7 @@ int weft_children(weft_pid supervisor, struct weft_child_info *out, size_t max, 
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */
 
-/* A supervised one is stopped by its supervisor, in order. */
+/* A supervisor stops its children, in the right order. */
 static bool is_stopped_by_other(const struct wf_actor *a)
 {
     return a->body == wf_child_main;

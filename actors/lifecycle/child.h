@@ -6,7 +6,7 @@
 
 #include <weft/supervisor.h>
 
-/* What a child's actor is started with; the child's own argument follows. */
+/* The argument of a child's actor; the child's own argument follows it. */
 struct wf_charge {
     alignas(16) weft_pid supervisor;
     weft_actor *body;
@@ -16,9 +16,9 @@ struct wf_charge {
 _Static_assert(sizeof(struct wf_charge) % 16 == 0, "what follows is aligned for any type");
 
 void wf_child_main(const void *arg, size_t size); /* the body of every child's actor */
-/* Tells the supervisor of the calling actor, if it has one, and if it is the first time. */
+/* Sends a signal with that tag to the supervisor of the calling actor; does nothing if it has none. */
 int wf_child_tell(uint32_t tag);
-/* WEFT_EINVAL, and the log says which field of which child is wrong. */
+/* WEFT_EINVAL: the log says which field of which child is wrong. */
 int wf_child_check(const weft_child_spec *spec, const char *of);
 
 #endif

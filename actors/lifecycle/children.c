@@ -42,7 +42,7 @@ struct wf_child *wf_children_named(const struct wf_children *all, const char *na
     return NULL;
 }
 
-/* The youngest are the likeliest. */
+/* Searches from the end: the youngest children are looked up most often. */
 struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid)
 {
     for (size_t i = all->count; i-- > 0;) {
@@ -51,7 +51,7 @@ struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid)
     return NULL;
 }
 
-/* In order: usually as the last, or, when a group stops, as the first. */
+/* Inserts it in order: usually at the end, or, when a group stops, at the front. */
 static void insert(struct wf_list *turn, struct wf_child *c)
 {
     struct wf_list_node *before = &turn->head;

@@ -1,9 +1,9 @@
 /* actors/lifecycle/children.h -- the children of a supervisor: a list in the order of their start, found by name and
  * pid.
  *
- * Design notes. A child for which something is pending is on up to two lists, so that the others are not looked at
- * while the supervisor runs: `stops` or `downs`, in the order of `at`, and `clock`. Names and pids are found by
- * scanning `keys`, 16 bytes each. */
+ * Design notes. A child with pending work is on up to two lists, so that the supervisor need not look at the others:
+ * `stops` or `downs`, in the order of `at`, and `clock`. Names and pids are found by scanning `keys`, 16 bytes
+ * each. */
 #ifndef WF_CHILDREN_H
 #define WF_CHILDREN_H
 
@@ -16,34 +16,34 @@ struct wf_child {
     struct wf_list_node on_turn;  /* wf_children.stops or downs, which is `turn` */
     struct wf_list_node on_clock; /* wf_children.clock */
     struct wf_list *turn;         /* NULL: neither */
-    uint64_t serial;              /* rises in the order of `children` */
+    uint64_t serial;              /* rises in the order of `at` */
     weft_child_spec spec;
     uint8_t state; /* wf_child_phase */
     bool wanted, must_stop;
-    bool late;    /* it was not ready in time, and is killed for it */
+    bool late;    /* it was not ready in time, so it is killed */
     bool asked;   /* added by weft_start_child, and has never been up */
-    bool starved; /* it found no memory to start; until `deadline` that is one start, which goes on */
+    bool starved; /* there was no memory to start it; the start is retried until `deadline` */
     bool is_supervisor;
-    weft_pid pid;     /* of its actor, while it is not WF_DOWN */
-    int64_t deadline; /* WF_STARTING, WF_STOPPING: then it is killed; WF_DOWN and starved: then it has not started */
-    int64_t not_before; /* WF_DOWN: the end of the back-off, or when to look for memory */
+    weft_pid pid;       /* its actor, unless it is WF_DOWN */
+    int64_t deadline;   /* WF_STARTING, WF_STOPPING: when to kill it; WF_DOWN and `starved`: when the start fails */
+    int64_t not_before; /* WF_DOWN: the end of the back-off, or when to retry for memory */
     int64_t up_since;   /* 0: it has not been up in this life */
     uint32_t restarts;
-    uint32_t failures; /* without having lived for a whole period in between */
-    int reason;        /* of its last end */
-    weft_msg *asker;   /* the request that is answered when it has started, or is down */
+    uint32_t failures; /* in a row, without a life of a whole period in between */
+    int reason;        /* why its last life ended */
+    weft_msg *asker;   /* the request to answer when it has started, or is down */
     struct wf_kept_actor *keep;
     struct wf_charge charge; /* and its argument */
 };
 
 struct wf_child_key {
-    uint64_t actor; /* of its pid; 0: it is WF_DOWN */
+    uint64_t actor; /* pid.actor; 0: it is WF_DOWN */
     uint32_t hash;  /* of its name */
 };
 
 struct wf_children {
     struct wf_child **at;      /* in the order of their start */
-    struct wf_child_key *keys; /* of the same ones */
+    struct wf_child_key *keys; /* of the same children */
     size_t count, capacity;
     uint64_t last_serial;
     struct wf_list stops; /* wf_child.on_turn: up, and must stop */
@@ -53,14 +53,15 @@ struct wf_children {
 
 void wf_children_init(struct wf_children *all);
 void wf_children_finish(struct wf_children *all); /* frees the list, not the children */
-/* A new last child of the calling actor; `name` and `arg` instead of the spec's. WEFT_EFULL, WEFT_ENOMEM. */
+/* Adds a child of the calling actor at the end, with `name` and `arg` instead of the spec's. WEFT_EFULL,
+ * WEFT_ENOMEM. */
 int wf_children_add(struct wf_children *all, const weft_child_spec *spec, const char *name, const void *arg,
                     struct wf_child **out);
-void wf_children_remove(struct wf_children *all, struct wf_child *c);                /* and does not free it */
+void wf_children_remove(struct wf_children *all, struct wf_child *c);                /* does not free it */
 struct wf_child *wf_children_named(const struct wf_children *all, const char *name); /* NULL */
 struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid);      /* NULL */
 size_t wf_children_index(const struct wf_children *all, const struct wf_child *c);
-/* To be called after each change of `state`, `wanted` or `must_stop`. */
+/* Call it after each change of `state`, `wanted` or `must_stop`. */
 void wf_children_changed(struct wf_children *all, struct wf_child *c);
 static inline struct wf_child *wf_child_on_turn(struct wf_list_node *k)
 {

@@ -1,10 +1,10 @@
-/* actors/lifecycle/connecting.c -- connecting beside other things: an actor of its own, beside the one that has
- * started it, calls weft_connect, and its end is what the other one waits for. So names, several addresses, shares of
- * the time, cancelling and its clean-up are those of weft_connect.
+/* actors/lifecycle/connecting.c -- connecting while an actor does other things: a second actor, on the same worker,
+ * calls weft_connect, and the first one waits for the end of the second. So names, several addresses, time shares,
+ * cancelling and clean-up work as in weft_connect.
  *
  * Design notes.
- * (1) A slot is touched by these two only, which live on one worker. It goes back when the result was taken or
- *     dropped and the actor that connects has ended, whichever comes last. */
+ * (1) Only these two actors touch a slot, and both are on one worker. The slot is given back when the result was
+ *     taken or dropped and the second actor has ended, whichever comes last. */
 #include "connecting.h"
 
 #include "actor.h"
@@ -40,7 +40,7 @@ static void give_back(struct connecting *c)
     wf_slab_give(wf_connecting_of(wf_actors_of(wf_here)), c);
 }
 
-/* However the actor ends, also if it has not run. */
+/* A clean-up of the second actor: it runs however that actor ends, even before it has run. */
 static void is_over(void *arg)
 {
     struct connecting *c = arg;
@@ -79,7 +79,7 @@ static int start_actor(struct connecting *c, weft_connecting *out, const char *a
     struct wf_actor *a = wf_slab_find(&wf_actors_of(wf_here)->slab, out->by.actor);
     c->by = out->by.actor;
     rc = wf_actor_defer(a, is_over, c);
-    if (rc < 0) wf_actor_kill(a); /* before it has run */
+    if (rc < 0) wf_actor_kill(a); /* it has not run yet */
     return rc;
 }
 
@@ -111,7 +111,7 @@ weft_wait weft_on_connect(weft_connecting c)
     return weft_on_end(c.by);
 }
 
-/* NULL: none, or not the caller's. */
+/* NULL: there is none, or it is not the caller's. */
 static struct connecting *find(weft_connecting handle, const struct wf_task *t)
 {
     if (handle.id == 0 || wf_id_worker(handle.id) != t->worker->index) return NULL;
@@ -129,7 +129,7 @@ int weft_connect_take(weft_connecting handle, weft_stream *out)
     if (!c->over) return WEFT_EBUSY;
     int rc = c->result;
     if (rc == WEFT_OK) *out = c->stream;
-    c->result = WEFT_ECLOSED; /* the stream is the caller's */
+    c->result = WEFT_ECLOSED; /* the caller owns the stream now */
     drop(c);
     return rc;
 }

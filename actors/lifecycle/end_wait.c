@@ -1,5 +1,5 @@
-/* actors/lifecycle/end_wait.c -- weft_on_end: a wait for another actor's end is a monitor for the length of the
- * wait. Of an actor of this node it is known without one whether it has ended. */
+/* actors/lifecycle/end_wait.c -- weft_on_end: a wait for another actor's end is a monitor that exists during the
+ * wait. If the actor is on this node, a look-up is enough to see whether it has ended. */
 #include "end_wait.h"
 
 #include "actor.h"

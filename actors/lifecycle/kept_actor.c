@@ -1,14 +1,15 @@
-/* actors/lifecycle/kept_actor.c -- an actor that stays while its lives end: its supervisor keeps slot, pid, mailbox
+/* actors/lifecycle/kept_actor.c -- an actor that remains when a life ends: its supervisor keeps slot, pid, mailbox
  * and name.
  *
  * Design notes.
- * (1) A life ends as any does (end_actor): clean-ups, owned resources, subscriptions, links, what it held. Only its
- *     mail, the senders that wait for room, its name and those who monitor it stay. The task is DONE and its
- *     stack given back; mail arrives as ever, up to the mailbox's bound.
- * (2) A struct wf_kept_actor ties it to its supervisor. The supervisor's worker writes it before a life; the actor's
- *     worker reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`,
- *     once after each such news, and `let_go`, once, after which `k` is the actor's worker's to free.
- * (3) The news of an end needs no memory at that time: its envelope is made with the life. */
+ * (1) A life ends like any actor (wf_actor_end): clean-ups, owned resources, subscriptions, links, held messages.
+ *     Only its mail, senders that wait for room, its name and the monitors of it remain. The task is DONE and its
+ *     stack is given back; mail still arrives, up to the mailbox's bound.
+ * (2) A struct wf_kept_actor ties it to its supervisor. The supervisor's worker writes it before a life; then the
+ *     actor's worker reads it until it has sent the notification that this life has ended. Orders are posts, in
+ *     order: `next_life`, once after each such notification, and `let_go`, once, after which the actor's worker frees
+ *     `k`.
+ * (3) The notification of an end needs no memory at that time: its envelope is allocated before the life starts. */
 #include "kept_actor.h"
 
 #include "stopping.h"
@@ -23,8 +24,8 @@ struct wf_kept_actor {
     struct wf_call next_life, let_go;
     weft_pid supervisor;
     weft_pid actor; /* nobody before its first life */
-    weft_msg *news; /* of the end of this life */
-    void *arg;      /* of the next one */
+    weft_msg *news; /* the notification that this life has ended */
+    void *arg;      /* the argument of the next life */
     size_t arg_size;
 };
 
@@ -50,7 +51,7 @@ static void next_life_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_kept_actor *k = WF_CONTAINER(c, struct wf_kept_actor, next_life);
     struct wf_actor *a = actor_of(w, k);
-    a->more->charge = NULL; /* it lay in the frame of the last life, which may have left it by weft_exit */
+    a->more->charge = NULL; /* it was in a stack frame of the last life, which weft_exit may have left */
     wf_actor_restart(a, k->arg, k->arg_size);
 }
 

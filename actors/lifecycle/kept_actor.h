@@ -6,15 +6,16 @@
 #include "actor.h"
 
 struct wf_kept_actor;
-/* By the supervisor, which owns it until it lets it go. NULL: no memory. */
+/* Called by the supervisor, which owns it until wf_kept_actor_let_go. NULL: no memory. */
 struct wf_kept_actor *wf_kept_actor_new(weft_pid supervisor, const char *name /* that stays, or "" */);
-/* The first life, and each other one after the news (a WEFT_TAG_EXIT message) that the one before has ended. As
- * weft_spawn; a failure leaves everything as it was. */
+/* Starts the first life, or the next one after the notification (a WEFT_TAG_EXIT message) that the life before has
+ * ended. As weft_spawn; a failure changes nothing. */
 int wf_kept_actor_start(struct wf_worker *w, struct wf_kept_actor *k, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
-/* No further life. One that still runs is asked to stop, and no monitor hears of its end. `k` is freed. */
+/* No further life starts. A life that still runs is asked to stop, and the supervisor is not notified of its end.
+ * Frees `k`. */
 void wf_kept_actor_let_go(struct wf_worker *w, struct wf_kept_actor *k);
-/* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
+/* On the actor's worker: takes the envelope of the notification that this life has ended; `*to` gets its receiver. */
 weft_msg *wf_kept_actor_take_news(struct wf_kept_actor *k, weft_pid *to);
 
 #endif

@@ -13,8 +13,8 @@
 
 /* ---- Reasons --------------------------------------------------------------------------------------------------- */
 
-/* Bodies for the usual reasons, and for when there is no memory for another one. They begin with one reference and so
- * never end. */
+/* Bodies for the usual reasons, and one for use when there is no memory for another body. They start with one
+ * reference, so they are never freed. */
 #define REASON_BODY(index, code)                                                                                     \
     [index] = {.refs = 1,                                                                                            \
                .block_class = WF_POOL_LARGE,                                                                         \
@@ -38,13 +38,13 @@ static int body_reason(const uint8_t *b, size_t size)
     return size < WF_REASON_BYTES ? WEFT_EFORMAT : (int)wf_get_u32(b);
 }
 
-/* What everyone is told of the end of `a`; the caller gets a reference. */
+/* The body of all notifications of the end of `a`. The caller gets a reference. */
 static struct wf_body *end_of(struct wf_actor *a)
 {
     struct wf_body *b = a->more->end;
     a->more->end = NULL;
     if (b != NULL && body_reason(wf_body_bytes(b), b->size) == a->reason) return b;
-    if (b != NULL) wf_body_drop(a->task.worker, b); /* asked to end for one reason, it ended for another */
+    if (b != NULL) wf_body_drop(a->task.worker, b); /* it was asked to end for another reason */
     b = NULL;
     if (a->reason < 0 || a->reason > WEFT_EXIT_FAILED) b = wf_end_body(a->task.worker, a->reason, "");
     if (b != NULL) return b;
@@ -58,7 +58,7 @@ static int reason_of(const weft_msg *m)
     return body_reason(weft_data(m), m->size);
 }
 
-/* In the place of what it has. */
+/* Replaces the body of `m`. */
 static void set_body(struct wf_worker *w, weft_msg *m, struct wf_body *b)
 {
     if (m->shared != NULL) wf_body_drop(w, m->shared);
@@ -93,7 +93,7 @@ static weft_msg *signal_new(struct wf_worker *w, enum wf_msg_kind kind, weft_pid
     return m;
 }
 
-/* A request of this kind is refused, for one of the usual reasons. Consumes. */
+/* Refuses a request (WATCH, LINK) with an `answer` that has one of the usual reasons. Consumes `m`. */
 static void refuse(struct wf_worker *w, weft_msg *m, enum wf_msg_kind answer, int why)
 {
     weft_pid asker = m->from;
@@ -103,7 +103,7 @@ static void refuse(struct wf_worker *w, weft_msg *m, enum wf_msg_kind answer, in
     (void)wf_send_signal(w, asker, m);
 }
 
-/* Of another node that has as many ties here as it may have. */
+/* Whether that actor's node is another one and has as many ties here as it may have. */
 static bool has_too_many(const struct wf_worker *w, weft_pid who)
 {
     return who.node != wf_node_of(w)->incarnation && wf_ties_full(w, who.node);
@@ -147,7 +147,7 @@ static struct wf_monitor *monitor_new(struct wf_actor *self, weft_pid target, we
     return NULL;
 }
 
-/* The news of an end that nobody else will bring. */
+/* Sends a DOWN to its own watcher, as no other node will. */
 static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
 {
     weft_msg *m = mon->lost;
@@ -179,7 +179,7 @@ int weft_monitor(weft_pid target, weft_monitor_ref *out)
     return wf_monitor(self, target, NULL, out == NULL ? &unused.id : &out->id);
 }
 
-/* Of a child that has not started: a monitor by its parent. WEFT_ENOMEM. */
+/* Lets the parent monitor a child that has not started. WEFT_ENOMEM. */
 static int watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out)
 {
     struct wf_worker *w = parent->task.worker;
@@ -208,7 +208,7 @@ int weft_demonitor(weft_monitor_ref ref)
     struct wf_worker *w = self->task.worker;
     struct wf_monitor *mon = wf_id_worker(ref.id) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, ref.id) : NULL;
     if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
-    /* Without memory for it the other side keeps its entry, and one day sends a DOWN that nobody waits for. */
+    /* Without memory for the UNWATCH the other side keeps its entry, and later sends a DOWN that is freed here. */
     weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(self), ref.id);
     if (m != NULL) (void)wf_send_signal(w, mon->target, m);
     monitor_end(w, mon);
@@ -217,7 +217,7 @@ int weft_demonitor(weft_monitor_ref ref)
 
 static void watch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    if (wf_tie_watcher(a, m->from, m->ref) != NULL) wf_msg_free(w, m); /* it would be told twice */
+    if (wf_tie_watcher(a, m->from, m->ref) != NULL) wf_msg_free(w, m); /* it must not be notified twice */
     else if (has_too_many(w, m->from)) refuse(w, m, WF_MSG_DOWN, TOO_MANY);
     else if (!wf_tie_add(a, w, m)) refuse(w, m, WF_MSG_DOWN, NO_MEMORY);
 }
@@ -234,7 +234,7 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, m->ref) : NULL;
     if (mon == NULL || mon->watcher != a || !weft_pid_equal(mon->target, m->from)) {
         WF_SOMETIMES("monitors: a DOWN comes when the monitor is over", true);
-        wf_msg_free(w, m); /* ended meanwhile, or invented by another node */
+        wf_msg_free(w, m); /* the monitor has ended meanwhile, or another node made it up */
         return;
     }
     struct wf_end_wait *wait = mon->wait;
@@ -266,7 +266,7 @@ static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid othe
     return NULL;
 }
 
-/* The end of a linked actor, known from `m`; the link is gone already. Consumes. */
+/* Acts on the end of a linked actor, of which `m` tells; the link is removed already. Consumes `m`. */
 static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     m->ref = 0;
@@ -310,7 +310,7 @@ int weft_link(weft_pid other)
     return WEFT_OK;
 }
 
-/* The same: a link. */
+/* The same with a link. */
 static int link_child(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
@@ -357,7 +357,7 @@ static void link_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         refuse(w, m, WF_MSG_EXIT, TOO_MANY);
         return;
     }
-    m->post.flags = WF_MSG_EXIT; /* the request becomes the envelope of the EXIT that will answer it one day */
+    m->post.flags = WF_MSG_EXIT; /* the request becomes the envelope of the EXIT that will be sent when `a` ends */
     if (!wf_tie_add(a, w, m)) refuse(w, m, WF_MSG_EXIT, NO_MEMORY);
 }
 
@@ -397,14 +397,14 @@ int weft_trap_exits(bool on)
 
 /* ---- Arrival and end ------------------------------------------------------------------------------------------- */
 
-/* A message of one of these kinds for `a`. Consumes. */
+/* Delivers a message of one of these kinds to `a`. Consumes. */
 static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    if (WF_UNLIKELY(weft_pid_is_nobody(m->from))) { /* a peer has said so: nothing would ever take it back */
+    if (WF_UNLIKELY(weft_pid_is_nobody(m->from))) { /* sent by a peer: nothing could ever undo it */
         wf_msg_free(w, m);
         return;
     }
-    if (WF_UNLIKELY(m->post.flags == WF_MSG_LINK && a->lasts)) { /* nobody but its node ends it */
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_LINK && a->lasts)) { /* only its node can end it */
         wf_drop(w, m, WF_DROP_NO_ACTOR);
         return;
     }
@@ -419,7 +419,7 @@ static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
 }
 
-/* The same for an actor that is not there. */
+/* The same if the actor does not exist. */
 static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
@@ -432,7 +432,7 @@ static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
 }
 
-/* Those who are linked, or those who watch. */
+/* Notifies the actors of one set: those that watch, or those that are linked. */
 static void tell_end(struct wf_actor *a, struct wf_tie_set *s, bool watchers, struct wf_body *end)
 {
     for (weft_msg *m = s->ends, *next; m != NULL; m = next) {
@@ -447,7 +447,7 @@ static void tell_end(struct wf_actor *a, struct wf_tie_set *s, bool watchers, st
     }
 }
 
-/* The supervisor that keeps the actor is told even if there is no link. */
+/* Notifies the supervisor that keeps the actor, even without a link. */
 static void tell_keeper(struct wf_actor *a, struct wf_body *end)
 {
     weft_pid supervisor;
@@ -466,18 +466,18 @@ static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
         weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
         if (m != NULL) (void)wf_send_signal(w, mon->target, m);
-        more = k->next != &s->monitors.head; /* the set may go with its last one */
+        more = k->next != &s->monitors.head; /* the set may be freed with its last monitor */
         monitor_end(w, mon);
     }
 }
 
-/* The body may empty the set. */
+/* Loops over all sets of `a`; the loop's body may empty the set. */
 #define EACH_SET(s, a)                                               \
     for (struct wf_tie_set *s = wf_tie_set_next(a, NULL), *s##_next; \
          s != NULL && ((s##_next = wf_tie_set_next(a, s)), true); s = s##_next)
 
-/* Tells everybody of the end. At the end of a life that is not the last one (see kept_actor.c) monitors are not told,
- * and stay. */
+/* Notifies all monitors and linked actors of the end. At the end of a life that is not the last one (see
+ * kept_actor.c) monitors are not notified, and stay. */
 static void actor_end(struct wf_actor *a, bool last)
 {
     struct wf_actor_more *more = a->more;
@@ -498,7 +498,7 @@ static void actor_end(struct wf_actor *a, bool last)
     more->end = NULL;
 }
 
-/* Undoes watch_child and link_child, as far as they were done. */
+/* Undoes watch_child and link_child, even if only a part was done. */
 static void forget_ties(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
@@ -536,7 +536,7 @@ int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor
     return ok ? WEFT_OK : WEFT_ENOMEM;
 }
 
-/* An actor waits for one such answer at a time, and meanwhile makes no other monitor: it is the newest. */
+/* An actor waits for one such answer at a time and makes no other monitor meanwhile, so this one is the newest. */
 static struct wf_monitor *pending_monitor(const struct wf_actor *self, weft_pid there)
 {
     const struct wf_tie_set *s = wf_tie_set_of(self, there.node);

@@ -1,20 +1,20 @@
 /* actors/lifecycle/supervisor.c -- supervisors: see weft/supervisor.h.
  *
  * Design notes.
- * (1) A supervisor is an actor like any other. It traps exits and stops, and all it does is receive: a message
- *     changes the state of one child (take), then `advance` does what has become possible: it stops one child that
- *     must stop, the last first, or starts those whose turn it is, the first first. Nothing waits but the loop's
- *     weft_recv, whose deadline is the earliest of all that is pending. So a back-off or a slow start keeps nothing
- *     else waiting.
- * (2) Children are linked to the supervisor, and the EXIT message is what tells of their end, once for each life.
- *     With `keep_mailbox` kept_actor.c sends it.
- * (3) A child is `wanted` or not, and up or not. A restart of a group marks those that are up as `must_stop`; they
- *     stay wanted, and start again in their turn. One that is not wanted leaves the list when it is down; but a
- *     transient one that has ended well stays, as its group may start again.
- * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
- *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody.
- * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
- *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
+ * (1) A supervisor is an actor like any other. It traps exits and stop requests, and only receives: a message changes
+ *     the state of one child (take), then `advance` does what has become possible: it stops one child that must stop,
+ *     the last one first, or starts the children that are next, the first one first. Only the loop's weft_recv waits,
+ *     until the earliest deadline of all children. So a back-off or a slow start delays nothing else.
+ * (2) Children are linked to the supervisor, so an EXIT message notifies it of each end of a life. With
+ *     `keep_mailbox`, kept_actor.c sends that message.
+ * (3) A child is `wanted` or not, and up or not. A restart of a group marks the children that are up as `must_stop`;
+ *     they stay wanted, and start again in their turn. A child that is not wanted leaves the list when it is down;
+ *     but a transient child that has ended normally stays, as its group may start again.
+ * (4) When it ends (it was asked to stop, gave up, or a linked actor failed), no child is wanted; when the last one
+ *     is down, the supervisor ends with the noted reason. If it is killed, clean_up asks all children to stop at
+ *     once, and waits for none.
+ * (5) If there is no memory to start a child, that is not a failure of the child, and no reason to stop all others:
+ *     the start is retried until it is overdue. Only weft_start_child fails at once. */
 #include "child.h"
 #include "children.h"
 #include "end.h"
@@ -36,14 +36,14 @@ struct supervisor {
     uint32_t max_restarts;
     int64_t period, backoff_min, backoff_max;
     bool jitter;
-    bool started; /* all of the spec were up once */
+    bool started; /* all children of the spec were up once */
     bool ending;
-    bool leave; /* at once, with children left */
-    int reason; /* of its own end, when `ending` */
+    bool leave; /* end at once, although children still run */
+    int reason; /* why it ends itself, if `ending` */
     char text[128];
-    int64_t wake; /* when something becomes possible or is overdue */
+    int64_t wake; /* the next time at which something becomes possible or overdue */
     uint32_t restart_next, restart_count;
-    int64_t restarted[]; /* ring of max_restarts: when */
+    int64_t restarted[]; /* a ring of max_restarts times */
 };
 
 /* ---- Requests that wait, and children that leave --------------------------------------------------------------- */
@@ -91,13 +91,13 @@ WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const 
     }
 }
 
-/* Also the end of a killed supervisor: then children are left. */
+/* Also runs when the supervisor is killed: then children still run. */
 static void clean_up(void *arg)
 {
     struct supervisor *s = arg;
     for (size_t i = s->all.count; i-- > 0;) {
         struct wf_child *c = s->all.at[i];
-        if (c->state != WF_DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* if it should trap exits */
+        if (c->state != WF_DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* in case it traps exits */
         free_child(s, c);
     }
     wf_children_finish(&s->all);
@@ -140,7 +140,8 @@ static void start(struct supervisor *s, struct wf_child *c)
     s->wake = WF_MIN(s->wake, c->deadline);
 }
 
-/* Without memory even for that it is tried again; but who is ending leaves it to the links, which need none. */
+/* Without memory even for a kill it is retried. A supervisor that is ending leaves at once instead: the links end the
+ * child without memory. */
 static void kill_child(struct supervisor *s, struct wf_child *c)
 {
     bool failed = weft_kill(c->pid) == WEFT_ENOMEM;
@@ -224,13 +225,13 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
         WF_SOMETIMES("supervisor: a child that had ended well starts again with its group",
                      d->state == WF_DOWN && !d->wanted);
         d->starved = false;
-        if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended well */
-        else d->must_stop = d->wanted;             /* else it is being stopped for good */
+        if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended normally */
+        else d->must_stop = d->wanted;             /* if it is not wanted, it is being stopped for good */
         wf_children_changed(&s->all, d);
     }
 }
 
-/* Whether its start goes on when there is memory. */
+/* Whether its start is retried later, when there may be memory. */
 static bool waits_for_memory(struct wf_child *c, int reason)
 {
     int64_t next = weft_after(RETRY);
@@ -242,7 +243,7 @@ static bool waits_for_memory(struct wf_child *c, int reason)
     return true;
 }
 
-/* A child is down, for whatever reason, or could not be spawned. */
+/* A child is down, for any reason, or could not be spawned. */
 static void ended(struct supervisor *s, struct wf_child *c, int reason, const char *text)
 {
     uint8_t was = c->state;
@@ -259,7 +260,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         drop(s, c);
         return;
     }
-    if (stopped) { /* with its group */
+    if (stopped) { /* together with its group */
         WF_SOMETIMES("supervisor: a child fails while it is being stopped with its group",
                      reason != WEFT_EXIT_STOPPED && reason != WEFT_EXIT_NORMAL);
         WF_SOMETIMES("supervisor: a temporary child goes with its group", c->spec.restart == WEFT_TEMPORARY);
@@ -294,7 +295,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
 
 /* ---- What to do next ------------------------------------------------------------------------------------------- */
 
-/* Kills those that are overdue. */
+/* Kills overdue children. */
 static void look_at_clock(struct supervisor *s, int64_t now)
 {
     s->wake = WEFT_FOREVER;
@@ -305,7 +306,7 @@ static void look_at_clock(struct supervisor *s, int64_t now)
     }
 }
 
-/* The last of those that must stop. True: there is one, and nothing may start before it is down. */
+/* Stops the last child that must stop. True: there is one, and no child may start before it is down. */
 static bool stop_one(struct supervisor *s)
 {
     if (wf_list_empty(&s->all.stops)) return false;
@@ -315,7 +316,7 @@ static bool stop_one(struct supervisor *s)
     return true;
 }
 
-/* Whether one of its elders is starting; NULL: whether anyone is. */
+/* Whether a child before `c` is starting; if NULL, whether any child is. */
 static bool is_starting_before(const struct supervisor *s, const struct wf_child *c)
 {
     WF_LIST_EACH(k, &s->all.clock) {
@@ -325,7 +326,7 @@ static bool is_starting_before(const struct supervisor *s, const struct wf_child
     return false;
 }
 
-/* Starts the first whose turn it is. True: it was tried, and all may have changed. */
+/* Starts the first child that may start. True: it tried to, and any state may have changed. */
 static bool start_one(struct supervisor *s, int64_t now)
 {
     bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
@@ -426,7 +427,7 @@ static void describe(const struct wf_child *c, struct weft_child_info *out)
 
 static void take_list_request(struct supervisor *s, const weft_msg *m)
 {
-    /* freed also if this actor is killed */
+    /* a message, so that it is freed if this actor is killed */
     weft_msg *box = weft_msg_new(0, s->all.count * sizeof(struct weft_child_info));
     if (box == NULL) {
         weft_log(WEFT_ERROR, "no memory to list %zu children", s->all.count);
@@ -438,7 +439,7 @@ static void take_list_request(struct supervisor *s, const weft_msg *m)
     weft_msg_free(box);
 }
 
-/* Starts and stops are answered when they are done, or now if they have failed. */
+/* A start or stop is answered when it is done, or now if it has failed. */
 static void take_request(struct supervisor *s, weft_msg *m)
 {
     uint32_t tag = weft_tag(m);
@@ -577,7 +578,7 @@ int weft_supervise(const weft_supervisor_spec *spec)
         clean_up(s);
         return rc;
     }
-    rc = weft_defer(clean_up, s); /* which has run if that fails */
+    rc = weft_defer(clean_up, s); /* if this fails, clean_up has run */
     if (rc < 0) return rc;
     run(s);
 }

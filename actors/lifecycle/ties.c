@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 4 }; /* of a set: the first of its chain, which are in no table */
-/* wf_post.word of these; of the others it is the number of the actor's slot. An enum holds no number beyond int. */
+enum { FEW = 4 }; /* the first messages in the chain of a set are in no hash table */
+/* wf_post.word of these; the others have the number of the actor's slot there. An enum cannot hold it. */
 #define IN_NO_TABLE UINT32_MAX
 
 static bool is_remote(const struct wf_actor *a, uint64_t node)
@@ -136,7 +136,7 @@ struct wf_tie_set *wf_tie_set_next(const struct wf_actor *a, const struct wf_tie
     return f == NULL ? NULL : &f->set;
 }
 
-/* Made if there is none. False: no memory. `*remote` is counted up; NULL: it is of this node. */
+/* Finds or makes the set for that node. False: no memory. `*remote` is counted up; NULL: it is this node. */
 static bool enter_set(struct wf_actor *a, struct wf_worker *w, uint64_t node, struct wf_tie_set **set,
                       struct wf_remote_ties **remote)
 {
@@ -155,7 +155,7 @@ static bool enter_set(struct wf_actor *a, struct wf_worker *w, uint64_t node, st
 
 /* ---- Watchers and links ---------------------------------------------------------------------------------------- */
 
-/* There is one link with another actor, and any number of monitors by it. */
+/* Another actor has at most one link with `a`, and any number of monitors of it. */
 static bool is_tie(const weft_msg *e, unsigned kind, weft_pid other, uint64_t ref)
 {
     return e->post.flags == kind && weft_pid_equal(e->from, other) && (kind != WF_MSG_WATCH || e->ref == ref);
@@ -197,14 +197,14 @@ weft_msg *wf_tie_link(const struct wf_actor *a, weft_pid other)
     return find(a, WF_MSG_EXIT, other, 0);
 }
 
-/* Its place was the table's. */
+/* The hash table used the fields of the body. */
 static void clear_body(weft_msg *m)
 {
     m->shared = NULL;
     m->size = m->topic_size = 0;
 }
 
-/* Behind the first few, which stand in front. */
+/* Chains `m` behind the first few, and adds it to the hash table. */
 static bool put_in_table(struct wf_actor *a, weft_msg *few, weft_msg *m)
 {
     uint32_t hash = tie_hash(a, m->post.flags, m->from, m->ref);
@@ -293,12 +293,12 @@ void wf_ties_each(struct wf_worker *w, uint64_t node,
 {
     struct wf_tied_node *n = find_node(wf_actors_of(w), node);
     if (n == NULL) return;
-    struct wf_remote_ties last = {.node = n}; /* holds the list */
+    struct wf_remote_ties last = {.node = n}; /* keeps the list from becoming empty */
     wf_list_push(&n->sets, &last.on_node);
     for (struct wf_list_node *k; (k = n->sets.head.next) != &last.on_node;) {
         struct wf_remote_ties *f = WF_CONTAINER(k, struct wf_remote_ties, on_node);
         wf_unlink(k);
-        wf_list_push(&n->sets, k); /* behind the last: what is left of it stays */
+        wf_list_push(&n->sets, k); /* behind `last`: it stays there if it is not emptied */
         count_up(f);
         see(w, f->actor, &f->set);
         count_down(f);

@@ -1,10 +1,10 @@
-/* actors/names/copies.h -- what one other node has told of its names, members of groups and queue groups: the copies
- * that this node keeps of them.
+/* actors/names/copies.h -- the copies that this node keeps of another node's names, members of groups and queue
+ * groups.
  *
  * Design notes.
- * (1) The copies of each table are listed in the order they came, so that they can be taken out in parts, however
- *     many the other nodes have: who lets go of them all at once makes one step of `round`. What has an older mark
- *     than that is over, and stands in front. It is found until it has been taken out, or is set again.
+ * (1) The copies of each table are in a list in the order in which they came, so that they can be removed in parts,
+ *     however many there are: incrementing `round` makes all of them outdated at once. A copy with an older mark than
+ *     `round` is outdated, and is at the front of its list. It is still found until it is removed or set again.
  * (2) `known` and `guest` say which names the other node may not take: names.c (6). */
 #ifndef WF_COPIES_H
 #define WF_COPIES_H
@@ -13,10 +13,10 @@
 
 struct wf_copies {
     uint64_t node;
-    bool guest;                           /* its claims give way to those of other nodes */
-    uint32_t round;                       /* wf_hashed.mark of those that are not over */
+    bool guest;                           /* claims of other nodes win against its claims */
+    uint32_t round;                       /* wf_hashed.mark of copies that are not outdated */
     int64_t known;                        /* it has received what this node announced until then; monotonic */
-    struct wf_list names, groups, queues; /* of each table, with tables_lock and the table's own held */
+    struct wf_list names, groups, queues; /* one for each table; protected by tables_lock and the table's own lock */
 };
 
 static inline void wf_copies_init(struct wf_copies *c, uint64_t node)

@@ -1,17 +1,20 @@
 /* actors/names/group.c -- groups: joining, leaving, watching.
  *
  * Design notes.
- * (1) One table under one lock. A change and the posting of its news are one step under it, and so are the beginning
- *     of a watch and the reading of who is there: so each watcher is told of each change once.
- * (2) News travel from the worker where they happen: all of one member's from its own, in order. What a watcher is
- *     told at first comes from its own worker at once, before anything that is posted later.
- * (3) Each watch has a number, its place in a slab of its worker, and news carry it: those that arrive when the watch
- *     is over are freed (deliver_news), so that a new watch of the same group is not told of what came before it.
- * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: group_news.c.
- * (5) Senders share a list of pids and nodes that is made when it is first wanted after a change; it outlives the
- *     change for as long as somebody sends.
- * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
- *     (group_copy.c). Changes of them are made with the node's tables_lock held; watches are of this node alone. */
+ * (1) There is one table under one lock. A change and the posting of its notifications are one step under the lock,
+ *     and so are the beginning of a watch and the reading of the present members: so each watcher is notified of each
+ *     change once.
+ * (2) Notifications are sent from the worker of the change: those about one member from its own worker, in order. The
+ *     first notifications of a watch come from the watcher's own worker at once, before all that are posted later.
+ * (3) Each watch has a number, its id in a slab of its worker, and notifications contain it. A notification that
+ *     arrives after the end of the watch is freed (deliver_news), so that a new watch of the same group does not get
+ *     notifications of earlier changes.
+ * (4) The notifications of a join or a leave are allocated before anything is changed. The end of a member cannot
+ *     fail: group_news.c.
+ * (5) Senders share a list of pids and nodes, which the first send after a change makes; after the next change it
+ *     lives as long as a sender uses it.
+ * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and this node of theirs
+ *     (group_copy.c). They are changed with the node's tables_lock held; watches are local to this node. */
 #include "deliver.h"
 #include "group_news.h"
 #include "group_table.h"
@@ -24,7 +27,7 @@
 
 /* ---- Joining and leaving --------------------------------------------------------------------------------------- */
 
-/* Watches come first, so that they end first: an actor does not hear of its own end. */
+/* Watches come first, so that they end first: an actor is not notified of its own end. */
 static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)
 {
     struct wf_list_node **ring = &self->more->groups;
@@ -49,7 +52,7 @@ static struct wf_group_tie *tie_to(const struct wf_hash_table *p, struct wf_acto
     return m == NULL ? NULL : wf_group_tie_of(m);
 }
 
-/* Under the lock. The group lives on until free_if_empty. */
+/* Under the lock. The group exists until wf_group_free_if_empty. */
 static void take_out(struct wf_groups *all, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->member.group;
@@ -126,7 +129,7 @@ int weft_group_join(const char *group)
     return rc;
 }
 
-/* Under the lock. The group may be gone then. */
+/* Under the lock. The group may be freed by this. */
 static int leave(struct wf_actor *self, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->member.group;
@@ -166,7 +169,7 @@ int weft_group_leave(const char *group)
     return WEFT_OK;
 }
 
-/* struct wf_group_watch. */
+/* The slab of struct wf_group_watch. */
 static struct wf_slab *watches_of(const struct wf_actors *wa)
 {
     return wa->slots[WF_GROUPS_SLOT];
@@ -190,12 +193,12 @@ static void end_watch(struct wf_actor *a, struct wf_group_tie *tie)
     free_watch(a, tie);
 }
 
-/* Other nodes are told when it is not in the table any more, for they may be told all of that. The lock is not held
- * from one membership to the next: there may be very many. Consumes the tie. */
+/* Other nodes are told after it has left the table, as a snapshot may send the whole table to them. The lock is
+ * released between two memberships, as an actor may have very many. Consumes the tie. */
 static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
 {
     struct wf_groups *all = wf_groups_here(a);
-    struct wf_group *g = tie->member.group; /* there as long as the tie is */
+    struct wf_group *g = tie->member.group; /* it exists as long as the tie */
     struct wf_group_voice voice = wf_group_voice_of(a);
     char name[WF_NAME_MAX + 1];
     memcpy(name, g->name, g->size);
@@ -262,7 +265,7 @@ static int watch(struct wf_actor *self, struct wf_group_tie *tie, weft_text name
     struct wf_groups *all = wf_groups_here(self);
     struct wf_group_voice voice = wf_group_voice_of(self);
     if (tie_to(&all->watches, self, name) != NULL) return WEFT_EEXIST;
-    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM; /* of which this watch must not hear */
+    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM; /* this watch must not be notified of these ends */
     struct wf_group *g = wf_group_find_or_make(all, name);
     if (g == NULL) return WEFT_ENOMEM;
     int rc = watch_group(self, g, tie);
@@ -308,7 +311,7 @@ int weft_group_unwatch(const char *group)
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */
 
-/* News of a group for a watch that is over are too late. */
+/* A notification for a watch that has ended is freed. */
 static void deliver_news(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     const struct wf_group_watch *at = wf_slab_find(watches_of(wf_actors_of(w)), m->ref);

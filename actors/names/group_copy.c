@@ -1,9 +1,10 @@
-/* actors/names/group_copy.c -- members of groups on other nodes, as these tell of them: see tables.h and group.c.
+/* actors/names/group_copy.c -- members of groups on other nodes, as those nodes report them: see tables.h and
+ * group.c.
  *
  * Design notes.
  * (1) Each group counts its copies by node, for senders.
- * (2) News of them are posted under the groups' lock: those of one member come in the order it was told, whatever
- *     thread tells. */
+ * (2) Notifications are posted under the groups' lock: those about one member come in the order of the reports,
+ *     whatever thread applies them. */
 #include "group_copy.h"
 
 #include "group_news.h"
@@ -68,7 +69,7 @@ static bool add(struct wf_groups *all, struct wf_copies *from, struct wf_group *
     return true;
 }
 
-/* It is gone, and watchers are told; consumes it, and the group if nobody is left. */
+/* The member is gone: notifies watchers. Consumes `c`, and the group if it is empty then. */
 static void end_copy(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group_copy *c, bool ended,
                      int reason)
 {
@@ -103,7 +104,7 @@ static struct wf_group_voice voice_of(weft_node *node, struct wf_inbound *in)
     return (struct wf_group_voice){node, in->here, in};
 }
 
-/* The link fails without memory for all of it, and begins anew. */
+/* If there is not enough memory for everything, the link fails and starts again. */
 static int put(struct wf_groups *all, const struct wf_group_voice *v, struct wf_copies *from, struct wf_group *g,
                weft_pid who)
 {

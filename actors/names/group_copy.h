@@ -6,15 +6,15 @@
 
 struct wf_inbound;
 
-/* That actor of the node of `from` has joined. 1; 0: it was a member; WEFT_ENOMEM. News go by `in`, like all that
- * follow. */
+/* That actor of the node of `from` has joined. 1; 0: it was a member; WEFT_ENOMEM. Notifications are sent through
+ * `in`, as in the next functions. */
 int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                        uint64_t actor);
-/* It has left, or ended. Whether it was a member. */
+/* That actor has left, or has ended. Returns whether it was a member. */
 bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                          uint64_t actor, bool ended, int reason);
-/* Takes out those that are over, as if their node were lost: one, and news of it, for each of `*work`, which becomes
- * less. */
+/* Removes outdated copies, as if their node were lost, and notifies watchers. Each copy and each notification
+ * subtracts one from `*work`; stops at 0. */
 void wf_groups_clear_copies(weft_node *node, struct wf_inbound *in, struct wf_copies *from, uint32_t *work);
 
 #endif

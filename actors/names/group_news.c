@@ -1,12 +1,13 @@
-/* actors/names/group_news.c -- tells the watchers of a group which members join and leave: see group.c. All functions
- * run under the groups' lock.
+/* actors/names/group_news.c -- notifies the watchers of a group of members that join and leave: see group.c. All
+ * functions run under the groups' lock.
  *
  * Design notes.
- * (1) All watchers of a group are told of a change, or none. A join for which there is no memory fails. An end cannot
- *     do that: it becomes a note, in the memory of what has ended, and whoever has news next tells it first; worker 0
- *     tries as well, from time to time. Until all is told nothing new is: news of one member stay in order.
- * (2) So that they do also where they come from different workers, each posts what it has before it leaves the rest
- *     to another. */
+ * (1) Either all watchers of a group are notified of a change, or none. A join without memory for that fails. The end
+ *     of a member cannot fail: it becomes a note, in the memory of its entry, and the next change of a group sends it
+ *     first; one worker (wf_workers_own) also tries from time to time. No new notification is sent before all notes
+ *     are: so the notifications of one member stay in order.
+ * (2) To keep that order between workers, each worker posts its batches before it leaves the remaining notes to
+ *     another. */
 #include "group_news.h"
 
 #include "deliver.h"
@@ -18,7 +19,7 @@
 
 #define RETRY WEFT_MS(20)
 
-/* On wf_group.watchers. */
+/* The watch of an entry of wf_group.watchers. */
 static const struct wf_group_tie *tie_at(struct wf_list_node *k)
 {
     return wf_group_tie_of(WF_CONTAINER(k, struct wf_group_member, in_group));
@@ -40,7 +41,7 @@ static struct wf_body *news_body(struct wf_worker *w, const struct wf_group *g, 
     return wf_body_new(w, NULL, 0, &news, sizeof news);
 }
 
-/* One more in front of `*first`, for that watch. False: no memory. */
+/* Adds a notification for that watch in front of `*first`. False: no memory. */
 static bool add_news(struct wf_worker *w, weft_msg **first, uint32_t tag, struct wf_body *body, weft_pid who,
                      const struct wf_group_tie *watch)
 {
@@ -94,7 +95,7 @@ void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */
 
-/* False: no memory; nobody has been told. */
+/* Notifies watchers of an end. False: no memory; no watcher was notified. */
 static bool try_end(const struct wf_group_voice *v, const struct wf_group *g, weft_pid who, bool ended, int reason)
 {
     uint32_t made;
@@ -104,14 +105,14 @@ static bool try_end(const struct wf_group_voice *v, const struct wf_group *g, we
     return made == g->watcher_count;
 }
 
-/* What this worker has said of a member is on its way before another one goes on. */
+/* Posts what this worker has sent about a member, before another worker continues. */
 static void post_all(const struct wf_group_voice *v)
 {
     struct wf_inbound in = {.here = v->w};
     if (v->w != NULL) wf_inbound_post(v->node, &in);
 }
 
-/* Nothing is left to be tried: the timer is worker 0's. */
+/* If no note is left, disarms the timer; only its own worker can do that. */
 static void rest(struct wf_groups *all)
 {
     struct wf_worker *w = wf_here;
@@ -140,7 +141,7 @@ static void try_again(struct wf_worker *w, struct wf_groups *all)
     struct wf_group_voice voice = {all->node, w, &in};
     pf_mutex_lock(all->lock);
     all->trying = false;
-    /* Without memory even for a timer whoever has news next tries. */
+    /* Without memory even for a timer, the next change of a group tries again. */
     if (!wf_group_ends_told(all, &voice)) all->trying = wf_timer_arm(w, &all->timer, w->now + RETRY) == WEFT_OK;
     pf_mutex_unlock(all->lock);
 }

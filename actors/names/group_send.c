@@ -51,7 +51,7 @@ static struct wf_group_list *list_new(const struct wf_group *g)
     return list;
 }
 
-/* Under the lock. A reference of the caller's; NULL: no memory. */
+/* Under the lock. Returns a reference for the caller; NULL: no memory. */
 static struct wf_group_list *list_of(struct wf_group *g)
 {
     if (g->list == NULL) g->list = list_new(g);

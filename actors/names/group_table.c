@@ -1,5 +1,5 @@
-/* actors/names/group_table.c -- the groups by name, and who is in them: see group_table.h. All of it under the
- * lock. */
+/* actors/names/group_table.c -- the groups by name, and their members and watchers: see group_table.h. Everything is
+ * under the lock. */
 #include "group_table.h"
 
 #include "hash.h"
@@ -23,7 +23,7 @@ void wf_groups_destroy(struct wf_groups *g)
 {
     if (g == NULL) return;
     WF_ASSERT(g->table.count == 0); /* actors leave before they end, and links before the node does */
-    WF_ASSERT(g->ends == NULL);     /* and nobody watches */
+    WF_ASSERT(g->ends == NULL);     /* and there are no watchers */
     wf_hash_table_finish(&g->members);
     wf_hash_table_finish(&g->copies);
     wf_hash_table_finish(&g->watches);
@@ -92,7 +92,7 @@ void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g)
 
 /* ---- Who is in them -------------------------------------------------------------------------------------------- */
 
-/* Of an actor of this node, or of another one, in a group. */
+/* The hash of an actor of any node in a group. */
 static uint32_t place_hash(const struct wf_groups *all, const struct wf_group *g, weft_pid who)
 {
     return (uint32_t)wf_mix(wf_mix(who.actor ^ who.node ^ all->secret) + g->in_table.hash);

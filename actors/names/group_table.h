@@ -1,10 +1,10 @@
-/* actors/names/group_table.h -- the groups that one node knows, see include/weft/group.h: its own members, and
- * copies of those of other nodes. One lock, held for the length of a change and its news.
+/* actors/names/group_table.h -- the groups that one node knows, see include/weft/group.h: its own members, and copies
+ * of those of other nodes. There is one lock, held during a change and the posting of its notifications.
  *
  * Design notes.
- * (1) Who is in which group is found by the group and the pid, in a table of all members of this node, in one of all
- *     members on other nodes, and in one of all watchers: so a change costs the same however many members a group
- *     has and however many groups an actor is in. A group's own lists are in the order of joining, for senders. */
+ * (1) A membership or watch is found by group and pid: in one hash table of all members of this node, one of all
+ *     members on other nodes, and one of all watchers. So a change costs the same however many members a group has
+ *     and however many groups an actor is in. A group's own lists are in the order of joining, for senders. */
 #ifndef WF_GROUP_TABLE_H
 #define WF_GROUP_TABLE_H
 
@@ -20,10 +20,9 @@ struct wf_group_node {
     uint32_t count;
 };
 
-/* Of the members of a moment, for senders: pids of this node, then nodes. */
+/* The members at some time, for senders: pids of this node, then other nodes. */
 struct wf_group_list {
-    _Atomic uint32_t
-        refs; /* the group's and senders'; acq_rel on the way down: the last one frees what others read */
+    _Atomic uint32_t refs; /* of the group and of senders; decremented acq_rel: the last one frees it */
     uint32_t count, node_count;
     struct wf_group_node *nodes; /* behind `pids` */
     weft_pid pids[];
@@ -32,8 +31,8 @@ struct wf_group_list {
 struct wf_group {
     struct wf_hashed in_table;        /* wf_groups.table */
     struct wf_list members, watchers; /* wf_group_member.in_group, of this node */
-    struct wf_list copies;            /* the same: members on other nodes, as they were heard of */
-    struct wf_group_node *nodes;      /* of the copies */
+    struct wf_list copies;            /* wf_group_member.in_group: members on other nodes, by arrival */
+    struct wf_group_node *nodes;      /* the nodes of the copies */
     struct wf_group_list *list;       /* NULL: not made since the last change */
     uint32_t member_count, watcher_count, copy_count, node_count;
     uint32_t size;
@@ -50,13 +49,13 @@ struct wf_group_member {
 
 /* A member on another node. */
 struct wf_group_copy {
-    struct wf_group_member member; /* first: wf_group_end lies where it did */
+    struct wf_group_member member; /* first: a wf_group_end may take its place */
     struct wf_list_node in_copies; /* wf_copies.groups */
 };
 
 /* A membership or a watch of an actor of this node. */
 struct wf_group_tie {
-    struct wf_group_member member; /* first: wf_group_end lies where it did */
+    struct wf_group_member member; /* first: a wf_group_end may take its place */
     struct wf_list_node on_actor;  /* wf_actor_more.groups; its actor's thread */
     uint64_t watch;                /* its number; 0: a membership */
 };
@@ -65,13 +64,14 @@ static inline struct wf_group_tie *wf_group_tie_of(struct wf_group_member *m)
     return WF_CONTAINER(m, struct wf_group_tie, member);
 }
 
-/* A watch: its number is its place in the slab of its worker. */
+/* A watch. Its number is its id in the slab of its worker. */
 struct wf_group_watch {
     struct wf_slot slot;
     struct wf_group_tie tie;
 };
 
-/* Of a member that is gone, and nobody could be told for want of memory. It lies where its tie or copy did. */
+/* A member that is gone, while there was no memory to notify watchers. It is in the memory of the member's tie or
+ * copy. */
 struct wf_group_end {
     struct wf_group_end *next;
     struct wf_group *group;
@@ -87,17 +87,17 @@ _Static_assert(sizeof(struct wf_group) <= 104, "and of a group");
 
 struct wf_groups {
     pf_mutex *lock;                                /* after the node's tables_lock */
-    uint64_t secret;                               /* of its hashes */
+    uint64_t secret;                               /* the key of its hashes */
     struct wf_hash_table table;                    /* of groups, by name */
     struct wf_hash_table members, copies, watches; /* by group and pid */
-    struct wf_group_end *ends;                     /* in the order they have to be told */
-    bool trying;                                   /* `again` or `timer` is on its way, on worker 0 */
+    struct wf_group_end *ends;                     /* in the order of their notifications */
+    bool trying;                                   /* `again` is posted or `timer` is armed, on wf_workers_own() */
     struct wf_call again;
     struct wf_timer timer;
-    weft_node *node; /* once there have been ends */
+    weft_node *node; /* set with the first of `ends` */
 };
 
-/* Those of a node. */
+/* The groups of a node. */
 enum { WF_GROUPS_SLOT = 3 };
 static inline struct wf_groups *wf_groups_of(const weft_node *node)
 {
@@ -114,14 +114,14 @@ static inline bool wf_group_is(const struct wf_group *g, weft_text name)
 }
 
 /* ---- Any thread ------------------------------------------------------------------------------------------------ */
-/* `secret`: of its hashes. WEFT_ENOMEM. */
+/* `secret`: the key of its hashes. WEFT_ENOMEM. */
 int wf_groups_create(struct wf_groups **out, uint64_t secret);
 void wf_groups_destroy(struct wf_groups *g); /* NULL is fine */
-size_t wf_groups_count(struct wf_groups *g); /* that have members here or watchers */
-/* Calls `see` for each member of a part of the groups, of this node and then of others, until the lock has been
- * held for long enough or `see` has said false; then perhaps for some more. It must not come back here. Zero
- * `part` at first. False: that was the last part. Who is a member all the time is seen once. Members of one group
- * may be in many parts, between those of others. */
+size_t wf_groups_count(struct wf_groups *g); /* groups with members or watchers */
+/* Calls `see` for a part of all members, first of this node and then of others: until it has held the lock for long
+ * enough, or, after `see` has returned false, to the end of a hash bucket. `see` must not call functions of groups.
+ * Zero `part` at first. False: that was the last part. An actor that is a member all the time is seen once. Members
+ * of one group may be spread over many parts. */
 bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
                     bool (*see)(weft_text group, weft_pid who, void *arg), void *arg);
 
@@ -129,10 +129,10 @@ bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
 struct wf_group *wf_group_find(const struct wf_groups *all, weft_text name);
 struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name); /* NULL: no memory */
 void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g);
-/* In `p`, one of the three tables of members. NULL: that actor is not in it. */
+/* Finds the actor `who` in `p`, one of the three tables of members. NULL: it is not there. */
 struct wf_group_member *wf_group_place_find(const struct wf_groups *all, const struct wf_hash_table *p,
                                             const struct wf_group *g, weft_pid who);
-/* By its group and pid. False: no memory. */
+/* Adds `m` to `p`, by its group and pid. False: no memory. */
 bool wf_group_place_add(const struct wf_groups *all, struct wf_hash_table *p, struct wf_group_member *m);
 
 int wf_group_check(const struct wf_actor *self, const char *group);

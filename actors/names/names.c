@@ -1,21 +1,24 @@
 /* actors/names/names.c -- see names.h.
  *
  * Design notes.
- * (1) One hash table, with the node's secret: peers choose most of the names.
- * (2) `next_of_actor` and what goes with it belong to the actor's chain and are touched by its user alone; everything
- *     else by the thread that holds the lock. The text of an entry never changes, nor the pid of one of this node.
- * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
- * (4) Parts of the table are those of wf_hash_part: they fit together also if it has grown in between.
- * (5) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
- *     its chain it stays, marked, until the chain's user comes by.
- * (6) Of two claims to a name the one with the lower stamp holds, and a peer can say any stamp. But a node that knew
+ * (1) There is one hash table, keyed with the node's secret, as peers choose most of the names.
+ * (2) `next_of_actor` and `prev_of_actor` belong to the actor's chain, and only the chain's user touches them;
+ *     everything else is touched by the thread that holds the lock. The text of an entry never changes, and neither
+ *     does the pid of an entry of this node.
+ * (3) A name has at most one entry for each node. Entries of other nodes are copies, in the same table, but in no
+ *     chain.
+ * (4) The table is read in parts with wf_hash_part: each name is in one part, even if the table has grown in between.
+ * (5) A global name that is lost to another node leaves the table at once, on the thread that learns of it. It stays
+ *     in its chain, marked as lost, until the chain's user next uses the chain.
+ * (6) Of two claims to a name the one with the lower stamp wins, and a peer can claim any stamp. But a node that knew
  *     the holder of a name registers the name only after the holder has given it up, so an older claim of that node
- *     is false. Such a claim is doubted: a name of this node does not give way to it, and of two copies the doubted
- *     one does not hold. A node may make such a claim in good faith, with a slow clock, or because its claim was on its
- *     way for long. So this node defends its name: it announces the name again with a stamp that is lower than that of
- *     the claim. An honest node then gives way, as what counts is what this node knew when it claimed the name first.
- *     Each defence goes to all peers, so a name is defended DEFENCES times at most.
- *     A guest may not end actors of this node, and so may not take their names: its claims are doubted more. */
+ *     is false. Such a claim is doubted: a name of this node does not give way to it, and of two copies the one with
+ *     less doubt wins. A node may make such a claim in good faith, with a slow clock, or because the claim was under
+ *     way for long. So this node defends its name: it announces the name again with a stamp that is lower than that
+ *     of the claim. An honest node then gives way: whether this node's claim is doubted depends on what this node
+ *     knew when it first claimed the name. Each defence is sent to all peers, so a name is defended at most DEFENCES
+ *     times. A guest must not end actors of this node, and so must not take their names: its claims get more
+ *     doubt. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -27,7 +30,7 @@
 #include <weft/time.h>
 
 struct wf_name {
-    struct wf_hashed in_table; /* wf_names.table; of a copy the mark is the round in which it came: copies.h */
+    struct wf_hashed in_table; /* wf_names.table; the mark of a copy is the round in which it came: copies.h */
     union {
         struct {
             struct wf_name *next_of_actor; /* the actor's chain, newest first */
@@ -36,20 +39,20 @@ struct wf_name {
         struct wf_list_node in_copies; /* of a copy: wf_copies.names */
     };
     weft_pid pid;
-    uint64_t stamp; /* of a global name; 0: of this node only */
-    int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
-    int64_t known;  /* of a copy: wf_copies.known when its node claimed the name for this actor first */
+    uint64_t stamp; /* of a global name; 0: the name is not global */
+    int64_t since;  /* of a global name: when it was registered, or when this node learned of it; monotonic */
+    int64_t known;  /* of a copy: wf_copies.known when its node first claimed the name for this actor */
     uint16_t size;
-    bool global; /* the chain's user reads it without the lock; a stamp may change: note (6) */
+    bool global; /* the chain's user reads this without the lock, as a stamp may change: note (6) */
     bool copy;
-    uint8_t doubt;     /* of a copy: note (6); the one with less holds */
-    uint8_t defences;  /* of the others: note (6) */
-    _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
-    uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
+    uint8_t doubt;     /* of a copy: note (6); the claim with less doubt wins */
+    uint8_t defences;  /* of a name of this node: note (6) */
+    _Atomic bool lost; /* note (5): release by the removing thread, acquire by the chain's user, which frees it */
+    uint32_t swept;    /* of the newest in a chain: wf_names.losses at the last sweep of the chain */
     char text[];       /* and a NUL */
 };
 
-/* A node has told all others of a name by then. It usually takes milliseconds. */
+/* After this time a node has told all others of a name. It usually takes milliseconds. */
 #define ALL_TOLD WEFT_SEC(60)
 #define BUCKETS_AT_ONCE WF_LIMIT("names: buckets in a part", 4096, 1)
 
@@ -58,10 +61,10 @@ enum { WAITS = 64, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 struct wf_names {
     pf_mutex *lock;
     struct wf_hash_table table;
-    uint64_t secret;         /* of its hashes */
-    size_t count;            /* of this node */
-    _Atomic uint32_t losses; /* how often a name was lost: release behind wf_name.lost, acquire by chains' users */
-    void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
+    uint64_t secret;         /* the key of its hashes */
+    size_t count;            /* names of this node */
+    _Atomic uint32_t losses; /* how many names were lost: release after wf_name.lost, acquire by chains' users */
+    void (*gone)(weft_text name, weft_pid pid, void *arg); /* may be NULL */
     void *gone_arg;
     struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
 };
@@ -118,7 +121,7 @@ static bool same(const struct wf_name *e, weft_text name)
     return e->size == name.size && memcmp(e->text, name.data, name.size) == 0;
 }
 
-/* Of this node. */
+/* Finds a name of this node. */
 static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
 {
     WF_HASHED_WITH(e, &n->table, hash)
@@ -139,7 +142,7 @@ static bool holds_before(const struct wf_name *e, const struct wf_name *other)
     return wf_claim_wins(&a, &b);
 }
 
-/* The one that holds: this node's own, which hides all others, or else the winner of the copies. */
+/* The entry that a look-up finds: this node's own, which hides all others, or else the winner of the copies. */
 static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t hash)
 {
     struct wf_name *best = NULL;
@@ -228,7 +231,8 @@ static void take_off_chain(struct wf_name **chain, struct wf_name *e)
     e->next_of_actor = e->prev_of_actor = NULL;
 }
 
-/* Frees what the chain has lost: note (5). A chain is looked through only if any name was lost since it last was. */
+/* Frees the names that the chain has lost: note (5). Reads the chain only if any name was lost since the last
+ * sweep. */
 static void sweep(struct wf_names *n, struct wf_name **chain)
 {
     uint32_t losses = atomic_load_explicit(&n->losses, memory_order_acquire);
@@ -268,7 +272,7 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
     sweep(n, chain);
     e->next_of_actor = *chain;
     if (*chain != NULL) (*chain)->prev_of_actor = e;
-    /* before it was in the table nobody could lose it */
+    /* it could not be lost before it was in the table */
     e->swept = *chain != NULL ? (*chain)->swept : swept;
     *chain = e;
     return WEFT_OK;
@@ -339,7 +343,7 @@ static void remove_chain(struct wf_names *n, struct wf_name *chain)
     pf_mutex_lock(n->lock);
     for (struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
         if (!atomic_load_explicit(&e->lost, memory_order_relaxed)) take_out(n, e);
-        else e->stamp = 0; /* the others know */
+        else e->stamp = 0; /* the other nodes know already */
     }
     pf_mutex_unlock(n->lock);
     for (struct wf_name *e = chain, *next; e != NULL; e = next) {
@@ -436,15 +440,15 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
-/* Under the lock: note (6). Whether the claim was made by a node that knew of `e`: a name of this node, or of a third
- * one, which has told that node itself. */
+/* Under the lock: note (6). Whether the node that made the claim knew of `e`: a name of this node, or of a third
+ * node, which has told that node itself. */
 static bool knew_of(const struct wf_name *claim, const struct wf_name *e)
 {
     if (!e->copy) return e->global && e->since <= claim->known;
     return e->pid.node != claim->pid.node && e->since + ALL_TOLD <= claim->known;
 }
 
-/* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
+/* Under the lock. Whether the claim, which replaces `before` (may be NULL), cannot have been first. */
 static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before)
 {
     bool doubted = before != NULL && (before->doubt & DOUBTED) != 0;
@@ -480,7 +484,7 @@ static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t
     WF_SOMETIMES("names: a name is lost to an older claim", true);
     take_out(n, own);
     *loser = own->pid;
-    atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
+    atomic_store_explicit(&own->lost, true, memory_order_release); /* it must not be touched after this */
     atomic_fetch_add_explicit(&n->losses, 1, memory_order_release);
     return true;
 }

@@ -1,4 +1,4 @@
-/* actors/names/registry.c -- weft/names.h: names as actors see them. The table is names.c. */
+/* actors/names/registry.c -- weft/names.h: the functions for actors. The table is names.c. */
 #include "actor.h"
 #include "tables.h"
 #include "names.h"
@@ -51,7 +51,7 @@ int weft_register_global(const char *name)
     return rc;
 }
 
-/* Of a global name of this node, with tables_lock held. */
+/* Called for each removed global name of this node, with tables_lock held. */
 static void removed(weft_text name, weft_pid pid, void *arg)
 {
     wf_tables_tell(arg, WF_TABLE_UNSET, &(struct wf_entry){.table = WF_TABLE_NAMES, .key = name, .actor = pid.actor});
@@ -94,10 +94,10 @@ int weft_whereis(const char *name, weft_pid *out)
 
 /* ---- Waiting for a name ---------------------------------------------------------------------------------------- */
 
-/* On the waiting actor's stack: who is killed there runs its end on that stack, too. */
+/* On the waiting actor's stack: an actor that is killed runs its end on the same stack. */
 struct await {
     struct wf_name_wait wait;
-    struct wf_owned owned; /* of the actor, in case it is killed */
+    struct wf_owned owned; /* owned by the actor, in case it is killed */
     struct wf_names *names;
     weft_event named;
 };
@@ -124,7 +124,7 @@ static int await(struct wf_actor *self, const char *name, weft_pid *out, int64_t
         rc = weft_event_await(a.named, deadline);
         wf_unlink(&a.owned.on_task);
         wf_names_forget(a.names, &a.wait);
-        /* It may have come with the deadline. */
+        /* The name may have come together with the deadline. */
         if ((rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && !weft_pid_is_nobody(a.wait.found)) {
             *out = a.wait.found;
             rc = WEFT_OK;
@@ -167,7 +167,7 @@ static bool take_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, 
     return false;
 }
 
-/* Looks at so many parts of the table at most: it is asked for while somebody waits. */
+/* Looks at a bounded number of parts of the table, as its caller waits. */
 static void name_of_id(weft_node *node, uint64_t id, char *out, size_t size)
 {
     enum { PARTS_MAX = 256 };
@@ -187,7 +187,7 @@ static const char *first_name(const struct wf_actor *a)
     return wf_names_first(a->more->names);
 }
 
-/* All names but the one that a kept actor keeps. */
+/* Removes all names except the one that a kept actor keeps. */
 static void leave(struct wf_actor *a)
 {
     if (a->more->names == NULL) return;

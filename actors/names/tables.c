@@ -43,10 +43,10 @@ struct each {
     void (*see)(const struct wf_entry *e, void *arg);
     void *arg;
     uint64_t node;
-    uint32_t left; /* of this part */
+    uint32_t left; /* how many entries this part may still have */
 };
 
-/* Whether there may be more in this part. */
+/* Returns whether this part may have more entries. */
 static bool see_one(struct each *each, const struct wf_entry *e)
 {
     each->see(e, each->arg);
@@ -131,7 +131,7 @@ static void name_kept(weft_node *node, weft_text name, const struct wf_name_clas
         "the global name %.*s stays here: %s claims it with an older stamp, but its node knew that it was taken; if "
         "this repeats look at the clock of that node",
         WEFT_STR(name), weft_pid_format(claimant, text));
-    if (node->route != NULL) node->route->tell(node, WF_TABLE_SET, &e); /* it is counted already */
+    if (node->route != NULL) node->route->tell(node, WF_TABLE_SET, &e); /* wf_tables_tell would count it twice */
 }
 
 static int put_name(weft_node *node, struct wf_inbound *in, struct wf_copies *from, const struct wf_entry *e)
@@ -174,7 +174,7 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
                  : -node->queue_tables->take(node, from, e->key, e->queue);
         break;
     }
-    *more = set && rc < 0 ? 0 : rc; /* only setting takes memory: of the others -1 is one entry less */
+    *more = set && rc < 0 ? 0 : rc; /* only a set needs memory: the -1 of others is one entry less */
     return set && rc < 0 ? rc : WEFT_OK;
 }
 

@@ -34,7 +34,7 @@ static void let_go(struct wf_worker *w, struct wf_member *member)
     if (left > wake_at || (wake_at = atomic_exchange(&member->wake_at, WF_NOBODY_WAITS)) == WF_NOBODY_WAITS) return;
     weft_msg *news = wf_msg_new(w, WF_TAG_POOL_SPACE, 0);
     if (news == NULL) {
-        atomic_store(&member->wake_at, wake_at); /* the next one tries again */
+        atomic_store(&member->wake_at, wake_at); /* the next message that leaves tries again */
         return;
     }
     news->post.flags = WF_MSG_SYSTEM;
@@ -78,6 +78,6 @@ int wf_member_spawn(struct wf_member **out, weft_pid *pid, struct wf_member_boot
 void wf_member_forget(struct wf_member *m, bool ended)
 {
     if (m == NULL) return;
-    if (ended && !m->joined) unref(m); /* it never ran: its reference is ours, too */
+    if (ended && !m->joined) unref(m); /* it never ran, so the pool drops its reference, too */
     unref(m);
 }

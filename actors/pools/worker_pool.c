@@ -1,11 +1,11 @@
 /* actors/pools/worker_pool.c -- pools of actors behind one pid.
  *
  * Design notes.
- * (1) The pool is an actor. It owns a row of places; a member in a place is an actor that is linked to the pool,
- *     which traps exits: it hears of each end, and if it fails or is killed itself its members are stopped by their
- *     links.
- * (2) Requests to the pool itself (resize, inspect, stop) come to its system lane, past the mail, which it does not
- *     look at while no member has room. */
+ * (1) The pool is an actor with an array of places. A member in a place is an actor that is linked to the pool, which
+ *     traps exits: so it is notified of each end, and if the pool itself fails or is killed, the links stop its
+ *     members.
+ * (2) Requests to the pool itself (resize, inspect, stop) come to its system lane and pass the mail, which the pool
+ *     does not read while no member has room. */
 #include "worker_pool.h"
 
 #include "call.h"
@@ -34,7 +34,7 @@ struct place {
     struct wf_member *member;
 };
 
-/* What a pool is started with: the arguments of its members follow. */
+/* The argument of a pool's actor; the argument of its members follows. */
 struct pool_boot {
     alignas(16) weft_pool_options options; /* with defaults filled in; name, monitor: not valid */
     weft_actor *body;
@@ -47,19 +47,19 @@ struct pool {
     struct wf_member_boot *member_arg;
     size_t member_arg_size;
     struct place *places;
-    uint32_t count, length; /* places that should be filled; places there are, of which the others retire */
-    uint32_t next;          /* whose turn it is */
+    uint32_t count, length; /* places to keep filled; all places: the others retire */
+    uint32_t next;          /* the place that is next */
     int64_t *replaced_at;   /* ring of replacements_max times */
     uint64_t replaced;
     uint64_t passed_on, refused;
     bool stop;         /* ends as soon as it can */
-    bool stopping;     /* its members end, none is replaced */
+    bool stopping;     /* its members end and are not replaced */
     int failed;        /* why it could not start */
-    bool started;      /* and the actor that started it has been told */
+    bool started;      /* the actor that started it has got the answer */
     int end_reason;    /* of an actor linked to it; 0: none */
     weft_msg *drain;   /* the request to end in order */
-    uint64_t drain_at; /* when so many mails have been received */
-    int64_t deadline;  /* then the members that are left are killed */
+    uint64_t drain_at; /* drain when so many messages have been received */
+    int64_t deadline;  /* when to kill the remaining members */
 };
 
 static int32_t outstanding_to(const struct place *p)
@@ -92,10 +92,10 @@ static void ask_to_end(struct place *place)
 {
     if (place->state != ALIVE) return;
     place->state = ENDING;
-    (void)weft_stop(place->pid); /* if it has ended meanwhile, news of that are on their way */
+    (void)weft_stop(place->pid); /* if it has ended meanwhile, its EXIT will come */
 }
 
-/* Members in places that are too many end once nothing is outstanding to them. */
+/* Members in surplus places end once they have no outstanding work. */
 static void retire(struct pool *p)
 {
     for (uint32_t i = p->count; i < p->length; i++) {
@@ -117,7 +117,7 @@ static bool is_wanted_again(const struct pool *p, int reason)
     }
 }
 
-/* Notes one more; false: there were too many of late. */
+/* Notes one more replacement. False: the limit of replacements is exceeded. */
 static bool may_replace(struct pool *p)
 {
     const weft_pool_options *o = &p->boot->options;
@@ -168,7 +168,7 @@ static void on_exit_of(struct pool *p, const weft_msg *m)
         return;
     }
     if (d.reason == WEFT_EXIT_NORMAL) return;
-    p->end_reason = d.reason; /* of somebody the pool is linked to */
+    p->end_reason = d.reason; /* another actor that the pool is linked to has ended */
     p->stop = true;
 }
 
@@ -178,7 +178,7 @@ enum control { START, RESIZE, INSPECT, STOP };
 
 struct ask {
     enum control what;
-    uint32_t number; /* RESIZE: members; INSPECT: how many to describe at most */
+    uint32_t number; /* RESIZE: how many members; INSPECT: how many to describe at most */
     int64_t deadline;
 };
 
@@ -195,7 +195,7 @@ static void answer(weft_msg *ask, int rc)
     weft_msg_free(ask);
 }
 
-/* Fills the places from `count` on as far as it goes. */
+/* Starts members in the places from `count` on, until one fails. */
 static int resize(struct pool *p, uint32_t count)
 {
     if (count > p->length) {
@@ -253,7 +253,7 @@ static void on_control(struct pool *p, weft_msg *m)
     memcpy(&ask, weft_data(m), sizeof ask);
     if (p->stopping) {
         if (ask.what == START) answer(m, p->failed);
-        else weft_msg_free(m); /* WEFT_ENOREPLY, which the caller makes WEFT_ENOACTOR of */
+        else weft_msg_free(m); /* answers WEFT_ENOREPLY, which the caller turns into WEFT_ENOACTOR */
         p->started |= ask.what == START;
         return;
     }
@@ -289,7 +289,7 @@ static void on_signal(struct pool *p, weft_msg *m)
     weft_msg_free(m);
 }
 
-/* Waits for the next news. WEFT_ETIMEDOUT at the pool's deadline. */
+/* Waits for the next signal. WEFT_ETIMEDOUT at the pool's deadline. */
 static int handle_next(struct pool *p)
 {
     weft_msg *m;
@@ -303,7 +303,7 @@ static int handle_next(struct pool *p)
 
 enum { NONE = -1, ALL_FULL = -2 };
 
-/* The number of its place, ALL_FULL if it has to be waited for, NONE if there is no such member. */
+/* Returns `i` if that member has room, ALL_FULL if the pool has to wait for it, NONE if the place has no member. */
 static int try_place(const struct pool *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
@@ -311,7 +311,7 @@ static int try_place(const struct pool *p, uint32_t i)
     if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return ALL_FULL;
     const struct wf_workers *set = p->self->task.worker->set;
     const struct wf_worker *w = set->at[wf_id_worker(place->pid.actor)];
-    /* It has ended: that will be heard in a moment. */
+    /* If it has ended, its EXIT will come soon. */
     return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? ALL_FULL : (int)i;
 }
 
@@ -342,7 +342,7 @@ static int choose(struct pool *p, uint64_t key)
     return best;
 }
 
-/* News will come when any member has room for one more. */
+/* Asks each member to notify the pool when it has room for one more message. */
 static void ask_for_space(struct pool *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -388,14 +388,14 @@ static void pass_on(struct pool *p, weft_msg *m)
         }
         if (asked) (void)handle_next(p);
         else ask_for_space(p);
-        asked = !asked; /* looks again after asking: note (3) */
+        asked = !asked; /* it looks again after asking: pool_member.h, note (2) */
     }
     refuse(p, m);
 }
 
 /* ---- The life of a pool ---------------------------------------------------------------------------------------- */
 
-/* A pool that fails, or is killed, outlives its members, too, if they end within the grace period. */
+/* A clean-up: a pool that fails or is killed also waits for its members, for at most the grace period. */
 static void forget(void *block)
 {
     struct pool *p = block;
@@ -405,7 +405,7 @@ static void forget(void *block)
     for (uint32_t i = 0; i < p->length; i++) ask_to_end(&p->places[i]);
     for (uint32_t i = 0; i < p->length; i++) {
         while (waits && p->places[i].state != EMPTY) waits = handle_next(p) == WEFT_OK;
-        wf_member_forget(p->places[i].member, false); /* one that did not end in time: it may go on and use it */
+        wf_member_forget(p->places[i].member, false); /* a member that has not ended in time may still use it */
     }
     free(p->places);
 }
@@ -434,13 +434,13 @@ static void serve(struct pool *p)
 {
     while (!p->stop && (p->drain == NULL || p->self->gone < p->drain_at)) {
         weft_msg *m;
-        if (weft_recv(&m, WEFT_FOREVER) < 0) return; /* asked to stop before it could trap that */
+        if (weft_recv(&m, WEFT_FOREVER) < 0) return; /* asked to stop before it trapped stop requests */
         if (weft_tag(m) >= WEFT_TAG_SYSTEM) on_signal(p, m);
         else pass_on(p, m);
     }
 }
 
-/* Each member in turn finishes what is outstanding to it, is asked to stop, and ends. */
+/* Each member finishes its outstanding work, is asked to stop, and ends. */
 static bool end_in_turn(struct pool *p)
 {
     for (uint32_t i = 0; i < p->length; i++) {
@@ -465,7 +465,7 @@ static bool end_members(struct pool *p)
     for (uint32_t i = 0; i < p->length; i++) {
         if (p->places[i].state != EMPTY) (void)weft_kill(p->places[i].pid);
     }
-    p->deadline = grace_of(p); /* of their clean-ups */
+    p->deadline = grace_of(p); /* for the members' clean-ups */
     (void)end_in_turn(p);
     return false;
 }
@@ -516,7 +516,7 @@ static void fill_in(struct pool_boot *boot, const weft_pool_options *o, uint32_t
     if (o->name != NULL) memcpy(boot->name, o->name, strlen(o->name));
 }
 
-/* WEFT_ENOREPLY: it was ending. */
+/* A WEFT_ENOREPLY means that the pool was ending. */
 static int control(weft_pid pool, struct ask ask, weft_msg **out, int64_t deadline)
 {
     weft_msg *m;

@@ -13,9 +13,9 @@ enum { ANSWER_STAYS, ANSWER_MOVED }; /* tags of answers; the body of STAYS says 
 struct life {
     struct wf_owned owned;
     weft_msg *ask;             /* until it is answered, as the life begins */
-    struct wf_handling *given; /* what the old code gave */
-    struct wf_handling *fresh; /* what the hook made of it; NULL: the same */
-    size_t size;               /* of the one that counts */
+    struct wf_handling *given; /* the state from the old code */
+    struct wf_handling *fresh; /* the state that the hook has made of it; NULL: unchanged */
+    size_t size;               /* of the valid one of the two */
     weft_actor *body;          /* NULL: a handler */
 };
 
@@ -24,7 +24,7 @@ static struct life *life_of(struct wf_owned *o)
     return WF_CONTAINER(o, struct life, owned);
 }
 
-/* Not the request: that is held by the actor. */
+/* Frees a life, but not the request: the actor holds that. */
 static void close_life(struct wf_owned *o)
 {
     struct life *l = life_of(o);
@@ -39,7 +39,7 @@ static void end_life(struct life *l)
     close_life(&l->owned);
 }
 
-/* The last one that began, or the one that is to begin. */
+/* The last life that has begun, or the one that will begin. */
 static struct life *last_life(const struct wf_actor *a)
 {
     WF_LIST_EACH(k, &a->task.owned) {
@@ -110,7 +110,7 @@ int weft_migrate_stored(weft_migrate *hook, struct weft_handover *h, void **owne
     return rc < 0 ? rc : is_whole ? WEFT_OK : WEFT_ENOMEM;
 }
 
-/* Calls the hook that the request brought. `why` gets what to say of its refusal. */
+/* Calls the hook in the request. `why` gets the reason if it refuses. */
 static int migrate(struct wf_actor *self, struct life *l, uint32_t version, char why[160])
 {
     struct weft_handover h = {.kind = self->kind,
@@ -174,7 +174,7 @@ int weft_hand_over(weft_msg *reload, uint32_t version, const void *state, size_t
     if (weft_expired(reload)) return refuse(reload, WEFT_ETIMEDOUT);
     struct life *l = new_life(self, reload, state, size);
     if (l == NULL) return refuse(reload, WEFT_ENOMEM);
-    (void)weft_msg_keep(reload); /* of a handler: it would be freed when that returns */
+    (void)weft_msg_keep(reload); /* in a handler, it would be freed when the handler returns */
     char why[160];
     self->handing = true;
     int rc = migrate(self, l, version, why);
@@ -223,7 +223,7 @@ static void read_answer(struct wf_reloaded *r, const struct weft_answer *a)
                                           : weft_strerror(a->error));
 }
 
-/* Those that trap reloads come to the front; how many. */
+/* Moves actors that trap reloads to the front. Returns how many. */
 static size_t willing(struct wf_actor_info *all, size_t count)
 {
     size_t n = 0;

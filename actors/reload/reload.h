@@ -1,13 +1,13 @@
-/* actors/reload/reload.h -- actors go on with other code: what include/weft/reload.h says, without knowing of
- * modules.
+/* actors/reload/reload.h -- lets actors continue with other code: include/weft/reload.h, but without modules.
  *
  * Design notes.
  * (1) A request with WEFT_TAG_RELOAD in the system lane carries the address of the new migrate hook. It never leaves
- *     the node, and nobody else can send one.
- * (2) What an actor goes on as is a struct life on its task's list of owned things, from weft_hand_over until that
- *     body has returned: so it is freed however the actor ends. `handing` says that one waits for its turn.
- * (3) The request is answered when the actor goes on, not before: who hands over and then ends is not said to have
- *     moved. */
+ *     the node, and only weft can send one.
+ * (2) The code and state with which an actor continues are a struct life on its task's list of owned resources, from
+ *     weft_hand_over until that body has returned: so it is freed however the actor ends. `handing` is set while one
+ *     has not begun yet.
+ * (3) The request is answered when the actor continues, not before: an actor that hands over and then ends is not
+ *     reported as moved. */
 #ifndef WF_RELOAD_H
 #define WF_RELOAD_H
 
@@ -16,7 +16,7 @@
 
 #include <weft/reload.h>
 
-/* What became of one actor that was asked. */
+/* The result for one actor that was asked. */
 struct wf_reloaded {
     struct wf_actor_info info;
     bool moved;

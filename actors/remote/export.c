@@ -1,4 +1,4 @@
-/* actors/remote/export.c -- what this process exports: a list that only grows. */
+/* actors/remote/export.c -- the actors that this process exports: a list that only grows. */
 #include "export.h"
 
 #include "names.h"
@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-/* Release by who adds one, acquire by who looks. */
+/* Release by the thread that adds an entry, acquire by readers. */
 static _Atomic(struct weft_export *) exported;
 
 static const struct weft_export *find(const struct weft_export *e, weft_text name)
@@ -23,7 +23,7 @@ const struct weft_export *wf_export_find(weft_text name)
 
 /* ---- Of a module that is loaded in place of another ------------------------------------------------------------ */
 
-static _Thread_local struct weft_export **collected; /* a list by `next`; NULL: what is exported counts at once */
+static _Thread_local struct weft_export **collected; /* a list by `next`; NULL: exports are valid at once */
 
 void wf_exports_collect(struct weft_export **list)
 {
@@ -37,7 +37,7 @@ static int collect(struct weft_export *e)
     return WEFT_OK;
 }
 
-/* In front of those that it replaces: they stay, as who looks at the list may be there. */
+/* Adds it before the entries that it replaces. Those stay in the list, as a reader may be at one of them. */
 void wf_exports_replace(struct weft_export *list)
 {
     struct weft_export *last = list;

@@ -5,12 +5,12 @@
 #include <weft/remote.h>
 #include <weft/pack.h>
 
-/* The exported actor of that name; NULL. Any thread. */
+/* The exported actor of that name, or NULL. Any thread. */
 const struct weft_export *wf_export_find(weft_text name);
-/* What the calling thread exports from now on goes into `*list`, which begins with NULL, and does not count yet: it
- * is loading a module that may take the place of another. NULL: no more. */
+/* From now on, exports of the calling thread go into `*list`, NULL at first, and are not valid yet: the thread loads
+ * a module that may replace another one. `list` NULL ends that. */
 void wf_exports_collect(struct weft_export **list);
-/* It counts from now on, before what has the same names. Any thread. */
+/* Makes the exports of `list` valid; they replace those with the same names. Any thread. */
 void wf_exports_replace(struct weft_export *list);
 
 #endif

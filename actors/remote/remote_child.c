@@ -11,7 +11,7 @@
 #include <weft/local.h>
 #include <weft/supervisor.h>
 
-/* The body gets [[node, ...], actor, arguments]. */
+/* The argument of weft_remote_child is [[node, ...], actor, arguments]. */
 int64_t weft_remote_place(void *out, size_t size, const char *const *nodes, size_t node_count, const char *actor,
                           const struct weft_type_info *type, const void *args)
 {
@@ -40,7 +40,7 @@ static void copy_text(char *out, size_t size, weft_text t)
     out[n] = 0;
 }
 
-/* On the first node of the list that starts it. */
+/* Starts it on the first node of the list that agrees. */
 static weft_pid start(const void *arg, size_t size)
 {
     weft_reader r = weft_reader_on(arg, size), behind;
@@ -64,7 +64,7 @@ static weft_pid start(const void *arg, size_t size)
     return pid;
 }
 
-/* Who is killed has no time to ask. */
+/* If this actor is killed, it kills the remote one, too: it cannot wait for it to stop. */
 static void kill_too(void *block)
 {
     weft_pid pid;
@@ -92,14 +92,14 @@ static void stop(weft_pid pid)
     }
 }
 
-/* Waits as long as it takes; who sends to this actor meanwhile waits at its mailbox. If the other one is gone, which
- * is told in a moment, the message is counted. */
+/* Waits as long as needed; senders to this actor meanwhile wait for room in its mailbox. If the remote actor is gone,
+ * whose EXIT will come soon, the message is counted as dropped. */
 static void pass_on(weft_pid pid, weft_msg *m)
 {
     uint64_t here = weft_self().actor;
     weft_pid from = weft_from(m);
     uint32_t tag = weft_tag(m);
-    bool answered = weft_wants_reply(m); /* if it cannot be sent on */
+    bool answered = weft_wants_reply(m); /* with the error, if it cannot be sent on */
     if (wf_send_given(pid, m, WEFT_FOREVER) < 0 && !answered)
         wf_note_drop(wf_here, WF_DROP_NO_ACTOR, here, from, tag);
 }
@@ -108,7 +108,7 @@ void weft_remote_child(const void *arg, size_t size)
 {
     (void)weft_trap_exits(true);
     weft_pid pid = start(arg, size), *copy = malloc(sizeof *copy);
-    if (copy == NULL) weft_exit(WEFT_ENOMEM); /* linked: the other ends as well */
+    if (copy == NULL) weft_exit(WEFT_ENOMEM); /* it is linked, so the remote actor ends as well */
     *copy = pid;
     if (weft_defer(kill_too, copy) < 0) weft_exit(WEFT_ENOMEM);
     (void)weft_trap_stop(true);

@@ -2,14 +2,15 @@
  *
  * Design notes.
  * (1) A request to start an actor (WF_MSG_SPAWN) is a call: its answer (WF_MSG_SPAWNED) fills the place of an answer.
- *     It is carried out on the worker the actor will live on, so what the actor says later goes the same way behind
- *     the answer: nobody hears of an actor's end before its birth.
+ *     The worker on which the actor will live handles the request, so later messages of the actor follow the answer
+ *     on the same way: no actor is notified of the end before it gets the answer.
  * (2) Monitor and link are made on both sides before the actor first runs: here the asker keeps them with an
  *     incomplete pid (actor 0), which the arriving answer completes, on the asker's worker, before anything that
- *     follows is delivered; there they are tied to the new actor before its worker turns to it.
- * (3) An answer that nobody waits for kills its actor, so that an asker which gave up or ended leaves none behind.
- * (4) Fields: SPAWN: `from` asks, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED: `from` is
- *     the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
+ *     follows is delivered; there they are tied to the new actor before its worker runs it.
+ * (3) If the asker no longer waits when the answer comes, the new actor is killed, so that an asker that gave up or
+ *     ended leaves no actor behind.
+ * (4) Fields: SPAWN: `from` is the asker, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED:
+ *     `from` is the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
 #include "actor.h"
 #include "call.h"
 #include "deliver.h"
@@ -31,12 +32,12 @@ struct peer {
     uint32_t alive; /* never 0 */
 };
 
-enum { SLOT = 5 }; /* of a node: struct wf_remote */
+enum { SLOT = 5 }; /* in a node: struct wf_remote */
 
 struct wf_remote {
     pf_mutex *lock;
     struct peer *peers;
-    uint32_t limit; /* for each of them */
+    uint32_t limit; /* for each peer */
 };
 
 static struct peer **find_peer(struct wf_remote *f, uint64_t incarnation)
@@ -64,7 +65,7 @@ static int count_one(struct wf_remote *f, uint64_t incarnation, struct peer **ou
     return rc;
 }
 
-/* A clean-up of the actor. */
+/* A clean-up of each such actor. */
 static void uncount_one(void *arg)
 {
     struct peer *p = arg;
@@ -110,7 +111,7 @@ static int minority(const weft_node *node, struct weft_why *why)
     return fault(why, WEFT_EMINORITY, "node %.40s is in a minority of its cluster", node->name);
 }
 
-/* What is exported under that name and takes these arguments; NULL: `why` says why not. */
+/* The export with that name, if it takes these arguments. NULL: `why` has the reason. */
 static const struct weft_export *check(weft_node *node, weft_text actor, const void *args, size_t size,
                                        struct weft_why *why)
 {
@@ -124,7 +125,7 @@ static const struct weft_export *check(weft_node *node, weft_text actor, const v
     return e;
 }
 
-/* The new actor of that pid, which has not run: this is its worker. */
+/* Ties the new actor `pid`, which has not run, on its own worker. */
 static int tie(struct wf_worker *w, weft_pid pid, weft_pid asker, const struct order *o, struct peer *counted)
 {
     struct wf_actor *a = wf_actor_find(w, pid.actor);
@@ -166,7 +167,7 @@ static void answer(struct wf_worker *w, const weft_msg *ask, weft_pid child, con
     size_t size = strlen(why->text);
     weft_msg *m = wf_msg_new(w, (uint32_t)-why->error, size);
     struct wf_actor *a = why->error == 0 ? wf_actor_find(w, child.actor) : NULL;
-    if (m == NULL) { /* the asker's deadline passes; nothing may run that nobody knows of */
+    if (m == NULL) { /* the asker's deadline will pass; an actor that no one knows must not run */
         WF_SOMETIMES("remote spawn: no memory for the answer", true);
         if (a != NULL) wf_actor_kill(a);
         return;
@@ -178,7 +179,7 @@ static void answer(struct wf_worker *w, const weft_msg *ask, weft_pid child, con
     if (wf_send_signal(w, ask->from, m) < 0 && a != NULL) wf_actor_kill(a);
 }
 
-/* On which worker it will be. */
+/* Chooses the worker of the new actor. */
 static struct wf_worker *place(weft_node *node, const weft_msg *m)
 {
     struct order o;
@@ -189,13 +190,13 @@ static struct wf_worker *place(weft_node *node, const weft_msg *m)
     return node->workers.at[turn % node->workers.users];
 }
 
-/* A SPAWN has come, for a worker and not for an actor. Consumes. */
+/* A SPAWN has come. It is for a worker, not for an actor. Consumes. */
 static void spawn_came(struct wf_worker *w, weft_msg *m)
 {
     weft_node *node = wf_node_of(w);
     if (m->to_actor == 0 && !weft_pid_is_nobody(m->from)) {
         struct wf_worker *to = place(node, m);
-        m->to_actor = (uint64_t)to->index << 24 | 1; /* nobody's id, and not 0 */
+        m->to_actor = (uint64_t)to->index << 24 | 1; /* an id that no actor has, and not 0 */
         if (to != w) {
             wf_worker_send(w, to->index, &m->post);
             return;
@@ -203,7 +204,7 @@ static void spawn_came(struct wf_worker *w, weft_msg *m)
     }
     weft_pid child = weft_nobody();
     struct weft_why why = {0};
-    /* An order of nobody, or of this node itself, is no order. */
+    /* An order without a sender, or from this node itself, is ignored. */
     if (node->route != NULL && m->from.actor != 0 && m->from.node != node->incarnation) {
         why.error = carry_out(w, m, &child, &why);
         answer(w, m, child, &why);
@@ -213,7 +214,7 @@ static void spawn_came(struct wf_worker *w, weft_msg *m)
 
 /* ---- By others ------------------------------------------------------------------------------------------------- */
 
-/* A SPAWNED has come for `a`; NULL: it is gone. Consumes. */
+/* A SPAWNED has come for `a`, which is NULL if the asker is gone. Consumes. */
 static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     const struct weft_answer *at = a == NULL ? NULL : wf_answer_place(a, m->ref);
@@ -252,7 +253,7 @@ static weft_msg *order_new(struct wf_actor *self, const struct order *o)
     return m;
 }
 
-/* Whether it is that of a birth on that node. Consumes. */
+/* Checks that the answer tells of a new actor on that node. Consumes. */
 static int take_answer(weft_msg *m, uint64_t peer, weft_pid *out, struct weft_why *why)
 {
     bool born = m->post.flags == WF_MSG_SPAWNED; /* a peer may also answer with a REPLY */
@@ -277,7 +278,7 @@ static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, we
                                         : weft_after(wf_node_of(self->task.worker)->options.send_timeout);
     if (m != NULL) rc = wf_call_spawn(self, there, m, &answer, deadline);
     if (rc == WEFT_OK) rc = take_answer(answer, peer, out, why);
-    wf_tie_pend_end(self, there); /* what was bound is not pending any more */
+    wf_tie_pend_end(self, there); /* ends what wf_tie_bind has not bound */
     return rc;
 }
 
@@ -309,7 +310,7 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
     return spawn_there(self, peer, o, out, f, why);
 }
 
-/* Before anything was tried. */
+/* Returns an error before anything was tried. */
 static int refuse(const weft_remote_options *f, int error)
 {
     if (f != NULL && f->why != NULL) *f->why = (struct weft_why){0}, fault(f->why, error, "%s", weft_strerror(error));
@@ -343,8 +344,8 @@ int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const stru
     weft_writer w = weft_writer_on(NULL, 0);
     weft_typed_put(&w, type, args);
     size_t size = w.error != 0 || w.size > WEFT_REMOTE_ARGS_MAX ? SIZE_MAX : w.size;
-    if (size == SIZE_MAX) return weft_spawn_packed_on(node, actor, out, "", size, options); /* says why */
-    /* A message of its own, so that a kill meanwhile leaks nothing. */
+    if (size == SIZE_MAX) return weft_spawn_packed_on(node, actor, out, "", size, options); /* sets the reason */
+    /* The arguments are in a message, so that a kill meanwhile leaks nothing. */
     weft_msg *m = weft_msg_new(0, size);
     if (m == NULL) return refuse(options, WEFT_ENOMEM);
     w = weft_writer_on(weft_msg_body(m), size);
@@ -374,7 +375,7 @@ static void node_finish(weft_node *n)
 {
     struct wf_remote *f = n->slots[SLOT];
     if (f == NULL) return;
-    for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
+    for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* entries of actors that never ended */
     pf_mutex_destroy(f->lock);
     free(f);
 }

@@ -1,5 +1,5 @@
-/* actors/testkit/expect.c -- what a test's actors call: time, expectations, probes. All actors of a test live on one
- * worker, so one may look into another. */
+/* actors/testkit/expect.c -- functions for a test's actors: time, expectations, probes. All actors of a test live on
+ * one worker, so one may read another's data. */
 #include "expect.h"
 
 #include "deliver.h"
@@ -75,7 +75,7 @@ static void __attribute__((noreturn)) fail(struct wf_test *t, const struct wf_te
     weft_exit(WEFT_EXIT_FAILED);
 }
 
-/* What was wanted did not come. Asked to stop meanwhile it is nobody's fault. */
+/* The expected message did not come. If the actor was asked to stop meanwhile, that is no failure. */
 static void __attribute__((noreturn)) fail_to_come(struct wf_test *t, int rc, struct wf_text *text,
                                                    const struct wf_lane *signals, const struct wf_lane *mail)
 {
@@ -97,7 +97,7 @@ static void say_missing(struct wf_text *text, const char *file, int line, uint32
     }
 }
 
-/* What comes at the very end of the span is within it: so all others have their turn before the last look. */
+/* A message that comes at the very end of the span is in time: so all other actors run before the last look. */
 void weft_expect_at(const char *file, int line, uint32_t tag, int64_t within, weft_msg **out)
 {
     struct wf_test *t = wf_test_here("weft_expect");
@@ -160,7 +160,7 @@ void weft_expect_down_at(const char *file, int line, weft_pid who, int reason, i
 struct wf_probe {
     struct wf_probe *next;
     weft_pid pid;
-    struct wf_lane lane;    /* what it was sent, oldest first; on nobody's held list */
+    struct wf_lane lane;    /* the messages sent to it, the oldest first; on no held list */
     struct wf_list waiters; /* wf_waiter.on_source */
     bool ended;
     int reason;

@@ -1,15 +1,14 @@
 /* actors/testkit/test.c -- running a test: a node whose only worker turns in the calling thread, in virtual time.
  *
  * Design notes.
- * (1) The worker never sleeps: each turn's deadline is the present. When a turn leaves nothing to run the world is at
- *     rest, and then, in this order: the outside is heard, an actor in weft_settle goes on, the clock jumps to the
- *     first timer. If there is none, nothing will ever happen again: the test is over, or it hangs.
- * (2) A turn runs one task. So a seed decides each time anew who of all that are runnable is next; timers and posts
+ * (1) The worker never sleeps: each turn's deadline is the present. When a turn leaves nothing to run, the test is at
+ *     rest. Then, in this order: external events are polled, an actor in weft_settle continues, the clock jumps to
+ *     the first timer. If there is none, nothing can happen again: the test is over, or it hangs.
+ * (2) A turn runs one task. So the seed chooses the next one of all runnable tasks at each turn; timers and posts
  *     keep their order.
- * (3) The end: the body has ended, or the test has failed. All are asked to stop; those who are there when the world
- *     is at rest for good, or after CLEAN_UP, are killed. Services, probes among them, come last. As an actor that
- *     does not heed a stop may run on and on, time passes then, whether or not somebody can run: grace periods
- *     end. */
+ * (3) At the end the body has ended, or the test has failed. All actors are asked to stop; actors that are left when
+ *     nothing more can happen, or after CLEAN_UP, are killed. Services, including probes, end last. As an actor may
+ *     ignore a stop request and run on, time passes then even while tasks can run, so that grace periods end. */
 #include "test.h"
 
 #include "all_features.h"
@@ -139,7 +138,7 @@ static bool jump(struct wf_test *t)
 
 enum done { OVER, STUCK, ENDLESS };
 
-/* Until `over` says so, nothing can happen any more, or it has gone on for too long. */
+/* Runs turns until `over` returns true, nothing more can happen, or it takes too long. */
 static enum done go_on(struct wf_test *t, bool (*over)(struct wf_test *t))
 {
     t->turns = 0;

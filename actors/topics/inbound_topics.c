@@ -1,4 +1,4 @@
-/* actors/topics/inbound_topics.c -- what is published on other nodes, and has come here. */
+/* actors/topics/inbound_topics.c -- publications that have come from other nodes. */
 #include "inbound_topics.h"
 
 #include "actor.h"

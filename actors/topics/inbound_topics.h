@@ -1,4 +1,4 @@
-/* actors/topics/inbound_topics.h -- what comes from other nodes for subscribers. */
+/* actors/topics/inbound_topics.h -- publications from other nodes, for subscribers here. */
 #ifndef WF_INBOUND_TOPICS_H
 #define WF_INBOUND_TOPICS_H
 
@@ -6,12 +6,12 @@
 
 struct wf_publish_count;
 
-/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. `reached`
- * (may be NULL, see publish_report.h) counts those without a queue. */
+/* Gives a publication to the subscribers of this node; with `queues`, also to one member of each queue group that has
+ * members here. `reached` (may be NULL, see publish_report.h) counts the subscribers that are in no queue group. */
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
                         struct wf_publish_count *reached);
-/* The other node has not sent so many messages to subscribers of that pattern: they are told, behind all that has
- * come. */
+/* The other node has not sent `count` messages for subscribers of that pattern: they are notified, after all messages
+ * that have come. */
 void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
 
 #endif

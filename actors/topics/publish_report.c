@@ -24,7 +24,7 @@ struct wf_publish_count *wf_publish_count_new(weft_pid to, uint64_t ref)
 
 void wf_publish_count_keep(struct wf_publish_count *t)
 {
-    atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
+    atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller is a holder */
 }
 
 bool wf_publish_count_done(struct wf_publish_count *t, uint32_t count)
@@ -106,7 +106,7 @@ int wf_publish_report_end(struct wf_publish_report *r, struct weft_reach *out, i
     struct wf_asking *s = &r->asking;
     int rc = WEFT_OK;
     do {
-        s->need = s->got + s->open; /* it ends with the last answer, or the next failure */
+        s->need = s->got + s->open; /* the wait ends with the last answer, or with the next failure */
         r->self->asking = s;
         rc = wf_asking_await(r->self, deadline);
     } while (rc == WEFT_OK && s->open > 0);

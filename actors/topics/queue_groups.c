@@ -2,22 +2,23 @@
  *
  * Design notes.
  * (1) Queue groups are in one trie for the node, under one lock: a choice between members on different workers must
- *     be made once. Who publishes on a node without them reads one counter and takes no lock. Subscribers that are
- *     waited for are in their worker's trie, and here only to be found by publishers on other workers, which look
- *     when one of these workers says that somebody there is full.
- * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
- *     keep their turn. So are the nodes that have told of members of theirs (tables.h); they are asked when nobody
- *     here has room. A member here costs nothing to reach and its room is known; of a node it is only known that it
- *     has members. So work spreads over nodes when it is more than those can do who are where it comes from, and
- *     publishers without members on their node give each node its turn.
+ *     be made once. A publisher on a node without queue groups reads one counter and takes no lock. Subscribers whose
+ *     publishers wait are in their worker's trie; they are here only for publishers on other workers, which search
+ *     when such a worker reports that one of these subscribers is full.
+ * (2) A group's members are in a list: a chosen member goes to its end. Members without room are skipped and keep
+ *     their place. The nodes that have members (tables.h) are in a second list of this kind, which is used when no
+ *     member here has room. A member here costs nothing to reach and its room is known; of another node it is only
+ *     known that it has members. So work spreads over nodes when it is too much for the members on the publisher's
+ *     node, and if that node has none, the other nodes take turns.
  * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
- *     retains a message before it looks for subscribers. The lock puts the two in order: what is retained before the
- *     reading has a number up to the one read, and copies of it that still come are skipped; what is retained after
- *     it finds the subscriber. So nothing is lost and nothing comes twice, whatever the workers do meanwhile.
- * (4) A group is found by its pattern and its name in a table of their own: any number of them may have one pattern.
- *     Links are told of it in parts, and what a lost node had is taken out in parts; others take the lock in between.
- * (5) The counter is written under the lock. A publisher that reads an old value published before the subscribe
- *     returned, or was not told of it by anybody: both are races without a promise. */
+ *     retains a message before it looks for subscribers. The lock puts the two in order: a message retained before
+ *     the reading has a number up to the one read, and its deliveries that still come are skipped; a message retained
+ *     after it finds the subscriber. So no message is lost or comes twice, whatever the workers do meanwhile.
+ * (4) A hash table finds a group by its pattern and its name: any number of groups may have the same pattern. Links
+ *     are told of the groups in parts, and the entries of a lost node are removed in parts; other threads can take
+ *     the lock in between.
+ * (5) The counter is written under the lock. A publisher that reads an old value has published before the subscribe
+ *     returned, or no message had informed it of the subscribe: both are races, for which weft promises nothing. */
 #include "queue_groups.h"
 
 #include "hash.h"
@@ -33,30 +34,30 @@
 
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;         /* of queue groups: wf_queue_group.subscriber */
-    struct wf_trie awaited;      /* of those that are waited for */
+    struct wf_trie trie;         /* queue groups: wf_queue_group.subscriber */
+    struct wf_trie awaited;      /* subscribers whose publishers wait */
     struct wf_hash_table groups; /* queue groups, by pattern and queue */
-    uint64_t secret;             /* of its hashes */
+    uint64_t secret;             /* the key of its hashes */
     uint32_t changes;
     _Atomic uint32_t any; /* wf_queue_groups_any: relaxed, see note (5) */
     struct wf_retained_table retained;
-    bool overflows; /* the last one of another node was too much */
+    bool overflows; /* the last copy of another node was over its bound */
 };
 
-/* Another node with members. */
+/* Another node with members of a group. */
 struct group_node {
     struct wf_list_node in_group;
     struct wf_list_node in_copies; /* wf_copies.queues */
     struct wf_queue_group *group;
     uint64_t node;
-    uint32_t round; /* wf_copies.round, in which it came */
+    uint32_t round; /* the wf_copies.round in which it came */
 };
 
 struct wf_queue_group {
     struct wf_subscriber subscriber;
-    struct wf_hashed in_table; /* wf_topics.groups, of a group */
-    struct wf_list members;    /* wf_queue_member.in_group; whose turn it is comes first */
-    struct wf_list nodes;      /* group_node.in_group; the same */
+    struct wf_hashed in_table; /* wf_topics.groups, if it is a queue group */
+    struct wf_list members;    /* wf_queue_member.in_group; the next to be chosen comes first */
+    struct wf_list nodes;      /* group_node.in_group, in the same order */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
@@ -124,7 +125,7 @@ static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_queue_group 
     return group->queue[0] == 0 ? &t->awaited : &t->trie;
 }
 
-/* Groups have come or gone. */
+/* Called when a group was added or removed. */
 static void count_groups(struct wf_topics *t)
 {
     if (++t->changes == 0) t->changes = 1;
@@ -316,7 +317,7 @@ uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*bl
 
 /* ---- What other nodes tell ------------------------------------------------------------------------------------- */
 
-/* Whether it had not told of it. */
+/* Returns whether the node had not told of the group before. */
 static bool put_on(struct group_node *n, struct wf_copies *from)
 {
     bool fresh = !wf_linked(&n->in_copies) || n->round != from->round;

@@ -38,7 +38,7 @@ static bool is_in_node_table(const struct wf_subscription *s)
     return s->more != NULL && s->more->member.group != NULL;
 }
 
-/* Of a queue group; else it is in its worker's trie. */
+/* Whether it is in a queue group; else it is in its worker's trie. */
 static bool is_queued(const struct wf_subscription *s)
 {
     return is_in_node_table(s) && s->subscriber.node == NULL;
@@ -102,14 +102,14 @@ static weft_text pattern_of(const struct wf_subscription *s, char out[WF_TOPIC_M
                                : wf_trie_pattern(&s->subscriber, out);
 }
 
-/* Of losses: other nodes say numbers of them, too, and none may come out as none. */
+/* A sum of losses. It must not overflow to a small number, whatever numbers other nodes send. */
 static uint64_t sum_of(uint64_t a, uint64_t b)
 {
-    const uint64_t most = UINT64_MAX / 2; /* one by one there are never as many more */
+    const uint64_t most = UINT64_MAX / 2; /* increments by 1 never reach the rest */
     return a >= most ? a : a + WF_MIN(b, most - a);
 }
 
-/* Without memory it is told with the next loss. */
+/* Without memory the losses are reported with the next one. */
 static void tell(struct wf_subscription *s, weft_subscription_kind kind)
 {
     struct wf_subscription_more *more = s->more;
@@ -154,14 +154,15 @@ void wf_subscription_lost(struct wf_subscription *s)
     else if (!wf_linked(&more->on_cut)) wf_list_push(&actors_of(s)->cut, &more->on_cut);
 }
 
-/* What is lost on the way is not its reader's fault: none is disconnected for it, and hears of it in its end. */
+/* A loss between nodes is not the reader's fault: it does not end a subscription with WEFT_SLOW_DISCONNECT, whose
+ * last notification includes it. */
 void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count_missed)
 {
     for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
         struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
         if (s->more == NULL) continue;
         WF_SOMETIMES("topics: a subscriber is told what was lost on the way", true);
-        s->more->lost = sum_of(s->more->lost, count_missed); /* another node says it */
+        s->more->lost = sum_of(s->more->lost, count_missed); /* a number that another node has sent */
         if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     }
 }
@@ -174,7 +175,7 @@ void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
     if (m->post.flags == WF_MSG_COUNTED) m->post.flags = m->came != 0 ? WF_MSG_TIMED : WF_MSG_SEND;
 }
 
-/* Whether there is a place for one more, or one could be made. */
+/* Whether there is room for one more message, or room could be made. */
 static bool make_place(struct wf_subscription *s)
 {
     struct wf_actor *a = s->actor;
@@ -193,7 +194,7 @@ static bool make_place(struct wf_subscription *s)
     return !wf_mailbox_full(a);
 }
 
-/* Consumes. */
+/* Consumes `m`. */
 static bool put(struct wf_subscription *s, weft_msg *m)
 {
     if (s->more != NULL && s->more->counts) {
@@ -220,7 +221,7 @@ bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body)
     if (m == NULL) {
         wf_actor_dropped(s->actor);
         wf_count_drop(w, WF_DROP_MEMORY);
-        s->more->lost++; /* told with the next news */
+        s->more->lost++; /* reported with the next notification */
         return false;
     }
     m->from = body->from;
@@ -320,7 +321,7 @@ static void tell_of_queue(weft_node *node, enum wf_table_op op, weft_text patter
     wf_tables_tell(node, op, &e);
 }
 
-/* Each is an interest of its own: 1. */
+/* Returns 1, as each member is an interest of its own. */
 static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pattern, const char *queue)
 {
     wf_tables_begin(node);
@@ -340,7 +341,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
     wf_tables_end(node);
 }
 
-/* 1: the first one of its pattern on this worker. */
+/* Returns 1 for the first subscription of its pattern on this worker. */
 static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text pattern, const weft_subscribe_options *o,
                  const struct wf_recall *recall)
 {
@@ -363,7 +364,7 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
     return first;
 }
 
-/* True: it was the last one of its pattern, which is copied. */
+/* True: it was the last one of its pattern; `pattern` gets a copy of it. */
 static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[WF_TOPIC_MAX + 1])
 {
     char none[WF_QUEUE_MAX + 1];
@@ -377,7 +378,7 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
     return wf_trie_remove(&wa->topics, &s->subscriber);
 }
 
-/* It is the first of its pattern here: other nodes have to hear of it. Without memory it is none. */
+/* It is the first one of its pattern here, so other nodes have to be told. Without memory, undoes `enter`. */
 static int tell_others(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
 {
     const struct wf_route *route = wa->node->route;

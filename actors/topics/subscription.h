@@ -2,13 +2,16 @@
  * and the notifications that the reader gets.
  *
  * Design notes.
- * (1) One without options is 80 bytes. `more` is there for those made with weft_subscribe_with.
- * (2) It knows no pattern: the trie does.
+ * (1) A subscription without options is 80 bytes. Only one made with options has `more`.
+ * (2) It does not contain its pattern; the trie has it.
  * (3) Messages of a subscription with a bound of its own, or that drops its oldest ones, are counted while they are
- *     in the mailbox: their `ref` is its id (msg.h). Other messages pay one comparison for that when they leave.
- * (4) Ended while a trie is matched (WEFT_SLOW_DISCONNECT), it is put on wf_actors.cut and ends after the match.
- * (5) Of its news one message at most waits in the system lane; losses meanwhile are added to it. The last news of
- *     one that is to be disconnected is made when it is, so that it cannot fail for want of memory. */
+ *     in the mailbox: their `ref` is the id of the subscription (msg.h). That costs other messages one comparison
+ *     when they leave.
+ * (4) If it must end while a trie is matched (WEFT_SLOW_DISCONNECT), it is put on wf_actors.cut and ends after the
+ *     match.
+ * (5) At most one notification waits in the system lane; later losses are added to it. The last notification of a
+ *     subscription with WEFT_SLOW_DISCONNECT is allocated with the subscription, so that it cannot fail for want of
+ *     memory. */
 #ifndef WF_SUBSCRIPTION_H
 #define WF_SUBSCRIPTION_H
 
@@ -18,15 +21,15 @@
 #include <weft/topic.h>
 
 struct wf_subscription_more {
-    struct wf_queue_member member; /* of a queue: instead of the trie; of one that is waited for: besides it */
+    struct wf_queue_member member; /* in a queue group: used instead of the trie; if publishers wait: besides it */
     struct wf_list_node on_cut;    /* wf_actors.cut */
-    weft_msg *news;                /* in the system lane, or (disconnect) made for later; NULL: none */
-    uint64_t lost;                 /* not told yet */
-    int64_t wait;                  /* of WEFT_SLOW_SUSPEND */
-    uint32_t max, waiting;         /* in the mailbox */
+    weft_msg *news;                /* the notification, in the system lane or (disconnect) for later; NULL: none */
+    uint64_t lost;                 /* losses not yet notified */
+    int64_t wait;                  /* for WEFT_SLOW_SUSPEND */
+    uint32_t max, waiting;         /* messages in the mailbox: the bound, the count */
     uint8_t slow;                  /* weft_slow_policy */
     bool counts;                   /* note (3) */
-    bool news_sent;                /* `news` is in the lane */
+    bool news_sent;                /* `news` is in the system lane */
 };
 
 struct wf_subscription {
@@ -34,8 +37,8 @@ struct wf_subscription {
     struct wf_subscriber subscriber; /* wf_actors.topics */
     struct wf_list_node on_actor;    /* wf_actor_more.subscriptions */
     struct wf_actor *actor;
-    uint64_t seen;  /* retained publications up to this number are not for it any more: wf_recall */
-    uint64_t order; /* of those in the trie: later ones have more */
+    uint64_t seen;  /* it skips retained publications up to this number: wf_recall */
+    uint64_t order; /* a subscription added to the trie later has a higher one */
     struct wf_subscription_more *more;
 };
 _Static_assert(sizeof(struct wf_subscription) <= 80, "docs/topics.md and docs/memory.md state what one costs");
@@ -45,24 +48,24 @@ static inline bool wf_is_awaited(const struct wf_subscription *s)
     return s->more != NULL && s->more->slow == WEFT_SLOW_SUSPEND;
 }
 
-/* A published body for one whose `more` is not NULL. False: it is lost, which is counted and told. */
+/* Delivers a published body to a subscription with `more`. False: it is lost, which is counted and notified. */
 bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body);
-/* It gets a message no more: that is counted and told. Always false. */
+/* A message is lost: counts it and notifies the subscriber. Always returns false. */
 bool wf_subscription_refuse(struct wf_subscription *s);
-/* The same, counted already. */
+/* The same, if the drop was counted already. */
 void wf_subscription_lost(struct wf_subscription *s);
-/* Of that pattern: another node has not sent so many messages for it. */
+/* For subscriptions of that pattern: another node has not sent `count` messages. */
 void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count);
-/* After a match: those that are cut off end. */
+/* After a match: ends the subscriptions on wf_actors.cut. */
 void wf_subscriptions_cut(struct wf_actors *wa);
 
-/* Those of a worker, and of an actor at its end. */
+/* The subscriptions of a worker; wf_topics_leave: those of an actor, at its end. */
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_subscriptions_finish(struct wf_actors *wa);
 void wf_topics_leave(struct wf_actor *a);
 /* A message that its subscription counts, or a retained one, leaves the mailbox. */
 void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m);
-/* News of a subscription leave the system lane. */
+/* A notification of a subscription leaves the system lane. */
 void wf_subscription_told(struct wf_actors *wa, const weft_msg *m);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * Design notes.
  * (1) Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes a lock,
- *     and lists of who gets what is published again and again (topic_match.h). A publish is handed as one shared body
- *     to each other worker that has subscriptions at all, and to the route, which makes one wire copy for each node
- *     with a matching interest; then it goes to this worker's own. All receivers of a node share the one body.
- * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for all of a
- *     list at once and dropped as wf_body_drop says.
+ *     and lists of subscribers for topics published again and again (topic_match.h). A publication goes as one shared
+ *     body to each other worker that has subscriptions at all, then to this worker's subscribers, and to the route,
+ *     which makes one wire copy for each node with a matching interest. All receivers of a node share the one body.
+ * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for a whole
+ *     list at once, and dropped as described at wf_body_drop.
  * (3) Queue groups are in the node's table: queue_groups.h. Publishers wait for slow subscribers in topic_await.c. */
 #include "topic.h"
 
@@ -26,22 +26,22 @@
 
 enum {
     AHEAD = 8,           /* places, see come_into_cache */
-    BEYOND_CACHE = 4096, /* subscribers that are more than the cache holds */
-    MANY_HERE = 64,      /* subscribers: other workers need not wait until they have got it */
+    BEYOND_CACHE = 4096, /* subscribers; so many do not fit into the cache */
+    MANY_HERE = 64,      /* subscribers; so many are served after other workers have got the message */
 };
 
 struct delivery {
     struct wf_actors *wa;
     struct wf_body *body;
-    struct wf_awaiting *awaiting; /* NULL: its publisher is not here to wait */
-    bool in_vain;                 /* it has waited */
-    uint32_t most;                /* so many more may follow */
+    struct wf_awaiting *awaiting; /* NULL: its publisher is on another worker or node and cannot wait */
+    bool in_vain;                 /* its publisher has waited in vain */
+    uint32_t most;                /* how many more may follow */
     uint32_t delivered, tried;
 };
 
 /* ---- To one subscriber ----------------------------------------------------------------------------------------- */
 
-/* In an envelope, as the mailbox decides. */
+/* Delivers it in an envelope, by the mailbox's policy. */
 static bool put_by_policy(struct wf_subscription *s, const struct delivery *d)
 {
     weft_msg *m = wf_msg_share(d->wa->worker, d->body->tag, d->body);
@@ -56,21 +56,21 @@ static bool put_by_policy(struct wf_subscription *s, const struct delivery *d)
     return false;
 }
 
-/* Of one whose publishers wait. */
+/* For a full subscriber whose publishers wait. */
 static bool put_full(struct wf_subscription *s, struct delivery *d)
 {
     weft_full_policy policy = wf_actor_policy(s->actor);
     if (d->in_vain) return wf_subscription_refuse(s);
-    if (d->awaiting == NULL) return put_by_policy(s, d); /* it was under way */
+    if (d->awaiting == NULL) return put_by_policy(s, d); /* it was under way when the mailbox filled up */
     if (policy == WEFT_FULL_FAIL) return wf_subscription_refuse(s);
     if (policy != WEFT_FULL_SUSPEND) return put_by_policy(s, d);
     return wf_awaiting_add(d->awaiting, s, d->most) ? false : wf_subscription_refuse(s);
 }
 
-/* Takes no reference over. */
+/* Takes over no reference. */
 static bool put(struct wf_subscription *s, struct delivery *d)
 {
-    if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it was told when it subscribed */
+    if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it got this when it subscribed */
     if (s->more != NULL && !wf_is_awaited(s)) return wf_subscription_put(s, d->body);
     if (s->more != NULL && wf_mailbox_full(s->actor)) return put_full(s, d);
     wf_body_keep(d->body);
@@ -95,8 +95,8 @@ static void deliver_otherwise(const struct wf_match_place *p, struct delivery *d
     else d->delivered += put(p->subscription, d);
 }
 
-/* So many that each delivery would wait for memory: what the next ones touch comes into the cache, first the actors,
- * then their bunches, then the places in these. */
+/* With many subscribers each delivery would wait for memory. So this prefetches what the next deliveries touch: first
+ * the actors, then their published blocks, then the places in these. */
 static inline void come_into_cache(const struct wf_match *m, uint32_t i)
 {
     if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
@@ -107,8 +107,8 @@ static inline void come_into_cache(const struct wf_match *m, uint32_t i)
     if (b != NULL && b->post.flags == WF_MSG_PUBLISHED_BLOCK) __builtin_prefetch(&b->at[b->end], 1);
 }
 
-/* From place `from` to before `end`; how many did not go the quick way. `*given`: those of them that took a
- * reference. */
+/* Delivers to the places from `from` to before `end`. Returns how many did not go the quick way; adds those of them
+ * that took a reference to `*given`. */
 static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, uint32_t from, uint32_t end,
                                     uint32_t *given, bool remote)
 {
@@ -125,13 +125,13 @@ static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d
     return others;
 }
 
-/* Most go the quick way: see published_block.h. The one that is to be timed does not; those before it are counted at
- * once. */
+/* Most deliveries go the quick way: see published_block.h. The delivery that is to be timed does not; `timer->left`
+ * is decremented once for all deliveries before it. */
 static void deliver_list(const struct wf_match *m, struct delivery *d)
 {
     struct wf_mail_timer *timer = &d->wa->timer;
-    uint32_t given = 0; /* of the references */
-    /* Relaxed: the caller has one. */
+    uint32_t given = 0; /* references that were taken over */
+    /* Relaxed: the caller has a reference. */
     atomic_fetch_add_explicit(&d->body->refs, m->count, memory_order_relaxed);
     for (uint32_t i = 0, end; i < m->count; i = end) {
         end = WF_MIN(m->count, i + timer->left - 1);
@@ -151,7 +151,7 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
     if (given < m->count) atomic_fetch_sub_explicit(&d->body->refs, m->count - given, memory_order_relaxed);
 }
 
-/* `m`: of its topic; NULL: there is none. */
+/* `m`: the place of the topic, or NULL. */
 static void deliver(struct delivery *d, const struct wf_match *m)
 {
     struct wf_trie *t = &d->wa->topics;
@@ -174,7 +174,7 @@ uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_va
     return d.delivered;
 }
 
-/* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
+/* Hands it to the other workers of this node that have any subscription. Returns how many of them may deliver it. */
 static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now,
                                struct wf_publish_count *reached)
 {
@@ -207,7 +207,7 @@ struct choice {
     struct wf_actor *self;
     struct wf_body *body;
     const struct wf_route *route;
-    struct wf_chosen *remote; /* one at most for each group */
+    struct wf_chosen *remote; /* at most one for each group */
     uint32_t handed;
 };
 
@@ -217,7 +217,7 @@ static struct wf_actor *find_anywhere(weft_node *node, uint64_t id)
     return i < node->workers.count ? wf_slab_find(&wf_actors_of(node->workers.at[i])->slab, id) : NULL;
 }
 
-/* A hint, and exact on its own worker. */
+/* A hint; exact on the actor's own worker. */
 static bool has_space(weft_node *node, uint64_t id)
 {
     struct wf_actor *a = find_anywhere(node, id);
@@ -267,7 +267,7 @@ static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, vo
     c->remote = remote;
 }
 
-/* `m`: of its topic, as the caller knows it; it remembers that there are no groups. */
+/* `m`: the place of the topic, or NULL; it remembers that the topic has no groups. */
 static void choose(struct choice *c, struct wf_match *m)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
@@ -292,9 +292,9 @@ struct arrival {
     weft_node *node;
     struct wf_inbound *in;
     struct wf_body *body;
-    uint64_t peer; /* where it came from */
-    uint64_t next; /* where it goes; 0: nowhere */
-    bool taken;    /* by a member here */
+    uint64_t peer; /* the node that sent it */
+    uint64_t next; /* the node that must get it; 0: none */
+    bool taken;    /* a member here gets it */
 };
 
 static bool arrival_has_space(uint64_t actor, void *arg)
@@ -305,7 +305,7 @@ static bool arrival_has_space(uint64_t actor, void *arg)
 static void arrival_take(const struct wf_queue_member *to, void *arg)
 {
     struct arrival *a = arg;
-    /* Without a receiver the loss goes to worker 0, which counts it. */
+    /* Without a receiver, a WF_MSG_LOST goes to worker 0, which counts the loss. */
     weft_msg *m = to == NULL ? wf_msg_new(NULL, a->body->tag, 0) : wf_msg_share(NULL, a->body->tag, a->body);
     if (m == NULL) {
         weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(a->body));
@@ -355,14 +355,15 @@ static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t 
     struct wf_body *body = WF_UNLIKELY(wa->tracing) ? wf_trace_publish(self, topic, true, tag, data, size) : NULL;
     if (body == NULL) body = wf_body_new(wa->worker, topic.data, topic.size, data, size);
     if (body == NULL) return NULL;
-    /* Messages that are in mailboxes at the same time should have places of their own, of one publisher at least. */
+    /* Different bodies that are in mailboxes at the same time should have different `owed`, at least those of one
+     * worker. */
     if (++wa->published == 0) wa->published = 1;
     wf_body_sign(body, wf_actor_pid(self), tag, wa->published);
     return body;
 }
 
-/* Here, and on every node that is linked: those that are not yet get it with all the rest. `instead`: only if
- * something is kept. */
+/* Retains it here and tells all linked nodes; a node that is linked later gets it with all other retained messages.
+ * `instead`: only if a message of the topic is retained. */
 static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
 {
     weft_node *node = wf_node_of(w);
@@ -376,7 +377,7 @@ static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
     return rc;
 }
 
-/* The publisher wants to know; what is counted is of the other workers. */
+/* The publisher wants a report; `*reached` counts for the other workers of this node. */
 static int begin_reach(struct wf_publish_report *reach, struct wf_actor *self, struct wf_publish_count **reached)
 {
     struct wf_worker *w = self->task.worker;
@@ -389,7 +390,7 @@ static int begin_reach(struct wf_publish_report *reach, struct wf_actor *self, s
     return WEFT_OK;
 }
 
-/* What has to be there before anybody gets it. */
+/* What has to be done before any subscriber gets it. */
 static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_publish_report *reach,
                    struct wf_publish_count **reached)
 {
@@ -422,7 +423,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
     struct choice c = {.self = self, .body = body};
     uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, reached), waited_for = 0;
-    /* Here and not at the end: who is killed while he waits for room does not come back. */
+    /* Here and not at the end: an actor that is killed while it waits for room does not return. */
     if (WF_UNLIKELY(reached != NULL)) wf_publish_count_end(w, reached, 0);
     deliver(&d, m);
     choose(&c, m);

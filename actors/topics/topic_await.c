@@ -1,15 +1,16 @@
 /* actors/topics/topic_await.c -- publishers wait for subscribers with WEFT_SLOW_SUSPEND.
  *
  * Design notes.
- * (1) Such a subscriber is in its worker's trie as any other, and gets a message as any other while it has room.
- * (2) On the publisher's own worker those that are full are noted by their ids, and get the message when they have
- *     room; everybody else has it by then. The note is on the publisher's held list, with a reference of the body, so
- *     that nothing leaks if it is killed meanwhile.
- * (3) Another worker says how many actors with such subscriptions are full there (wf_actors.full_awaited). Only if
- *     there are some a publisher looks who they are, and waits before it publishes. A message that was under way when
- *     the mailbox filled up is still taken, as after weft_send. After a wait in vain the message says so, and those
- *     who are still full lose it.
- * (4) One waits for the last of those who are full: the others are likely to have room by then. */
+ * (1) Such a subscriber is in its worker's trie like any other, and while it has room it gets messages like any
+ *     other.
+ * (2) On the publisher's own worker, the ids of full subscribers are noted, and they get the message when they have
+ *     room; all others have it by then. The note is a message on the publisher's held list, with a reference of the
+ *     body, so that nothing leaks if the publisher is killed meanwhile.
+ * (3) Each worker counts its full actors with such subscriptions (wf_actors.full_awaited). Only if another worker has
+ *     some, a publisher searches for them, and waits before it publishes. A message that was under way when the
+ *     mailbox filled up is still taken, as after weft_send. After a wait in vain the message is marked so, and
+ *     subscribers that are still full lose it.
+ * (4) A publisher waits for the last of the full subscribers: the others probably have room by then. */
 #include "topic_await.h"
 
 #include "held.h"
@@ -58,14 +59,14 @@ bool wf_await_others(struct wf_actor *self, const char *topic)
         weft_pid to = {wf_node_of(w)->incarnation, actor};
         int64_t deadline = longest > WEFT_FOREVER - start ? WEFT_FOREVER : start + longest;
         if (wf_await_space(self, to, sizeof(weft_msg), deadline) < 0) return false;
-        wf_return_space(self, to); /* what is published may come in spite of the bound: note (3) */
+        wf_return_space(self, to); /* a publication may exceed the bound, so it needs no promise: note (3) */
     }
     return true;
 }
 
 /* ---- On this worker -------------------------------------------------------------------------------------------- */
 
-/* Behind the envelope, whose body is the one that is published. */
+/* The ids are behind the envelope; its shared body is the published one. */
 static char *ids_of(weft_msg *list)
 {
     return (char *)(list + 1);
@@ -96,7 +97,7 @@ static bool must_wait(const struct wf_actor *a)
     return wf_mailbox_full(a) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
 }
 
-/* It may end meanwhile, which is no loss. */
+/* The subscription may end meanwhile; that is no loss. */
 static bool give_one(struct wf_actor *self, uint64_t id, struct wf_body *body, int64_t *deadline)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);

@@ -52,7 +52,7 @@ static enum wf_match_kind kind_of(const struct wf_subscription *s)
     return s->more->slow == WEFT_SLOW_SUSPEND ? WF_MATCH_AWAITED : WF_MATCH_CARE;
 }
 
-/* Those of one actor in the order it subscribed: qsort need not keep the order of equals. */
+/* By actor and kind, then in the order of subscribing, as qsort is not stable. */
 static int compare(const void *a, const void *b)
 {
     const struct wf_match_place *x = a, *y = b;

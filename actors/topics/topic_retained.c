@@ -1,9 +1,9 @@
 /* actors/topics/topic_retained.c -- see topic_retained.h.
  *
  * Design notes.
- * (1) A pattern without wildcards is one look-up. Others go through the list, comparing first what the pattern has
- *     before its first wildcard: subscribing with those costs some nanoseconds for each topic kept.
- *     Topics that were cleared are passed over there. */
+ * (1) A pattern without wildcards is one look-up. Others go through the list and first compare the part of the
+ *     pattern before its first wildcard: subscribing with one costs some nanoseconds for each topic kept. Cleared
+ *     topics are skipped. */
 #include "topic_retained.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { CLEARED_MAX = 16384 };
 #define FORGOTTEN_AT_ONCE WF_LIMIT("retained: messages forgotten at once", 64, 1)
-/* Of a source that is gone and has no end of its own: before those of linked nodes. */
+/* The time of a gone source that is kept forever: in the heap it is before the sources of linked nodes. */
 #define WITHOUT_END (WEFT_FOREVER - 1)
 
 static bool is_mark(const struct wf_retained *r)
@@ -81,7 +81,7 @@ static void leave(struct wf_retained_table *t, struct wf_retained *r)
     free_if_unused(t, s);
 }
 
-/* Its node has gone: the time of its messages runs. What was in the heap has room there. */
+/* Its node has gone: from now on its messages have an end. The heap has room for it, as it was in the heap before. */
 static void begin_to_go(struct wf_retained_table *t, struct wf_retained_source *s, int64_t gone_at)
 {
     struct wf_retained_pool *p = &t->pool[s->kind];
@@ -119,7 +119,7 @@ static uint32_t hash_of(const struct wf_retained_table *t, weft_text topic)
     return wf_hash(topic.data, topic.size, t->secret);
 }
 
-/* Out of the lists, and out of what counts. */
+/* Takes it out of the lists and counts. */
 static void unlist(struct wf_retained_table *t, struct wf_retained *r)
 {
     wf_unlink(&r->in_order);
@@ -128,7 +128,7 @@ static void unlist(struct wf_retained_table *t, struct wf_retained *r)
     leave(t, r);
 }
 
-/* As if it had never been. */
+/* Removes it without a trace. */
 static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained *r)
 {
     struct wf_body *body = r->body;
@@ -143,7 +143,7 @@ static void forget_oldest(struct wf_retained_table *t, struct wf_retained_source
     wf_body_drop(NULL, take_out(t, WF_CONTAINER(wf_list_first(&s->all), struct wf_retained, in_source)));
 }
 
-/* Of that kind, the source whose time is over first. */
+/* The source of that kind whose time is over first. */
 static struct wf_retained_source *first_to_go(const struct wf_retained_pool *p)
 {
     struct wf_timer *first = wf_heap_first(&p->sources);
@@ -200,7 +200,8 @@ int wf_retained_open(struct wf_retained_table *t, uint64_t node, struct wf_retai
     return WEFT_ENOMEM;
 }
 
-/* Nodes that are gone have one bound together. Forgets at most `most`; returns how many more it might have. */
+/* Keeps gone nodes within their common bound. Forgets at most `most` messages; returns how many more it could have
+ * forgotten. */
 static uint32_t keep_bounds(struct wf_retained_table *t, enum wf_retained_kind kind, uint32_t most)
 {
     struct wf_retained_pool *p = &t->pool[kind];
@@ -248,7 +249,8 @@ static uint64_t rank_of(const struct wf_retained_copy *c, bool reported, int64_t
     return reported || !c->live ? 0 : now - WF_MIN(now, WF_STAMP_APART);
 }
 
-/* What another has said that this one has published, and what cannot be so, proves nothing about it. */
+/* A message with an impossible stamp, received from a node other than its publisher, proves nothing about the
+ * publisher. */
 static bool is_rumour(uint64_t rank, bool reported)
 {
     return rank == 0 && reported;
@@ -269,7 +271,7 @@ static enum wf_retained_kind kind_of(const struct wf_body *body)
     return body->size == 0 ? WF_RETAINED_CLEARED : WF_RETAINED_KEPT;
 }
 
-/* With the body of its topic, but not in the lists yet. NULL: no memory. */
+/* A new entry for the topic of `body`, in the hash table but not in the lists yet. NULL: no memory. */
 static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *body)
 {
     struct wf_retained *r = calloc(1, sizeof *r);
@@ -279,13 +281,14 @@ static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *bod
     return NULL;
 }
 
-/* Whether `body` may be kept at all; what others than its publisher tell makes those that are gone give way. */
+/* Whether `body` may be kept at all. For a message that did not come from its publisher that is enough: messages of
+ * gone nodes are forgotten for it. */
 static bool could_fit(const struct wf_retained_table *t, const struct wf_body *body)
 {
     return body->size == 0 || weight(body) <= t->pool[kind_of(body)].bytes_max;
 }
 
-/* Whether `body` has a place in the quota of `s`, instead of `r` (NULL: beside all that `s` has). */
+/* Whether `body` fits the quota of `s`, if it replaces `r` (NULL: if it replaces nothing). */
 static bool fits(const struct wf_retained_table *t, const struct wf_retained_source *s, const struct wf_body *body,
                  const struct wf_retained *r)
 {
@@ -296,7 +299,8 @@ static bool fits(const struct wf_retained_table *t, const struct wf_retained_sou
     return weight(body) <= p->bytes_max - WF_MIN(bytes, p->bytes_max) && s->count - instead < p->count_max;
 }
 
-/* What others than its publisher tell; a row of messages of one node has one. NULL: no memory. */
+/* The source for a message that did not come from its publisher; successive messages of one node share one. NULL: no
+ * memory. */
 static struct wf_retained_source *reported_source(struct wf_retained_table *t, const struct wf_retained_copy *c,
                                                   int64_t time)
 {
@@ -309,12 +313,12 @@ static struct wf_retained_source *reported_source(struct wf_retained_table *t, c
     return p->reported = s;
 }
 
-/* `r` gets another body, its first one perhaps; returns the one before. */
+/* Gives `r` a new body and returns the old one, or NULL if it had none. */
 static struct wf_body *replace(struct wf_retained_table *t, struct wf_retained *r, struct wf_body *body,
                                struct wf_retained_source *s)
 {
     struct wf_body *old = r->body;
-    s->holders++; /* what is replaced may have been its last one */
+    s->holders++; /* so that `s` stays if `old` was its last message */
     if (old != NULL) unlist(t, r);
     s->holders--;
     r->body = body;
@@ -327,7 +331,7 @@ static struct wf_body *replace(struct wf_retained_table *t, struct wf_retained *
     return old;
 }
 
-/* It has been found to hold, and to fit. */
+/* Keeps a message that is the newest one and fits. */
 static int keep(struct wf_retained_table *t, struct wf_retained *r, const struct wf_retained_copy *c, uint64_t rank,
                 struct wf_retained_source *s, struct wf_body **old)
 {
@@ -340,7 +344,7 @@ static int keep(struct wf_retained_table *t, struct wf_retained *r, const struct
     r->stamp = c->stamp;
     r->rank = rank;
     if (s->gone) (void)keep_bounds(t, kind, FORGOTTEN_AT_ONCE);
-    else if (s->count > t->pool[kind].count_max) forget_oldest(t, s); /* only what is cleared */
+    else if (s->count > t->pool[kind].count_max) forget_oldest(t, s); /* only cleared topics */
     return 1;
 }
 
@@ -358,7 +362,8 @@ int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, const str
     return keep(t, r, &(struct wf_retained_copy){.body = body, .stamp = t->last_stamp}, t->last_stamp, own, old);
 }
 
-/* Its publisher, which was gone, or had not been heard of it yet, says itself what is kept already. */
+/* The publisher's node, which was gone or not linked yet, sends a message that is kept already: moves it to that
+ * node's source. */
 static void bring_home(struct wf_retained_table *t, struct wf_retained *r, uint64_t rank,
                        struct wf_retained_source *s)
 {

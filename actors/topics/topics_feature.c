@@ -1,4 +1,4 @@
-/* actors/topics/topics_feature.c -- what topics add to each node, worker and actor. */
+/* actors/topics/topics_feature.c -- the topics feature: what it adds to each node, worker and actor. */
 #include "actor.h"
 #include "deliver.h"
 #include "publish_report.h"
@@ -25,7 +25,7 @@ static void discard_publication(weft_msg *m)
 static void drop_lost(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a queue group's: nobody else knows of it */
+    if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* of a queue group: it is not counted elsewhere */
     wf_msg_free(w, m);
 }
 

@@ -43,7 +43,7 @@ char *weft_trace_format(weft_trace id, char *out)
     return out;
 }
 
-/* Whether messages with it go on from here: note (4). */
+/* Whether this node passes this id on: note (4). */
 static bool lives_on(const weft_node *node, const struct wf_trace *t)
 {
     return (t->flags & WF_TRACE_BY_TOOL) == 0 || wf_is_tapped(node);
@@ -141,7 +141,8 @@ int wf_tap_open(weft_node *node, struct wf_tap *tap)
 static void tap_closed(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_worker_tracing *t = WF_CONTAINER(c, struct wf_worker_tracing, tap_closed);
-    /* Pairs with the exchange of who closes one: either we see that it is gone, or are called again. */
+    /* Pairs with the exchange by the closing thread: either this one sees that the tap is gone, or it is called
+     * again. */
     (void)atomic_exchange_explicit(&t->tap_closing, false, memory_order_acq_rel);
     look_again(w);
 }
@@ -177,7 +178,7 @@ struct wf_passed *wf_tap_take(weft_node *node, struct wf_tap *tap, uint64_t *mis
     return all;
 }
 
-/* What passes. `topic` is empty if `name` is none. */
+/* A message that passes. `topic` is empty if `name` is no topic. */
 struct passage {
     enum wf_passing what;
     int why;
@@ -197,8 +198,8 @@ static bool fits(const struct wf_tap *t, const struct passage *p)
     return t->topic[0] == '\0' || (p->topic.size > 0 && wf_pattern_matches(weft_cstr(t->topic), p->topic));
 }
 
-/* Whether a tap wants to see it. What is for many may be for the one that somebody asks for: that is seen when it
- * arrives. */
+/* Whether a tap wants to see it. A message for many receivers may be for the actor that a tap wants: that is checked
+ * when it arrives. */
 static bool is_wanted(weft_node *node, const struct passage *p)
 {
     bool wanted = false;

@@ -1,5 +1,5 @@
-/* actors/trace/worker_query.h -- asking workers: each answers on its own thread between two tasks, so that nothing
- * of an actor needs a lock and nobody who is not asked pays, while the asking actor waits.
+/* actors/trace/worker_query.h -- queries to workers: each worker answers on its own thread between two tasks, while
+ * the asking actor waits. So no data of an actor needs a lock, and workers that are not asked pay nothing.
  *
  * A round is the first member of a struct from calloc, which has a struct wf_call for each worker that is asked. It
  * is shared by the asker and the workers and freed by the last of them, since the asker may give up at its deadline
@@ -12,7 +12,7 @@
 #include "task.h"
 
 struct wf_worker_query {
-    _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
+    _Atomic uint32_t refs; /* decremented acq_rel: writes of a worker come before the last holder's free */
     _Atomic uint32_t left; /* workers that have not answered; the same */
     weft_event ready;
     struct wf_owned asker;                   /* its reference, if it is killed while it waits */
@@ -24,7 +24,7 @@ int wf_worker_query_begin(struct wf_worker_query *r, uint32_t workers, void (*fr
 /* Has `answer` called on that worker, which ends with wf_worker_query_answered or posts `c` to itself again. */
 void wf_worker_query_ask(weft_node *node, uint32_t worker, struct wf_call *c,
                          void (*answer)(struct wf_worker *w, struct wf_call *c));
-/* [W] The worker does not touch it any more. */
+/* [W] The worker no longer touches it. */
 void wf_worker_query_answered(struct wf_worker_query *r);
 /* [A] As weft_event_await: WEFT_OK when all have answered. Then the asker reads what there is, and drops it. */
 int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline);

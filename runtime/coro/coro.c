@@ -1,14 +1,15 @@
 /* runtime/coro/coro.c -- see coro.h.
  *
- * Design notes: what each tool must hear, if it is in the process.
+ * Design notes: what each tool must be told, if it is in the process.
  * (1) ASan keeps the bounds of the stack in use, and for detect_stack_use_after_return a fake stack per coroutine.
- *     Before a switch we name the target's bounds and say where to keep our fake stack (nowhere when we leave for
- *     good, which frees it); after it, the one who arrives takes its own back. The bounds of a thread's own stack
- *     are learnt from its first switch. A stack that was left for good is poisoned until it is taken again.
- * (2) TSan keeps a call stack and a clock per fiber. A fiber cannot destroy itself, so whoever arrives after
- *     wf_coro_leave does it.
- * (3) What they need of a coroutine stands at the top of its stack; of a thread's own stack, in the thread. A
- *     coroutine's stack pointer says which of the two it has.
+ *     Before a switch the leaving coroutine tells the target's bounds and where to store its own fake stack (nowhere
+ *     if it leaves for good, which frees it); after the switch, the arriving one restores its own. The bounds of a
+ *     thread's own stack are learnt from its first switch. A stack that was left for good is poisoned until it is
+ *     taken again.
+ * (2) TSan keeps a call stack and a clock per fiber. A fiber cannot destroy itself, so the coroutine that runs after
+ *     a wf_coro_leave does it.
+ * (3) The tools' data of a coroutine is at the top of its stack; the data of a thread's own stack is in a
+ *     thread-local variable. A coroutine's stack pointer tells which of the two it uses.
  * (4) Valgrind knows stacks by their address: runtime/coro/stack.c registers them, a switch needs nothing.
  * (5) Succession keeps the stack, and with it what the tools know. Without tools the switch is a tail call into
  *     platform/context_*.S. */

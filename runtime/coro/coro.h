@@ -1,8 +1,8 @@
 /* runtime/coro/coro.h -- a stack that can be suspended, and the switch between two of them.
  *
  * Design notes.
- * (1) Switching is symmetric: whoever runs names whom to run next. The runtime's loop on the thread's own stack is a
- *     coroutine, too.
+ * (1) Switching is symmetric: the running coroutine names the one to run next. The runtime's loop on the thread's own
+ *     stack is a coroutine, too.
  * (2) The switch saves the callee-saved registers and nothing else: a coroutine must not change the floating-point
  *     control words across a suspension. It ends in `ret`, so that the processor's return stack stays in step: all
  *     tasks suspend through the same calls, so what it predicts is right (docs/decisions.md).
@@ -28,7 +28,7 @@ void wf_coro_release_thread(struct wf_coro *c);
  * return. */
 void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(void *arg), void *arg);
 
-/* Suspends `from`, which must be running, and runs `to`. Returns when somebody switches back to `from`. */
+/* Suspends `from`, which must be running, and runs `to`. Returns when another coroutine switches back to `from`. */
 void wf_coro_switch(struct wf_coro *from, struct wf_coro *to);
 
 /* As wf_coro_switch, but `from` is finished and never runs again. Its stack must have been given back to the arena

@@ -18,7 +18,7 @@
  *     crosses a page, and so what is known of a stack's use, is the same wherever the kernel puts the arena.
  * (5) An arena belongs to one thread. Only wf_stack_owner and wf_stack_slot are also called from fault handlers.
  * (6) The slot of a parked coroutine stays its own, as its stack holds addresses of itself. Its memory is given back
- *     in batches; the whole slot is a guard meanwhile, so that somebody else's use of it is a fault and not a silent
+ *     in batches; the whole slot is a guard meanwhile, so that a use by other code is a fault and not a silent
  *     change. */
 #ifndef WF_STACK_H
 #define WF_STACK_H

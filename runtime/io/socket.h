@@ -2,17 +2,17 @@
  * change, and a safe end.
  *
  * Design notes.
- * (1) A socket lies in a slab of the worker that opened it (its home) and belongs to the worker that used it
- *     last (its owner). `state` holds the life's generation (0: closed), how many calls are inside, and the owner.
- *     Every call enters by a compare-and-swap that adds a user and, when nobody is inside, may make its own worker
- *     the owner; it leaves by taking the user off. So all other fields are touched by one thread at a time: leaving
- *     (release) happens before the next entering (acquire), whatever way the handle travelled.
+ * (1) A socket lies in a slab of the worker that opened it (its home) and belongs to the worker that used it last
+ *     (its owner). `state` holds the life's generation (0: closed), how many calls are inside, and the owner. Every
+ *     call enters by a compare-and-swap that adds a user and, if no call is inside, may make its own worker the
+ *     owner; it leaves by subtracting the user. So all other fields are touched by one thread at a time: leaving
+ *     (release) happens before the next entering (acquire), however the handle got to the other worker.
  * (2) A new owner takes the handle off the old owner's poller at once (any thread may) and posts the old
  *     registration back to where it lies. It registers with its own poller when it first has to wait; registering
  *     reports what is ready already, so no byte is missed.
- * (3) Closing clears the generation: nobody enters any more. Whoever is inside is woken, looks, and leaves with
- *     WEFT_ECLOSED; the last one to leave closes the handle, on the owner's thread, and the slot goes home. A
- *     closer on another worker counts as a user until its post has run.
+ * (3) Closing clears the generation: no further call can enter. Tasks inside are woken, look, and leave with
+ *     WEFT_ECLOSED; the last one to leave closes the handle, on the owner's thread, and the slot goes home. A closer
+ *     on another worker counts as a user until its post has run.
  * (4) user[] is the task inside per direction; a second one gets WEFT_EBUSY. */
 #ifndef WF_SOCKET_H
 #define WF_SOCKET_H
@@ -72,12 +72,12 @@ static inline void wf_socket_moved(struct wf_socket *s, bool for_write, bool emp
 {
     if (s->fd != NULL) s->fd->readiness[for_write] = emptied && !s->fd->hangup ? WF_NOT_READY : WF_MAYBE_READY;
 }
-/* 0, or what its poller has said that it broke of. */
+/* 0, or the error that its poller has reported. */
 static inline int wf_socket_error(const struct wf_socket *s)
 {
     return s->fd != NULL ? s->fd->error : 0;
 }
-/* Somebody looks and will not wait: what came since the last poll counts, though no edge told of it yet. */
+/* A caller looks and will not wait: finds data that came since the last poll, though no edge has reported it yet. */
 void wf_socket_recheck(struct wf_socket *s, bool for_write);
 /* 1: ready, 0: not, or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
@@ -116,7 +116,7 @@ static inline struct wf_slab *wf_socket_slab(struct wf_worker *w, enum wf_socket
 {
     return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
 }
-/* The slot of an id, whatever life it is in. */
+/* The slot of an id, in any of its lives. */
 static inline struct wf_socket *wf_socket_slot(const struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
 {
     const struct wf_workers *set = w->set;

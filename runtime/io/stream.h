@@ -1,11 +1,11 @@
 /* runtime/io/stream.h -- a connected byte channel and the bytes it holds back.
  *
  * Design notes.
- * (1) Reads go straight into the caller's memory. Only bytes that a call took from the kernel and did not
- *     return are held: what follows a delimiter, a line that is too long, what there was at the deadline. There are
- *     never more of them than the largest `size` asked for, and the memory goes as soon as they are read.
- * (2) Held bytes make the stream readable, but for those of a read_until or read_exact that ended at its
- *     deadline: they count as seen, else an actor that waits for the rest would spin.
+ * (1) Reads go straight into the caller's memory. Only bytes that a call took from the kernel and did not return are
+ *     held: bytes after a delimiter, a line that is too long, bytes that had come at the deadline. They are never
+ *     more than the largest `size` asked for, and their memory is freed as soon as they are read.
+ * (2) Held bytes make the stream readable, except those of a read_until or read_exact that ended at its deadline:
+ *     they count as seen, as otherwise an actor that waits for the rest would spin.
  * (3) A read that gives less than asked for has emptied the handle, so the next one waits for an edge without a
  *     system call. Not so where the kernel gives `pieces`: whole records of changes, a terminal's lines, what lies
  *     before and behind a descriptor in a Unix socket. No edge tells of what such a read has left. */
@@ -16,7 +16,7 @@
 
 struct wf_stream;
 
-/* What lies between a stream and its socket once it is secured (transport/security/stream_tls.c); see weft/tls.h.
+/* The layer between a stream and its socket once it is secured (transport/security/stream_tls.c); see weft/tls.h.
  * None of these waits. They are called between begin and end of either direction, and by `finish` at the end. A layer
  * calls pf_read and pf_write itself, and tells the socket: wf_socket_stuck, wf_socket_moved. */
 struct wf_layer {

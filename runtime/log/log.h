@@ -1,19 +1,19 @@
-/* runtime/log/log.h -- log lines: put together on the caller's stack and written at once. What the layers above
- * add to a line, and where lines go. */
+/* runtime/log/log.h -- log lines: they are composed on the caller's stack and written at once. Also the hook by which
+ * the layers above add fields, and where lines go. */
 #ifndef WF_LOG_H
 #define WF_LOG_H
 
 #include "base.h"
 #include <weft/log.h>
 
-enum { WF_LOG_LINE_MAX = 2048 }; /* bytes with the newline; what is longer is cut and says truncated=true */
+enum { WF_LOG_LINE_MAX = 2048 }; /* bytes with the newline; a longer line is cut and gets truncated=true */
 
 /* Writes fields as "node=a actor=0.17.1" (values without spaces), at most `size` bytes with the NUL; "" where there
  * are none. Called on whatever thread logs. Returns the time on the machine's clock; 0: nothing is held back, as a
  * simulated node has to say the same with the same seed. `*wall` becomes what the node's wall clock
  * says if that is not the machine's. NULL: no fields, and 0. */
 typedef int64_t wf_log_context_fn(char *out, size_t size, int64_t *wall);
-extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by who registers, acquire by who logs */
+extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by its setter, acquire by logging threads */
 
 /* Where lines go instead of standard error; false: nowhere. As above. */
 typedef bool wf_log_sink_fn(const char *line, size_t size);

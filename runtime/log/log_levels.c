@@ -21,7 +21,7 @@ struct levels {
 static _Atomic(pf_mutex *) lock;
 static struct levels levels = {.rest = WEFT_INFO}; /* under lock; nobody reads it while there are no modules */
 /* Relaxed, all of them: settings, they order nothing. */
-static _Atomic int lowest = WEFT_INFO; /* of all levels: below it nobody needs to look any further */
+static _Atomic int lowest = WEFT_INFO; /* the lowest of all levels: a line below it needs no further check */
 static _Atomic int rest = WEFT_INFO;   /* levels.rest */
 static _Atomic bool modules;           /* levels.count > 0 */
 static _Atomic bool is_json;

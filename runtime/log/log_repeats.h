@@ -1,21 +1,21 @@
 /* runtime/log/log_repeats.h -- lines that come again and again are held back, and counted.
  *
  * Design notes.
- * (1) Two lines are the same if level, module, node and text are: actors that fail one after the other say the same,
- *     each under another pid. What has a number in it that changes is another line, and never held back: nothing
- *     that is said once is lost.
- * (2) A line has a slot from its first to the end of the period that begins then. Where all slots are taken lines are
- *     written as they come.
- * (3) No timer: an idle process stays idle. Counts are told with the next line after the period. */
+ * (1) Two lines are the same if level, module, node and text are: actors that fail one after the other log the same
+ *     text, each with its own pid. A line with a number that changes is a different line and is never held back: no
+ *     line that occurs only once is lost.
+ * (2) A line has a slot from its first occurrence to the end of the period that begins then. If all slots are taken,
+ *     further lines are written as they come.
+ * (3) There is no timer: an idle process stays idle. The next line after the period reports the counts. */
 #ifndef WF_LOG_REPEATS_H
 #define WF_LOG_REPEATS_H
 
 #include "log_levels.h"
 
-/* A line that is held back: what of it is said again. */
+/* A line that may be held back, with the parts that the report repeats. */
 struct wf_repeat {
-    uint64_t key;  /* a hash of all that makes it the same line; 0: this slot is free */
-    int64_t until; /* when the period is over that began with its first */
+    uint64_t key;  /* a hash of level, module, node and text; 0: this slot is free */
+    int64_t until; /* the end of the period that began with its first occurrence */
     int written;
     uint64_t held;
     weft_log_level level;

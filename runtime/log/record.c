@@ -43,7 +43,7 @@ bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_r
     uint64_t who = atomic_load_explicit(&e->who, memory_order_acquire);
     uint64_t other = atomic_load_explicit(&e->other, memory_order_acquire);
     uint32_t value = atomic_load_explicit(&e->value, memory_order_acquire);
-    /* Who has seen a field of a later entry sees `next` beyond it. */
+    /* A reader that has seen a field of a later entry sees a `next` beyond it. */
     uint64_t next = atomic_load_explicit(&r->next, memory_order_relaxed);
     if ((mark ^ (uint32_t)wanted) >= sizeof *e || mark % sizeof *e == 0 || wanted + r->places + sizeof *e < next)
         return false;

@@ -1,13 +1,13 @@
 /* runtime/log/record.h -- the flight recorder: the last things that happened on a worker, always on.
  *
  * Design notes.
- * (1) One ring per worker, written by its thread alone: six plain stores for an event, no call, no lock. The time is
- *     that of the turn; order within a worker is the order of the ring.
+ * (1) There is one ring for each worker, which only its thread writes: six plain stores for an event, no call, no
+ *     lock. The time is that of the turn; order within a worker is the order of the ring.
  * (2) Any thread, a signal handler too, may read it meanwhile. The writer raises `next` before it writes an entry,
  *     each field with release, `mark` last. A reader takes `mark` first (acquire), then the others, then `next`: an
  *     entry is whole if its number is the one it looked for and `next` has not come round to its place.
- * (3) What an event is about are identities, not pointers, so an entry outlives its actor. The one pointer is what a
- *     task waits for, static text of this library. */
+ * (3) An event contains ids, not pointers, so an entry outlives its actor. The only pointer is the text of what a
+ *     task waits for, a static text of this library. */
 #ifndef WF_RECORD_H
 #define WF_RECORD_H
 
@@ -17,7 +17,7 @@
 
 enum { WF_RECORD_EVENTS = 2048, WF_RECORD_EVENTS_MAX = 1 << 20 };
 
-enum { WF_RECORD_REMOTE = 16 }; /* with the kind: the other actor is another node's */
+enum { WF_RECORD_REMOTE = 16 }; /* a flag of the kind: the other actor is on another node */
 
 struct wf_record {
     _Atomic uint64_t at, who, other; /* `other`: an actor, or the text that is waited for */

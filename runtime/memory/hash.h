@@ -22,9 +22,9 @@ static inline uint64_t wf_hash_word(const char *data, size_t size)
     return word;
 }
 
-/* Eight bytes at a time, all mixed with `seed`: if that is a secret, nobody else can choose texts of one hash. (Of
- * FNV with a secret seed one can, as only the seed's lowest byte counts for that.) The last eight bytes may
- * overlap those before them. */
+/* Eight bytes at a time, all mixed with `seed`: if that is a secret, others cannot choose texts with equal hashes.
+ * (With FNV and a secret seed they can, as only the seed's lowest byte matters.) The last eight bytes may overlap
+ * those before them. */
 static inline uint32_t wf_hash(const char *data, size_t size, uint64_t seed)
 {
     uint64_t h = seed + size;

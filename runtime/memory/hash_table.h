@@ -4,20 +4,20 @@
  * (1) It doubles when there are as many entries as buckets. The entries of the smaller table are moved over a few
  *     buckets at a time, with each entry that is added: no call takes longer because of how much the table holds.
  *     If there is no memory for a larger table the chains just get longer: only the first entry can fail.
- * (2) An empty table gives its buckets back. Otherwise it does not shrink, so that parts of it fit together.
- * (3) Who fills a table with what others choose makes the hash with a secret (runtime/memory/hash.h), so that nobody can
- *     choose keys that share a bucket.
+ * (2) An empty table frees its buckets. Otherwise it does not shrink, so that reading it in parts misses no entry.
+ * (3) If others choose the keys, hash them with a secret (runtime/memory/hash.h), so that an attacker cannot choose
+ *     keys that share a bucket.
  * (4) A table belongs to one thread, or is used under its user's lock. */
 #ifndef WF_HASH_TABLE_H
 #define WF_HASH_TABLE_H
 
 #include "base.h"
 
-/* A field of what is in a table. */
+/* Embedded in each entry of a table. */
 struct wf_hashed {
     struct wf_hashed *next; /* in its bucket */
     uint32_t hash;
-    uint32_t mark; /* its owner's, who finds room for it here; the table does not touch it */
+    uint32_t mark; /* free for the entry's owner; the table does not touch it */
 };
 
 /* All zero: empty. */
@@ -33,9 +33,9 @@ struct wf_hash_table {
 bool wf_hash_table_add(struct wf_hash_table *t, struct wf_hashed *e, uint32_t hash);
 /* Takes out `e`, which must be in it. */
 void wf_hash_table_remove(struct wf_hash_table *t, struct wf_hashed *e);
-/* What is in it gets another hash. */
+/* Gives an entry another hash. */
 void wf_hash_table_move(struct wf_hash_table *t, struct wf_hashed *e, uint32_t hash);
-/* Gives the buckets back. What is still in it is forgotten, not freed. */
+/* Frees the buckets, but not the entries that are still in it. */
 void wf_hash_table_finish(struct wf_hash_table *t);
 
 /* The chain in which entries of that hash are, among others. */

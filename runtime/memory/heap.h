@@ -1,8 +1,8 @@
 /* runtime/memory/heap.h -- the timers of one worker: a 4-ary heap ordered by deadline, then by age.
  *
- * The key lies in the heap's own array, and so does what says where in the heap a timer is (`where`), so that sifting
- * touches no timer: with a million of them each would be a miss in all caches, and moving one up or down takes ten.
- * Equal deadlines fire in the order they were armed, which makes a run repeatable. Owner's thread only. */
+ * The keys are in the heap's own array, and so are the positions of the timers (`where`), so that sifting touches no
+ * timer: with a million timers each access would miss all caches, and moving one up or down takes ten. Timers with
+ * equal deadlines fire in the order they were armed, which makes a run repeatable. Owner's thread only. */
 #ifndef WF_HEAP_H
 #define WF_HEAP_H
 
@@ -32,8 +32,7 @@ void wf_heap_finish(struct wf_heap *h);
 int wf_heap_reserve(struct wf_heap *h);
 /* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
 int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
-/* Keeps places for so many timers more, which are armed by wf_heap_add_reserved and by nothing else: that cannot
- * fail. WEFT_ENOMEM. */
+/* Reserves places for `more` timers, which only wf_heap_add_reserved may arm: that cannot fail. WEFT_ENOMEM. */
 int wf_heap_set_aside(struct wf_heap *h, uint32_t more);
 void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t);
 /* Disarms; fine when it is not armed. */

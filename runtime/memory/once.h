@@ -4,7 +4,7 @@
 
 #include "platform.h"
 
-/* NULL: there is no memory for it. Release and acquire: whoever finds the mutex finds it made. */
+/* NULL: there is no memory for it. Release and acquire: a thread that finds the mutex finds it complete. */
 static inline pf_mutex *wf_mutex_once(_Atomic(pf_mutex *) *at)
 {
     pf_mutex *m = atomic_load_explicit(at, memory_order_acquire), *other = NULL;

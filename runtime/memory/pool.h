@@ -6,7 +6,7 @@
  *     the node's depot under a mutex, so a block that is made on one worker and freed on another finds its way back
  *     at one lock per WF_MAGAZINE blocks.
  * (2) A magazine is an array, not a list through the blocks: a block that comes back from another core is not touched
- *     before it is used, so its cache line can be asked for ahead. A list would cost one miss after the other.
+ *     before it is used, so its cache line can be prefetched. A list would cost one miss after the other.
  * (3) Every block comes from malloc on its own, so a thread without a pool may make and free blocks of
  *     the same classes with plain malloc and free.
  * (4) Under ASan, TSan and Valgrind, in the test kit, and with WEFT_POISON=1 in the environment nothing is pooled:

@@ -32,16 +32,17 @@ enum {
 /* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. WEFT_ENOMEM. */
 int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
 void wf_slab_finish(struct wf_slab *s);
-/* A slot with a new odd generation. What is after its wf_slot is zero the first time and what was left there later.
- * NULL: WEFT_EFULL or no memory. */
+/* Takes a slot, with a new odd generation. The bytes after its wf_slot are zero in its first life, and unchanged
+ * later. NULL: the limit is reached, or no memory. */
 void *wf_slab_take(struct wf_slab *s);
-/* The same in two steps, where other threads might guess the handle: reserved, it is found by nobody; what is written
- * before it is published is seen by all who find it. */
+/* The same in two steps, as other threads might guess the handle: a reserved slot is not found; all that is written
+ * before the publish is seen by threads that find it. */
 void *wf_slab_reserve(struct wf_slab *s);
 void wf_slab_publish(void *item);
-/* What was taken is only reserved again: no id leads to it. False: that was its last life, and it has to be given. */
+/* Makes a taken slot a reserved one again: no id leads to it. False: that was its last life, and it has to be given
+ * back. */
 bool wf_slab_withdraw(void *item);
-/* One that was taken, or reserved and never published. */
+/* Gives back a slot that was taken, or reserved and never published. */
 void wf_slab_give(struct wf_slab *s, void *item);
 
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */

@@ -15,8 +15,8 @@ _Static_assert((int)WEFT_FILE_READ == PF_FILE_READ && (int)WEFT_FILE_WRITE == PF
                "the platform takes the public flags");
 
 enum { ALL_FLAGS = WEFT_FILE_APPEND * 2 - 1 };
-/* What one operation copies, and what is done at once before others have their turn: the rest of a large read is
- * tried in the caller's memory again. */
+/* The most bytes of one operation, and of reads and writes done at once before other tasks run: the rest of a large
+ * read is tried again directly into the caller's memory. */
 enum { PIECE = 1024 * 1024 };
 
 static const uint64_t USERS_MASK = 0xFFFFFFFF;

@@ -22,17 +22,17 @@
 /* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
 #define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
 __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
-/* What else is said of a broken invariant before the process ends; NULL: nothing. Release by the one who registers,
- * acquire by the one who reads. */
+/* Called before a broken invariant ends the process, to print more; may be NULL. Release by the thread that registers
+ * it, acquire by the thread that calls it. */
 typedef void wf_last_words_fn(void);
 extern _Atomic(wf_last_words_fn *) wf_last_words;
 
-/* Marks a state that tests are to reach: a rare moment of a protocol, which its code has to get right. ./dev states
- * builds with WF_STATES, runs the simulation, and fails if no seed reaches a state: docs/testing.md. In every other
- * build a mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own.
+/* Marks a state that tests must reach: a rare moment of a protocol, which its code has to handle. ./dev states builds
+ * with WF_STATES, runs the simulation, and fails if no seed reaches a state: docs/testing.md. In every other build a
+ * mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own.
  *
- * WF_LIMIT is a limit that tests are to reach. In the build with WF_STATES a simulated run may have another value,
- * between `least` and `value`, drawn from its seed (limit.h); `least` is 1 or more, and the least value with which weft
+ * WF_LIMIT is a limit that tests must reach. In the build with WF_STATES a simulated run may have another value,
+ * between `least` and `value`, drawn from its seed (limit.h). `least` is 1 or more: the least value with which weft
  * has to work. In every other build it is the constant `value`. */
 #ifdef WF_STATES
 #include "limit.h"
@@ -77,9 +77,9 @@ enum {
 };
 /* Operations of one task per turn before it yields. */
 #define WF_TASK_BUDGET WF_LIMIT("task: operations in a turn", 256, 2)
-/* Where weft's clock begins, in nanoseconds: no point in time lies before it, and no span that somebody writes is as
- * long (146 years). So a span that was given for a deadline is seen to be one. The sum of two points in time does not
- * fit into int64_t, so that a point given for a span is seen as well. */
+/* Where weft's clock begins, in nanoseconds: no point in time is before it, and no span in a program is this long
+ * (146 years). So a span that is used as a deadline can be detected. The sum of two points in time does not fit into
+ * int64_t, so a point that is used as a span can be detected, too. */
 #define WF_CLOCK_BEGIN (INT64_C(1) << 62)
 
 #endif

@@ -21,7 +21,7 @@ void *pf_context_make(char *top, void (*entry)(void *arg), void *arg);
 void pf_context_bounds(void *context, char *low, char *high);
 enum { PF_CONTEXT_STACK_WORDS = 20 }; /* where it keeps that, counted from its word, on Windows */
 
-/* Stores the running context into *save and runs `load`. Returns when somebody runs what was stored. */
+/* Stores the running context into *save and runs `load`. Returns when the stored context is run again. */
 void pf_context_switch(void **save, void *load);
 
 /* Runs `load`; the running context is lost. */

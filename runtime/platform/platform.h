@@ -38,15 +38,15 @@ struct pf_env {
     /* A thread that is no worker waits for the node's workers: pf_cond_wait, with a deadline on this clock. In a
      * simulation that thread is also all the workers, and lets their world go on. */
     int (*cond_wait)(struct pf_env *env, struct pf_cond *c, struct pf_mutex *m, int64_t deadline);
-    /* Wakes those who are in cond_wait. Any thread. */
+    /* Wakes all threads in cond_wait. Any thread. */
     void (*cond_broadcast)(struct pf_env *env, struct pf_cond *c);
 
     /* Poller: one per worker. Only its worker's thread may call wait; the rest as marked.
      *
      * Readiness is edge-triggered and registered once per handle, for both directions together; `tag` comes back in
-     * pf_ready. What it reports are hints: the runtime tries the call and comes back. So a backend may report too
-     * much, never too little: when a handle becomes readable or writable after a call on it said PF_AGAIN (or a read
-     * gave less than asked for and no hang-up was reported before), an entry must follow. */
+     * pf_ready. Its reports are hints: the runtime tries the call, and waits again if needed. So a backend may report
+     * too much, but never too little: when a handle becomes readable or writable after a call on it said PF_AGAIN (or
+     * a read gave less than asked for and no hang-up was reported before), an entry must follow. */
     int (*poller_create)(struct pf_env *env, struct pf_poller **out);
     void (*poller_destroy)(struct pf_poller *p); /* NULL is fine */
     /* Any thread. Any tag but UINT64_MAX. WEFT_EINVAL: this kind of handle cannot be polled (a regular file): it is
@@ -55,11 +55,11 @@ struct pf_env {
     /* Any thread. Entries already taken by wait may still carry the tag; the runtime knows them by their
      * generation. */
     void (*poller_remove)(struct pf_poller *p, pf_handle h);
-    /* Any thread: somebody is about to wait for this direction, or was told PF_AGAIN and relies on an entry. Nothing
-     * to do for edge-triggered kernels (epoll, kqueue); a completion kernel (IOCP) asks for its readiness here, at
-     * most once per handle and direction. WEFT_ECLOSED: it is not registered. */
+    /* Any thread: a task is about to wait for this direction, or a call said PF_AGAIN and an entry must follow.
+     * Nothing to do for edge-triggered kernels (epoll, kqueue); a completion kernel (IOCP) asks for its readiness
+     * here, at most once per handle and direction. WEFT_ECLOSED: it is not registered. */
     int (*poller_arm)(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
-    /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or somebody calls
+    /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or a thread calls
      * wake. Fills at most `max` entries and returns how many; 0 after a wake or at the deadline, also when
      * interrupted. Does not return before the deadline for no reason: the runtime promises that an idle node makes no
      * wake-ups. */
@@ -85,9 +85,9 @@ struct pf_env {
      * the runtime hands in memory of its own, which outlives the actor that asked. With `at_once` it is only tried:
      * WEFT_OK, an error or PF_BLOCKING, and the memory may be the actor's. */
     int (*file_submit)(struct pf_poller *p, struct pf_file_op *op);
-    /* One that is under way is not wanted any more: its entry still comes, soon, whatever its result. Any worker of
-     * the node; the operation may have been done meanwhile, but its memory is still there. A poller is destroyed only
-     * after all operations of its node are done. */
+    /* Cancels an operation that is under way: its entry still comes, soon, with any result. Any worker of the node;
+     * the operation may have been done meanwhile, but its memory is still there. A poller is destroyed only after all
+     * operations of its node are done. */
     void (*file_cancel)(struct pf_poller *p, struct pf_file_op *op);
 
     /* Its worker only. An entry with `readable` and this tag comes when the child has ended, also if it has by now:
@@ -137,17 +137,18 @@ typedef struct pf_thread pf_thread;
  * thread. It has an alternate signal stack, so that pf_fault_watch can report from it. */
 int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void *arg);
 void pf_thread_join(pf_thread *t); /* frees it */
-/* Nobody will join it, it ends by itself: for one that runs already, has said so, and cannot be ended. Frees `t`. */
+/* The thread will not be joined and ends by itself. For a thread that has reported that it runs, and cannot be ended.
+ * Frees `t`. */
 void pf_thread_detach(pf_thread *t);
-/* By a thread of pf_thread_start, for itself: others may glimpse at it from now on. Does nothing where there are no
- * glimpses. */
+/* Called by a thread of pf_thread_start: from now on pf_thread_glimpse works for it. Does nothing on systems without
+ * that. */
 void pf_glimpse_allow(void);
-/* What another thread, which has allowed it and has not been joined, is doing now: the addresses of its innermost
- * calls, `most` (> 0) of them, the innermost first, each inside of the call; returns how many. `see` is called once
- * on that thread, if it could be interrupted, under async-signal rules, before this returns. Blocks for 0.2 s at
- * most. What the thread does is not changed by it: a call that the kernel would end for it is left alone, and is
- * then the only address. WEFT_ENOTSUP: not on this system, or it was not allowed; WEFT_ETIMEDOUT: the thread does
- * not get to it. Linux: by a realtime signal, docs/platforms.md; nowhere else. */
+/* Finds out what another thread, which has allowed it and has not been joined, does now: the addresses of its
+ * innermost calls, at most `most` (> 0), the innermost first, each inside of the call; returns how many. `see` is
+ * called once on that thread, if it could be interrupted, under async-signal rules, before this returns. Blocks for
+ * 0.2 s at most. It does not disturb the thread: a system call that the signal would end is not interrupted, and is
+ * then the only address. WEFT_ENOTSUP: not on this system, or it was not allowed; WEFT_ETIMEDOUT: the thread did not
+ * answer. Linux: by a realtime signal, docs/platforms.md; nowhere else. */
 int pf_thread_glimpse(const pf_thread *t, void (*see)(void *arg), void *arg, uintptr_t *out, int most);
 int pf_cpu_count(void); /* that this process may use; >= 1 */
 
@@ -167,8 +168,8 @@ void pf_mutex_destroy(pf_mutex *m); /* NULL is fine */
 void pf_mutex_lock(pf_mutex *m);
 void pf_mutex_unlock(pf_mutex *m);
 
-/* Runs `work` once in this process, whoever asks first; who asks meanwhile waits for it. `done`: static, false before
- * the first call, and of nobody else. No call of it within `work`. */
+/* Runs `work` once in this process, on the first thread that calls it; other callers wait until it is done. `done`:
+ * static, false before the first call, and used only for this. `work` must not call pf_once with it. */
 void pf_once(bool *done, void (*work)(void));
 
 typedef struct pf_cond pf_cond;
@@ -222,7 +223,7 @@ struct pf_fault {
     const char *signal;  /* "SIGSEGV" */
     const void *address; /* that was accessed, or of the instruction where the signal is about that */
     bool is_access;      /* a memory access has failed: SIGSEGV, SIGBUS */
-    bool fatal;          /* nobody else handles this signal: the process is about to die of it */
+    bool fatal;          /* no other handler takes this signal: it is about to end the process */
     uintptr_t pc, sp;    /* of the thread; 0: not known on this system */
 };
 /* Whether it was the runtime's business; it then does not return. */
@@ -258,9 +259,10 @@ int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reu
 void pf_listen_close(pf_handle h, const struct pf_address *at);
 int pf_local_address(pf_handle h, struct pf_address *out);
 int pf_peer_address(pf_handle h, struct pf_address *out);
-/* PF_AGAIN; WEFT_EFULL: out of descriptors but for PF_RESERVED, which are left for whoever is to set that right. */
+/* PF_AGAIN; WEFT_EFULL: no descriptors are left but PF_RESERVED, which are kept for the code that has to free
+ * some. */
 int pf_accept(pf_handle listener, pf_handle *out);
-enum { PF_RESERVED = 8 };     /* at most: an eighth of few */
+enum { PF_RESERVED = 8 };     /* at most; an eighth, if the limit is low */
 bool pf_handles_scarce(void); /* whether only the reserved ones are left; costs a system call or three */
 /* 0: connected; PF_AGAIN: `*out` becomes writable, then ask: */
 int pf_connect(pf_handle *out, const struct pf_address *to);
@@ -304,7 +306,7 @@ int pf_send_handle(pf_handle h, pf_handle sent);
  * PF_AGAIN; WEFT_EFORMAT: the byte came without a handle; WEFT_EFULL: out of descriptors, the handle is lost. */
 int pf_receive_handle(pf_handle h, pf_handle *out);
 int pf_shutdown(pf_handle h);
-void pf_abort(pf_handle h); /* both directions, for all who use it: reads and writes fail from now on */
+void pf_abort(pf_handle h); /* both directions, for all users of the socket: reads and writes fail from now on */
 void pf_close(pf_handle h);
 /* Datagrams. `reuse`: several sockets may be bound to this port, for multicast. */
 int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse);
@@ -320,7 +322,7 @@ int64_t pf_udp_receive(pf_handle h, void *buffer, size_t size, struct pf_address
 /* Joins (or leaves) the multicast group; `interface_name`: of one, NULL: the system's choice. WEFT_EADDRESS: no
  * such interface, or no multicast address. */
 int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interface_name, bool join);
-/* This process may from now on have as many handles open as the system grants it without asking anybody. */
+/* Raises this process's limit of open handles as far as the system allows without privileges. */
 void pf_raise_handle_limit(void);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */
 int pf_is_ready(pf_handle h, bool for_write);
@@ -328,18 +330,18 @@ int pf_is_ready(pf_handle h, bool for_write);
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
 /* The system's numbers are used as they are; these are the same everywhere. */
 enum { PF_SIGHUP = 1, PF_SIGINT = 2, PF_SIGKILL = 9, PF_SIGTERM = 15 };
-/* From now on the signal does not do what it does by default: `on`, the same function for all numbers, is called with
+/* From now on the signal does not have its default effect: `on`, the same function for all numbers, is called with
  * its number on a thread of its own that holds no lock; signals that come faster than it returns may become one.
  * Where there are no signals: what a console sends (SIGINT: Ctrl-C, SIGTERM: its window is closed). WEFT_EINVAL: no
  * such signal, or one that is the program's own fault or cannot be caught; WEFT_EEXIST: it is caught already;
  * WEFT_ENOMEM. */
 int pf_signal_catch(int number, void (*on)(int number));
-/* What was there before is back. When nothing is caught any more, that thread has ended: not to be called by `on`,
- * nor with a lock that `on` takes. */
+/* Restores the effect that the signal had before. If no signal is caught then, that thread has ended: so do not call
+ * this from `on`, or with a lock that `on` takes. */
 void pf_signal_release(int number);
-/* For turns on a thread that is not ours: between the two the signals of a write that fails (into a pipe that nobody
- * reads, beyond the largest file allowed) are blocked on the calling thread, and those that came are gone after it;
- * what was pending before stays so. May be nested. */
+/* For turns on a foreign thread: between the two calls, the signals of a failed write (to a pipe without a reader,
+ * beyond the file size limit) are blocked on the calling thread. Signals that came meanwhile are discarded; a signal
+ * that was pending before stays pending. May be nested. */
 struct pf_held_off {
     unsigned take, unblock; /* sets of such signals, the platform's */
 };
@@ -388,9 +390,9 @@ bool pf_code_at(uintptr_t address, struct pf_code *out);
 bool pf_code_function(const struct pf_code *code, char *out, size_t size);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
-/* What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
- * or a file system on a network): the runtime makes them on threads for that, but for file_submit above. Handles are
- * not inherited by children. Paths are UTF-8. */
+/* For files with positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a
+ * disk, or a file system on a network): the runtime makes them on threads for that, but for file_submit above.
+ * Handles are not inherited by children. Paths are UTF-8. */
 enum {
     PF_FILE_READ = 1,
     PF_FILE_WRITE = 2,
@@ -403,8 +405,8 @@ enum {
 enum { PF_FILE_END = -1 };
 /* `mode`: permissions of a new file, 0644 and the like, as far as the system has them. The handle suits file_submit.
  * WEFT_ENOTFOUND (or a folder on its way is no folder), WEFT_EACCESS, WEFT_EISDIR, WEFT_EEXIST, WEFT_EFULL (out of
- * descriptors), WEFT_ENOSPC, WEFT_EINVAL (a pipe or socket: it has no positions), WEFT_EBUSY (somebody has it open
- * and does not share it). */
+ * descriptors), WEFT_ENOSPC, WEFT_EINVAL (a pipe or socket: it has no positions), WEFT_EBUSY (another process has it
+ * open and does not share it). */
 int pf_file_open(pf_handle *out, const char *path, unsigned flags, unsigned mode);
 void pf_file_close(pf_handle h);
 /* 1 to `size` bytes; 0 at the end of the file and beyond it, which is no error; or an error: WEFT_EACCESS (not opened
@@ -462,8 +464,8 @@ struct pf_exit {
  * signal, and nothing of this process runs in it in between. WEFT_ENOTFOUND (program or directory), WEFT_EACCESS,
  * WEFT_EFORMAT (no program), WEFT_ETOOBIG (arguments), WEFT_ENOMEM, WEFT_EFULL, WEFT_ENOTSUP. */
 int pf_process_start(struct pf_process *out, const struct pf_process_options *options);
-/* PF_AGAIN while it runs; then how it ended, and the system has forgotten it. To be called again only after PF_AGAIN.
- * WEFT_ESYSTEM: somebody else has asked before. */
+/* PF_AGAIN while it runs; then how it ended, and the system has forgotten it. Call it again only after PF_AGAIN.
+ * WEFT_ESYSTEM: other code has reaped it before. */
 int pf_process_reap(struct pf_process *c, struct pf_exit *out);
 /* The same, but blocks. */
 int pf_process_wait(struct pf_process *c, struct pf_exit *out);

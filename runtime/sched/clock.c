@@ -1,5 +1,5 @@
-/* runtime/sched/clock.c -- the public clock: that of the calling worker's node, else of the simulation that the
- * calling thread drives, else the machine's. */
+/* runtime/sched/clock.c -- the public clock: the one of the calling worker's node, else of the simulation that the
+ * calling thread drives, else of the machine. */
 #include <weft/time.h>
 
 #include "here.h"

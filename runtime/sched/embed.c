@@ -13,7 +13,7 @@ static int embedded_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t de
     return deadline != WEFT_FOREVER && env->now(env) >= deadline ? WEFT_ETIMEDOUT : WEFT_OK;
 }
 
-/* Another thread: the one that waits may be in the poller. */
+/* Called by another thread, while the waiting one may be in the poller. */
 static void embedded_broadcast(struct pf_env *env, pf_cond *c)
 {
     struct wf_workers *set = ((struct wf_embed *)env)->set;
@@ -36,7 +36,7 @@ int wf_embed_start(struct wf_workers *set)
     struct pf_env *env = set->env;
     WF_ASSERT(set->count == 1);
     if (env->poller_handle(w->poller) == PF_NO_HANDLE) return WEFT_ENOTSUP;
-    int rc = env->poller_alarm(w->poller, WEFT_FOREVER - 1); /* from here on it does not fail */
+    int rc = env->poller_alarm(w->poller, WEFT_FOREVER - 1); /* after this call it cannot fail */
     if (rc < 0) return rc;
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     return env->poller_alarm(w->poller, WEFT_FOREVER);

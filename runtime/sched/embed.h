@@ -1,14 +1,13 @@
-/* runtime/sched/embed.h -- a set with one worker and no thread: it turns when a loop that is not ours calls.
+/* runtime/sched/embed.h -- a set with one worker and no thread: it runs a turn when a foreign event loop calls it.
  *
  * Design notes.
- * (1) Between two calls the worker counts as asleep, though nobody waits in its poller: who posts wakes it, which
- *     makes the poller's handle readable, and the foreign loop calls. The handle's alarm (platform.h) is set to the
- *     worker's first deadline. So the foreign loop needs to watch nothing but the handle, and an idle worker makes it
- *     neither readable nor anybody's timer.
- * (2) A turn looks first and runs then, so what it finds is done when it returns. If something is left to run, the
+ * (1) Between two calls the worker counts as asleep, though no thread waits in its poller: a post wakes it, which
+ *     makes the poller's handle readable, so the foreign loop calls. The handle's alarm (platform.h) is set to the
+ *     worker's first deadline. So the foreign loop only needs to watch the handle; it needs no timer for the worker.
+ * (2) A turn first polls and then runs tasks, so all work that it finds is done when it returns. If work is left, the
  *     handle stays readable.
- * (3) Whoever waits for the worker by pf_env.cond_wait, at the node's end for example, does so in the only thread the
- *     worker has: there the wait is a turn. That is this environment's difference from the native one. */
+ * (3) A pf_env.cond_wait for the worker, at the node's end for example, happens in the only thread that the worker
+ *     has: so there the wait runs a turn. This is the only difference from the native environment. */
 #ifndef WF_EMBED_H
 #define WF_EMBED_H
 
@@ -19,11 +18,12 @@ struct wf_embed {
     struct wf_workers *set;
 };
 
-/* Instead of an environment of its own: fills in and uses `e`, which must live as long as the set. */
+/* Gives the set an environment in `e`, which must live as long as the set. */
 void wf_embed_init(struct wf_embed *e, struct wf_workers *set);
 /* Instead of wf_workers_start. WEFT_ENOTSUP: no loop could wait for it here; WEFT_EFULL. */
 int wf_embed_start(struct wf_workers *set);
-/* A turn; waits for something to do until `deadline`. When the next one is due: WEFT_NOW, a time, or WEFT_FOREVER. */
+/* Runs a turn; waits for work until `deadline`. Returns when the next turn is due: WEFT_NOW, a time, or
+ * WEFT_FOREVER. */
 int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline);
 
 #endif

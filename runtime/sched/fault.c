@@ -8,7 +8,7 @@
 
 enum { WHO = 160, FRAMES = 16, FRAME_MAX = 1 << 30, DUMPED = 64 }; /* DUMPED: events shown after a fault */
 
-/* Somebody, perhaps on another worker, has used a stack that is closed: see stack.h, note (6). */
+/* Code, perhaps on another worker, has used a parked stack: see stack.h, note (6). */
 static bool find_parked(const struct wf_worker *w, const void *address, char whose[WHO])
 {
     struct wf_stack stack;
@@ -21,7 +21,7 @@ static bool find_parked(const struct wf_worker *w, const void *address, char who
     return false;
 }
 
-/* By the thread that ends the process: said who it was, printed its records. */
+/* Set by the thread that ends the process: it has reported the fault, and printed its records. */
 static _Atomic bool ending, dumped;
 
 static void last_words(void)
@@ -31,9 +31,9 @@ static void last_words(void)
     dumped = true;
 }
 
-/* Its stack pointer, or the address, lies below its stack. A frame that is larger than the guard moves the pointer
- * into another stack, or under all of them. A pointer that is far off is that of a stack of the
- * program's own. */
+/* Whether its stack pointer, or the address, is below its stack. A frame that is larger than the guard moves the
+ * pointer into another stack, or below all of them. A pointer that is far away belongs to a stack that the program
+ * has made. */
 static bool overflowed(const struct wf_task *t, const struct pf_fault *f)
 {
     const struct wf_stack *s = &t->coro.stack;
@@ -43,7 +43,7 @@ static bool overflowed(const struct wf_task *t, const struct pf_fault *f)
     return f->sp != 0 && f->sp < low && low - f->sp < (uintptr_t)FRAME_MAX;
 }
 
-/* Async-signal-safe as far as snprintf and dladdr are in practice: none of them takes memory. */
+/* Async-signal-safe in practice: neither snprintf nor dladdr allocates memory. */
 static void print_frames(const struct pf_fault *f)
 {
     uintptr_t at[FRAMES];
@@ -60,7 +60,7 @@ static void print_frames(const struct pf_fault *f)
     }
 }
 
-/* A crash that is the program's own. */
+/* A crash in the program's code. */
 static void report_crash(const struct pf_fault *f, const char *who)
 {
     char line[WHO + 160], at[64] = "";

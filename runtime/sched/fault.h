@@ -1,9 +1,9 @@
-/* runtime/sched/fault.h -- what is said when the process is about to end by a fault or a broken invariant: whose code
- * it was, where, and what happened last on that worker. */
+/* runtime/sched/fault.h -- the report when a fault or a broken invariant ends the process: which actor's code it was,
+ * where, and what happened last on that worker. */
 #ifndef WF_FAULT_H
 #define WF_FAULT_H
 
-/* From now on, in the whole process. May be called again. */
+/* Turns these reports on for the whole process. May be called again. */
 void wf_fault_report_begin(void);
 
 #endif

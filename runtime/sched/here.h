@@ -1,4 +1,4 @@
-/* runtime/sched/here.h -- whose thread this is: the worker that runs on it, and the environment that drives it. */
+/* runtime/sched/here.h -- the worker that runs on the calling thread, and the environment that drives it. */
 #ifndef WF_HERE_H
 #define WF_HERE_H
 

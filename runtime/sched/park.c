@@ -19,7 +19,7 @@ enum { GROUP = 64 };
 static uint64_t mask_of(const uint64_t *words, size_t count)
 {
     uint64_t mask = 0;
-    bool all = wf_is_on_valgrind(); /* it would complain of what depends on words that were never written */
+    bool all = wf_is_on_valgrind(); /* Valgrind would report tests of words that were never written */
     for (size_t i = 0; i < count; i++) mask |= (uint64_t)(all || words[i] != 0) << i;
     return mask;
 }
@@ -116,7 +116,7 @@ static bool word_of_parked(const void *task, uintptr_t address, uintptr_t *word)
     return true;
 }
 
-/* ASan watches for variables whose scope is over, which is no fault here. */
+/* ASan would report variables whose scope is over; reading them is no fault here. */
 __attribute__((no_sanitize("address"))) static bool word_on_stack(const void *task, uintptr_t address,
                                                                   uintptr_t *word)
 {

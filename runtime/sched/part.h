@@ -1,4 +1,4 @@
-/* runtime/sched/part.h -- what a room above this one adds to every worker. The scheduler runs the rows of
+/* runtime/sched/part.h -- what a folder above this one adds to every worker. The scheduler calls the parts in
  * wf_workers.parts and knows none of them: from the first to the last when something begins, from the last to the
  * first when it ends. Any function may be NULL. */
 #ifndef WF_PART_H
@@ -20,11 +20,11 @@ struct wf_part {
     void (*worker_drain)(struct wf_worker *w);
     /* All threads have ended, its poller is still there. Also of a worker whose begin failed or never ran. */
     void (*worker_end)(struct wf_worker *w);
-    /* One part has each of these: what takes the poller's entries, and that of an overlapped operation that is done
+    /* Each is set by one part only: on_ready takes the poller's entries, on_done a finished overlapped operation
      * (pf_ready.done). */
     void (*on_ready)(struct wf_worker *w, const struct pf_ready *entries, int count);
     void (*on_done)(struct wf_worker *w, uint64_t tag);
-    /* What it adds to the things one can wait for: wait.h; the last is NULL. */
+    /* The sources that it adds to waits, see wait.h; the last is NULL. */
     const struct wf_wait_kind *const *wait_kinds;
 };
 

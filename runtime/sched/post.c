@@ -1,5 +1,5 @@
-/* runtime/sched/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that
- * has too much. The rules are in post.h. */
+/* runtime/sched/post.c -- posts between workers: pushing, waking, batching, and waiting for a congested worker. The
+ * rules are in post.h. */
 #include "post.h"
 
 #include "sanitizer.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under way from a worker whose tasks wait for room to the congested worker and back. */
+/* It goes from a worker whose tasks wait for room to the congested worker and back. */
 struct wf_room_call {
     struct wf_call call;
     struct wf_worker *from;
@@ -22,7 +22,7 @@ struct wf_room_call {
 static void wake_if_asleep(struct wf_worker *w)
 {
     if (atomic_load_explicit(&w->state, memory_order_seq_cst) != WF_ASLEEP) return;
-    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return; /* another paid */
+    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return; /* already done */
     w->set->env->poller_wake(w->poller);
 }
 

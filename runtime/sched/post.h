@@ -1,5 +1,5 @@
-/* runtime/sched/post.h -- what passes between workers: posts, batches of them, and waiting for a worker that has too
- * much. The rules of sleeping and waking are note (3) of worker.h. */
+/* runtime/sched/post.h -- posts between workers, batches of posts, and waiting for a congested worker. The rules of
+ * sleeping and waking are note (3) of worker.h. */
 #ifndef WF_POST_H
 #define WF_POST_H
 
@@ -7,18 +7,18 @@
 
 struct wf_worker;
 
-/* WORK: a MESSAGE that a pool of actors has passed on, until its member lets go of it. */
+/* WORK: a MESSAGE that a pool of actors has passed on, until the member frees or sends it. */
 enum wf_post_kind {
     WF_POST_CALL,
     WF_POST_MESSAGE,
     WF_POST_WORK,
     WF_POST_KINDS,
     WF_POST_BUNDLE = WF_POST_KINDS,
-    WF_POST_HANDLED, /* a MESSAGE or WORK that a handler was called with: on no way to anywhere */
+    WF_POST_HANDLED, /* a MESSAGE or WORK that a handler was called with; it is never posted */
     WF_POST_HANDLED_WORK,
 };
 
-/* Anything handed to another worker begins with this. */
+/* The first member of everything that is handed to another worker. */
 struct wf_post {
     struct wf_post *next; /* batch and inbox: the one pushed before this one */
     uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
@@ -27,8 +27,8 @@ struct wf_post {
     uint32_t word;        /* for the kind */
 };
 
-/* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be asked for ahead; along a
- * list each would be waited for in turn. `word` counts them. Made by wf_post_batch_flush. */
+/* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be prefetched; in a list each
+ * one would have to be loaded before the next. `word` counts them. Made by wf_post_batch_flush. */
 enum { WF_BUNDLE = 62 };
 struct wf_bundle {
     struct wf_post post;
@@ -43,7 +43,7 @@ struct wf_call {
     void (*call)(struct wf_worker *w, struct wf_call *c);
 };
 
-/* What goes to one worker at the end of the turn, or when it is full. */
+/* The posts for one worker, handed over at the end of the turn, or when the batch is full. */
 struct wf_post_batch {
     uint32_t count;
     struct wf_post *at[WF_BUNDLE]; /* oldest first */
@@ -57,9 +57,9 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p);
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
 /* From worker `w`'s thread to another worker: batched until the end of the turn. */
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
-/* Whether so much is on its way to `target` that senders should wait. Any thread. */
+/* Whether so many posts are on their way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_congested(const struct wf_worker *target);
-/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a
+/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */
 void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
 /* Task on worker `w`: waits until `target` is no longer congested. As wf_task_wait. */
@@ -67,7 +67,7 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 
 /* For the loop. All posts, oldest first. */
 struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from);
-/* Hands over what has been batched for worker `target`. */
+/* Hands over the batch for worker `target`. */
 void wf_post_batch_flush(struct wf_worker *w, uint32_t target);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct wf_watch {
     pf_mutex *lock;       /* of `seen` */
-    _Atomic bool setting; /* somebody sets the alarm; acquire and release: it is one's at a time */
+    _Atomic bool setting; /* a thread sets the alarm, one at a time: acquire and release */
     _Atomic bool rings;   /* relaxed: the poller has no alarms, its worker has to be woken to look when it is time */
     struct wf_stuck seen[WF_WORKERS_MAX];
     struct wf_stuck look; /* of the one who looks; also the glimpsed thread's, for as long as it is asked */
@@ -57,7 +57,7 @@ void wf_stuck_who(const struct wf_stuck *s, char *out, size_t size)
                  slot, generation, s->name[0] == 0 ? "" : ")");
 }
 
-/* What every actor begins with: a body, a handler. */
+/* Whether this is the function with which every actor begins, of a body or a handler. */
 static bool is_first(const char *name)
 {
     static const char body[] = "wf_actor_main", handler[] = "wf_handler_turn";
@@ -73,7 +73,7 @@ void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT])
     for (int i = 0; i < s->calls && used < WF_STUCK_TEXT; i++) {
         struct pf_code code;
         char name[128] = "";
-        if (!pf_code_at(s->call[i], &code)) break; /* what is behind code that nobody knows is no caller */
+        if (!pf_code_at(s->call[i], &code)) break; /* callers beyond unknown code cannot be trusted */
         if (!pf_code_function(&code, name, sizeof name)) snprintf(name, sizeof name, "%s", code.symbol);
         if (is_first(name)) break;
         if (name[0] == '\0') continue;
@@ -132,7 +132,7 @@ void wf_stuck_over(struct wf_worker *w, int64_t began, int64_t now)
     wf_stuck_who(&s, who, sizeof who);
     weft_log(WEFT_WARN, "worker %u goes on: %s has held it up for %.1f s", (unsigned)w->index, who,
              (double)(now - began) / 1e9);
-    wf_stuck_arm(w); /* nobody has looked at it since */
+    wf_stuck_arm(w); /* no look has happened since */
 }
 
 /* ---- Looking --------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ void wf_stuck_arm(struct wf_worker *w)
     struct wf_workers *set = w->set;
     if (w->index >= set->users) return;
     int64_t now = set->env->now(set->env), at = atomic_load_explicit(&set->look_at, memory_order_relaxed);
-    if (at > now && another_runs(w)) return; /* who looks sees this one, too */
+    if (at > now && another_runs(w)) return; /* the next look sees this worker, too */
     set_alarm(set, now + set->stuck_after + set->stuck_after / 2);
 }
 

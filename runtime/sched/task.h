@@ -1,18 +1,18 @@
-/* runtime/sched/task.h -- what runs on a worker: a coroutine with a state, a deadline, and what it owns.
+/* runtime/sched/task.h -- a task of a worker: a coroutine with a state, a deadline, and owned resources.
  *
  * Design notes.
  * (1) actors/ embeds a task in each actor. A task starts and ends on one worker, and all of it belongs to that
  *     worker's thread.
  * (2) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: a task
- *     that was woken looks again.
+ *     that was woken checks again.
  * (3) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
  *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls
  *     wf_task_finish_wait, which does not return for a killed task.
- * (4) Fresh tasks, which have never run, stand in a list of their own: before older ones, behind those the same task
- *     has started. They run before tasks that are ready again, so that a tree of tasks runs depth first and few of
- *     them have a stack at a time. Nobody starves: a task that is ready again is due two turns later at most and
- *     then goes first, but for one in WF_DUE_RUN + 1, which is a fresh one; and the oldest fresh task joins the
- *     others when WF_FRESH_RUN have begun since it was the oldest. */
+ * (4) Fresh tasks, which have never run, have a list of their own: a new one stands before older ones, but after
+ *     those that the same task has started. They run before tasks that are ready again, so that a tree of tasks runs
+ *     depth first and few of them have a stack at a time. No task starves: a task that is ready again is due after at
+ *     most two turns and then goes first, except that one in WF_DUE_RUN + 1 is a fresh one; and the oldest fresh task
+ *     joins the others when WF_FRESH_RUN tasks have begun since it became the oldest. */
 #ifndef WF_TASK_H
 #define WF_TASK_H
 
@@ -20,9 +20,9 @@
 #include "timers.h"
 #include "workers.h"
 
-/* The first two stand in the queue of the runnable, but have to be given a stack, or its contents, before they run.
- * STACKLESS: it waits and has none; woken it is NEW. A task is PARKED from IDLE only, and IDLE is WAITING, but seen
- * by who looks for idle tasks: see park.h. */
+/* The first two are in the run queue, but need a stack, or its contents, before they run. STACKLESS: it waits without
+ * a stack; when woken it is NEW. Only an IDLE task becomes PARKED; IDLE is a WAITING task that a sweep for idle tasks
+ * has seen: see park.h. */
 enum wf_task_state {
     WF_TASK_NEW,
     WF_TASK_UNPARKED,
@@ -35,10 +35,10 @@ enum wf_task_state {
     WF_TASK_DONE
 };
 
-/* HAND: wake it, or better give it the message itself, which makes it HANDED; actors/core/mailbox.h says how. */
+/* HAND: wake it, or give it the message directly, which makes it HANDED; see actors/core/mailbox.h. */
 enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_WAKE, WF_MAIL_HAND };
 
-/* What switching and waking touch comes first; then what only some waits do. */
+/* First the members that switching and waking touch, then those that only some waits touch. */
 struct wf_task {
     union {
         struct wf_task *next_ready; /* READY: wf_worker.ready_first */
@@ -49,28 +49,28 @@ struct wf_task {
     bool cancelled;
     bool killed;
     bool timed_out;
-    uint8_t wants_mail;    /* wf_mail_wish: when its mailbox gets something */
+    uint8_t wants_mail;    /* wf_mail_wish: what to do when its mailbox gets a message */
     bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
-    bool shares_stack : 1; /* others use its stack while it waits: it is never parked */
-    bool handling : 1;     /* an actor that was called with a message, which it has not let go of */
+    bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
+    bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
     uint16_t stack_kib;    /* asked for */
     uint32_t ops;          /* operations left in this turn */
     uint32_t above;        /* the layer above counts something here; 0 at the beginning */
     union {
         struct wf_coro coro;
-        struct wf_call start; /* until it is started: how it gets to its worker */
+        struct wf_call start; /* until it is started: the post to its worker */
     };
-    struct wf_timer deadline; /* of the wait it is in; once it was asked to end, of its grace period */
+    struct wf_timer deadline; /* of its present wait; once it was asked to end, of its grace period */
     struct wf_list owned;     /* wf_owned.on_task: closed when the task ends */
 };
 
-/* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
+/* A task that waits at a source. It is on the waiting task's stack during the wait. */
 struct wf_waiter {
     struct wf_list_node on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
     struct wf_task *task;
 };
 
-/* A resource that ends with its task: embed, link, and give a close. */
+/* A resource that ends with its task: embed this, link it, and set `close`. */
 struct wf_owned {
     struct wf_list_node on_task; /* wf_task.owned */
     void (*close)(struct wf_owned *o);
@@ -85,14 +85,14 @@ static inline struct wf_task *wf_task_self(void)
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
-/* The same for one that has nothing to do before it is woken by mail. */
+/* The same for a task that has nothing to do before mail wakes it. */
 void wf_task_start_stackless(struct wf_task *t);
-/* What it waits for; "": it does not. */
+/* What it waits for; "" if it does not wait. */
 static inline const char *wf_task_waits_for(const struct wf_task *t)
 {
     return t->state >= WF_TASK_WAITING && t->state <= WF_TASK_PARKED ? t->waits_for : "";
 }
-/* To the end of the queue of those that have run before. */
+/* Adds it to the end of the queue of tasks that have run before. */
 static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
 {
     t->next_ready = NULL;
@@ -101,11 +101,11 @@ static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
     w->ready_last = t;
     w->ready_count++;
 }
-/* STACKLESS, IDLE or PARKED, otherwise it does nothing. */
+/* Wakes a task that is STACKLESS, IDLE or PARKED; otherwise does nothing. */
 void wf_task_wake_idle(struct wf_task *t);
-/* Makes a WAITING task of this worker runnable. Asks for the lines of its stack that it needs first, so that they come
- * while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with two it is 160,
- * six are no better). */
+/* Makes a WAITING task of this worker runnable. Prefetches the cache lines of its stack that it needs first, while it
+ * is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with two it is 160, six are
+ * no better). */
 static inline void wf_task_wake_waiting(struct wf_worker *w, struct wf_task *t)
 {
     const char *frames = t->coro.sp;
@@ -113,13 +113,13 @@ static inline void wf_task_wake_waiting(struct wf_worker *w, struct wf_task *t)
     t->state = WF_TASK_READY;
     wf_task_push_ready(w, t);
 }
-/* The same for one that is STACKLESS. */
+/* The same for a STACKLESS task. */
 static inline void wf_task_wake_stackless(struct wf_worker *w, struct wf_task *t)
 {
     t->state = WF_TASK_NEW;
     wf_task_push_ready(w, t);
 }
-/* Makes a task that waits runnable; otherwise does nothing. */
+/* Makes a waiting task runnable; does nothing if it does not wait. */
 static inline void wf_task_wake(struct wf_task *t)
 {
     if (t->state == WF_TASK_WAITING) wf_task_wake_waiting(t->worker, t);
@@ -127,32 +127,32 @@ static inline void wf_task_wake(struct wf_task *t)
 }
 /* Wakes all wf_waiters of a list; they stay linked. */
 void wf_waiters_wake(struct wf_list *waiters);
-/* Wakes all and takes them off: the source goes away. */
+/* Wakes all and unlinks them, as the source goes away. */
 void wf_waiters_dismiss(struct wf_list *waiters);
-/* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
- * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
+/* The running task waits for a wake. 0: woken (check whether your condition holds); WEFT_ETIMEDOUT; WEFT_ECANCELED,
+ * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for users. */
 int wf_task_wait(int64_t deadline, const char *what);
-/* The same without a record: what it waits for leaves one. */
+/* The same without a record in the flight recorder: the event it waits for leaves one. */
 int wf_task_wait_quietly(int64_t deadline, const char *what);
-/* Whether nothing is special about the running task's next wait, so that wf_task_wait_plainly may do it. */
+/* Whether wf_task_wait_plainly may do the running task's next wait. */
 static inline bool wf_task_is_plain(const struct wf_task *t)
 {
     return !(t->cancelled | t->bounded | t->handling);
 }
-/* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions: every receive passes here. It
- * may be cancelled afterwards. */
+/* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions, as every receive calls it. The
+ * task may be cancelled afterwards. */
 void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_finish_wait(int64_t result);
 /* The running task goes to the end of the queue. */
 void wf_task_yield(void);
-/* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot
+/* Counts one operation of the running task; yields when its budget is used up, so that a task that never waits cannot
  * starve others. */
 static inline void wf_task_tick(struct wf_task *t)
 {
     if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
 }
-/* What tells a span from a point in time, see WF_CLOCK_BEGIN. WEFT_NOW and WEFT_FOREVER may stand for either. */
+/* Tell a span from a point in time, see WF_CLOCK_BEGIN. WEFT_NOW and WEFT_FOREVER may be either. */
 static inline bool wf_is_span(int64_t time)
 {
     return time < WF_CLOCK_BEGIN && time != WEFT_NOW;
@@ -161,19 +161,19 @@ static inline bool wf_is_point(int64_t time)
 {
     return time >= WF_CLOCK_BEGIN && time != WEFT_FOREVER;
 }
-/* The running task gave one for the other. */
+/* The running task used one in place of the other. */
 void wf_task_wrong_time(struct wf_task *t, const char *what, int64_t time);
 void wf_task_cancel(struct wf_task *t);
 void wf_task_kill(struct wf_task *t);
-/* For one that is to be cancelled: at the deadline it is killed. WEFT_ENOMEM. */
+/* Call it before wf_task_cancel: the task is killed at the deadline. WEFT_ENOMEM. */
 int wf_task_grace(struct wf_task *t, int64_t deadline);
-/* It has begun to end. Returns when its grace period would have been over; WEFT_FOREVER: it had none. */
+/* The task has begun to end. Returns when its grace period would have ended; WEFT_FOREVER: it had none. */
 int64_t wf_task_end_grace(struct wf_task *t);
 /* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
 __attribute__((noreturn)) void wf_task_exit(void);
 void wf_task_close_owned(struct wf_task *t);
 
-/* For the loop. The next to run in this turn, with its stack; NULL: back to the loop. */
+/* For the loop: the next task to run in this turn, with its stack; NULL: back to the loop. */
 struct wf_task *wf_task_next(struct wf_worker *w);
 void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
 /* At the beginning of a turn: which tasks are due, see note (4). */

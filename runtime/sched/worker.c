@@ -180,7 +180,7 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     WF_ASSERT(n <= WF_POLL_BATCH && (n <= 0 || w->set->on_ready != NULL));
     const bool slept = began_at(w) == 0;
     if (slept) awakes(w);
-    /* Awake, before anything is posted here because of what is ready: nobody need wake us for that. */
+    /* Marks it as awake before handling entries causes posts to it: so these need not wake it. */
     if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING)
         atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     if (n > 0) w->set->on_ready(w, ready, n);
@@ -258,7 +258,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     }
 }
 
-/* See embed.h. Whoever posts from the store on wakes the poller; who posted before is seen by the look after it. */
+/* See embed.h. A post after this store wakes the poller; the check after the store sees an earlier post. */
 static int64_t leave_asleep(struct wf_worker *w)
 {
     struct pf_env *env = w->set->env;

@@ -53,7 +53,7 @@ struct wf_worker {
     uint8_t preferred;            /* wf_task_prefer: from which of the two lists */
     bool lends;                   /* actors/core/placement.c: the last child was; */
     uint64_t lent_in;             /* in this run of a task; */
-    struct wf_worker *lent_to;    /* to whom, NULL: nobody */
+    struct wf_worker *lent_to;    /* to that worker; NULL: none */
     struct wf_post *undrained;    /* what the last drain left, oldest first */
     uint32_t work;                /* of this turn */
     int64_t now;                  /* clock at the beginning of this turn */
@@ -95,7 +95,7 @@ struct wf_worker {
     alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (3) */
 };
 
-/* Nothing can run before time goes on or somebody else posts. */
+/* Whether nothing can run before time passes or another thread posts. */
 bool wf_worker_is_at_rest(const struct wf_worker *w);
 
 static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
@@ -126,8 +126,8 @@ static inline bool wf_worker_is_spent(const struct wf_worker *w)
 /* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for
  * ever. */
 void wf_worker_turn(struct wf_worker *w, int64_t deadline);
-/* The same the other way round, for embed.c: looks, for as long as `deadline` and its timers allow if there is
- * nothing to do, and then runs what is there. Leaves it asleep. When it is to be called next. */
+/* The same in the other order, for embed.c: polls first, until `deadline` or its first timer if there is no work, and
+ * then runs the work. Leaves the worker asleep. Returns when to call it next. */
 int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline);
 /* Its last turn is over. */
 void wf_worker_rest(struct wf_worker *w);

@@ -31,8 +31,8 @@ struct wf_workers {
     uint32_t record_events;                    /* of each worker's recorder; 0: none */
     bool record_sends;
     int64_t stuck_after;              /* stuck.h: turns of this length are told of; 0, WEFT_FOREVER: none */
-    _Atomic int64_t look_at;          /* relaxed: when somebody looks for them; 0: it is not known to be needed */
-    struct wf_watch *watch;           /* NULL: nobody looks */
+    _Atomic int64_t look_at;          /* relaxed: when such turns are looked for next; 0: not known to be needed */
+    struct wf_watch *watch;           /* NULL: they are not looked for */
     struct wf_offload *offload;       /* threads for blocking functions, see offload.h */
     _Atomic uint32_t files_under_way; /* overlapped operations, see file.h; */
     _Atomic bool files_draining;      /* a worker has ended and waits for their end */

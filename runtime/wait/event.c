@@ -62,7 +62,7 @@ static void show(struct wf_event *ev, bool set)
     if (!set) {
         pf_flag_lower(f);
         uint64_t word = atomic_load_explicit(&ev->word, memory_order_seq_cst);
-        set = (word & SET) != 0 || word >> 32 == 0; /* who watches one that is closed comes and hears it */
+        set = (word & SET) != 0 || word >> 32 == 0; /* the watcher of a closed event must learn of its end */
     }
     if (set) pf_flag_raise(f);
 }
@@ -326,14 +326,14 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
 }
 
 /* ---- Changing the word: from any thread ------------------------------------------------------------------------ */
-/* What a step makes of a word: 1; 0: there is nothing to do; or an error. */
+/* Computes the next word of a step. Returns 1, 0 if there is nothing to do, or an error. */
 typedef int step(uint64_t word, uint32_t n, uint64_t *next);
 
 static int change(weft_event e, step *to, uint32_t n)
 {
     struct wf_event *ev = slot_of(set_of(e), e.id);
     if (ev == NULL) return WEFT_ECLOSED;
-    /* Acquire, here and where the exchange fails: who sees SHOWN sees the flag that goes with it. */
+    /* Acquire, here and where the exchange fails: a thread that sees SHOWN sees its flag. */
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_acquire), next;
     wf_tsan_release(ev);
     do {
@@ -519,7 +519,7 @@ static int take_in_turn(struct event_wait *wait, uint32_t kinds)
         if ((rc = look_wait(wait)) != 1) return rc;
         rc = wf_event_take(wait->event, kinds);
         if (rc == 0) rc = was_set_since(read_word(set_of(wait->event), wait->event.id), wait->mark);
-    } while (rc == 0); /* somebody who does not wait was faster */
+    } while (rc == 0); /* a take without a wait was faster */
     return rc;
 }
 

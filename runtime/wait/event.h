@@ -6,33 +6,33 @@
  *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any
  *     thread and, but for closing, from a signal handler, and never touch another life of the slot. The count is that
  *     of a semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often
- *     it was set: one that is set and reset at once still lets go everybody who waited, as they remember the count.
- * (2) Who turns SET on and finds WAITED on and POSTED off, turns POSTED on in the same step and pushes the
- *     embedded `notice` home. So the node is in an inbox at most once. Home turns POSTED off before it wakes
- *     anybody: a set that comes later posts again, one that came earlier is seen by those it wakes. A wake is a
- *     hint; taking is the truth.
+ *     it was set: an event that is set and reset at once still wakes all waiting tasks, as they remember the count.
+ * (2) A thread that turns SET on and finds WAITED on and POSTED off turns POSTED on in the same step and pushes the
+ *     embedded `notice` to the home. So the notice is in an inbox at most once. The home turns POSTED off before it
+ *     wakes any task: a later set posts again, and the woken tasks see an earlier one. A wake is a hint; only a take
+ *     decides.
  * (3) Closing sets the generation to 0 and posts the notice likewise (or runs it at home). The slot goes back
  *     in the notice that finds generation 0; as POSTED is on from the deciding step to then, no setter still holds
  *     the node.
- * (4) Those who wait stand in one queue at the home, in the order of their arrival there, whichever worker they are
- *     on. The home calls as many of them as there is to take: it wakes them, and they stand aside (`called`) until
- *     they leave or find nothing; then they stand where they stood before. So a post wakes as many as it frees. Who
- *     begins to wait takes nothing past those who wait already; only a take that does not wait may. A wait that was
- *     called and leaves, whatever for, passes on what it has not taken. If it runs at home, in a notice: that arrives
- *     when the task has suspended, until when it may still take.
+ * (4) Waiting tasks of all workers are in one queue at the home, in the order of their arrival there. The home calls
+ *     as many of them as there are units to take: it wakes them and moves them to `called` until they leave or find
+ *     nothing; then they go back to their old place in the queue. So a post wakes only as many tasks as it has units
+ *     for. A task that begins to wait cannot overtake tasks that wait already; only a take that does not wait can. A
+ *     wait that was called and leaves, for any reason, passes on the unit it has not taken. On the home's worker it
+ *     does so with a notice, which arrives after the task has suspended; until then it may still take.
  * (5) A waiter on another worker has a ticket: a slot on its own worker W, made of posts. JOIN travels to the home H,
  *     where the ticket queues. When it is called, H sends the hint node to W; W wakes the task and holds the node
- *     until the task has looked. The node goes back if it found nothing. When the wait ends W sends CANCEL, and with
- *     it the node, if it holds it; H takes the ticket off the queue and, once it has the hint node, returns CANCEL to
- *     W, which alone gives the slot back. W knows whether the wait lives, H whether a node is out; what H reads of
- *     W's, `held`, W does not change once CANCEL is under way.
+ *     until the task has looked. The node goes back if the task found nothing. When the wait ends W sends CANCEL, and
+ *     with it the node, if it holds it; H takes the ticket off the queue and, once it has the hint node, returns
+ *     CANCEL to W, which alone gives the slot back. W knows whether the wait lives, H whether a node is out; what H
+ *     reads of W's, `held`, W does not change once CANCEL is under way.
  * (6) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
  *     posts.
- * (7) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
- *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came
- *     between: who lowers looks at the word once more and raises again. The flag stays with the slot as long as the
- *     node lives, so nobody who still holds a word of another life can hit a descriptor that is somebody else's by
- *     now. */
+ * (7) A flag (platform.h) shows the state to a foreign event loop. The thread that turns SET on or off raises or
+ *     lowers the flag itself, so the flag is right even if the home is busy. Lowering may undo the raise of a set
+ *     that came between, so the lowering thread reads the word again and raises the flag if needed. The flag stays
+ *     with the slot as long as the node lives: so a thread that still holds a word of an earlier life never uses a
+ *     descriptor that has been reused. */
 #ifndef WF_EVENT_H
 #define WF_EVENT_H
 
@@ -49,14 +49,14 @@ struct wf_event {
     _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
     struct wf_call notice;
     /* The home's thread only: */
-    struct wf_list queue;  /* wf_event_place.on_event: who waits longest comes first */
-    struct wf_list called; /* likewise: those for whom there is something, see note (4) */
+    struct wf_list queue;  /* wf_event_place.on_event: the longest waiting first */
+    struct wf_list called; /* the same: called waits, see note (4) */
     uint32_t called_count;
     uint64_t arrivals;
     struct wf_owned owned; /* of the task that opened it */
 };
 
-/* One who waits, at the home of the event. */
+/* A waiting task, at the home of the event. */
 struct wf_event_place {
     struct wf_list_node on_event; /* wf_event.queue or .called */
     uint64_t number;              /* of its arrival */

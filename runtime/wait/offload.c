@@ -31,7 +31,7 @@ struct blocking_thread {
     pf_cond *wake;
     struct wf_list_node idle; /* wf_offload.idle */
     struct job *job;          /* NULL: none runs */
-    bool dropping;            /* nobody wants the job any more: only the thread may look at it */
+    bool dropping;            /* the job is abandoned: only the thread may touch it */
     bool left_behind;         /* the node is gone */
     char who[WHO];            /* the job's actor: outlives an abandoned job */
 };
@@ -242,7 +242,7 @@ static int start_thread(struct wf_offload *o)
 
 /* ---- Jobs ------------------------------------------------------------------------------------------------------ */
 
-/* Its task does not want it any more. */
+/* Its task no longer wants it. */
 static void abandon(struct job *j)
 {
     struct wf_offload *o = j->set;

@@ -1,12 +1,13 @@
 /* runtime/wait/offload.h -- a node's threads for blocking functions, as its start and its end see them.
  *
  * Design notes.
- * (1) A job is a block of its own, in exactly one hand: its task's (as a wf_owned) from its start to take or drop,
- *     and, besides, the queue's or a thread's while it is not done. `lock` guards its state, and whoever lets go last
- *     frees it: the task if it is not running, the thread if the task has abandoned it meanwhile.
+ * (1) A job is a block of its own. Its task holds it (as a wf_owned) from its start to take or drop; while it is not
+ *     done, the queue or a thread uses it, too. `lock` guards its state, and the last user frees it: the task if it
+ *     is not running, the thread if the task has abandoned it meanwhile.
  * (2) A task waits for an event that the thread sets under `lock`; closing the node takes the same lock, so no thread
  *     touches the node's slabs once it is closed.
- * (3) The queue has a bound. A job beyond it is in `overflow`, its task waits; places go to the longest waiting.
+ * (3) The queue has a bound. A job beyond it is in `overflow` and its task waits; the job that has waited longest
+ *     gets the next place.
  * (4) Threads are started when a job finds none idle, up to a bound, and then stay. An idle one sleeps on a condition
  *     of its own, so that a job wakes one thread, the last to fall asleep.
  * (5) A function that does not return cannot be ended. The node then leaves its thread behind: the thread frees its
@@ -28,7 +29,7 @@ int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t qu
 int wf_offload_drain(struct wf_offload *o, int64_t deadline);
 /* All tasks have ended. Ends the threads, but for those whose function still runs: they end with it. */
 void wf_offload_destroy(struct wf_offload *o); /* NULL is fine */
-/* Whether a task will hear of a job's end, of its own accord, sooner or later. */
+/* Whether some job will end by itself and wake its task. */
 bool wf_offload_is_awaited(struct wf_offload *o);
 /* For tests and inspection: functions running, jobs in the queue, tasks waiting for a place, threads started. */
 struct wf_offload_counts {
@@ -36,8 +37,8 @@ struct wf_offload_counts {
 };
 struct wf_offload_counts wf_offload_count(struct wf_offload *o);
 
-/* As weft_offload_start, but from the call on the block is the job's: `drop` is called on it whenever nobody takes
- * it, also if this fails, or if the task is killed in it. */
+/* As weft_offload_start, but the job owns the block from the call on: `drop` is called on it if it is not taken, even
+ * if this call fails or the task is killed in it. */
 int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
                      int64_t deadline);
 

@@ -1,12 +1,12 @@
-/* runtime/wait/wait.h -- waiting for any or all of several sources, and what a source has to bring.
+/* runtime/wait/wait.h -- waiting for any or all of several sources, and the functions that a source has to provide.
  *
  * Design notes.
  * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A room registers its
- *     rows in its part (part.h), the layer above in its hooks. wait.c runs the rows and knows none of the kinds: a
- *     new thing to wait for is a number below, a row, and a line where rows are registered.
+ *     rows in its part (part.h), the layer above in its hooks. wait.c calls these functions and knows none of the
+ *     kinds: a new source is a number below, a row, and a line where rows are registered.
  * (2) A wait looks at each source; if none is ready it attaches to each of them, suspends, and looks again. Looking
- *     consumes nothing, so a wake is only a reason to look again, and sources that lose are as they were.
- * (3) All that a wait needs lies on the waiting task's stack. The small array serves nearly every wait, so that a few
+ *     consumes nothing, so a wake is only a reason to look again, and the sources that were not ready are unchanged.
+ * (3) All data of a wait is on the waiting task's stack. The small array serves nearly every wait, so that a few
  *     sources do not touch a second page of the stack. Everything is undone before settling, as a killed task does
  *     not come back from that. */
 #ifndef WF_WAIT_H

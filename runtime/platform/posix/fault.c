@@ -1,4 +1,4 @@
-/* runtime/platform/posix/fault.c -- looks at a crash before anybody else does.
+/* runtime/platform/posix/fault.c -- handles a crash before other handlers do.
  *
  * Design notes. (1) A thread that has used up its stack cannot run a handler on it: each has an alternate one.
  * Sanitizers bring their own, which is then left alone. (2) What is not ours goes to the handler that was there

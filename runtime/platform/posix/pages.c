@@ -8,7 +8,7 @@
 
 size_t pf_page_size(void)
 {
-    static _Atomic size_t size; /* relaxed: everybody computes the same */
+    static _Atomic size_t size; /* relaxed: all threads compute the same */
     size_t s = atomic_load_explicit(&size, memory_order_relaxed);
     if (s == 0) {
         s = (size_t)sysconf(_SC_PAGESIZE);

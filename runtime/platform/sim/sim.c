@@ -150,7 +150,7 @@ static pf_handle poller_handle(struct pf_poller *p)
     return pf_env_native()->poller_handle(poller_of(p)->real);
 }
 
-/* In virtual time: nobody's loop waits for it. */
+/* In virtual time no foreign loop waits for it. */
 static int poller_alarm(struct pf_poller *p, int64_t deadline)
 {
     (void)p, (void)deadline;

@@ -1,4 +1,4 @@
-/* runtime/platform/windows/fault.c -- looks at memory faults before anybody else does.
+/* runtime/platform/windows/fault.c -- handles memory faults before other handlers do.
  *
  * Design notes. The system calls vectored handlers on the stack that faulted. For a stack that has overflown it
  * keeps some pages back (pf_report_room), which are inside what stack.c calls the guard: the address says whose. */
