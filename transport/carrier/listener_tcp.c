@@ -1,6 +1,6 @@
 /* transport/carrier/listener_tcp.c -- listening for the carrier on plain TCP. Each listener belongs to one worker,
- * which accepts in its turns. If the service manager has handed a listener over, only this process's descriptor of it is
- * closed at the end, and connections wait in the socket for the next process. */
+ * which accepts in its turns. If the service manager has handed a listener over, only this process's descriptor of it
+ * is closed at the end, and connections wait in the socket for the next process. */
 #include "listener_tcp.h"
 #include "carrier_tcp.h"
 #include "url.h"
