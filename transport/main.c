@@ -3,8 +3,8 @@
  * Design notes.
  * (1) Four things may end a node: no user actor is left, a signal, a stop from the command line, a fault that keeps
  *     it out of its cluster. The main thread waits for all of them on the node's own condition, `ended`.
- * (2) Whoever reports one of the last three may come late, when the node is being freed: it takes ending.lock first
- *     and finds ending.node NULL then.
+ * (2) A report of one of the last three may come late, when the node is being freed: the reporting thread takes
+ *     ending.lock first, and finds ending.node NULL then.
  * (3) Draining happens on a thread of its own, so that an actor that never waits again cannot keep the process. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void end_for(struct ending *e, enum cause cause, int64_t drain)
     pf_mutex_unlock(e->lock);
 }
 
-/* At SIGHUP: what others may have put in the place of files that this process has opened or read. */
+/* At SIGHUP: reopens or reloads files that may have been replaced. */
 static void load_anew(struct ending *e)
 {
     int rc = weft_log_reopen();
@@ -108,7 +108,7 @@ static void announce(weft_node *node, const char *metrics)
     pf_manager_notify(ready);
 }
 
-/* It may take as long as draining does: the manager's own limit need not know. */
+/* Tells the service manager how long draining may take, so that its own limit need not be set for it. */
 static void announce_end(weft_node *node, int64_t drain)
 {
     char text[160];
@@ -144,7 +144,7 @@ static void drain_main(void *arg)
     pf_mutex_unlock(e->lock);
 }
 
-/* The node is killing since the deadline. An actor that is stuck in a loop or a system call cannot be killed. */
+/* The node kills actors since the deadline. An actor that is stuck in a loop or a system call cannot be killed. */
 static void give_up(const struct ending *e, const char *name)
 {
     if (wf_stuck_report(&e->stopping->workers, "the end of the node") == 0)

@@ -167,7 +167,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     return WEFT_OK;
 }
 
-/* What it was told instead of a URL. */
+/* Whether the options say, instead of a URL, that the node does not listen. */
 static bool listens_nowhere(const weft_node_options *o)
 {
     return o->listen_count == 1 && o->listen[0] != NULL && strcmp(o->listen[0], "none") == 0;
@@ -222,7 +222,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
 static int spawn_services(struct wf_transport *t)
 {
     int rc = wf_node_spawn_service(t->node, &t->control, wf_control_main, &t, sizeof t, "$node");
-    pf_mutex_lock(t->lock); /* for wf_cluster_ended */
+    pf_mutex_lock(t->lock); /* so that route_service_ended, which takes it, sees t->service */
     if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, &t->service, wf_cluster_main, &t, sizeof t, "$cluster");
     pf_mutex_unlock(t->lock);
     return rc;
@@ -299,8 +299,8 @@ static void wait_for_workers(struct wf_transport *t)
     pf_mutex_unlock(t->lock);
 }
 
-/* $cluster says good-bye and closes everything it knows, at `stop_by` at the latest; then the carrier closes the
- * rest. What is freed afterwards is $cluster's, so nothing but its end ends the wait. */
+/* $cluster sends BYE and closes all its channels and links, at `stop_by` at the latest; then the carrier closes the
+ * rest. $cluster uses the memory that is freed afterwards, so this waits for its end without a deadline. */
 static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
 {
     struct pf_env *env = t->node->workers.env;

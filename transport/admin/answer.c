@@ -1,4 +1,4 @@
-/* transport/admin/answer.c -- what the answers of $node to the command line are made with. */
+/* transport/admin/answer.c -- helpers for the answers of $node to the command line. */
 #include "answer.h"
 #include "actor_list.h"
 #include "drops.h"
@@ -69,7 +69,7 @@ const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size
     int rc = weft_spawn(&taker, body, arg, size, &(weft_spawn_options){.kind = kind});
     if (rc < 0) return weft_strerror(rc);
     *handed = true;
-    weft_ignore(weft_send_msg(taker, ask)); /* a request that cannot be sent on is answered with the error */
+    weft_ignore(weft_send_msg(taker, ask)); /* if this fails, the request is answered with the error */
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* transport/admin/answer.h -- what answers of $node have in common. */
+/* transport/admin/answer.h -- helpers for the answers of $node. */
 #ifndef WF_ANSWER_H
 #define WF_ANSWER_H
 
@@ -9,8 +9,8 @@
 
 struct wf_transport;
 
-/* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
- * the text of an error. */
+/* Answers with the bytes that `put` writes for `data`. It is called again if tables have grown between measuring and
+ * writing. NULL, or the text of an error. */
 const char *wf_control_answer(const weft_msg *ask,
                               void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
                               const struct wf_transport *t, const void *data);
@@ -31,15 +31,15 @@ static inline void wf_put_number_of(weft_writer *w, const char *key, uint64_t va
 }
 /* "0.17.1@..."; nobody is "". */
 void wf_put_pid(weft_writer *w, weft_pid pid);
-/* What was dropped, as INFO and DROPS say it: [reason, count]. */
+/* Drop counters as INFO and DROPS have them: [reason, count]. */
 void wf_put_drops(weft_writer *w, const struct wf_transport *t);
-/* Who takes long has an actor of its own, which gets `ask` as its first message, and answers it: `*handed`. */
+/* Starts an actor for a request that takes long: it gets `ask` as its first message, and answers it (`*handed`). */
 WEFT_CHECKED const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask,
                                     bool *handed);
-/* [A] Who that is: a pid, "0.17.1@NODE" or, of this node, "0.17.1", or a registered name. False: nobody. */
+/* [A] Finds the actor of a pid, "0.17.1@NODE" or, of this node, "0.17.1", or of a name. False: there is none. */
 bool wf_read_actor(weft_text who, weft_pid *out);
 
-/* What did not reach an actor, by reason: messages, and frames of links. */
+/* Numbers of messages and frames that did not reach an actor, by reason. */
 enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
 struct wf_drop_count {
     const char *reason; /* static */

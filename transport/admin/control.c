@@ -29,7 +29,7 @@
 
 enum { EVENTS_MAX = 100000 }; /* of the flight recorder: they fit into one message */
 
-/* What some answers are made of besides the transport. */
+/* The data of some answers, besides the transport. */
 struct listed {
     const struct weft_record *records;
     size_t record_count, records_older;
@@ -178,14 +178,14 @@ static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
     return NULL;
 }
 
-/* News will come, unless there is a reason why not. */
+/* Nothing is sent if messages will follow; otherwise `why` has the error. */
 static const char *on_subscribe(const weft_msg *ask, const char *why)
 {
     if (why == NULL) send_nothing(ask);
     return why;
 }
 
-/* Levels are the process's; whoever reads the log is told who changed it. */
+/* Log levels belong to the process; the log says which tool has changed them. */
 static const char *on_log(const weft_msg *ask)
 {
     char words[WF_LOG_WORDS_MAX], set[WF_LOG_WORDS_MAX], from[WEFT_PID_TEXT];

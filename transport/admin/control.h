@@ -1,10 +1,10 @@
-/* transport/admin/control.h -- what the command line asks of a running node, and how it gets there.
+/* transport/admin/control.h -- requests of the command line to a running node, and how they get there.
  *
  * Each node has an actor named "$node". A request is a weft_call to "$node@NAME" with one of the tags of requests.h;
  * the answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with
  * tag WF_CONTROL_ERROR and the text of the error.
  *
- * docs/wire.md ("Control requests") says what each verb takes and answers. */
+ * docs/wire.md ("Control requests") describes the arguments and answers of each verb. */
 #ifndef WF_CONTROL_H
 #define WF_CONTROL_H
 
@@ -15,13 +15,13 @@
 #include <weft/reload.h>
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
- * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
- * text. Runs on a worker: must not block, nor stop the node itself. */
+ * `why` is the reason. WF_NOTIFY_STOP: a tool asks the node to stop; `why` is the number of milliseconds for draining,
+ * as text. Runs on a worker: must not block, nor stop the node itself. */
 WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
 /* Loads a module beside those there are, even if it has the path of one of them, and finds its migrate hook.
  * WEFT_OK, or a negative code and `why`, and nothing is loaded. May block; on a thread of its own. */
 typedef int wf_load_module(const char *path, weft_migrate **hook, char *why, size_t why_size);
-/* What RELOAD loads with; NULL, as at first: this node cannot. */
+/* Sets the function that RELOAD uses; NULL, the default: this node cannot reload. */
 WEFT_API void wf_transport_set_loader(weft_node *node, wf_load_module *load);
 /* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
 WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);

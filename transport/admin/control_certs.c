@@ -1,4 +1,4 @@
-/* transport/admin/control_certs.c -- the certificates of a node: loaded when it starts, and loaded anew while it
+/* transport/admin/control_certs.c -- the certificates of a node: loaded when it starts, and reloaded while it
  * runs. */
 #include "control_certs.h"
 #include "answer.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether this node may be who that certificate says; else `why`. */
+/* Whether this node may use that certificate; else `why`. */
 static int check_identity(const struct wf_transport *t, const struct wf_tls *tls, char *why, size_t size)
 {
     const char *name = tls->self.name;
@@ -70,7 +70,7 @@ static int renew(struct wf_transport *t, char *why, size_t size)
     return rc;
 }
 
-/* What is good after it, or why nothing has changed. */
+/* The result of a renewal: the new certificate, or why nothing has changed. */
 struct renewal {
     struct wf_transport *t;
     int rc;
@@ -122,7 +122,7 @@ static void answer(const weft_msg *ask, const struct renewal *r)
     (void)weft_reply(ask, WF_CONTROL_CERTS, text, w.size);
 }
 
-/* Takes the place of $node: files are read on a thread for what may block. */
+/* Answers instead of $node: the files are read on a thread for blocking work. */
 static void renewer_main(const void *arg, size_t size)
 {
     weft_msg *ask;

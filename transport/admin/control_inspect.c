@@ -1,5 +1,5 @@
-/* transport/admin/control_inspect.c -- what $node says of one actor, of all calls under way, and of what was
- * dropped. */
+/* transport/admin/control_inspect.c -- the answers of $node about one actor, about all pending calls, and about dropped
+ * messages. */
 #include "control_inspect.h"
 #include "answer.h"
 #include "control.h"
@@ -110,7 +110,7 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_callers(w, d);
 }
 
-/* 0: it is none of this node's. */
+/* 0: it is no actor of this node. */
 static uint64_t find(const weft_node *node, weft_text who)
 {
     weft_pid pid;
@@ -119,7 +119,7 @@ static uint64_t find(const weft_node *node, weft_text who)
 
 static const char nobody[] = "there is no such actor; 'weft ps' lists the actors of the node";
 
-/* Its worker does not answer. If it is the one that holds it up, what is known from outside is told. */
+/* The actor's worker does not answer. If the actor itself blocks it, the answer has what is known from outside. */
 static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *ask, struct wf_actor_detail *d,
                                  uint32_t worker)
 {
@@ -158,7 +158,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
 
 /* ---- All workers ----------------------------------------------------------------------------------------------- */
 
-/* What each worker says, one after the other, from malloc. NULL: `*why` says why not. */
+/* The results of all workers, one behind the other, malloc'ed. NULL: `*why` has the reason. */
 static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void *data), size_t size,
                          const char **why)
 {
@@ -197,7 +197,7 @@ static void put_waits(weft_writer *w, const struct wf_transport *t, const void *
 
 static void put_drop(weft_writer *w, const struct wf_transport *t, const struct wf_dropped *d, int64_t now)
 {
-    /* What is sent to weft's own actors has tags of their own. */
+    /* Messages to weft's own actors have their own tags, which have no names here. */
     const char *tag = d->kind != NULL && d->kind[0] == '$' ? NULL : wf_tag_name(d->tag);
     weft_put_array(w, 8);
     weft_put_int(w, now - d->at);

@@ -1,9 +1,9 @@
-/* transport/admin/control_list.c -- what $node lists: actors, names and members of groups, in pages of some hundred
+/* transport/admin/control_list.c -- the lists of $node: actors, names and members of groups, in pages of some hundred
  * rows.
  *
- * Each page is one message, and the work for it is bounded, so neither the node nor its other tools notice how much
- * there is: a worker looks at some thousand places of its actors in a turn, and a table is locked for as many of its
- * places. A page says where the next one begins; the node keeps nothing. */
+ * Each page is one message, and the work for it is bounded, so a long list delays neither the node nor its other tools:
+ * a worker looks at some thousand slots of its actors in a turn, and a table is locked for as many of its slots. A page
+ * says where the next one begins; the node stores nothing in between. */
 #include "control_list.h"
 #include "answer.h"
 #include "cluster.h"
@@ -29,7 +29,7 @@ enum {
     CURSOR_MAX = 32,
 };
 
-/* What nodes are called. */
+/* The name of a node. */
 struct called {
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];
@@ -102,7 +102,7 @@ static bool list_nodes(struct listing *l)
     return l->nodes != NULL;
 }
 
-/* The node of the row before is likely to be that of this one, too. */
+/* The node's name. The previous row is likely to have the same node. */
 static const char *node_of(struct listing *l, uint64_t incarnation)
 {
     for (size_t i = 0; i < l->node_count; i++) {
@@ -233,7 +233,7 @@ static void end(struct listing *l)
     free(l->nodes);
 }
 
-/* `paged`: where it goes on, and the rows; else the rows. */
+/* Answers with the rows; if `paged`, with the place where the next page begins before them. */
 static const char *answer(const weft_msg *ask, const struct listing *l, bool paged)
 {
     enum { HEAD_BYTES = 64 };

@@ -1,8 +1,8 @@
-/* transport/admin/control_reload.c -- $node is asked to replace the module it runs: loads the new one on a thread for
- * what may block, asks the actors that want it to go on with its code, and says which do. actors/reload/reload.h has
- * what happens in them.
+/* transport/admin/control_reload.c -- replaces the module that a node runs: loads the new one on a thread for blocking
+ * work, asks the actors that support it to continue with the new code, and answers which of them do.
+ * actors/reload/reload.h describes what happens in them.
  *
- * What has been loaded stays, also if nobody goes on with it: its hook has run, and may have left pointers. */
+ * A loaded module stays loaded, even if no actor uses it: its hook has run, and may have left pointers. */
 #include "control_reload.h"
 #include "answer.h"
 #include "control.h"
@@ -86,7 +86,7 @@ static const char *move_actors(const weft_msg *ask, const struct job *j, int64_t
     return why;
 }
 
-/* The answer is there before its asker stops waiting. */
+/* A deadline so early that the answer arrives before the caller stops waiting. */
 static int64_t soon(const weft_msg *ask)
 {
     int64_t now = weft_now(), deadline = weft_deadline(ask);

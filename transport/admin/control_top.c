@@ -1,9 +1,9 @@
 /* transport/admin/control_top.c -- TOP of docs/wire.md: this node in figures, and if it is wanted all other nodes
  * that are up.
  *
- * It takes a while, and nodes ask each other, so an actor of its own answers in the place of $node. Another one goes
- * to each node, so that one that does not answer keeps nobody waiting for longer than its own time; in its place the
- * answer then says why. */
+ * It takes a while, and nodes ask each other, so another actor answers instead of $node. It starts one more actor for
+ * each node, so that a node that does not answer delays the result only for the time limit; the answer then has the
+ * reason in its place. */
 #include "control_top.h"
 #include "answer.h"
 #include "control.h"
@@ -43,7 +43,7 @@ static const char *read_request(const weft_msg *ask, struct request *q)
     return NULL;
 }
 
-/* What other nodes are asked: the same, of themselves alone. */
+/* The request to other nodes: the same, but only about themselves. */
 static size_t put_request(uint8_t out[REQUEST_MAX], const struct wf_top_want *pick)
 {
     static const char *const by[] = {"mailbox", "received", "dropped"};

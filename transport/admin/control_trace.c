@@ -21,7 +21,7 @@
 #define ANSWER_WITHIN WEFT_SEC(5)
 enum { AT_ONCE = 64, REQUEST_MAX = 512, NODES_MAX = 1024 };
 
-/* What is asked for; texts are as in the request. */
+/* A decoded request; its texts point into the message. */
 struct request {
     uint32_t tag;
     bool has_tag, everywhere;
@@ -36,11 +36,11 @@ struct tracer {
     struct request asked;
     uint64_t missed; /* not yet told */
     uint32_t node_count;
-    uint64_t nodes[NODES_MAX]; /* those that an errand has gone to */
+    uint64_t nodes[NODES_MAX]; /* the nodes that have an errand */
     struct wf_tap tap;
 };
 
-/* NULL, or what is wrong with it. */
+/* NULL, or the text of an error. */
 static const char *read_request(const weft_msg *ask, struct request *q)
 {
     static const char malformed[] = "the request to trace is malformed";
@@ -74,7 +74,7 @@ static size_t put_request(uint8_t out[REQUEST_MAX], const struct request *q)
     return w.size;
 }
 
-/* ---- What is said of each -------------------------------------------------------------------------------------- */
+/* ---- Messages to the tool -------------------------------------------------------------------------------------- */
 
 static void put_passed(weft_writer *w, const struct wf_passed *p, bool bodies)
 {
@@ -112,7 +112,7 @@ static void put_all(weft_writer *w, const struct tracer *t, const struct wf_pass
     for (; count > 0; count--, p = p->next) put_passed(w, p, t->verb == WF_CONTROL_TRACE_BODIES);
 }
 
-/* Without memory they are added to t->missed. False: the tool is gone. */
+/* If there is no memory, they are added to t->missed. False: the tool is gone. */
 static bool hand_on(struct tracer *t, const struct wf_passed *p, uint32_t count)
 {
     weft_writer w = weft_writer_on(NULL, 0);
@@ -171,14 +171,14 @@ static void errand_main(const void *arg, size_t size)
     weft_msg_free(m);
     while (there && weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         uint32_t tag = weft_tag(m);
-        if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that ends who traces there */
+        if (tag == WF_CONTROL_HOLD) continue; /* kept until this errand ends: that ends the $trace there */
         there = tag != WEFT_TAG_DOWN;
         if (tag == WF_CONTROL_TRACED || tag == WF_CONTROL_TRACE) there = wf_tool_send(e.tool, m);
         else weft_msg_free(m);
     }
 }
 
-/* A link that was broken and goes on comes up again: its errand is still there. */
+/* Starts an errand. A link that is resumed is reported as up again: then its errand still exists. */
 static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
 {
     struct errand e = {.tool = t->tool, .verb = t->verb};

@@ -1,9 +1,9 @@
-/* transport/admin/control_who.c -- WHO of docs/wire.md: what some actors are called, and whose answer each of them
- * waits for.
+/* transport/admin/control_who.c -- WHO of docs/wire.md: the names of some actors, and for whose reply each of them
+ * waits.
  *
- * Those of this node are looked at on their workers. For those of another node an actor goes there, as for TOP, so
- * that a node that does not answer keeps nobody waiting for longer than its own time. Each is asked for its own
- * actors only, so that two nodes never pass a question on and on. */
+ * Actors of this node are looked up on their workers. Another actor asks each other node, as for TOP, so that a node
+ * that does not answer delays the result only for the time limit. Each node is asked about its own actors only, so that
+ * two nodes never pass a question back and forth. */
 #include "control_who.h"
 #include "answer.h"
 #include "control.h"
@@ -38,7 +38,7 @@ struct asked {
     char text[ASKED_MAX];
     char node[WF_NODE_NAME_MAX + 1]; /* whose it is; no_tool, no_node */
     weft_pid pid;                    /* its actor is 0: not known here */
-    const char *why;                 /* not NULL: nobody can be asked for it */
+    const char *why;                 /* not NULL: no node can be asked, for this reason */
     bool own, done;
 };
 
@@ -137,9 +137,9 @@ static const char *read_request(const weft_msg *ask, struct who *who)
     return NULL;
 }
 
-/* ---- Those of this node ---------------------------------------------------------------------------------------- */
+/* ---- Actors of this node --------------------------------------------------------------------------------------- */
 
-/* Those of one worker. A worker that does not answer is said of each of them. */
+/* Looks up the actors of one worker. If it does not answer, each of them gets that as its reason. */
 static int look_at_worker(struct who *who, uint32_t worker)
 {
     struct wf_whos *some = calloc(1, sizeof *some + who->count * sizeof some->of[0]);

@@ -1,12 +1,12 @@
 /* transport/admin/relay.c -- topics for tools. A tool is linked with one node only, so that node publishes and
  * subscribes for it.
  *
- * A subscription is two actors: the relay, which is subscribed here like anybody and hands on what it gets, and its
- * guard, which waits for an answer that the tool never gives. When the tool is gone, or lets the request go, the
- * guard's call fails and it stops the relay: nobody has to look whether the tool is still there.
+ * A subscription is two actors: the relay, which is an ordinary subscriber and passes its messages on, and its guard,
+ * which waits for a reply that the tool never gives. When the tool is gone, or frees the request, the guard's call
+ * fails and the guard stops the relay. So no actor has to poll whether the tool still exists.
  *
- * The relay waits until the tool has room. What is published meanwhile waits in the relay's mailbox; what finds that
- * full is dropped and counted as for any slow subscriber, and the relay tells the tool how many those were. */
+ * The relay waits until the tool has space. Messages that are published meanwhile wait in the relay's mailbox; if that
+ * is full they are dropped and counted as for any slow subscriber, and the relay tells the tool their number. */
 #include "relay.h"
 #include "control.h"
 
@@ -61,7 +61,7 @@ bool wf_tool_send(weft_pid tool, weft_msg *m)
     return rc != WEFT_ENONODE && rc != WEFT_ENOACTOR && rc != WEFT_ECANCELED;
 }
 
-/* NULL: it is lost to the tool, and counted. */
+/* NULL: no memory; the message is lost for the tool, and counted. */
 static weft_msg *news_of(const weft_msg *m)
 {
     weft_writer measure = weft_writer_on(NULL, 0);
@@ -77,7 +77,7 @@ static weft_msg *news_of(const weft_msg *m)
     return news;
 }
 
-/* Without memory the tool is told with the next loss. False: the tool is gone. */
+/* If there is no memory, the tool is told with the next loss. False: the tool is gone. */
 static bool notify_missed(weft_pid tool, uint64_t *missed)
 {
     uint8_t body[16];
@@ -133,7 +133,7 @@ const char *wf_relay_subscribe(const weft_msg *ask)
     return rc < 0 ? weft_strerror(rc) : NULL;
 }
 
-/* What PUBLISH asks for; `ms` 0: not to wait. NULL, or what is wrong with it. */
+/* A decoded PUBLISH; `ms` 0: do not wait. */
 struct publication {
     char topic[WF_TOPIC_MAX + 1];
     uint32_t tag, ms;
@@ -158,7 +158,7 @@ static const char *read_publication(const weft_msg *ask, struct publication *p)
     return NULL;
 }
 
-/* Waits in the place of $node. */
+/* Waits and answers instead of $node. */
 static void reporter_main(const void *arg, size_t size)
 {
     (void)arg, (void)size;

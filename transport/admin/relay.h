@@ -10,10 +10,10 @@
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* Answers, or hands one that waits to another actor. */
 const char *wf_relay_publish(weft_msg *ask, bool *handed);
-/* [A, W] Sends `m` and waits for room as long as the tool is there. Consumes. False: the tool is gone, or the calling
- * actor was asked to stop. */
+/* [A, W] Sends `m` and waits for space as long as the tool exists. Consumes `m`. False: the tool is gone, or the
+ * calling actor was asked to stop. */
 WEFT_CHECKED bool wf_tool_send(weft_pid tool, weft_msg *m);
-/* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
+/* [A] Sends the tool a request HOLD. The calling actor is stopped when the tool is gone, or frees that request. */
 WEFT_CHECKED int wf_guard_begin(weft_pid tool);
 
 #endif

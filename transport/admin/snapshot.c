@@ -56,7 +56,7 @@ uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links,
     return n;
 }
 
-/* ---- Credit: each worker's way to each peer -------------------------------------------------------------------- */
+/* ---- Credit: each worker's link writer for each peer ----------------------------------------------------------- */
 
 struct wf_ways {
     uint32_t count;
@@ -74,7 +74,7 @@ static uint64_t length(const struct wf_list *l)
 
 static void look_at_credits(struct way *way, const struct wf_credits *c)
 {
-    enum { BUCKETS = 16384 }; /* a worker with more receivers has other work to do: what is beyond is not seen */
+    enum { BUCKETS = 16384 }; /* bounds the work: receivers in further buckets are not looked at */
     way->receivers += c->table.count;
     for (uint32_t i = 0; i < WF_MIN(c->table.bucket_count, BUCKETS); i++) {
         WF_HASHED_IN(k, &c->table, i)
@@ -185,7 +185,7 @@ static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
     wf_put_number_of(w, "mailbox_bytes", k->mailbox_bytes);
 }
 
-/* [below so many ns, and not below the one before: how many], those that are not empty. */
+/* Pairs of an upper bound in ns and the count of values between the previous bound and it; empty ones are left out. */
 static void put_histogram(weft_writer *w, const char *key, const struct wf_histogram *h)
 {
     uint32_t filled = 0;

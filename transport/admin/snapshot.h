@@ -1,6 +1,6 @@
-/* transport/admin/snapshot.h -- a node at one moment, in figures: itself, its workers, its links, what it has
- * dropped, and some of its actors. `weft top`, the page at / and /metrics show it. Counters are told as they stand:
- * rates are computed by who compares two of them. */
+/* transport/admin/snapshot.h -- the figures of a node at one moment: the node, its workers, its links, its drop
+ * counters, and some of its actors. `weft top`, the page at / and /metrics show them. Counters are totals: the reader
+ * computes rates from two snapshots. */
 #ifndef WF_SNAPSHOT_H
 #define WF_SNAPSHOT_H
 
@@ -17,8 +17,8 @@ struct wf_link_seen {
     bool linked;       /* else what follows is 0 */
     int64_t round_trip;
     uint64_t bytes_in, bytes_out, frames_in, frames_out, resumes, refused, backlog, unacked;
-    /* What it takes to send to its actors: how many of them are being sent to, how many of these grant no more at the
-     * moment, and how many senders here wait for that, or for room in the backlog. */
+    /* Credit: how many of its actors are sent to from here, how many of these grant no credit at the moment, and how
+     * many senders here wait for credit, or for space in the send queue. */
     uint64_t receivers, withheld, waiting;
 };
 
@@ -42,7 +42,7 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
 /* The answer to STUCK of docs/wire.md: which actors hold workers up. No worker has to answer for it (stuck.h). `data`
  * is not used. */
 void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data);
-/* One map: TOP of docs/wire.md says what is in it. */
+/* Writes one map, as TOP of docs/wire.md describes it. */
 void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s);
 /* A clean-up: frees what it holds. */
 void wf_snapshot_clear(void *snapshot);

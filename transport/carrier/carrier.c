@@ -1,7 +1,7 @@
-/* transport/carrier/carrier.c -- which carrier a URL belongs to: NNG takes them all, but for sockets that are handed
- * over (inherited://), which NNG 1.5 cannot take. With `--carrier tcp` sockets of our own also take tcp:// with a
- * numeric address (or localhost). A connection names its own carrier, so everything but listening and dialling goes
- * straight there. */
+/* transport/carrier/carrier.c -- chooses the carrier of a URL: NNG takes all URLs except inherited://, sockets that a
+ * service manager hands over, which NNG 1.5 cannot take. With `--carrier tcp` the carrier on plain sockets also takes
+ * tcp:// with a numeric address (or localhost). A connection names its own carrier, so all calls but listening and
+ * dialling go straight to that one. */
 #include "carrier.h"
 #include "carrier_tcp.h"
 #include "url.h"

@@ -1,5 +1,5 @@
-/* transport/carrier/carrier_loop.c -- connections on the workers' own loops, whatever makes and moves them (struct
- * wf_loop_io): no thread of their own and no hop between the socket and the actors of its worker. */
+/* transport/carrier/carrier_loop.c -- connections on the workers' own loops, for any kind of stream (struct
+ * wf_loop_io): they need no thread of their own, and no hop between the socket and the actors of its worker. */
 #include "carrier_loop.h"
 #include "sanitizer.h"
 #include "stuck.h"
@@ -37,7 +37,7 @@ const char *wf_loop_explain(int64_t error)
     }
 }
 
-/* The worker of the next connection: in turn, those that an actor holds up left out. Lock held. */
+/* The worker of the next connection: workers take turns, but blocked ones are skipped. Lock held. */
 static struct wf_worker *next_worker(struct wf_loop *k)
 {
     struct wf_workers *set = k->options.workers;
@@ -122,7 +122,7 @@ static void skip_sent(struct wf_loop_conn *c, size_t count)
     c->left[c->left_first].size -= count;
 }
 
-/* An entry must come when there is room. Once it is over there is no need. */
+/* Asks the poller to report space in the socket, unless the connection is over. */
 static void ask_for_space(struct wf_loop_conn *c)
 {
     struct wf_worker *w = c->base.worker;
@@ -130,7 +130,7 @@ static void ask_for_space(struct wf_loop_conn *c)
     if (rc < 0 && rc != WEFT_ECLOSED) wf_loop_close(&c->base, wf_loop_explain(rc));
 }
 
-/* The caller has `left`, and no longer if it returns LATER. */
+/* The caller owns `left`; if this returns LATER, it no longer does. */
 static enum wf_send write_left(struct wf_loop_conn *c)
 {
     while (c->left_first < c->left_count) {
@@ -168,13 +168,13 @@ enum wf_send wf_loop_send(struct wf_conn *base, const struct pf_slice *slices, u
     c->left[0] = (struct pf_slice){c->prefix, wf_sp_prefix(c->prefix, c->sp.local, total)};
     c->left_first = 0;
     c->left_count = count + 1;
-    conn_keep(base); /* of `left`: from BLOCKED on whoever writes the rest may be done before we return */
+    conn_keep(base); /* for `left`: from BLOCKED on another thread may write the rest before this call returns */
     enum wf_send r = write_left(c);
     if (r != WF_SEND_LATER) wf_loop_release(base);
     return r;
 }
 
-/* The owner's thread: there may be room in the socket, or it is broken. */
+/* The owner's thread: there may be space in the socket, or it is broken. */
 static void news_for_sender(struct wf_loop_conn *c)
 {
     int tx = atomic_load_explicit(&c->tx, memory_order_relaxed);
@@ -193,7 +193,7 @@ static void news_for_sender(struct wf_loop_conn *c)
 
 /* ---- Receiving: the owner's thread ----------------------------------------------------------------------------- */
 
-/* Hands over what has come. False: paused, or over. */
+/* Hands over the messages that have come. False: paused, or over. */
 static bool hand_over(struct wf_loop_conn *c)
 {
     const struct wf_carrier_options *o = &carrier_of(c)->options;
@@ -228,7 +228,7 @@ static void ask_for_bytes(struct wf_loop_conn *c)
     if (rc < 0) wf_loop_close(&c->base, wf_loop_explain(rc));
 }
 
-/* Reads until the socket is empty or the turn is over for it. */
+/* Reads until the socket is empty or has used up its share of the turn. */
 static void receive(struct wf_loop_conn *c)
 {
     for (size_t taken = 0; c->readable && !c->more && !c->paused && !is_closed(c);) {
@@ -252,7 +252,7 @@ static void receive(struct wf_loop_conn *c)
         } else {
             taken += (size_t)n;
             c->sp.end += (size_t)n;
-            /* less: empty, and an edge will come */
+            /* fewer bytes than there was space for: the socket is empty, and the poller will report more */
             c->readable = (size_t)n == space || c->fd->hangup || !c->emptied;
             if (!hand_over(c)) break;
         }
@@ -294,7 +294,7 @@ void wf_loop_trust(struct wf_conn *base, size_t message_max)
     c->sp.message_max = message_max;
 }
 
-/* ---- From birth to end: the owner's thread --------------------------------------------------------------------- */
+/* ---- Begin and end of a connection: the owner's thread --------------------------------------------------------- */
 
 static void out_of_time(struct wf_worker *w, struct wf_timer *t)
 {
@@ -428,7 +428,7 @@ int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made)
     return WEFT_ECLOSED;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------------------------- */
+/* ---- All connections ------------------------------------------------------------------------------------------- */
 
 /* A connection that is not being freed already; the caller gets a reference. NULL: there is none. Lock held. */
 static struct wf_loop_conn *any_open(struct wf_loop *k)

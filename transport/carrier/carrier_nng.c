@@ -3,14 +3,15 @@
  * carrier_nng* include NNG's headers.
  *
  * Design notes.
- * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.
+ * (1) Streams carry the SP wire format of PAIR (sp.h), so that any SP implementation can connect to a node.
  * (2) One receive aio and one send aio per stream: several receives would be completed out of order. NNG writes
- *     partially, so the send goes on until the last byte is gone. What goes out whole is sent by an aio that has no
- *     callback, on the calling thread; the rest by one that has. Not under TLS and on NNG's own WebSockets, where
- *     cancelling what cannot be sent now breaks the connection; nor on Windows, where it may have been sent in part.
- * (3) References: one for the receiving side from birth to on_down, one for a send in flight, one for the owner since
- *     on_up. The last one frees, perhaps inside a callback; so aios are given to NNG's reaper, never freed here.
- * (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; whoever opens the gate runs it), RESUMED
+ *     partially, so sends are repeated until the last byte is sent. The first try uses an aio without a callback, on
+ *     the calling thread; the rest uses one with a callback. There is no such first try under TLS and on NNG's own
+ *     WebSockets, where cancelling a send breaks the connection, nor on Windows, where a cancelled send may have been
+ *     sent in part.
+ * (3) References: one for the receiving side until on_down, one for a send in flight, one for the owner since on_up.
+ *     The last release frees, perhaps inside a callback; so aios are given to NNG's reaper, never freed here.
+ * (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; the thread that opens the gate runs it), RESUMED
  *     (opened before it stopped) or CLOSED.
  * (5) NNG must not be used in a forked child. Nothing here is initialised before the first carrier is made. */
 #include "carrier_nng.h"
@@ -140,7 +141,7 @@ void wf_nng_conn_close(struct wf_conn *base, const char *reason)
     wf_nng_conn_release(base);
 }
 
-/* For a reason of the network's; TLS may know a better one. */
+/* Closes it for a network error; TLS may know a better reason. */
 static void conn_broken(struct stream_conn *c, const char *reason)
 {
     struct wf_nng_tls_peer peer = {.known = true};
@@ -151,9 +152,9 @@ static void conn_broken(struct stream_conn *c, const char *reason)
     wf_nng_conn_close(&c->base, why);
 }
 
-/* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So who closes cancels, and who begins
- * looks again afterwards: at least one of them sees the other. A WebSocket is also closed by NNG, when it reads that
- * the other side has ended it: has_met_its_end. The caller has kept the connection. */
+/* NNG 1.5 never completes an operation that was begun on a closed stream. So the thread that closes cancels, and the
+ * thread that begins an operation checks `gate` again afterwards: at least one of them sees the other. NNG itself also
+ * closes a WebSocket, when it reads that the other side has ended it: has_met_its_end. The caller has a reference. */
 static void submitted(struct stream_conn *c, nng_aio *aio)
 {
     if (atomic_load_explicit(&c->gate, memory_order_seq_cst) == CLOSED) nng_aio_cancel(aio);
@@ -177,8 +178,8 @@ static void submit_send(struct stream_conn *c)
     submitted(c, c->tx);
 }
 
-/* NNG's TLS takes one slice at a time and makes a record of it, with a callback for each. So the small ones at the
- * begin become one. */
+/* NNG's TLS takes one slice at a time and makes a record of it, with a callback for each. So the small slices at the
+ * beginning are merged into one. */
 static void gather(struct stream_conn *c)
 {
     size_t used = 0;
@@ -207,13 +208,13 @@ static bool skip_sent(struct stream_conn *c, size_t count)
     return true;
 }
 
-/* `count` bytes are gone, with those of a WebSocket's frame. */
+/* `count` bytes have been sent, including those of a WebSocket's frame. */
 static bool sent(struct stream_conn *c, size_t count)
 {
     return skip_sent(c, c->ws != NULL && !c->greeting ? wf_nng_ws_sent(c, count) : count);
 }
 
-/* As much as goes at once; the rest has a callback, which then has the caller's reference. */
+/* Sends as much as is possible now; the rest is sent with a callback, which then has the caller's reference. */
 static enum wf_send send_now(struct stream_conn *c)
 {
     int64_t n;
@@ -286,7 +287,7 @@ static bool know_peer(struct stream_conn *c)
     return true;
 }
 
-/* Hands over what has come; on WF_RECEIVE_ON `*wanted` says how many bytes the next message needs in all. */
+/* Hands over the messages that have come; on WF_RECEIVE_ON `*wanted` is how many bytes the next message needs. */
 static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
 {
     const struct wf_carrier_options *o = &carrier_of(c)->options;
@@ -312,7 +313,7 @@ static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
     }
 }
 
-/* Of a WebSocket that NNG itself reads. It answers no question about one that has ended. */
+/* Whether a WebSocket that NNG itself reads has ended: then NNG answers no question about it. */
 static bool has_met_its_end(struct stream_conn *c)
 {
     nng_sockaddr a;
@@ -336,7 +337,7 @@ static void submit_receive(struct stream_conn *c)
     submitted(c, c->rx);
 }
 
-/* Whether the receiving side goes on; if not, somebody else has it now, or it is over. */
+/* Whether this thread continues to receive; if not, another thread runs the receiving side now, or it is over. */
 static bool pass_gate(struct stream_conn *c, enum wf_receive r)
 {
     int gate = OPEN;
@@ -370,7 +371,7 @@ static void receive(struct stream_conn *c)
     submit_receive(c);
 }
 
-/* What has come is perhaps not a message's bytes yet. The answer to a request is sent as the greeting is. */
+/* The bytes may still belong to a WebSocket's request, whose answer is sent like the greeting. */
 static void take_read(struct stream_conn *c, size_t size)
 {
     bool more = false;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel asks again after 1, 3 and 7 s. Dials that end before the 3 ask once a second: when a network is whole
- * again, most of a resume window must not go by before anybody asks. A name is perhaps looked up, and TLS shakes
- * hands. */
+/* The kernel repeats a SYN after 1, 3 and 7 s. Dials that end before 3 s send one about each second: when a network
+ * works again, most of a resume window must not pass before the next try. The slow limit leaves time for looking up a
+ * name and for the TLS handshake. */
 enum { DIAL_MS = 2000, DIAL_SLOW_MS = 5000, ACCEPT_PAUSE_MS = 100 };
 
 static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *tag)
@@ -84,7 +84,7 @@ static void pause_for_a_while(struct stream_end *l)
     nng_sleep_aio(ACCEPT_PAUSE_MS, l->aio);
 }
 
-/* The last descriptors are for sockets of this machine's file system: over one of them operators come. */
+/* The last descriptors are reserved for local sockets, as operators use one of them. */
 static void accept_next(struct stream_end *l)
 {
     if (!l->local && pf_handles_scarce()) pause_for_a_while(l);
@@ -140,14 +140,14 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     mode &= WF_MODE_BITS;
     l->same_user = mode == WF_PRIVATE_SOCKET;
     if (mode != 0) error = nng_stream_listener_set_int(l->listener, NNG_OPT_IPC_PERMISSIONS, mode);
-    /* It is off at first, here and in dial: a small batch behind another would wait for 40 ms. Unknown to ipc. */
+    /* NODELAY is off by default, here and in dial: a small batch behind another would wait for 40 ms. ipc lacks it. */
     if (error == 0) (void)nng_stream_listener_set_bool(l->listener, NNG_OPT_TCP_NODELAY, true);
     if (error == 0) error = nng_aio_alloc(&l->aio, on_accept, l);
     if (error == 0) error = nng_stream_listener_listen(l->listener);
     if (error != 0) goto failed;
     int port = 0;
     if (!l->local) error = nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port);
-    if (error != 0 && error != NNG_ENOTSUP) goto failed; /* others would be told to dial port 0 */
+    if (error != 0 && error != NNG_ENOTSUP) goto failed; /* otherwise peers would be told to dial port 0 */
     wf_url_with_port(url, port, bound);
     pf_mutex_lock(k->lock);
     wf_list_push(&k->listeners, &l->in_carrier);
@@ -167,7 +167,7 @@ void wf_nng_accept(struct wf_carrier *base)
     pf_mutex_lock(k->lock);
     k->live = true;
     pf_mutex_unlock(k->lock);
-    /* whoever accepts and unlistens is the only one to listen from now on, so the list does not change under it */
+    /* from now on only the caller of accept and unlisten listens, so the list does not change meanwhile */
     WF_LIST_EACH(at, &k->listeners) start(WF_CONTAINER(at, struct stream_end, in_carrier));
 }
 

@@ -4,7 +4,7 @@
 
 #include "carrier_nng.h"
 
-void wf_nng_free(struct nng_carrier *k); /* nothing is under way any more */
+void wf_nng_free(struct nng_carrier *k); /* all operations must have ended */
 /* As in wf_carrier_ops. */
 int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);
 void wf_nng_accept(struct wf_carrier *base);

@@ -3,9 +3,9 @@
  *
  * Design notes.
  * (1) nng_stream_recv and _send try at once, on the calling thread. If their aio has no callback, that thread has the
- *     result, and no other one is woken. What cannot be done now is cancelled, and tried again when the poller says
- *     so: it watches a duplicate of the stream's descriptor, which pf_find_stream finds by its two addresses. Where
- *     it finds none the stream has callbacks: carrier_nng.c.
+ *     result, and no other thread is woken. An operation that cannot be done now is cancelled, and tried again when the
+ *     poller reports an event: it watches a duplicate of the stream's descriptor, which pf_find_stream finds by its two
+ *     addresses. If it finds none, the stream uses callbacks: carrier_nng.c.
  * (2) The result is looked at before the aio is cancelled: NNG 1.12 overwrites that of a finished one. What NNG's own
  *     poller has done between the look and the cancelling is known by its count, which stays.
  * (3) NNG tells its own poller of what cannot be done now, and is woken for it. So before an operation that is likely
@@ -14,7 +14,8 @@
  *     without a pause when the peer is gone. So each stream is once read until there is nothing: see
  *     wf_loop_conn.emptied. For the same reason the descriptor is never shut down here; nng_stream_close takes it off
  *     that poller.
- * (5) NNG finishes nothing that was begun on a closed stream; as all that waits is cancelled at once, nobody notices.
+ * (5) NNG never finishes an operation on a closed stream. That does no harm, as all that would wait is cancelled at
+ *     once.
  * (6) NNG has one mutex for both directions of a stream. */
 #include "carrier_nng_loop.h"
 #include "carrier_nng.h"

@@ -1,20 +1,20 @@
 /* transport/carrier/carrier_nng_tls.c -- an engine for NNG's TLS, on mbed TLS.
  *
  * Design notes.
- * (1) Why not the engine NNG brings: of the other side's certificate it tells only that it was good, not whose it is
- *     (NNG before 1.6), and of a failure only a number. Engines are a documented interface; docs/decisions.md.
- * (2) The engine is the process's: whoever else uses NNG's TLS in it gets this one, too, for configurations made from
- *     then on. For those it does what NNG's own does. What is said of names and roles is only for ours (`ours`).
- * (3) There is no way from an nng_stream to its engine's connection, except one: asking the stream whether its peer
- *     is verified calls `verified` here, on the asking thread. wf_nng_tls_ask leaves word where the answer goes.
+ * (1) NNG's own engine is not used: about the other side's certificate it says only that it is valid, not whose it is
+ *     (NNG before 1.6), and about a failure only a number. Engines are a documented interface; docs/decisions.md.
+ * (2) The engine belongs to the process: other users of NNG's TLS in the process get it, too, for configurations made
+ *     from then on. For those it behaves like NNG's own. Names and roles are checked only for ours (`ours`).
+ * (3) There is only one way from an nng_stream to its engine's connection: asking the stream whether its peer is
+ *     verified calls `verified` here, on the asking thread. wf_nng_tls_ask sets `answer`, where the result goes.
  * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
- * (5) Who refuses the other side says so with an alert and waits for the other side to close, which it does when it
- *     has seen the alert. Closing at once, with bytes of the other side unread, may break the connection before.
- * (6) Certificates may be loaded anew while connections last (wf_nng_tls_renew): what a configuration shows and
- *     trusts is one counted struct, which is replaced as a whole. Each connection keeps that which it began with.
- * (7) What is begun on a closed stream has to fail here: NNG 1.5 does not look, and it would stay pending for ever,
- *     with nothing under it that could be cancelled. What breaks under TLS while nobody reads is not told to us
- *     either: then the link's heartbeats find out. */
+ * (5) A side that refuses the other one sends an alert and waits until the other side closes, which it does when it has
+ *     seen the alert. Closing at once, with bytes of the other side unread, may break the connection before that.
+ * (6) Certificates may be reloaded while connections last (wf_nng_tls_renew): the certificates and trust of a
+ *     configuration are one counted struct, which is replaced as a whole. Each connection keeps its first one.
+ * (7) An operation on a closed stream must fail here: NNG 1.5 does not check this, and the operation would stay pending
+ *     forever, with nothing below that could be cancelled. A stream that breaks under TLS while no read is pending is
+ *     not reported either: then the link's heartbeats notice it. */
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
 #include "sanitizer.h"
@@ -38,7 +38,7 @@ enum {
     SNIFFED = 3,
 };
 
-/* What one side shows and trusts. */
+/* The certificate of one side, and the authority that it trusts. */
 struct credentials {
     _Atomic uint32_t holders; /* acq_rel on decrement: who frees it sees what all others did */
     mbedtls_ssl_config ssl;
@@ -148,8 +148,8 @@ static int below_send(void *arg, const unsigned char *data, size_t size)
     return rc == 0 ? (int)size : rc == NNG_EAGAIN ? MBEDTLS_ERR_SSL_WANT_WRITE : MBEDTLS_ERR_SSL_CONN_EOF;
 }
 
-/* The first bytes say whether this is TLS at all. Who talks plainly is told in the only words that both know: an
- * alert, whose first byte is not that of our plain greeting. */
+/* The first bytes show whether the other side speaks TLS at all. If it does not, it is sent a TLS alert, which both
+ * sides can recognise: its first byte is not that of the plain greeting. */
 static bool is_tls(nng_tls_engine_conn *c, const unsigned char *data, size_t size)
 {
     static const unsigned char alert[] = {RECORD_ALERT, 3, 1, 0, 2, 2, MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE};
@@ -177,7 +177,7 @@ static int below_recv(void *arg, unsigned char *data, size_t size)
     return (int)size;
 }
 
-/* Reads what still comes, until the other side closes. */
+/* Reads and drops all bytes until the other side closes. */
 static void drain(const nng_tls_engine_conn *c)
 {
     uint8_t bin[256];
@@ -239,7 +239,7 @@ static int trust(struct credentials *c, const char *certificates, const char *re
     return 0;
 }
 
-/* One pair; NNG allows a server several. */
+/* Sets the certificate and key; NNG allows a server several pairs, this engine one. */
 static int show(struct credentials *c, const char *certificate, const char *key, const char *password)
 {
     const unsigned char *crt = (const unsigned char *)certificate, *k = (const unsigned char *)key;

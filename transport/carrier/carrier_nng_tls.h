@@ -16,12 +16,12 @@ enum { WF_NNG_TLS_RECORD = 16 * 1024 - 64 }; /* bytes that are one record, which
  * close. */
 int wf_nng_tls_open(struct wf_nng_tls **out, const struct wf_tls *tls, bool server);
 struct nng_tls_config *wf_nng_tls_config(const struct wf_nng_tls *t);
-/* Any thread. Connections that begin from now on show and trust what is in `tls`; others go on as they are.
- * WEFT_ENOMEM: nothing has changed. */
+/* Any thread. Connections that begin from now on use the certificates of `tls`; others keep theirs. WEFT_ENOMEM:
+ * nothing has changed. */
 int wf_nng_tls_renew(struct wf_nng_tls *t, const struct wf_tls *tls);
 void wf_nng_tls_close(struct wf_nng_tls *t);
 
-/* What TLS knows of a stream of such a listener or dialer, also when it is broken. */
+/* The result of the TLS handshake of a stream of such a listener or dialer, also when the stream is broken. */
 struct wf_nng_tls_peer {
     bool known; /* the handshake is over and all is well; `who` is the other side */
     struct wf_identity who;

@@ -44,7 +44,7 @@ static void answer_ping(struct ws_side *s)
     atomic_store_explicit(&s->has_pong, true, memory_order_release);
 }
 
-/* Of what stands in the buffer behind its end. */
+/* Takes frames from the `size` new bytes in the buffer. */
 static void take_frames(struct stream_conn *c, size_t size)
 {
     struct ws_side *s = c->ws;
@@ -52,7 +52,7 @@ static void take_frames(struct stream_conn *c, size_t size)
     if (s->in.pinged) answer_ping(s);
 }
 
-/* The answer becomes what is to be sent, with the greeting behind it. */
+/* Makes the answer, with the greeting behind it, the bytes to be sent. */
 static void answer(struct stream_conn *c, size_t head)
 {
     struct ws_side *s = c->ws;

@@ -4,17 +4,17 @@
 
 #include "carrier_nng.h"
 
-/* What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
- * bytes. False: `url` is of another kind. */
+/* Changes a ws:// or wss:// URL into that of the stream under the WebSocket, for NNG: WF_URL_TEXT bytes. False: `url`
+ * is of another kind. */
 bool wf_nng_ws_url(const char *url, char *out);
 /* NULL: out of memory. */
 struct ws_side *wf_nng_ws_new(const char *url);
 /* `size` bytes were read to the end of the connection's buffer. True: they count, as far as they are not the
  * WebSocket's own. False: the request is answered, the bytes to send are in c->iov; or `*more` of it has to come. */
 bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more);
-/* The next slices of what is being sent; how many. */
+/* Fills in the next slices to be sent; returns how many. */
 unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);
-/* So many bytes of them are gone; how many of those were of the message. */
+/* `count` bytes of them have been sent; returns how many of these belong to the message. */
 size_t wf_nng_ws_sent(struct stream_conn *c, size_t count);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "base.h"
 
-enum { WF_HTTP_HEAD_MAX = 4096 }; /* bytes of a request that anybody here takes */
+enum { WF_HTTP_HEAD_MAX = 4096 }; /* the longest head that a listener accepts, in bytes */
 
-/* Some bytes of a request. `at` NULL: what it does not say. */
+/* A part of a request. `at` NULL: the request does not have it. */
 struct wf_http_text {
     const char *at;
     size_t size;
@@ -26,12 +26,12 @@ bool wf_http_read(struct wf_http_request *out, const uint8_t *head, size_t size)
 /* Whether the target is `path`, whatever stands behind a '?'. */
 bool wf_http_path_is(const struct wf_http_request *r, const char *path);
 
-/* Whether they are the same but for upper and lower case. */
+/* Whether the texts are equal, ignoring case. */
 bool wf_http_is(struct wf_http_text a, const char *text);
 bool wf_http_same(struct wf_http_text a, struct wf_http_text b);
 /* Whether one of the words between commas is `word`. */
 bool wf_http_lists(struct wf_http_text s, const char *word);
-/* What stands between "://" and the path. */
+/* The part between "://" and the path. */
 struct wf_http_text wf_http_authority(const char *url);
 /* "host:port" or "host", without the port; `at` NULL: it is neither. */
 struct wf_http_text wf_http_host(struct wf_http_text authority);

@@ -1,6 +1,6 @@
 /* transport/carrier/listener_tcp.c -- listening for the carrier on plain TCP. Each listener belongs to one worker,
- * which accepts in its turns, also a listener that the service manager handed over: at the end only our descriptor of
- * it is closed, and connections wait in it for the next process. */
+ * which accepts in its turns. If the service manager has handed a listener over, only this process's descriptor of it
+ * is closed at the end, and connections wait in the socket for the next process. */
 #include "listener_tcp.h"
 #include "carrier_tcp.h"
 #include "url.h"
@@ -29,7 +29,7 @@ struct tcp_listener {
     struct wf_call start, again, end;
     bool started; /* under carrier->lock */
     bool more;    /* `again` is under way */
-    bool over;    /* it listens no more */
+    bool over;    /* it no longer listens */
 };
 
 /* ---- Listening: its worker's thread ---------------------------------------------------------------------------- */
@@ -41,8 +41,8 @@ static void look_next_turn(struct tcp_listener *l)
     wf_worker_post(l->worker, &l->again.post);
 }
 
-/* Nothing else may lead to another look: who waits already makes no edge. Without memory for a timer it is the next
- * turn, and the worker turns until there is some. False: so it is. */
+/* Looks again later, as the poller may not: it does not report connections that wait already. If there is no memory for
+ * a timer, this posts a call for the next turn, again and again until there is. False: that is the case. */
 static bool look_later(struct tcp_listener *l)
 {
     struct pf_env *env = l->worker->set->env;
@@ -59,7 +59,7 @@ static void accept_some(struct tcp_listener *l)
         int rc = pf_accept(l->handle, &h);
         if (rc == PF_AGAIN && (rc = wf_fd_arm(l->fd, false)) == WEFT_OK) return;
         if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
-        if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* the latter: one stranger too many */
+        if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* ECLOSED: there are too many strangers */
         (void)look_later(l);                               /* out of descriptors or of memory */
         return;
     }
@@ -72,7 +72,7 @@ static void on_listener(void *arg, const struct pf_ready *r)
     accept_some(arg);
 }
 
-/* Without memory, or with as many watches as a user may have, it tries again later: peers go on dialling. */
+/* If there is no memory, or the user has too many watches, it tries again later: peers dial again. */
 static void watch(struct wf_worker *w, struct tcp_listener *l)
 {
     int rc = wf_fd_add(w, l->handle, &l->fd);
@@ -156,7 +156,7 @@ static const char *explain_inherited(int error)
     }
 }
 
-/* The same for one that the service manager has opened: peers are told of what it is bound to. */
+/* The same for a listener that the service manager has opened: `bound` gets the URL that peers dial. */
 static int inherit_listener(struct tcp_listener *l, const char *name, char *bound, char *why)
 {
     char text[WEFT_ADDRESS_TEXT];
@@ -214,7 +214,7 @@ void wf_tcp_accept(struct wf_carrier *base)
     pf_mutex_unlock(k->loop.lock);
 }
 
-/* One that never accepted is no worker's business yet. */
+/* A listener that was never started has no worker yet. */
 void wf_tcp_unlisten(struct wf_carrier *base)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;

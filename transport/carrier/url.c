@@ -1,5 +1,4 @@
-/* transport/carrier/url.c -- what a URL of a node may be: which ones one can listen on and dial, and what a plain one
- * is refused for. */
+/* transport/carrier/url.c -- which URLs a node may listen on and dial, and why a URL without TLS is refused. */
 #include "url.h"
 #include "carrier.h"
 
@@ -84,7 +83,7 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
     if (path != NULL) return refuse(why, "no path after ://");
     const char *host = wf_url_host(url, &size);
     if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract, inherited");
-    /* "127.0.0.1:x@0.0.0.0:1" is an address of the whole world with a user and a password. */
+    /* "127.0.0.1:x@0.0.0.0:1" has a user and a password, and the address is 0.0.0.0, which all machines can reach. */
     if (strchr(host, '@') != NULL) return refuse(why, "a URL to listen on has no user");
     if (wf_url_is_tls(url)) return tls ? WEFT_OK : refuse(why, "TLS needs certificates: give --tls DIR (option tls)");
     if (insecure || is_loopback(host, size)) return WEFT_OK;

@@ -1,4 +1,4 @@
-/* transport/carrier/url.h -- URLs of nodes: which may be listened on and dialled, and what is in them. */
+/* transport/carrier/url.h -- URLs of nodes: which a node may listen on and dial, and their parts. */
 #ifndef WF_URL_H
 #define WF_URL_H
 
@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a node may listen there: on what other machines reach only with TLS, or if its operator has said
+/* Whether a node may listen there: where other machines can reach it only with TLS, or if its operator has set
  * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
-/* Whether it may dial: a node with certificates does not talk plainly to other machines, wherever the URL came from. */
+/* Whether it may dial: a node with certificates never uses other machines without TLS, wherever the URL came from. */
 int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
 /* A listener that the service manager hands over, "inherited://NAME": NAME. NULL: another URL. */
 const char *wf_url_inherited(const char *url);
-/* As wf_url_check_listen, of such a one and what it is bound to: its links have no TLS, whatever the node has. */
+/* The same as wf_url_check_listen for such a listener, by its bound address: its links never have TLS. */
 int wf_url_check_inherited(const char *bound, bool insecure, char *why);
 bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
 bool wf_url_is_tls(const char *url);
@@ -25,11 +25,11 @@ bool wf_url_is_loopback(const char *url); /* of this machine's own network */
 const char *wf_url_host(const char *url, size_t *size);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
-/* Where a node may listen so that all who reach `seed` reach it: any port of `local`, the address from which it has
- * dialled the seed, with the seed's scheme and path; beside a seed that is a local socket one that is called `name`.
- * `out`: WF_URL_TEXT bytes. False: there is no such place, or its URL is too long. */
+/* A URL to listen on, so that all nodes that reach `seed` can reach it: any port of `local`, the address from which the
+ * seed was dialled, with the seed's scheme and path; if the seed is a local socket, a socket `name` beside it. `out`:
+ * WF_URL_TEXT bytes. False: there is no such URL, or it is too long. */
 bool wf_url_beside(const char *seed, const char *local, const char *name, char *out);
-/* A copy of URLs, to be freed; what is longer than WF_URL_TEXT allows is cut. NULL: no memory. */
+/* A copy of URLs, to be freed; longer ones are cut to WF_URL_TEXT. NULL: no memory. */
 char (*wf_urls_copy(const weft_text *urls, uint32_t count))[WF_URL_TEXT];
 /* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */
 void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size);

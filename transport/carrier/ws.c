@@ -18,7 +18,7 @@ bool wf_ws_is_origin(const char *text)
     return at.size > 0 && at.at[at.size] == '\0' && wf_http_host(at).at != NULL && wf_http_host(at).size > 0;
 }
 
-/* A page whose own name has been made to lead here (DNS rebinding) cannot name another host than its own. */
+/* A page that has made its own name point to this machine (DNS rebinding) can only name its own host. */
 static bool host_is_ours(const struct wf_ws_door *d, struct wf_http_text said)
 {
     struct wf_http_text host = wf_http_host(said), own = wf_http_host(wf_http_authority(d->url));
@@ -107,7 +107,7 @@ static const char *shown(struct wf_http_text s, char out[48])
     return out;
 }
 
-/* Why a request that is one is refused: the status, NULL if it is not. */
+/* Judges a well-formed request: the HTTP status if it is refused, else NULL. */
 static const char *judge(const struct wf_ws_door *d, const struct wf_http_request *r, char *why)
 {
     char text[48];

@@ -1,11 +1,11 @@
-/* transport/carrier/ws.h -- the listening end of a WebSocket (RFC 6455): who may come in, and the frames around the
- * bytes. It knows neither sockets nor threads; the carrier reads and writes.
+/* transport/carrier/ws.h -- the listening end of a WebSocket (RFC 6455): which clients are accepted, and the frames
+ * around the bytes. It uses neither sockets nor threads; the carrier reads and writes.
  *
  * Design notes.
  * (1) NNG's own listener answers a request before it shows its headers, waits for requests without a limit, and
  *     takes a whole core when no descriptors are left (docs/decisions.md). So this end is here, on NNG's streams.
- * (2) The bytes are a stream: where frames begin and end means nothing, so payload is handed on as it comes and no
- *     length asks for memory. */
+ * (2) The bytes are a stream: frame boundaries mean nothing, so payload is passed on as it comes, and the length of a
+ *     frame never causes an allocation. */
 #ifndef WF_WS_H
 #define WF_WS_H
 
@@ -18,11 +18,11 @@ enum {
 };
 #define WF_WS_PROTOCOL "pair.sp.nanomsg.org" /* both sides have to say it */
 
-/* What a listener lets in. */
+/* Which clients a listener accepts. */
 struct wf_ws_door {
     const char *url; /* that it listens on, "ws://127.0.0.1:4001/weft" */
-    bool any_host;   /* the other side proves who it is: its request may name any host */
-    /* Pages of these sites may come in, "https://board.example"; requests may also be for the hosts in them. */
+    bool any_host;   /* the request may name any host, as the other side proves its identity */
+    /* Pages of these sites are accepted, "https://board.example"; requests may also name their hosts. */
     const char *const *origins;
     size_t origin_count;
 };
@@ -45,11 +45,11 @@ struct wf_ws {
     unsigned header_size, control_size, ping_size;
     uint8_t opcode;
     bool in_frame, in_message;
-    bool pinged; /* set when a ping has come; whoever answers clears it */
+    bool pinged; /* set when a ping has come; cleared when it is answered */
 };
 
-/* Reads frames out of `size` bytes: so many bytes of what is in them are now at the begin of `data`. `*over`: NULL,
- * or why nothing more is to be read: the other side closes, or breaks the rules. */
+/* Reads frames in `size` bytes, and moves their payload to the beginning of `data`; returns the payload's size.
+ * `*over`: NULL, or why reading ends: the other side closes, or breaks the rules. */
 size_t wf_ws_take(struct wf_ws *w, uint8_t *data, size_t size, const char **over);
 /* The header of a binary frame of `size` bytes; its length. */
 size_t wf_ws_header(uint8_t out[WF_WS_HEADER_MAX], uint64_t size);

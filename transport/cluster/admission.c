@@ -1,5 +1,5 @@
-/* transport/cluster/admission.c -- whether the other side of a connection may be who its HELLO says, and what it may
- * not do here. */
+/* transport/cluster/admission.c -- whether the other side of a connection may have the identity that its HELLO claims,
+ * and which rights it lacks here. */
 #include "admission.h"
 #include "channel.h"
 #include "cluster.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An incarnation is one node's for ever. Pids hold it, so nobody else may take it over. */
+/* An incarnation belongs to one node forever. Pids contain it, so no other node may use it. */
 static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
 {
     const struct wf_link *l = wf_links_find(c, incarnation);
@@ -22,11 +22,12 @@ static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
     return p == NULL ? NULL : p->name;
 }
 
-/* What nobody gets over ws://, which pages of a browser speak as well: ending this node and the like. Nodes do to
- * each other's actors what they do over any link. */
+/* Rights that are never granted over ws://, as web pages can use it: to control this node, and for tools also to end
+ * or start actors. Nodes have the same rights over each other's actors as over any link. */
 enum { OVER_WS = WF_RIGHT_ADMIN, OVER_WS_OF_A_TOOL = WF_RIGHT_ADMIN | WF_RIGHT_STOP | WF_RIGHT_SPAWN };
 
-/* It may be any user of this machine. Nodes do to each other's actors what they do over any link. */
+/* A peer without a certificate may belong to any user of this machine. Nodes keep all rights over each other's actors,
+ * as over any link. */
 static uint32_t denied_without_certificate(const struct wf_transport *t, const struct wf_channel *ch)
 {
     if (t->open_control || ch->conn->same_user || ch->conn->dial_tag != NULL) return 0;

@@ -1,4 +1,4 @@
-/* transport/cluster/admission.h -- whether the other side of a connection may be who its HELLO says. */
+/* transport/cluster/admission.h -- whether the other side of a connection may have the identity of its HELLO. */
 #ifndef WF_ADMISSION_H
 #define WF_ADMISSION_H
 
@@ -7,8 +7,8 @@
 struct wf_channel;
 struct wf_cluster;
 
-/* Whether the link may be who its HELLO says. False: `why` (WF_REASON_TEXT bytes) is for both sides' logs. Without
- * TLS it may do everything, as all that get here are of this machine; but over ws:// nobody controls the node. */
+/* Whether the other side may have the identity that its HELLO claims; sets `denied` and `guarded`. False: `why`
+ * (WF_REASON_TEXT bytes) is for both sides' logs. */
 bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why);
 
 #endif

@@ -1,8 +1,8 @@
-/* transport/cluster/clocks.c -- what time it is, if this node's clock is wrong: see wf_node_wall.
+/* transport/cluster/clocks.c -- the time of day, in case this node's clock is wrong: see wf_node_wall.
  *
- * Each node says its time in HELLO. Of all these, and its own, a node takes the middle one, of two middle ones the
- * earlier: less than half of the nodes that it is linked with cannot move it forward beyond a clock that is right,
- * and one that is moved back does no harm, as the node's own clock holds if that is later. */
+ * Each node sends its time in HELLO. A node takes the median of these times and its own, of two middle ones the
+ * earlier. A minority of wrong clocks among its peers cannot move the median beyond a right clock. A median that is
+ * too early does no harm, as wf_node_wall uses the node's own clock if that is later. */
 #include "clocks.h"
 #include "cluster.h"
 #include "peer_link.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Nanoseconds: half of what there is, so that time may be added to it. */
+/* Nanoseconds: half of the range, so that adding time cannot overflow. */
 #define CLOCK_MAX (INT64_MAX / 2)
 
 int64_t wf_clock_ahead(const struct wf_transport *t, uint64_t said)
@@ -31,7 +31,7 @@ void wf_clocks_review(struct wf_cluster *c)
     size_t count = 1;
     WF_LIST_EACH(k, &c->live_links) count++;
     int64_t *ahead = calloc(count, sizeof *ahead);
-    if (ahead == NULL) return; /* the next link comes to it */
+    if (ahead == NULL) return; /* the next change of a link tries again */
     count = 0;
     ahead[count++] = env->wall(env) - env->now(env);
     WF_LIST_EACH(k, &c->live_links) {

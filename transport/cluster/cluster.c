@@ -1,5 +1,5 @@
-/* transport/cluster/cluster.c -- the actor $cluster: one loop that hears what happened, looks at its timers, and
- * sleeps. A node without peers and seeds has no timers. */
+/* transport/cluster/cluster.c -- the actor $cluster: one loop that handles events, checks timers, and sleeps. A node
+ * without peers and seeds has no timers. */
 #include "actor.h"
 #include "channel.h"
 #include "fatal.h"
@@ -52,10 +52,10 @@ static void handle_all(struct wf_cluster *c)
         wf_cluster_event_free(e);
         if (i % WF_LIMIT("cluster: events in a turn", 8, 1) == 0) wf_cluster_pause();
     }
-    for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
+    for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* $cluster takes no messages */
 }
 
-/* Whether weft_node_stop has asked us to end. */
+/* Whether weft_node_stop has been called; `*by` gets its deadline. */
 static bool is_stopping(struct wf_transport *t, int64_t *by)
 {
     pf_mutex_lock(t->lock);

@@ -43,7 +43,7 @@ void wf_dialers_note_gone(struct wf_cluster *c, struct wf_peer *p)
     c->gone_count += gone ? 1 : UINT32_MAX;
 }
 
-/* Without memory for a first table it is not found, and its node may be dialled twice. */
+/* If there is no memory for the first table, wf_dialers_find does not find it, and its node may be dialled twice. */
 void wf_dialers_know(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation)
 {
     uint64_t before = d->incarnation;
@@ -74,7 +74,7 @@ int wf_dialers_add_seed(struct wf_cluster *c, const char *url)
     return WEFT_OK;
 }
 
-/* Whether `urls` has it. */
+/* Whether `urls` contains `url`. */
 static bool lists(const char *urls, size_t size, const char *url)
 {
     for (size_t at = 0; at < size; at += strlen(urls + at) + 1)
@@ -82,7 +82,7 @@ static bool lists(const char *urls, size_t size, const char *url)
     return false;
 }
 
-/* Of the options, or of this source. */
+/* Whether `url` is a seed of the options, or of this source. */
 static bool is_seed(const struct wf_cluster *c, uint32_t source, const char *url)
 {
     WF_LIST_EACH(k, &c->dialers) {
@@ -115,7 +115,7 @@ void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, 
     }
 }
 
-/* Doubles up to the maximum; half of it is chance, so that many nodes do not dial one in step. */
+/* Doubles up to the maximum; half of it is random: note (2). */
 static int64_t backoff(const struct wf_cluster *c, uint32_t attempts)
 {
     int64_t span = attempts >= 6 ? WF_BACKOFF_MAX : WF_MIN(WF_BACKOFF_FIRST << attempts, WF_BACKOFF_MAX);
@@ -130,7 +130,7 @@ const char *wf_dialers_url(const struct wf_dialer *d)
     return d->url[(d->next_url + d->url_count - 1) % d->url_count];
 }
 
-/* Of those who fail alike, as all seeds do that are still to start, one line stands for many. */
+/* Many dialers may fail for the same reason, as when seeds have not started yet: then one line stands for many. */
 static void log_no_link(struct wf_cluster *c, const struct wf_dialer *d, const char *reason)
 {
     char kind[32];
@@ -141,7 +141,7 @@ static void log_no_link(struct wf_cluster *c, const struct wf_dialer *d, const c
                       wf_dialers_url(d), reason);
 }
 
-/* Not before the node there may be linked with again. */
+/* The next dial is after the backoff, and not before the peer's `held_until`. */
 static void dial_later(struct wf_cluster *c, struct wf_dialer *d, uint32_t attempts)
 {
     const struct wf_peer *p = wf_peers_find(c, d->incarnation);
@@ -202,7 +202,7 @@ static bool is_allowed(struct wf_cluster *c, const char *url, char *why)
     return wf_learned_allows(&c->learned, own, count, url, why);
 }
 
-/* Chooses which of its URLs is dialled now, and moves d->next_url behind it. NULL: none before d->next_at. */
+/* Chooses the URL to be dialled now, and moves d->next_url behind it. NULL: none before d->next_at. */
 static const char *next_url(struct wf_cluster *c, struct wf_dialer *d)
 {
     if (d->seed || d->proven) return d->url[d->next_url++ % d->url_count];

@@ -1,4 +1,4 @@
-/* transport/cluster/fatal.c -- this node cannot be part of the cluster. */
+/* transport/cluster/fatal.c -- see fatal.h. */
 #include "fatal.h"
 #include "requests.h"
 #include "transport.h"

@@ -1,5 +1,5 @@
-/* transport/cluster/gossip.c -- membership in a node: what swim.c sends goes over links, and what it learns decides
- * which nodes are dialled, which links are given up and which nodes count as suspect. */
+/* transport/cluster/gossip.c -- membership in a node: sends the frames of swim.c over links; the members that swim.c
+ * reports decide which nodes are dialled, which links are ended and which nodes count as suspect. */
 #include "gossip.h"
 #include "cluster.h"
 #include "links.h"
@@ -27,7 +27,7 @@ static bool can_gossip(const struct wf_cluster *c, const struct wf_link *l)
     return c->swim != NULL && !l->client && wf_link_can(l, WF_CAN_GOSSIP);
 }
 
-/* ---- What swim.c says ------------------------------------------------------------------------------------------ */
+/* ---- Callbacks of swim.c --------------------------------------------------------------------------------------- */
 
 static bool on_send(void *arg, uint64_t to, const void *frame, size_t size)
 {
@@ -46,7 +46,7 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
 {
     struct wf_cluster *c = arg;
     (void)before;
-    struct wf_list_node *k = (struct wf_list_node *)(uintptr_t)&m->in_changed; /* which is ours */
+    struct wf_list_node *k = (struct wf_list_node *)(uintptr_t)&m->in_changed; /* this field belongs to the user */
     if (!wf_linked(k)) wf_list_push(&c->changed, k);
 }
 
@@ -72,7 +72,7 @@ bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_link *l)
     return true;
 }
 
-/* Milliseconds since 1970: no member has as much to refute. */
+/* The limit is about the milliseconds since 1970: no member refutes so often. */
 static uint64_t on_number_max(void *arg)
 {
     const struct wf_cluster *c = arg;
@@ -87,7 +87,7 @@ static bool on_introduced(void *arg, uint64_t from)
 
 static const struct wf_swim_user user = {on_send, on_changed, on_heard, on_number_max, on_introduced};
 
-/* ---- What it means for links and peers ------------------------------------------------------------------------- */
+/* ---- Consequences for links and peers -------------------------------------------------------------------------- */
 
 const struct wf_swim_member *wf_gossip_member(const struct wf_cluster *c, uint64_t incarnation)
 {
@@ -117,7 +117,7 @@ static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, st
         wf_peers_gone(c, p, why, left);
     } else if (left) {
         WF_SOMETIMES("gossip: a node has left whose link is broken", l->state == WF_STATE_BROKEN);
-        if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE comes behind all it has to say */
+        if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE ends it, behind its last messages */
     } else if (is_heard(l)) {
         WF_SOMETIMES("gossip: a node is reported down that this node hears", true);
         wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));
@@ -146,7 +146,7 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
     }
 }
 
-/* Ending links makes more changes. */
+/* Reviews the changed members. Ending links changes more of them. */
 static void settle(struct wf_cluster *c)
 {
     struct wf_list_node *k;
@@ -162,7 +162,7 @@ void wf_gossip_look(struct wf_cluster *c, const struct wf_link *l)
     if (m != NULL && m->state == WF_SWIM_SUSPECT) review(c, m);
 }
 
-/* ---- What links say to it -------------------------------------------------------------------------------------- */
+/* ---- Events of links ------------------------------------------------------------------------------------------- */
 
 void wf_gossip_linked(struct wf_cluster *c, struct wf_link *l)
 {
@@ -181,7 +181,7 @@ void wf_gossip_broken(struct wf_cluster *c, const struct wf_link *l)
     const struct wf_swim_member *m = can_gossip(c, l) ? wf_swim_find(c->swim, l->incarnation) : NULL;
     if (m == NULL) return;
     if (wf_swim_present(m)) wf_swim_recheck(c->swim, m->node, wf_transport_now(c->t));
-    else on_changed(c, m, m->state); /* only what was heard of it has kept the link */
+    else on_changed(c, m, m->state); /* the link was kept only because something was heard on it */
 }
 
 void wf_gossip_unreached(struct wf_cluster *c, uint64_t incarnation)
@@ -196,13 +196,13 @@ void wf_gossip_ended(struct wf_cluster *c, const struct wf_link *l, bool left)
     int64_t now = wf_transport_now(c->t);
     if (left) wf_swim_declare(c->swim, m->node, WF_SWIM_LEFT, now);
     else wf_swim_recheck(c->swim, m->node, now);
-    on_changed(c, m, m->state); /* it may be a member without a link. Settling is for the tick: we may be within it */
+    on_changed(c, m, m->state); /* it may be present without a link. Settled by the tick, as this may run within it */
 }
 
 void wf_gossip_frame(struct wf_cluster *c, struct wf_link *l, const void *data, size_t size)
 {
     if (!can_gossip(c, l)) return;
-    (void)wf_swim_receive(c->swim, l->incarnation, data, size, wf_transport_now(c->t)); /* it was checked before */
+    (void)wf_swim_receive(c->swim, l->incarnation, data, size, wf_transport_now(c->t)); /* the frame was checked */
     settle(c);
 }
 

@@ -1,5 +1,5 @@
-/* transport/cluster/handshake.c -- how a connection becomes the channel of a link, or goes on with one: HELLO,
- * WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
+/* transport/cluster/handshake.c -- how a connection becomes the channel of a new link, or of one that is resumed:
+ * HELLO, WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
 #include "handshake.h"
 #include "admission.h"
 #include "channel.h"
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line per remote host and reason and `window`: neither a port scan nor a node that dials for ever may fill the
- * disk. `what`: what lines of many hosts have in common. */
+/* Logs one line per remote host, reason and `window`: neither a port scan nor a node that keeps dialling may fill the
+ * disk. `what` is the kind of the line, the same for many hosts: see wf_burst_warn. */
 static void log_reject(struct wf_cluster *c, const char *remote, const char *what, const char *reason, int64_t window)
 {
     char host[48], kind[64];
@@ -73,10 +73,10 @@ static void refuse(struct wf_cluster *c, struct wf_channel *ch, enum wf_refusal 
     wf_put_refused(&w, code, reason);
     WF_ASSERT(w.error == 0);
     (void)wf_channel_send(ch, frame, w.size);
-    /* The other side closes: if we did, with something of its unread, it might never see why. */
+    /* The other side closes. If this side did with received bytes unread, the other might never get REFUSED. */
 }
 
-/* Who has our name, or a name that is linked already, has to give way, unless the other one turns out to be dead. */
+/* A peer with our name, or with the name of a linked node, is refused unless that node turns out to be dead. */
 static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
 {
     struct wf_transport *t = c->t;
@@ -113,7 +113,7 @@ static void send_welcome(struct wf_channel *ch, uint64_t number, uint64_t receiv
     if (!wf_channel_send(ch, frame, w.size)) wf_channel_enter(ch, WF_PHASE_OVER);
 }
 
-/* The last link with that node, as far as we know. */
+/* The first WELCOME describes the last link with that node, as far as this node knows it. */
 static void send_welcome_first(struct wf_cluster *c, struct wf_channel *ch)
 {
     const struct wf_link *l = wf_links_find(c, ch->incarnation);
@@ -131,25 +131,25 @@ static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
     ch->incarnation = h->incarnation;
     ch->client = (h->flags & WF_HELLO_CLIENT) != 0;
     ch->capabilities = t->capabilities & h->capabilities;
-    /* A tool's link is short, and nobody keeps in mind which ones there were. */
+    /* A tool's link is short and is not remembered, so it cannot be resumed. */
     if (ch->client || t->client) ch->capabilities &= ~(uint64_t)WF_CAN_RESUME;
     ch->clock_ahead = wf_clock_ahead(t, h->clock);
-    /* Each side asks at its own heartbeat whether the other one is there: how long one of another node may be silent
-     * is not for that one to say alone. */
+    /* Each side sends PING at its own heartbeat, and announces it here. It is bounded, so that a peer cannot choose
+     * alone how long it may be silent. */
     int64_t most = WF_MAX(WF_HEARTBEAT_MAX, t->heartbeat);
     ch->heartbeat = (int64_t)WF_MIN(WF_MAX(h->heartbeat_ms, (uint64_t)10), (uint64_t)most / WEFT_MS(1)) * WEFT_MS(1);
     for (uint32_t i = 0; i < h->url_count; i++) snprintf(ch->url[i], sizeof ch->url[i], "%.*s", WEFT_STR(h->url[i]));
     ch->url_count = h->url_count;
 }
 
-/* Whether it is to be refused already, before the WELCOMEs. */
+/* Whether the connection is refused before any WELCOME, because the two are linked and cannot resume. */
 static bool is_duplicate(struct wf_cluster *c, const struct wf_channel *ch)
 {
     return c->t->node->incarnation < ch->incarnation && !resumable(ch) && wf_links_find(c, ch->incarnation) != NULL;
 }
 
-/* Its links were closed for faults of its own, and it comes back too soon. The text is the same each time: logs have
- * it once. */
+/* Whether the peer comes back too soon: its links failed through its own faults. The text is the same each time, so
+ * that it is logged once. */
 static bool is_held(struct wf_cluster *c, const struct wf_channel *ch, char *why)
 {
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
@@ -184,7 +184,7 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
     } else if (name_clashes(c, ch)) {
         bool mine = strcmp(ch->name, t->node->name) == 0;
-        if (mine && ch->dialer != NULL) { /* the one that was dialled says no, then we know that the name is taken */
+        if (mine && ch->dialer != NULL) { /* the dialled node will refuse, which proves that the name is taken */
             wf_channel_enter(ch, WF_PHASE_HEARD);
             return;
         }
@@ -201,8 +201,8 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
 
 /* ---- WELCOME --------------------------------------------------------------------------------------------------- */
 
-/* It said BYE on one connection while another was still in its handshake; a node does not come back with the same
- * incarnation. */
+/* Whether the node has sent BYE on another connection, while this one was in its handshake. A node never comes back
+ * with the same incarnation. */
 static bool has_left(struct wf_cluster *c, const struct wf_channel *ch)
 {
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
@@ -211,7 +211,7 @@ static bool has_left(struct wf_cluster *c, const struct wf_channel *ch)
 
 static const char given_up[] = "the other side has given the link up";
 
-/* A new link; an old one between the two is over then. */
+/* Begins a new link; this ends an old link with the same node. */
 static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number)
 {
     struct wf_link *old = wf_links_find(c, ch->incarnation);
@@ -221,7 +221,7 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
     wf_links_bring_up(c, ch, number);
 }
 
-/* This node leaves and makes no new link, and the other side has given the old one up: nothing to wait for. */
+/* This node is leaving, so it makes no new link. The other side has given up the old one: this node need not wait. */
 static void give_up(struct wf_cluster *c, struct wf_link *l)
 {
     if (l != NULL) wf_links_end(c, l, given_up);
@@ -233,7 +233,7 @@ static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l
     wf_links_resume(l, ch, peer_received);
 }
 
-/* The node with the higher incarnation hears what the other one has decided. */
+/* The node with the higher incarnation gets the decision of the other one. */
 static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_link *l = wf_links_find(c, ch->incarnation);
@@ -254,7 +254,7 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
 
 enum decision { REFUSE, RESUME, ANEW };
 
-/* What the node with the lower incarnation makes of the first WELCOME. */
+/* The node with the lower incarnation decides when it gets the first WELCOME. */
 static enum decision decide(struct wf_link *l, const struct wf_channel *ch, const struct wf_frame *f)
 {
     if (l == NULL) return ANEW;
@@ -262,7 +262,7 @@ static enum decision decide(struct wf_link *l, const struct wf_channel *ch, cons
     if (f->number == l->number && f->tag == WF_LINK_OVER) return ANEW;
     if (l->state == WF_STATE_UP && l->pending != NULL) return REFUSE;
     if (f->number == l->number) return l->state == WF_STATE_UP && f->tag == WF_LINK_UP ? REFUSE : RESUME;
-    /* It does not know of the link: our WELCOME has been lost, or is on its way. */
+    /* The peer does not know the link: this node's WELCOME is lost, or still on its way. */
     if (l->state == WF_STATE_UP) return REFUSE;
     WF_SOMETIMES("handshake: the WELCOME that began the link was lost", !wf_link_confirmed(l));
     WF_SOMETIMES("handshake: the other side knows nothing of a link that was in use", wf_link_confirmed(l));
@@ -295,8 +295,8 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     }
 }
 
-/* The node with the higher incarnation says WELCOME first: it agrees to a link. The other one's WELCOME makes this
- * connection the link's. */
+/* The node with the higher incarnation sends WELCOME first: it agrees to a link. The other one's WELCOME makes this
+ * connection the link's channel. */
 static void on_welcome(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
     if (c->t->node->incarnation > ch->incarnation) on_decision(c, ch, f);
@@ -327,7 +327,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
                  f->number == WF_REFUSED_NAME_TAKEN);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
         wf_dialers_know(c, d, ch->incarnation);
-        snprintf(d->last, sizeof d->last, "%s", why); /* nothing to log: the two are linked */
+        snprintf(d->last, sizeof d->last, "%s", why); /* so it is not logged: the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)
         wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
@@ -339,7 +339,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     if (f->number == WF_REFUSED_FAULT) wf_links_end(c, l, why);
 }
 
-/* ---- What $cluster hears of channels --------------------------------------------------------------------------- */
+/* ---- Events of channels ---------------------------------------------------------------------------------------- */
 
 static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_frame *f)
 {
@@ -381,8 +381,8 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
             on_handshake(c, ch, &f);
         }
     }
-    ch->skip = (size_t)(r.at - data); /* what is behind it comes when the channel is up */
-    if (wf_channel_phase(ch) == WF_PHASE_PENDING) wf_links_go_on(c, ch->link); /* reads on, now or later */
+    ch->skip = (size_t)(r.at - data); /* the bytes behind it are received when the channel is up */
+    if (wf_channel_phase(ch) == WF_PHASE_PENDING) wf_links_go_on(c, ch->link); /* resumes reading, now or later */
     else wf_conn_resume(ch->conn);
 }
 
@@ -405,7 +405,7 @@ void wf_handshakes_down(struct wf_cluster *c, struct wf_cluster_event *e)
             wf_dialers_failed(c, e->dialer,
                               phase == WF_PHASE_REFUSED && e->dialer->last[0] != '\0' ? e->dialer->last : reason);
     } else if (l == NULL && phase == WF_PHASE_NEW && wf_remote_is_local(e->remote)) {
-        weft_log(WEFT_DEBUG, "a local connection ended without a word: %s", reason); /* somebody looks who is there */
+        weft_log(WEFT_DEBUG, "a local connection ended without a word: %s", reason); /* a tool looks for nodes */
     } else if (l == NULL && phase != WF_PHASE_REFUSED && !c->leaving) {
         log_reject(c, e->remote, reason, reason, WEFT_SEC(1));
     }
@@ -414,7 +414,6 @@ void wf_handshakes_down(struct wf_cluster *c, struct wf_cluster_event *e)
     wf_channel_release(ch);
 }
 
-/* Time limits; returns when it has to look again. */
 int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now)
 {
     int64_t at = WEFT_FOREVER;

@@ -31,7 +31,7 @@ static struct wf_learned_address *find(struct wf_learned *l, uint64_t key)
     return NULL;
 }
 
-/* A free place, or that of the address whose time has come first. At most WF_LEARNED_DIALS are busy. */
+/* A free place, or that of the address with the earliest `next_at`. At most WF_LEARNED_DIALS are busy. */
 static struct wf_learned_address *place(struct wf_learned *l, uint64_t key)
 {
     struct wf_learned_address *best = NULL;
@@ -69,7 +69,7 @@ int64_t wf_learned_begin(struct wf_learned *l, uint64_t key, int64_t now)
 void wf_learned_end(struct wf_learned *l, uint64_t key, bool linked, int64_t now)
 {
     struct wf_learned_address *a = find(l, key);
-    WF_ASSERT(a != NULL && a->busy); /* busy ones keep their places */
+    WF_ASSERT(a != NULL && a->busy); /* `place` does not take busy ones */
     l->busy--;
     if (linked) {
         l->spent_until -= WF_LEARNED_EACH;
@@ -94,7 +94,7 @@ static bool starts(const char *url, const char *with)
     return strncmp(url, with, strlen(with)) == 0;
 }
 
-/* The folder of ipc:// and unix://, with the slash; "" for abstract://, which has none. */
+/* The folder of an ipc:// or unix:// URL, with the slash; "" for abstract://, which has none. */
 static size_t folder_of(const char *url, const char **out)
 {
     *out = strstr(url, "://") + 3;
@@ -110,7 +110,7 @@ static bool is_beside(const char *url, const char *own)
     return size == folder_of(own, &b) && memcmp(a, b, size) == 0 && strstr(a, "/../") == NULL;
 }
 
-/* Whether this node listens, or has a seed, on this machine; or on others. */
+/* Whether one of the node's URLs or seeds is on this machine (`here`), or on another one (not `here`). */
 static bool has_own(const char *const *own, uint32_t count, bool here)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -123,7 +123,7 @@ static size_t address_of(const char *host, size_t size, uint8_t out[16])
 {
     char text[64];
     struct pf_address a;
-    bool bare = host[0] != '[' && memchr(host, ':', size) != NULL; /* IPv6, as ranges have it */
+    bool bare = host[0] != '[' && memchr(host, ':', size) != NULL; /* IPv6 without brackets, as in ranges */
     if (size > 50) return 0;
     snprintf(text, sizeof text, "%s%.*s%s:0", bare ? "[" : "", (int)size, host, bare ? "]" : "");
     return pf_address_parse(text, &a) == WEFT_OK ? pf_address_bytes(&a, out) : 0;
@@ -136,7 +136,7 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
     return rest == 0 || ((a[bits / 8] ^ b[bits / 8]) >> (8 - rest)) == 0;
 }
 
-/* `bits`: of "ADDRESS/BITS", or all of the address. */
+/* `bits` gets the BITS of "ADDRESS/BITS", or all bits of an address alone. */
 static size_t read_range(const char *range, uint8_t out[16], unsigned *bits)
 {
     const char *slash = strchr(range, '/');

@@ -1,5 +1,5 @@
-/* transport/cluster/links.c -- the links of this node: which actors hear of them, what is sent when one comes up, and
- * how it is lost, resumed and ended. handshake.c says how one begins. */
+/* transport/cluster/links.c -- the links of this node: which actors are notified of them, what is sent when one comes
+ * up, and how a link is lost, resumed and ended. handshake.c has the handshake before that. */
 #include "links.h"
 #include "cluster.h"
 
@@ -75,7 +75,7 @@ bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation)
     return l != NULL && l->state == WF_STATE_UP;
 }
 
-/* ---- Telling --------------------------------------------------------------------------------------------------- */
+/* ---- Notifying actors ------------------------------------------------------------------------------------------ */
 
 static struct weft_node_news news_of(uint64_t incarnation, const char *name, const char *reason)
 {
@@ -170,7 +170,7 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all)
     if (!known && c->draining) notify(c, who, WEFT_TAG_DRAIN, news_of(c->t->node->incarnation, c->t->node->name, ""));
 }
 
-/* Several changes may have come to one. */
+/* Several changes may have been made since the last call; only the result counts. */
 void wf_links_drain(struct wf_cluster *c)
 {
     bool draining = wf_node_is_draining(c->t->node);
@@ -250,7 +250,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
     wf_link_release(l);
 }
 
-/* The channel is agreed: it carries the link from now on. */
+/* Both sides have agreed: the channel carries the link from now on. */
 static void attach(struct wf_channel *ch, struct wf_link *l, uint64_t peer_received)
 {
     ch->placed = l->number == 0;
@@ -280,7 +280,7 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
     }
     wf_clocks_review(c);
     set_link(ch, l);
-    /* The patterns go first: then no worker can send anything that the peer's answer would be published to in vain. */
+    /* The patterns go first: if a worker's message makes the peer publish an answer, the peer knows the subscribers. */
     wf_topics_open(l);
     int rc = wf_link_writers_open(l);
     attach(ch, l, 0);
@@ -299,11 +299,11 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
                     ch->conn->remote);
 }
 
-/* Whether the channel that has been waiting for the end of the one before could be taken. */
+/* The previous channel has ended: the link goes on with the channel that has been waiting for this. */
 static void take_pending(struct wf_cluster *c, struct wf_link *l)
 {
     struct wf_channel *ch = l->pending;
-    WF_ASSERT(ch != NULL && !l->client); /* a tool's link is over with its connection */
+    WF_ASSERT(ch != NULL && !l->client); /* a tool's link ends with its connection */
     WF_SOMETIMES("link: resumed in the midst of a message in chunks", l->arrival_left > 0);
     WF_SOMETIMES("link: resumed a second time", l->resumes > 0);
     l->pending = NULL;
@@ -330,7 +330,7 @@ void wf_links_resume(struct wf_link *l, struct wf_channel *ch, uint64_t peer_rec
     wf_channel_enter(ch, WF_PHASE_PENDING);
     set_link(ch, l);
     struct wf_channel *old = l->channel;
-    if (old == NULL) return; /* wf_links_go_on when the message is done */
+    if (old == NULL) return; /* handshake.c calls wf_links_go_on when it has handled the whole message */
     wf_channel_end(old, "replaced by a new connection");
 }
 
@@ -339,7 +339,7 @@ void wf_links_go_on(struct wf_cluster *c, struct wf_link *l)
     if (l->state == WF_STATE_BROKEN) take_pending(c, l);
 }
 
-/* It has lost its channel. */
+/* The link has lost its channel: waits for another one, or takes the one that is waiting. */
 static void break_off(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
     wf_link_detach(l);
@@ -351,7 +351,7 @@ static void break_off(struct wf_cluster *c, struct wf_link *l, const char *reaso
         return;
     }
     wf_peers_broken(c, l, reason);
-    if (!c->leaving) /* last: a reader of the log may expect that actors know it */
+    if (!c->leaving) /* logged last: when the line is written, actors have been notified */
         wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO,
                     "the connection to node %s is lost: %s; resuming", l->name, reason);
 }
@@ -374,7 +374,7 @@ void wf_links_send_bye(struct wf_link *l)
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     wf_put_bye(&w, l->t->undrained ? WF_LEFT_UNDRAINED : WF_LEFT); /* written before `stopping`, under the lock */
-    wf_link_acknowledge(l); /* what the other side would have to count as lost */
+    wf_link_acknowledge(l); /* otherwise the other side would count received frames as lost */
     wf_link_send_in_order(l, b, &w);
 }
 
@@ -386,7 +386,7 @@ static bool is_text(weft_text t, const char *what)
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_cluster_event *e)
 {
     struct wf_link *l = ch->link;
-    WF_ASSERT(l != NULL); /* it has been up */
+    WF_ASSERT(l != NULL); /* the channel has been up */
     if (l->state == WF_STATE_OVER) return;
     if (e->number == WF_FRAME_BYE) {
         weft_reader r = weft_reader_on(e->data, e->size);
@@ -420,11 +420,11 @@ static void silent(struct wf_cluster *c, struct wf_link *l, int64_t silence)
         wf_links_end(c, l, why);
         return;
     }
-    wf_channel_end(l->channel, why); /* its end breaks the link */
+    wf_channel_end(l->channel, why); /* wf_links_lost follows when it has ended */
 }
 
-/* Until when this node can know whether the other side was silent. What this node has not read yet, because an actor
- * holds the worker up or because what came before has not been taken, is not the other side's silence. */
+/* Bytes that this node has not read yet, because an actor blocks the worker or reading is paused, are not silence of
+ * the other side. */
 int64_t wf_links_heard_until(const struct wf_link *l, int64_t now)
 {
     const struct wf_channel *ch = l->channel;
@@ -446,12 +446,12 @@ static int64_t tick_up(struct wf_cluster *c, struct wf_link *l, int64_t now)
         silent(c, l, until - heard);
         return WEFT_FOREVER;
     }
-    if (now >= lost_at) lost_at = now + c->t->heartbeat; /* it has not been read since */
+    if (now >= lost_at) lost_at = now + c->t->heartbeat; /* nothing was read meanwhile: look again later */
     if (until - heard > WF_QUIET_BEATS * l->heartbeat) wf_gossip_silent(c, l);
     wf_link_rest(l);
     if (c->leaving) return lost_at;
     wf_gossip_look(c, l);
-    /* One of the two says PING, the other one's PONG is a heartbeat as well. */
+    /* One side sends PING; the PONG of the other side is a heartbeat, too. */
     int64_t grace = c->t->node->incarnation < l->incarnation ? 0 : c->t->heartbeat / 8;
     int64_t ping_at = atomic_load_explicit(&l->last_sent, memory_order_relaxed) + c->t->heartbeat + grace;
     ping_at = WF_MIN(ping_at, l->pinged_at + WF_PING_BEATS * c->t->heartbeat);

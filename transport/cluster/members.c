@@ -1,4 +1,4 @@
-/* transport/cluster/members.c -- what other nodes may know of the members: include/weft/cluster.h. */
+/* transport/cluster/members.c -- the list of members, metadata and draining: include/weft/cluster.h. */
 #include "members.h"
 #include "cluster.h"
 #include "cluster_event.h"
@@ -93,7 +93,7 @@ int weft_drain(weft_node *node, bool on)
     if (e == NULL) return WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
     int rc = set(&t->meta, weft_cstr(WEFT_META_DRAINING), on ? "true" : NULL);
-    /* Relaxed: who reads it a little late did so a little earlier. */
+    /* Relaxed: a thread that sees it a little late might as well have read it earlier. */
     if (rc == WEFT_OK) atomic_store_explicit(&node->draining, on, memory_order_relaxed);
     pf_mutex_unlock(t->lock);
     if (rc == WEFT_OK) wf_cluster_event_post(t, e);

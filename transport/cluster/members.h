@@ -1,4 +1,4 @@
-/* transport/cluster/members.h -- what a node says of itself. */
+/* transport/cluster/members.h -- the metadata that a node publishes about itself. */
 #ifndef WF_MEMBERS_H
 #define WF_MEMBERS_H
 
@@ -8,7 +8,7 @@
 
 struct wf_meta;
 
-int wf_meta_options(struct wf_meta *m, const weft_node_options *o); /* says in the log what is wrong */
-struct wf_swim_record wf_meta_record(const struct wf_meta *m);      /* without a name; views into `m` */
+int wf_meta_options(struct wf_meta *m, const weft_node_options *o); /* on an error the log says what is wrong */
+struct wf_swim_record wf_meta_record(const struct wf_meta *m);      /* without a name; its texts point into `m` */
 
 #endif

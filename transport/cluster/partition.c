@@ -1,5 +1,4 @@
-/* transport/cluster/partition.c -- what a node does when it can reach only a part of its cluster:
- * docs/membership.md. */
+/* transport/cluster/partition.c -- what a node does if it can reach only a part of its cluster: docs/membership.md. */
 #include "partition.h"
 #include "cluster.h"
 #include "fatal.h"
@@ -46,13 +45,13 @@ void wf_partition_review(struct wf_partition *p, const struct wf_swim_member *m)
     char name[WF_NODE_NAME_MAX + 1];
     snprintf(name, sizeof name, "%.*s", WEFT_STR(m->name));
     for (uint32_t i = p->count; i-- > 0;)
-        if (strcmp(p->base[i].name, name) == 0) drop(p, &p->base[i]); /* this is its successor */
-    if (!grow(p)) return; /* it will come again: every change of the member is reviewed */
+        if (strcmp(p->base[i].name, name) == 0) drop(p, &p->base[i]); /* `m` is its successor */
+    if (!grow(p)) return;                                             /* the next change of the member tries again */
     p->base[p->count].node = m->node;
     memcpy(p->base[p->count++].name, name, sizeof name);
 }
 
-/* ---- Many or few ----------------------------------------------------------------------------------------------- */
+/* ---- Majority or minority -------------------------------------------------------------------------------------- */
 
 static bool sooner(const struct wf_base_member *a, const struct wf_base_member *b)
 {
@@ -65,7 +64,7 @@ static bool is_heard(const struct wf_swim *s, uint64_t node)
     return s->user->heard != NULL && s->user->heard(s->arg, node);
 }
 
-/* `strict`: suspects count as gone, but for those who are heard all the same. */
+/* Whether a member counts as present. `strict`: suspects do not, unless something is heard from them. */
 static bool counts(const struct wf_swim *s, uint64_t node, bool strict)
 {
     const struct wf_swim_member *m = wf_swim_find(s, node);
@@ -93,7 +92,7 @@ static bool is_few(const struct wf_partition *p, const struct wf_swim *s, bool s
     return *there < p->quorum;
 }
 
-/* See note 1. Returns when to look again. */
+/* Drops members that are down from `base`: note (1). Returns when to call it again. */
 static int64_t shrink(struct wf_partition *p, const struct wf_swim *s, int64_t now)
 {
     bool gone = false;
@@ -132,7 +131,7 @@ bool wf_partition_is_final(const struct wf_partition *p, const struct wf_swim *s
     return is_few(p, s, false, &there);
 }
 
-/* ---- What follows ---------------------------------------------------------------------------------------------- */
+/* ---- Consequences ---------------------------------------------------------------------------------------------- */
 
 static void note(struct wf_cluster *c)
 {
@@ -143,7 +142,7 @@ static void note(struct wf_cluster *c)
     if (p->few)
         snprintf(p->text, sizeof p->text, "in a minority: %" PRIu32 " of %" PRIu32 " nodes are there", p->there, of);
     pf_mutex_unlock(c->t->lock);
-    /* Relaxed: it guards nothing, and whoever reads it a little late did so a little earlier. */
+    /* Relaxed: it guards nothing, and a thread that sees it a little late might as well have read it earlier. */
     atomic_store_explicit(&c->t->node->minority, p->few, memory_order_relaxed);
 }
 

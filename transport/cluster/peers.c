@@ -1,4 +1,4 @@
-/* transport/cluster/peers.c -- which other nodes there are, how this node knows of them, and which it has dialled. */
+/* transport/cluster/peers.c -- the other nodes, how this node learns of them, and which it dials. */
 #include "peers.h"
 #include "cluster_event.h"
 #include "dialers.h"
@@ -32,7 +32,7 @@ static void forget(struct wf_cluster *c, struct wf_peer *p)
     free(p);
 }
 
-/* With the lock held: of the nodes that are down for good only the latest stay in the table. */
+/* With the lock held: of the nodes in `gone` only the latest stay in the table. */
 static void forget_oldest(struct wf_cluster *c)
 {
     while (c->gone_count > WF_PEERS_DOWN_KEPT)
@@ -62,7 +62,7 @@ static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t i
     return p;
 }
 
-/* ---- What becomes of a peer ------------------------------------------------------------------------------------ */
+/* ---- States of a peer ------------------------------------------------------------------------------------------ */
 
 void wf_peers_up(struct wf_cluster *c, struct wf_link *l)
 {
@@ -138,10 +138,10 @@ void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, 
     pf_mutex_unlock(c->t->lock);
     wf_dialers_note_gone(c, p);
     struct wf_dialer *d = p->linked_at == 0 ? wf_dialers_find(c, p->incarnation) : NULL;
-    if (d != NULL) d->give_up_at = p->since; /* nobody has reached it: it may never have been there */
+    if (d != NULL) d->give_up_at = p->since; /* this node never reached it: perhaps it never existed */
 }
 
-/* Its link was closed for what it has said on it. */
+/* The link with `p` failed through a fault of the peer. */
 static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *reason)
 {
     int64_t now = wf_transport_now(c->t);
@@ -179,7 +179,7 @@ void wf_peers_down(struct wf_cluster *c, struct wf_link *l, const char *reason, 
     if (!left) dial_peer(c, p);
 }
 
-/* Its URLs may be others now, too: it listens where it reached its seed. */
+/* The URLs of a node may change, too: a node may begin to listen when it has reached its seed. */
 static void keep_record(struct wf_cluster *c, struct wf_peer *p, weft_text record)
 {
     if (wf_text_equal(p->record, record)) return;
@@ -237,8 +237,8 @@ void wf_peers_heard_of(struct wf_cluster *c, const struct wf_link *from, const s
 
 /* ---- Dialling -------------------------------------------------------------------------------------------------- */
 
-/* A member is dialled as long as it is one. If it was never reached it may be somebody's invention: this node says
- * that it does not answer, and a member that is there will say that it is. */
+/* A member is dialled as long as it is a member. One that was never reached may be an invention of another member: this
+ * node suspects it, and a member that exists will refute that. */
 static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
 {
     struct wf_peer *p = wf_peers_find(c, d->incarnation);
@@ -263,7 +263,7 @@ int64_t wf_peers_tick(struct wf_cluster *c, int64_t now)
     WF_LIST_EACH(k, &c->dialers) {
         struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
         if (d->busy || d->self) continue;
-        if (c->leaving && wf_links_find(c, d->incarnation) == NULL) continue; /* only what is to be drained */
+        if (c->leaving && wf_links_find(c, d->incarnation) == NULL) continue; /* only existing links are resumed */
         if (d->incarnation != 0 && wf_links_is_up(c, d->incarnation)) {
             if (!d->seed) wf_dialers_free(c, d);
             continue;
@@ -287,13 +287,13 @@ static void put_one(weft_writer *w, const struct wf_peer *p)
     wf_put_peer(w, weft_cstr(p->name), p->incarnation, urls, p->url_count);
 }
 
-/* PEERS is for nodes that do not know of membership, and of them: the others hear of each other by gossip. */
+/* Whether PEERS must tell `a` of `b`: only if one of the two does not gossip. */
 static bool needs_peers(const struct wf_cluster *c, const struct wf_link *a, const struct wf_link *b)
 {
     return c->swim == NULL || !wf_link_can(a, WF_CAN_GOSSIP) || !wf_link_can(b, WF_CAN_GOSSIP);
 }
 
-/* Says PEERS with all that are up but `but`, or with `only`. */
+/* Sends PEERS with all nodes that are up except `but`, or with `only`. */
 static void send_peers(struct wf_cluster *c, struct wf_link *l, const struct wf_peer *only, uint64_t but)
 {
     struct wf_batch *b = NULL;

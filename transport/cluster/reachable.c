@@ -1,7 +1,7 @@
-/* transport/cluster/reachable.c -- where a node listens that was not told where: on any port of the address from
- * which it has reached a seed. A node that reaches the seed can reach this one there, and the rules for a listener of
- * --listen hold for it. A node that cannot listen, or must not, is a leaf: it dials others, and two leaves have no
- * link. */
+/* transport/cluster/reachable.c -- where a node listens if its options do not say it: on any port of the local address
+ * from which it has reached a seed. Other nodes that reach the seed can reach this node there. The rules for --listen
+ * hold for this listener, too. A node that cannot listen, or must not, is a leaf: it dials others, and two leaves have
+ * no link. */
 #include "reachable.h"
 #include "channel.h"
 #include "cluster.h"
@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The name of a local socket that somebody else has, perhaps a node of another cluster, gets the incarnation too. */
+/* Listens on an address beside `local`. If a local socket with the node's name exists already, perhaps of another
+ * cluster, the caller tries again with the incarnation in the name (not `alone`). */
 static int listen_beside(struct wf_transport *t, const char *seed, const char *local, bool alone, char *bound,
                          char *why)
 {
@@ -33,7 +34,7 @@ static int listen_beside(struct wf_transport *t, const char *seed, const char *l
     return rc;
 }
 
-/* Each seed that is reached gives it another try, until one has succeeded; the log says once that none has. */
+/* Tries to listen each time a seed is reached, until one try succeeds; the log reports only the first failure. */
 static void be_reachable(struct wf_cluster *c, const char *seed, const char *local)
 {
     struct wf_transport *t = c->t;

@@ -9,10 +9,10 @@
 
 enum { BACKLOG_MOST = 4 * WF_SWIM_UPDATES };
 
-/* News that gossip takes too long for. */
+/* With more updates than this, whole tables are faster than gossip. */
 #define BACKLOG WF_LIMIT("gossip: news that wait", BACKLOG_MOST, 1)
 
-/* ---- Saying ---------------------------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
 
 static bool send_frame(struct wf_swim *s, uint64_t to, const weft_writer *w)
 {
@@ -20,7 +20,7 @@ static bool send_frame(struct wf_swim *s, uint64_t to, const weft_writer *w)
     return s->user->send(s->arg, to, s->frame, w->size);
 }
 
-/* With the news that have been told least; `first` goes along in any case. */
+/* Sends `m` with the updates that have been sent least often; the entry of `first` goes along in any case. */
 static bool send_message(struct wf_swim *s, uint64_t to, struct wf_swim_message *m, struct wf_swim_member *first)
 {
     struct wf_swim_member *about[WF_SWIM_UPDATES];
@@ -34,7 +34,7 @@ static bool send_message(struct wf_swim *s, uint64_t to, struct wf_swim_message 
     return send_frame(s, to, &w);
 }
 
-/* A node that is believed to be gone, or suspected, must hear of it: only it can refute it. */
+/* A node that is suspected, or believed to be down, must be told so: only that node can refute it. */
 static struct wf_swim_member *to_be_told(struct wf_swim_member *m)
 {
     return m != NULL && m->state != WF_SWIM_ALIVE ? m : NULL;
@@ -84,7 +84,7 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
 {
     if (s->leaving || node == s->self->node) return;
     struct wf_swim_message m = {.kind = WF_SWIM_PING, .digest = s->digest, .flags = WF_SWIM_GREETING};
-    /* What the probe of this period has said may be lost with the way before. Its answer is that to this PING. */
+    /* The PING of the present probe may be lost with the previous connection, so this PING takes its number. */
     bool probed = s->target != NULL && s->target->node == node;
     WF_SOMETIMES("gossip: a probe may be lost with its connection, and is sent again", probed);
     m.sequence = probed ? s->probe_sequence : ++s->sequence;
@@ -116,8 +116,9 @@ int64_t wf_swim_longest(const struct wf_swim *s)
     return least_suspicion(s) * s->o.stretch;
 }
 
-/* How long a suspect may take to refute it. Long while only one says so, which may be its own fault; each other one
- * who says so shortens it, by ln(c + 1) / ln(k + 1) of the way. */
+/* How long a suspect may take to refute the suspicion. The time is long while only one member suspects it, as the fault
+ * may be in that member. With c further accusers of k that are wanted, it is shorter by the share
+ * ln(c + 1) / ln(k + 1). */
 static int64_t suspicion_time(const struct wf_swim *s, const struct wf_swim_member *m)
 {
     static const int64_t part[WF_SWIM_ACCUSERS][WF_SWIM_ACCUSERS] = {
@@ -144,10 +145,10 @@ static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
     if (m->accuser_count == WF_SWIM_ACCUSERS) return;
     m->by[m->accuser_count++] = by;
     m->due = m->since + suspicion_time(s, m);
-    wf_swim_update(s, m); /* each new accuser is news, as it shortens the time everywhere */
+    wf_swim_update(s, m); /* each new accuser is sent to all, as it shortens the time everywhere */
 }
 
-/* A suspect whose successor, of the same name, is there has ended. */
+/* A suspect has surely ended if a newer member of the same name is alive. */
 static void suspect(struct wf_swim *s, struct wf_swim_member *m, uint64_t number, uint64_t by, int64_t now)
 {
     const struct wf_swim_member *successor = wf_swim_named(s, m->name);
@@ -162,7 +163,7 @@ static void suspect(struct wf_swim *s, struct wf_swim_member *m, uint64_t number
     wf_swim_enter(s, m, WF_SWIM_SUSPECT, number, now);
 }
 
-/* ---- What others say ------------------------------------------------------------------------------------------- */
+/* ---- Updates from other members -------------------------------------------------------------------------------- */
 
 static void worsen(struct wf_swim *s, uint32_t by)
 {
@@ -186,7 +187,7 @@ static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int6
     WF_SOMETIMES("gossip: a suspicion is refuted", u->state == WF_SWIM_SUSPECT);
     WF_SOMETIMES("gossip: a node refutes that it is down", u->state == WF_SWIM_DOWN);
     s->refuted++;
-    worsen(s, 1); /* whoever asked in vain may have come too late to us */
+    worsen(s, 1); /* perhaps this member was too slow to answer a probe */
     raise_own(s, u->number, now);
 }
 
@@ -198,11 +199,11 @@ static void meet(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
     struct wf_swim_member *m = wf_swim_add(s, u->node, u->number, u->record, now);
     if (m == NULL) return;
     s->user->changed(s->arg, m, WF_SWIM_ALIVE);
-    if (s->update_count < BACKLOG) wf_swim_update(s, m); /* beyond that whole tables are faster */
+    if (s->update_count < BACKLOG) wf_swim_update(s, m);
     if (u->state == WF_SWIM_SUSPECT) suspect(s, m, u->number, u->by, now);
 }
 
-/* Whoever held the name before is asked next, and is down if it has been suspected already. */
+/* The previous member of the same name is probed next, or declared down if it is suspect already. */
 static void succeed(struct wf_swim *s, struct wf_swim_member *old, int64_t now)
 {
     if (old == NULL || old == s->self) return;
@@ -295,14 +296,14 @@ static void probe_failed(struct wf_swim *s, int64_t now)
 {
     struct wf_swim_member *m = s->target;
     s->target = NULL;
-    /* Others were asked and did not even say no: then the fault may be here. */
+    /* Members that were asked have not even answered that they got no answer: the fault may be on this node. */
     worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->no_answers, s->asked) : 1);
     WF_SOMETIMES("gossip: a probe fails, and others did not answer either", s->asked > s->no_answers);
     if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
     else accuse(s, m, s->self->node);
 }
 
-/* See note (7). */
+/* Whether the next period may be long: note (7). */
 static bool is_quiet(const struct wf_swim *s)
 {
     if (s->user->heard == NULL || s->update_count > 0 || s->health > 0 || !wf_list_empty(&s->suspects)) return false;
@@ -354,7 +355,7 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
     send_ack(s, from, m->sequence, true);
     if (m->digest == s->digest) return;
     if (m->flags & WF_SWIM_GREETING) {
-        send_sync(s, from, 0); /* it greets us as well, so it says the same */
+        send_sync(s, from, 0); /* the other side gets a greeting, too, and sends its table for that */
         return;
     }
     bool quiet = m->count == 0 && s->update_count == 0;
@@ -364,7 +365,7 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
     send_sync(s, from, WF_SWIM_ANSWER);
 }
 
-/* Whether `from` was asked to probe the target, and has not said no yet. */
+/* The place of `from` among the members that were asked to probe the target; NULL: none, or it got no answer. */
 static uint64_t *asked_place(struct wf_swim *s, uint64_t from)
 {
     for (uint32_t i = 0; i < s->asked; i++)
@@ -372,7 +373,7 @@ static uint64_t *asked_place(struct wf_swim *s, uint64_t from)
     return NULL;
 }
 
-/* Sequences are a count, which anybody can guess: only those who were asked can answer. */
+/* Sequence numbers can be guessed, so only the target and the members that were asked may answer. */
 static void on_probe_ack(struct wf_swim *s, uint64_t from, bool there, int64_t now)
 {
     uint64_t *asked = from == s->target->node ? NULL : asked_place(s, from);
@@ -403,7 +404,7 @@ static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
     }
 }
 
-/* NULL: there is none, or `asker` has its share. */
+/* NULL: no place is free, or `asker` uses as many as it may. */
 static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t asker)
 {
     struct wf_swim_relay *place = NULL;
@@ -415,7 +416,7 @@ static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t asker)
     return of_asker < WF_SWIM_RELAYS_OF_ONE ? place : NULL;
 }
 
-/* Without a place for it the asker hears nothing, as if the message had been lost. */
+/* If there is no place, the asker gets no answer, as if the message had been lost. */
 static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
     if (m->node == s->self->node) {
@@ -462,8 +463,8 @@ static void move(int64_t *deadline, int64_t by)
     if (*deadline != WEFT_FOREVER) *deadline += by;
 }
 
-/* See note 6. What has come meanwhile may not have been read yet: so the probe is over without a verdict, and
- * suspects get a period more. */
+/* See note (6). Messages that came meanwhile may not have been read yet: so the probe ends without a result, and
+ * suspects get one more period. */
 static void make_up(struct wf_swim *s, int64_t now)
 {
     int64_t by = now - s->due + s->o.period;
@@ -503,7 +504,7 @@ static int64_t tick_relays(struct wf_swim *s, int64_t now)
     return at;
 }
 
-/* The first period begins at any point of one, so that not all members probe at the same time. */
+/* The first period has a random length, so that members do not all probe at the same time. */
 static int64_t tick_probe(struct wf_swim *s, int64_t now)
 {
     if (s->present < 2) {
@@ -536,7 +537,7 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now)
     return s->due = at;
 }
 
-/* ---- The owner's side ------------------------------------------------------------------------------------------ */
+/* ---- Calls of the owner ---------------------------------------------------------------------------------------- */
 
 void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state, int64_t now)
 {

@@ -1,5 +1,5 @@
-/* transport/cluster/swim_table.c -- the table of members: where they are found, in which order they are probed, and
- * what is to be sent about them. */
+/* transport/cluster/swim_table.c -- the table of members: finding them, the order in which they are probed, and the
+ * updates that are sent about them. */
 #include "swim_table.h"
 #include "swim.h"
 
@@ -14,7 +14,7 @@
 enum { TABLE_FIRST = 16, FORGOTTEN_AT_ONCE = 1024 };
 #define UPDATES WF_LIMIT("gossip: updates in a message", WF_SWIM_UPDATES, 1)
 
-/* ---- Chance ---------------------------------------------------------------------------------------------------- */
+/* ---- Random numbers -------------------------------------------------------------------------------------------- */
 
 uint64_t wf_swim_random(struct wf_swim *s)
 {
@@ -78,7 +78,7 @@ static void take_name(struct wf_swim *s, struct wf_swim_member *m)
     m->newest = false;
 }
 
-/* False: no memory; it is in neither. */
+/* False: no memory; it is in neither table. */
 static bool put_in(struct wf_swim *s, struct wf_swim_member *m)
 {
     if (!wf_hash_table_add(&s->nodes, &m->by_node, node_hash(s, m->node))) return false;
@@ -105,8 +105,7 @@ static bool grow(struct wf_swim *s)
     return true;
 }
 
-/* The present ones, with their states and numbers; who is gone is forgotten at different times by different members.
- */
+/* Only present members count, with state and number: members forget those that are gone at different times. */
 static uint64_t digest_of(const struct wf_swim_member *m)
 {
     return wf_swim_present(m) ? wf_mix(wf_mix(m->node) ^ (m->number * 2 + (m->state == WF_SWIM_SUSPECT) + 1)) : 0;
@@ -213,7 +212,7 @@ void wf_swim_shuffle(struct wf_swim *s)
     for (uint32_t i = s->count; i > 1; i--) swap(s, i - 1, wf_swim_below(s, i));
 }
 
-/* ---- News ------------------------------------------------------------------------------------------------------ */
+/* ---- Updates --------------------------------------------------------------------------------------------------- */
 
 void wf_swim_update(struct wf_swim *s, struct wf_swim_member *m)
 {
@@ -222,7 +221,7 @@ void wf_swim_update(struct wf_swim *s, struct wf_swim_member *m)
     wf_unlink(&m->in_updates);
     m->sends = 0;
     wf_list_push_front(&s->updates[0],
-                       &m->in_updates); /* what is said of the very one that we answer may be just that */
+                       &m->in_updates); /* at the front, as it may be about the member that is answered just now */
 }
 
 struct wf_swim_update wf_swim_entry(const struct wf_swim_member *m)
@@ -269,7 +268,7 @@ full:
     return count;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------------------------- */
 
 bool wf_swim_table_init(struct wf_swim *s)
 {

@@ -1,16 +1,16 @@
-/* transport/cluster/trim.c -- the memory of links that have ended goes back to the system.
+/* transport/cluster/trim.c -- gives the memory of ended links back to the system.
  *
- * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that
- * are still in use: a node that has had thousands of links, or one link with a large table, would be as large ever
- * after. A few small links are not worth it, as what is given back has to be asked for again. */
+ * A link's batches, tables and buffers are freed when it ends, but the C library keeps free memory that lies between
+ * blocks in use: a node that has had thousands of links, or one link with a large table, would stay as large as it was
+ * then. A few small links are not worth it, as memory that is given back must be requested again. */
 #include "trim.h"
 #include "cluster.h"
 #include "peer_link.h"
 #include "transport.h"
 
-enum { LINKS = 64, A_LINK = 65536 }; /* so many links, or what brought as many times so many bytes */
-#define QUIET WEFT_SEC(1)            /* without another end; */
-#define MOST WEFT_SEC(10)            /* but no longer than that after the first one */
+enum { LINKS = 64, A_LINK = 65536 }; /* trims after this many links; so many received bytes count as a link */
+#define QUIET WEFT_SEC(1)            /* waits until no link has ended for this time, */
+#define MOST WEFT_SEC(10)            /* but no longer than this after the first end */
 
 void wf_trim_ended(struct wf_cluster *c, const struct wf_link *l)
 {

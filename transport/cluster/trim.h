@@ -1,4 +1,4 @@
-/* transport/cluster/trim.h -- memory of links that have ended goes back. */
+/* transport/cluster/trim.h -- gives the memory of ended links back to the system. */
 #ifndef WF_TRIM_H
 #define WF_TRIM_H
 
@@ -8,6 +8,6 @@ struct wf_cluster;
 struct wf_link;
 
 void wf_trim_ended(struct wf_cluster *c, const struct wf_link *l); /* that link has ended */
-int64_t wf_trim_tick(struct wf_cluster *c, int64_t now);           /* returns when it has to look again */
+int64_t wf_trim_tick(struct wf_cluster *c, int64_t now);           /* returns when to call it again */
 
 #endif

@@ -1,14 +1,13 @@
-/* transport/discover/discover.h -- finding other nodes: sources that say "these are the URLs now", whenever that
+/* transport/discover/discover.h -- finding other nodes: sources that report the list of their URLs whenever it
  * changes.
  *
  * Design notes.
- * (1) A source is one entry of weft_node_options.discover: a URL (a list of one, for ever), dns:, dns-srv: or etcd:.
- *     Its kind starts it, and from then on it reports from a thread of its own choice: an actor (DNS) or a thread
- *     (etcd). Nothing here knows how.
- * (2) What it reports goes to $cluster as news. There each URL has a dialer, like a seed, for as long as it is
- *     listed; a link that is up outlives its entry.
- * (3) A source that fails keeps what it has said before: a list that may be stale is better than none. A source that
- *     says "nobody" is believed.
+ * (1) A source is one entry of weft_node_options.discover: a URL (a fixed list of one), dns:, dns-srv: or etcd:. The
+ *     code of its kind starts it; from then on it reports from an actor (DNS) or from a thread (etcd), which does not
+ *     matter here.
+ * (2) A report goes to $cluster as an event. There each URL has a dialer, like a seed, as long as it is listed; a link
+ *     that is up outlives its entry.
+ * (3) A source that fails keeps its last list: a list that may be stale is better than none. An empty list is believed.
  * (4) The log gets a line when the reason of a failure, or the list, changes; not one per attempt. */
 #ifndef WF_DISCOVER_H
 #define WF_DISCOVER_H
@@ -22,7 +21,7 @@ struct wf_discover {
     struct wf_source source[WF_SOURCES_MAX];
 };
 
-/* Checks the specs (the log says what is wrong with which). */
+/* Checks the specs (the log names the wrong one, and says what is wrong). */
 int wf_discover_create(struct wf_transport *t, const weft_node_options *o);
 int wf_discover_start(struct wf_transport *t);
 void wf_discover_leave(struct wf_transport *t, int64_t deadline);

@@ -42,12 +42,12 @@ struct lookup {
     uint32_t pending; /* answers that have not come */
     struct wf_url_list list;
     int64_t ttl;        /* the shortest; 0: none was said */
-    int status, silent; /* an answer that says no; a server that does not answer, or fails */
+    int status, silent; /* the status of a negative answer; that of a server that does not answer, or fails */
     struct target *target;
     uint32_t targets;
 };
 
-/* ---- What comes back ------------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
 
 static void note_ttl(struct lookup *l, int64_t seconds)
 {
@@ -119,7 +119,7 @@ static bool add_target(struct lookup *l, const struct ares_srv_reply *r)
 {
     char why[WF_REASON_TEXT];
     if (l->targets == TARGETS_MAX) l->list.cut = true;
-    /* "." says that the service is not to be had. */
+    /* The target "." means that the service is not available. */
     if (l->targets == TARGETS_MAX || r->port == 0 || r->host == NULL || r->host[0] == '\0' ||
         strcmp(r->host, ".") == 0 || wf_check_host(r->host, strlen(r->host), why) < 0)
         return false;
@@ -207,7 +207,7 @@ static int look_up(struct lookup *l)
         ask_addresses(t);
     }
     for (rc = 0; rc == 0 && l->pending > 0;) rc = wait_once(l);
-    ares_destroy(l->channel); /* calls back for what is pending */
+    ares_destroy(l->channel); /* calls the callbacks of pending queries */
     return rc;
 }
 

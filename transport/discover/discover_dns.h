@@ -3,10 +3,10 @@
  * Design notes.
  * (1) Each source is an actor: it looks up, reports, sleeps until the records have outlived their TTL. It waits for
  *     c-ares's sockets as for any other descriptor, so no worker is ever blocked and there is no thread.
- * (2) A channel lives for one look-up: what changed in /etc/resolv.conf counts the next time, and nothing is open in
+ * (2) A channel lives for one look-up: changes of /etc/resolv.conf count at the next one, and nothing is open in
  *     between.
- * (3) An answer that says "no such name" or "no such records" is an answer: nobody is listed. A server that does not
- *     answer, or says that it failed, leaves the list as it was. */
+ * (3) "No such name" and "no such records" are answers: the list is empty then. If a server does not answer, or reports
+ *     a failure, the list stays as it was. */
 #ifndef WF_DISCOVER_DNS_H
 #define WF_DISCOVER_DNS_H
 

@@ -49,7 +49,7 @@ struct wf_etcd {
     /* The thread's own. */
     enum phase phase;
     bool busy, keeping, relist, leaving, left;
-    bool here; /* the list has this node, too */
+    bool here; /* the list in etcd contains this node */
     uint32_t failures;
     int64_t retry_at, keep_at, lost_at;
     int64_t again_at; /* names that could not be asked for are asked for again; 0: there are none */
@@ -64,7 +64,7 @@ struct wf_etcd {
 
 static void done(void *arg, struct wf_request *r);
 
-/* ---- Telling --------------------------------------------------------------------------------------------------- */
+/* ---- Events for the actor -------------------------------------------------------------------------------------- */
 
 static void post_event(struct wf_etcd *e, enum wf_etcd_event_kind kind, const char *name, int64_t number)
 {
@@ -120,7 +120,7 @@ static void revoke(struct wf_etcd *e, int64_t lease)
     request(e, WF_REQUEST_REVOKE, wf_etcd_json_number("ID", lease), NULL);
 }
 
-/* It is good for its time from when it was asked for. */
+/* The lease is valid for its time, counted from when the request was sent. */
 static void keep_until(struct wf_etcd *e, int64_t sent_at)
 {
     int64_t margin = WF_MAX(e->granted / 5, MARGIN_LEAST);
@@ -304,7 +304,7 @@ static void on_kept(struct wf_etcd *e, const struct wf_request *r)
     if (r->lease != e->lease || e->lease == 0) return;
     e->keeping = false;
     if (r->error != NULL) {
-        e->relist = true; /* the watch may stand on a connection that is as dead */
+        e->relist = true; /* the watch may use a connection that is dead, too */
         e->keep_at = weft_after(WF_MIN(e->granted / 10, WEFT_SEC(1)));
         wf_source_failed(e->source, e->granted / 10, "%s", r->error);
     } else if (wf_etcd_number(wf_etcd_member(r->answer, "result"), "TTL") <= 0) {
@@ -345,7 +345,7 @@ static void on_phase_done(struct wf_etcd *e, struct wf_request *r)
 
 /* ---- Exclusive names ------------------------------------------------------------------------------------------- */
 
-/* Nobody knows whether it was done. */
+/* A request has failed: it is unknown whether etcd has done it. */
 static void ask_failed(struct wf_etcd *e, const struct wf_request *r)
 {
     post_event(e, WF_ETCD_FAILED, r->name, 0);
@@ -443,7 +443,7 @@ static void leave(struct wf_etcd *e)
     else revoke(e, e->lease);
 }
 
-/* All that is due; returns when to look again. */
+/* Does all that is due; returns when to call it again. */
 static int64_t step(struct wf_etcd *e)
 {
     int64_t now = weft_now();
@@ -461,7 +461,7 @@ static int64_t step(struct wf_etcd *e)
         e->keeping = true;
         request(e, WF_REQUEST_KEEP, wf_etcd_json_number("ID", e->lease), NULL);
     }
-    /* Somebody has deleted what says that we are here; without URLs nothing does. */
+    /* The key of this node has been deleted in etcd. A node without URLs has no key. */
     bool deleted = !e->here && e->lease != 0 && wf_transport_urls(e->source->t) > 0;
     if ((e->relist || deleted) && e->phase == PHASE_READY && !e->keeping) {
         e->relist = false;

@@ -20,7 +20,7 @@ struct wf_http {
     void *arg;
 };
 
-/* A request with what curl needs. */
+/* A request, with its state for curl. */
 struct exchange {
     struct wf_request r;
     struct wf_list_node in_http;
@@ -99,9 +99,9 @@ void wf_http_end_all(struct wf_http *h)
         exchange_free(WF_CONTAINER(k, struct exchange, in_http));
 }
 
-/* ---- What comes back ------------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
 
-/* Every line of the watch that is there in full. */
+/* Handles every complete line of the watch. */
 static void take_lines(struct exchange *x)
 {
     char *newline;
@@ -137,7 +137,7 @@ static size_t on_bytes(char *data, size_t one, size_t count, void *arg)
     return size;
 }
 
-/* What went wrong, in x->why; false: nothing. */
+/* Whether the request has failed; x->why gets the reason. */
 static bool is_fault(struct exchange *x, CURLcode code, const json_t *answer)
 {
     long status = 0;

@@ -29,7 +29,7 @@ struct wf_request {
     /* Once it is over: */
     const struct json_t *answer; /* or NULL, and then */
     const char *error;           /* why */
-    bool denied;                 /* etcd wants to know who we are, again */
+    bool denied;                 /* etcd requires a new sign-on */
     bool not_found;
 };
 
@@ -50,8 +50,8 @@ void wf_http_destroy(struct wf_http *h);                               /* NULL i
 struct wf_request *wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease);
 /* It will be over in the next turn, for that reason. */
 void wf_http_end(struct wf_request *r, const char *why);
-void wf_http_end_all(struct wf_http *h); /* without calling anybody */
-/* waits for news, until then at most, and handles what there is */
+void wf_http_end_all(struct wf_http *h); /* without calling `done` */
+/* Waits for data, until then at most, and handles it. */
 void wf_http_turn(struct wf_http *h, int64_t until);
 void wf_http_wake(struct wf_http *h); /* any thread */
 void wf_http_token(struct wf_http *h, const char *token);

@@ -1,5 +1,5 @@
-/* transport/discover/etcd_json.c -- what this node sends to etcd's JSON gateway, and how it reads the answers. Keys
- * and values travel as base64, numbers of 64 bits as strings. */
+/* transport/discover/etcd_json.c -- writes requests to etcd's JSON gateway, and reads the answers. Keys and values
+ * are sent as base64, numbers of 64 bits as strings. */
 #include "etcd_json.h"
 #include "etcd.h"
 #include "source.h"
@@ -48,7 +48,7 @@ bool wf_etcd_unbase64(const char *text, char *out, size_t size)
 /* Takes `j` over, as all of jansson's "o" do. */
 static char *dump(json_t *j)
 {
-    /* json_dumps would go on without the key for which its buffer could not grow. */
+    /* If its buffer could not grow, json_dumps would leave a key out and continue. */
     size_t size = j == NULL ? 0 : json_dumpb(j, NULL, 0, JSON_COMPACT);
     char *text = size == 0 ? NULL : malloc(size + 1);
     if (text != NULL && json_dumpb(j, text, size, JSON_COMPACT) != size) {
@@ -136,7 +136,7 @@ char *wf_etcd_node_text(const struct wf_transport *t)
     for (uint32_t i = 0; rc == 0 && i < wf_transport_urls(t); i++)
         rc = json_array_append_new(urls, json_string(t->url[i]));
     if (rc == 0) return dump(json_pack("{s:s, s:o}", "name", t->node->name, "urls", urls));
-    json_decref(urls); /* all of them or none: others would know only a part for as long as this node runs */
+    json_decref(urls); /* all URLs or none: otherwise other nodes would have only a part while this node runs */
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* transport/discover/etcd_json.h -- what is said to etcd, and what comes back. */
+/* transport/discover/etcd_json.h -- the JSON of requests to etcd and of its answers. */
 #ifndef WF_ETCD_JSON_H
 #define WF_ETCD_JSON_H
 
@@ -17,8 +17,8 @@ char *wf_etcd_json_acquire(const char *key, const char *value, int64_t lease);
 char *wf_etcd_json_release(const char *key, int64_t token);
 char *wf_etcd_json_number(const char *name, int64_t number);
 char *wf_etcd_json_sign_on(const char *user, const char *password);
-char *wf_etcd_node_text(const struct wf_transport *t); /* what a node says of itself */
-/* Adds the URLs in what a node says of itself. False: malformed. */
+char *wf_etcd_node_text(const struct wf_transport *t); /* the value of this node's key: its name and URLs */
+/* Adds the URLs in the value of a node's key. False: malformed. */
 bool wf_etcd_node_urls(const char *text, struct wf_url_list *out);
 /* A number of the gateway: a string of digits, or a number; 0 if it is neither. */
 int64_t wf_etcd_number(const struct json_t *object, const char *name);

@@ -1,11 +1,11 @@
-/* transport/discover/etcd_spec.h -- what a spec of etcd says. */
+/* transport/discover/etcd_spec.h -- reads a spec of etcd. */
 #ifndef WF_ETCD_SPEC_H
 #define WF_ETCD_SPEC_H
 
 #include "source.h"
 #include "url.h"
 
-/* What a spec says. */
+/* The fields of a spec. */
 struct wf_etcd_spec {
     char base[256];   /* "http://host:port" */
     char prefix[112]; /* of the keys, "/weft/" */

@@ -26,7 +26,7 @@ struct answer {
 enum state {
     FREE,    /* as far as we know */
     ASKING,  /* for it */
-    TAKEN,   /* by somebody else; or nobody could say */
+    TAKEN,   /* by another node; or it is unknown */
     HELD,    /* by an actor of this node */
     LEAVING, /* is being given back */
 };
@@ -85,7 +85,7 @@ static void ask(struct service *s, struct claim *c, enum wf_ask_kind kind)
     if (c->unsure && kind == WF_ASK_ACQUIRE) c->state = TAKEN;
 }
 
-/* It is nobody's here: asks for it if somebody waits, else forgets it. */
+/* No actor of this node has the name: asks for it if an actor waits, else forgets it. */
 static void settle(struct service *s, struct claim *c)
 {
     c->state = FREE;
@@ -142,7 +142,7 @@ static void lost(struct claim *c)
     c->state = TAKEN; /* until there is a lease again */
 }
 
-/* ---- What etcd says -------------------------------------------------------------------------------------------- */
+/* ---- Events of etcd -------------------------------------------------------------------------------------------- */
 
 static void on_acquired(struct service *s, struct claim *c, const struct wf_etcd_event *t)
 {
@@ -188,7 +188,7 @@ static void on_freed(struct service *s, struct claim *c, int64_t revision)
     if (c->state == TAKEN) settle(s, c);
     else if (c->state == HELD && revision > (int64_t)c->held.token) {
         WF_SOMETIMES("exclusive: the key of a held name is deleted", true);
-        lost(c); /* not by us: somebody has deleted the key */
+        lost(c); /* not by this node: the key was deleted from outside */
         settle(s, c);
     }
 }
@@ -198,7 +198,7 @@ static void on_tell(struct service *s, const struct wf_etcd_event *t)
     if (t->kind == WF_ETCD_AGAIN) on_again(s);
     if (t->kind == WF_ETCD_LOST) on_lost(s);
     struct claim *c = t->name[0] == '\0' ? NULL : find(s, t->name);
-    if (c == NULL && t->kind == WF_ETCD_ACQUIRED) /* nobody wants it any more */
+    if (c == NULL && t->kind == WF_ETCD_ACQUIRED) /* no actor waits for it now */
         (void)wf_etcd_ask(s->t->etcd, WF_ASK_RELEASE, t->name, t->number);
     if (c == NULL) return;
     switch (t->kind) {
@@ -223,7 +223,7 @@ static void on_tell(struct service *s, const struct wf_etcd_event *t)
     }
 }
 
-/* ---- What actors say ------------------------------------------------------------------------------------------- */
+/* ---- Messages of actors ---------------------------------------------------------------------------------------- */
 
 static struct waiter *waiter_of(const struct claim *c, weft_pid who)
 {
@@ -389,7 +389,7 @@ static int call(const struct wf_transport *t, uint32_t tag, const char *name, we
     return a.rc;
 }
 
-/* Else it would get the name later, and not know. */
+/* Otherwise the caller would get the name later without knowing it. */
 static void give_up(const struct wf_transport *t, const char *name)
 {
     weft_msg *m = weft_msg_new(GIVE_UP, strlen(name));

@@ -1,13 +1,13 @@
 /* transport/discover/exclusive_names.h -- the actor that holds exclusive names.
  *
  * Design notes.
- * (1) Of each name at most one question is under way, so answers need no numbers.
- * (2) Who waits has sent a request, which is kept until there is an answer. Waiters and holders are monitored. A
- *     caller that gives up says so (GIVE_UP), behind its request: if the answer was on its way, the name goes back.
- * (3) A name that somebody else has is asked for again when etcd's watch says that its key is gone. The answer TAKEN
- *     and that news come on different connections: both say a revision, and the higher one is right.
- * (4) Giving back is asked for again until it is done: a key of which the holder is gone would stay as long as this
- *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
+ * (1) For each name at most one request to etcd is pending, so answers need no numbers.
+ * (2) A waiting actor has sent a request, which is kept until there is an answer. Waiters and holders are monitored. A
+ *     caller that gives up sends GIVE_UP behind its request: if the answer was on its way, the name is given back.
+ * (3) If another node has a name, it is requested again when etcd's watch reports that its key is gone. The answer
+ *     TAKEN and that report come on different connections: both have a revision, and the higher one is right.
+ * (4) A release is repeated until it has succeeded: otherwise a key without a holder would stay as long as this node
+ *     lives. It is conditional on the token, so it never deletes a later key of another node. */
 #ifndef WF_EXCLUSIVE_NAMES_H
 #define WF_EXCLUSIVE_NAMES_H
 

@@ -68,7 +68,7 @@ int wf_check_host_port(const char *text, size_t size, char *why)
     return wf_check_host(text, host - 1, why);
 }
 
-/* ---- What sources report --------------------------------------------------------------------------------------- */
+/* ---- Reports of sources ---------------------------------------------------------------------------------------- */
 
 void wf_url_list_add(struct wf_url_list *list, const char *url)
 {

@@ -13,12 +13,12 @@
 
 /* ---- The rate of lines ----------------------------------------------------------------------------------------- */
 
-/* `rate` tokens come in a second, and there is room for `most`: so the bucket is never further than that from being
- * full. */
+/* The bucket gains `rate` tokens per second and holds `most`: `full_at` is at most the time for `most` tokens ahead of
+ * `now`. False: there is no token; the line is counted. */
 static bool take_token(struct wf_bucket *b, int64_t now, int64_t most, int64_t rate)
 {
     int64_t each = WEFT_SEC(1) / rate;
-    now = WF_MIN(now, WEFT_FOREVER / 2); /* the end of the node, say */
+    now = WF_MIN(now, WEFT_FOREVER / 2); /* the end of a node passes WEFT_FOREVER, which would overflow */
     int64_t full_at = atomic_load_explicit(&b->full_at, memory_order_relaxed), after;
     do {
         after = WF_MAX(full_at, now) + each;
@@ -51,7 +51,7 @@ static void log_held(struct wf_bucket *b, const char *what, int rate)
                  held, what, rate);
 }
 
-/* Returns when there is something to tell; WEFT_FOREVER: there is nothing. */
+/* Returns when to log the lines that were held back; WEFT_FOREVER: there are none. */
 static int64_t log_all_held(struct wf_bursts *all, int64_t now)
 {
     bool any = atomic_load_explicit(&all->warnings.held, memory_order_relaxed) > 0 ||
@@ -86,7 +86,7 @@ int64_t wf_bursts_tick(struct wf_bursts *all, int64_t now)
     return WF_MIN(at, log_all_held(all, now));
 }
 
-/* The burst of that kind, or one that begins. */
+/* The burst of that kind, or a new one. */
 static struct wf_burst *burst_of(struct wf_bursts *all, int64_t now, const char *kind)
 {
     struct wf_burst *oldest = &all->at[0];

@@ -1,9 +1,9 @@
-/* transport/link/burst.h -- log lines about other nodes, which others can cause.
+/* transport/link/burst.h -- limits for log lines about other nodes, which those nodes can cause.
  *
- * (1) Warnings that come once for each of many nodes, as when a cluster starts or falls apart: of each kind the first
- *     few are written, the others are counted, and one line says how many there were. By $cluster alone.
- * (2) All lines about other nodes pass a token bucket, one for warnings and one for the rest: so many may be written
- *     at once, then so many a second. The others are counted, and said as one number, at most every ten seconds. */
+ * (1) When a cluster starts or falls apart, the same warning comes for each of many nodes. The first few of each kind
+ *     are written, the others are counted, and one line gives their number. Only $cluster calls this.
+ * (2) All lines about other nodes pass a token bucket, one for warnings and one for other lines. Lines for which there
+ *     is no token are counted, and their number is logged, at most every ten seconds. */
 #ifndef WF_BURST_H
 #define WF_BURST_H
 
@@ -13,39 +13,39 @@
 #include <weft/log.h>
 
 enum {
-    WF_BURST_LINES = 4, /* of a burst that are written one by one */
-    WF_BURST_KINDS = 8, /* at a time; one more ends the oldest burst */
+    WF_BURST_LINES = 4, /* the first lines of a burst, which are written one by one */
+    WF_BURST_KINDS = 8, /* bursts at a time; one more ends the oldest */
     WF_BURST_KIND = 64,
     WF_BURST_TEXT = 512,
-    WF_PEER_WARNINGS = 200, /* at once, of one node about all others; then each second: */
-    WF_PEER_WARNINGS_RATE = 10,
-    WF_PEER_LINES = 1000, /* the same of other lines */
+    WF_PEER_WARNINGS = 200,     /* tokens of a full bucket */
+    WF_PEER_WARNINGS_RATE = 10, /* tokens per second */
+    WF_PEER_LINES = 1000,       /* the same for other lines */
     WF_PEER_LINES_RATE = 20,
 };
-#define WF_BURST_TIME WEFT_SEC(2)       /* of a burst, from its first line */
-#define WF_PEER_LINES_TOLD WEFT_SEC(10) /* from the first that is held back to the line that says how many were */
+#define WF_BURST_TIME WEFT_SEC(2)       /* the length of a burst, from its first line */
+#define WF_PEER_LINES_TOLD WEFT_SEC(10) /* from the first line that is held back to the line with their number */
 
 struct wf_bursts {
     /* Any thread: */
     struct wf_bucket {
         _Atomic int64_t full_at; /* relaxed, it guards nothing: when the bucket is full again */
-        _Atomic uint64_t held;   /* relaxed: lines that were not written and not told of yet */
+        _Atomic uint64_t held;   /* relaxed: lines that were held back since their number was logged last */
     } warnings, lines;
     /* $cluster only: */
-    int64_t report_at; /* when it is said how many were held back; 0: none, as far as is known */
+    int64_t report_at; /* when the number of lines held back is logged; 0: none are known */
     struct wf_burst {
-        int64_t until; /* 0: there is none */
+        int64_t until; /* 0: this entry is free */
         uint32_t lines, held;
         char kind[WF_BURST_KIND];
-        char last[WF_BURST_TEXT]; /* that was held back */
+        char last[WF_BURST_TEXT]; /* the last line */
     } at[WF_BURST_KINDS];
 };
 
-/* `kind`: what lines of one kind have in common; of a longer one the beginning counts. */
+/* Logs a warning as part of a burst. `kind` names the burst; only its first WF_BURST_KIND - 1 bytes count. */
 WEFT_PRINTF(4, 5) void wf_burst_warn(struct wf_bursts *all, int64_t now, const char *kind, const char *format, ...);
 /* A line about another node, as weft_log writes it. Any thread. */
 WEFT_PRINTF(4, 5) void wf_peer_log(struct wf_bursts *all, int64_t now, weft_log_level level, const char *format, ...);
-/* Says what was held back in bursts that are over; returns when to look again. */
+/* Logs what was held back in bursts that are over; returns when to call it again. */
 int64_t wf_bursts_tick(struct wf_bursts *all, int64_t now);
 
 #endif

@@ -1,5 +1,5 @@
-/* transport/link/channel.c -- one connection to another node, from its first byte to its last: what the carrier's
- * callbacks do. */
+/* transport/link/channel.c -- one connection to another node, from its first byte to its last: the callbacks of the
+ * carrier. */
 #include "channel.h"
 #include "inbound.h"
 #include "transport.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of tables in one turn: wf_channel.work. */
+/* Limit of entries of tables in one turn: wf_channel.work. */
 #define WORK_AT_ONCE WF_LIMIT("link: table entries in a turn", 512, 1)
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ int wf_channel_phase(const struct wf_channel *ch)
     return atomic_load_explicit(&ch->phase, memory_order_relaxed);
 }
 
-/* Release: what was written about the channel before is there for the receiving side, which acquires. */
+/* Release: the receiving side, which acquires, sees everything that was written to the channel before. */
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
 {
     WF_ASSERT(phase != WF_PHASE_NEW);
@@ -64,9 +64,9 @@ void wf_channel_end(struct wf_channel *ch, const char *reason)
     wf_conn_close(ch->conn, reason);
 }
 
-/* ---- What is said in the handshake ----------------------------------------------------------------------------- */
+/* ---- Sending frames of the handshake --------------------------------------------------------------------------- */
 
-/* Takes the next frame; NULL: there is none. With t->lock. */
+/* Takes the next frame; NULL: there is none. With t->lock held. */
 static struct wf_batch *take(struct wf_channel *ch)
 {
     struct wf_batch *b = ch->flight = ch->next;
@@ -75,8 +75,8 @@ static struct wf_batch *take(struct wf_channel *ch)
     return b;
 }
 
-/* What was in flight is gone. Goes on until nothing is left or something is under way. Consumes the reference of
- * what is in flight. */
+/* The frame in flight has been sent. Sends until no frame is left or one is in flight. Consumes the reference of the
+ * frame in flight. */
 static void send_on(struct wf_channel *ch)
 {
     struct wf_transport *t = ch->t;
@@ -84,7 +84,7 @@ static void send_on(struct wf_channel *ch)
     while (r != WF_SEND_LATER) {
         pf_mutex_lock(t->lock);
         struct wf_batch *done = ch->flight, *b = take(ch);
-        WF_ASSERT(done != NULL); /* what is sent has an end, once */
+        WF_ASSERT(done != NULL); /* each frame is reported as sent once */
         struct wf_link *l = ch->link;
         pf_mutex_unlock(t->lock);
         free(done);
@@ -92,7 +92,7 @@ static void send_on(struct wf_channel *ch)
             r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
             continue;
         }
-        if (l != NULL) wf_link_kick(l); /* it may have waited for this */
+        if (l != NULL) wf_link_kick(l); /* the link may wait until the handshake's frames are sent */
         wf_channel_release(ch);
         return;
     }
@@ -100,7 +100,7 @@ static void send_on(struct wf_channel *ch)
 
 bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size)
 {
-    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side takes no more yet */
+    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side accepts no longer one yet */
     struct wf_batch *b = malloc(sizeof *b + size);
     if (b == NULL) {
         wf_conn_close(ch->conn, "out of memory");
@@ -156,18 +156,18 @@ static void on_up(void *owner, struct wf_conn *conn)
     conn->user = ch;
     bool first = ch->dialer != NULL && atomic_load_explicit(&ch->t->listens_by_seed, memory_order_relaxed);
     struct wf_cluster_event *e = first ? wf_cluster_event_new(WF_CLUSTER_EVENT_DIALLED, ch, NULL, 0) : NULL;
-    if (e != NULL) wf_cluster_event_post(ch->t, e); /* HELLO is to say where this node listens */
+    if (e != NULL) wf_cluster_event_post(ch->t, e); /* HELLO comes later, when this node listens: it says where */
     else wf_channel_send_hello(ch);
 }
 
-/* What is owed to the other side for what this read has brought. */
+/* Acknowledges what this read has brought, if that is much. */
 static void acknowledge(struct wf_link *l)
 {
     uint64_t in = atomic_load_explicit(&l->bytes_in, memory_order_relaxed);
     if (in - atomic_load_explicit(&l->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_link_acknowledge(l);
 }
 
-/* Until that worker has room (NULL: until the next turn) no more is read. */
+/* Pauses reading until that worker has room (NULL: until the next turn). */
 static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 {
     struct wf_worker *w = ch->conn->worker;
@@ -178,9 +178,9 @@ static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
     else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->read_on.post);
 }
 
-/* A message may hold 250 KiB of small entries for the tables, or of publications to very many subscribers. It is
- * received in parts, between which other tasks of the worker run. A thread of NNG's runs no tasks, so there the
- * entries of tables are not counted. */
+/* A carrier message may hold 250 KiB of small entries for the tables, or of publications to very many subscribers. It
+ * is received in parts, and other tasks of the worker run in between. A thread of NNG runs no tasks, so entries of
+ * tables are not counted there. */
 static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
     WF_ASSERT(ch->link != NULL);
@@ -216,7 +216,7 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
             wf_conn_close(conn, "out of memory");
             return WF_RECEIVE_END;
         }
-        *left = size; /* $cluster says in `skip` how much of it belongs to the handshake */
+        *left = size; /* $cluster sets `skip` to the bytes that belong to the handshake */
         wf_cluster_event_post(owner, e);
         return WF_RECEIVE_PAUSE;
     }
@@ -224,7 +224,7 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
     }
 }
 
-/* Whether $cluster has to catch up first with what this channel has brought; it resumes it then. */
+/* Whether $cluster must first handle earlier events of this channel; it resumes the channel then. */
 static bool wait_for_cluster(struct wf_channel *ch)
 {
     struct wf_transport *t = ch->t;
@@ -270,16 +270,16 @@ static void on_sent(void *owner, struct wf_conn *conn, bool ok)
 static void notify_down(struct wf_transport *t, struct wf_cluster_event *e, struct wf_channel *ch, void *dialer,
                         const char *remote, const char *reason)
 {
-    if (e == NULL) return; /* of one who came and is no channel yet, for want of memory: nobody waits for it */
+    if (e == NULL) return; /* no memory; an accepted connection that never became a channel, so $cluster has none */
     e->channel = ch;
     if (ch != NULL) wf_channel_keep(ch);
     e->dialer = dialer;
     snprintf((char *)e->data, WF_REASON_TEXT, "%s", reason);
-    snprintf(e->remote, sizeof e->remote, "%.63s", remote); /* the path of a socket may be longer */
+    snprintf(e->remote, sizeof e->remote, "%.63s", remote); /* the path of a Unix socket may be longer */
     wf_cluster_event_post(t, e);
 }
 
-/* Of the dial that is under way. */
+/* Takes the event that was allocated for the end of this dial. */
 static struct wf_cluster_event *over_of(struct wf_dial *d, enum wf_cluster_event_kind kind)
 {
     struct wf_cluster_event *e = d->over;
@@ -300,7 +300,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
                       : wf_cluster_event_new(WF_CLUSTER_EVENT_DOWN, NULL, NULL, WF_REASON_TEXT);
     } else {
         e = ch->over;
-        WF_ASSERT(e != NULL); /* and so does a channel */
+        WF_ASSERT(e != NULL); /* a channel ends once */
         ch->over = NULL;
         wf_channel_post(ch);
         pf_mutex_lock(t->lock);

@@ -69,6 +69,6 @@ bool wf_is_cluster(const struct wf_transport *t)
 
 void wf_cluster_pause(void)
 {
-    /* Yielding may go on in the same turn, in which nobody else is heard. */
+    /* A yield may return in the same turn, in which the other actors do not run. */
     if (wf_actor_self() != NULL) (void)weft_sleep(weft_now() + 1);
 }

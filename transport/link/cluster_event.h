@@ -10,12 +10,12 @@ struct wf_dialer;
 
 enum wf_cluster_event_kind {
     WF_CLUSTER_EVENT_MESSAGE,     /* channel, data: a message during the handshake; the receiving side is paused */
-    WF_CLUSTER_EVENT_FRAME,       /* channel, data: gossip, PEERS or BYE; number: which, it has been checked */
+    WF_CLUSTER_EVENT_FRAME,       /* channel, data: gossip, PEERS or BYE, checked; number: its kind */
     WF_CLUSTER_EVENT_DOWN,        /* channel (may be NULL), dialer (may be NULL), text: reason */
     WF_CLUSTER_EVENT_DIAL_FAILED, /* dialer, text */
-    WF_CLUSTER_EVENT_WATCH,       /* pid; number: 1: it hears of all nodes; 0: only whether this one drains */
-    WF_CLUSTER_EVENT_DRAIN,       /* this node drains, or no longer */
-    WF_CLUSTER_EVENT_LISTED,      /* number: a source's (discover.h); data: its URLs, each with its NUL */
+    WF_CLUSTER_EVENT_WATCH,       /* pid; number: 1: notify it of all nodes; 0: only of this node's draining */
+    WF_CLUSTER_EVENT_DRAIN,       /* this node has begun to drain, or ended it */
+    WF_CLUSTER_EVENT_LISTED,      /* number: the source (discover.h); data: its URLs, each with its NUL */
     WF_CLUSTER_EVENT_META,        /* this node's own metadata have changed */
     WF_CLUSTER_EVENT_DIALLED,     /* channel: a dial has a connection, on which HELLO has not been sent yet */
 };

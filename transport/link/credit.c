@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    ENTRIES_AT_ONCE = 4,   /* that the hand looks at for each new entry: more than one, so that their number falls */
-    BUCKETS_AT_ONCE = 256, /* the same; most are empty if there were more entries once */
+    ENTRIES_AT_ONCE = 4,   /* the hand visits these for each new entry: more than one, so that their number falls */
+    BUCKETS_AT_ONCE = 256, /* the same for buckets, most of which are empty if the table was larger once */
 };
 
 #define ENTRIES_FEW WF_LIMIT("credit: entries that are not looked at", 64, 1)
@@ -91,13 +91,13 @@ void wf_credits_finish(struct wf_credits *c)
     wf_hash_table_finish(&c->table);
 }
 
-/* What it has to look at when it is taken from. */
+/* With senders waiting, each take is reviewed; with a CREDIT_REQUEST outstanding, none; else one that leaves half. */
 static void set_low(struct wf_credit *e)
 {
     e->low = !wf_list_empty(&e->waiting) ? INT32_MAX : e->number != 0 ? INT32_MIN : e->given / 2;
 }
 
-/* False: no memory, the next who comes tries again. */
+/* Sends a CREDIT_REQUEST. False: no memory; the next sender tries again. */
 static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
     WF_ASSERT(e->number == 0); /* one request at a time: note (3) */
@@ -111,7 +111,7 @@ static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, stru
     return true;
 }
 
-/* What has nothing spent goes; the others ask, so that they can go next time unless they are used meanwhile. */
+/* Frees an entry with no spent units. Others ask for credit, so that the next visit can free them: note (5). */
 static void look_at(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
     if (e->number != 0 || !wf_list_empty(&e->waiting)) return;
@@ -176,14 +176,14 @@ void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *write
 {
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
     if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
-    WF_ASSERT(e->left <= e->asked_at);                           /* it was only taken from */
+    WF_ASSERT(e->left <= e->asked_at);                           /* since then units were only taken */
     WF_SOMETIMES("credit: the actor has ended", units == 0);
     WF_SOMETIMES("credit: more was sent than is given now", units != 0 && (int32_t)units < e->asked_at - e->left);
-    if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
+    if (units == 0 && e->name != NULL) { /* another actor may register the name later */
         drop(&writer->credits, e);
         return;
     }
-    if (units == 0) units = WF_CREDIT_UNITS_MAX; /* gone for ever: what is sent is dropped there, and counted */
+    if (units == 0) units = WF_CREDIT_UNITS_MAX; /* it has ended: the peer drops its messages, and counts them */
     e->given = (int32_t)WF_MIN(units, (uint32_t)WF_CREDIT_UNITS_MAX);
     e->left = e->given - (e->asked_at - e->left);
     e->number = 0;
@@ -199,7 +199,7 @@ void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key)
     set_low(e);
 }
 
-/* The entry as it is after a wait; NULL: it, or its link, is gone. */
+/* Finds the entry again after a wait; NULL: the entry or its link has ended. */
 static struct wf_credit *again(struct wf_worker *w, uint64_t peer, const struct wf_link *l, uint64_t key,
                                struct wf_link_writer **writer)
 {
@@ -223,12 +223,12 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
         e = again(w, peer, link, key, &writer);
         if (rc < 0 || waiter.task->killed || e == NULL || e->left > 0) break;
         WF_SOMETIMES("credit: another sender has taken what a sender was woken for", !wf_linked(&waiter.on_source));
-        /* What it was woken for another has taken: it stays the first. */
+        /* Another sender has taken the units for which this one was woken: it stays the first in the queue. */
         if (!wf_linked(&waiter.on_source)) wf_list_push_front(&e->waiting, &waiter.on_source);
     }
     wf_unlink(&waiter.on_source);
     if (e != NULL) {
-        /* Who will not use it passes it on. */
+        /* A sender that gives up wakes the next one. */
         WF_SOMETIMES("credit: a sender that was woken gives up, and passes the credit on",
                      rc < 0 && e->left > 0 && !wf_list_empty(&e->waiting));
         if ((rc < 0 || waiter.task->killed) && e->left > 0) wake_first(e);
@@ -237,7 +237,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
     return (int)wf_task_finish_wait(rc);
 }
 
-/* ---- Of wf_route ----------------------------------------------------------------------------------------------- */
+/* ---- Functions of wf_route ------------------------------------------------------------------------------------- */
 
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
 {

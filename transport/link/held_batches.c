@@ -1,5 +1,5 @@
-/* transport/link/held_batches.c -- what waits in a send queue behind a large message: large_message.h (1) and (2).
- * All but the slots are called with the send queue's lock held. */
+/* transport/link/held_batches.c -- batches that wait in a send queue behind a large message: large_message.h (1), (2).
+ * Functions are called with the send queue's lock held, except those that name a slot, and wf_link_holds_slot. */
 #include "held_batches.h"
 #include "hash.h"
 #include "send_queue.h"
@@ -14,7 +14,7 @@ uint16_t wf_order_slot(uint64_t actor)
     return (uint16_t)(wf_mix(actor) % HELD_SLOTS_USED);
 }
 
-/* Actors of two nodes often have the same numbers. */
+/* Another hash than wf_order_slot, as actors of two nodes often have the same numbers. */
 uint16_t wf_order_slot_to(uint64_t key)
 {
     return (uint16_t)(wf_mix(~key) % HELD_SLOTS_USED);
@@ -64,7 +64,7 @@ struct wf_batch *wf_held_next(struct wf_link *l)
     return b;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 bool wf_link_holds_slot(struct wf_link *l, uint16_t slot)
 {
     WF_ASSERT(slot < WF_HELD_SLOTS);

@@ -1,6 +1,6 @@
-/* transport/link/large_message.c -- large messages, and those that are traced: they are sent from where they are, in
- * chunks that other messages may go between (held_batches.c), and are put together in their final place
- * (receive.c). */
+/* transport/link/large_message.c -- sends large and traced messages in batches of their own. Large bodies are sent from
+ * where they are, long ones in chunks, between which other messages may go (held_batches.c). The receiver puts them
+ * together in their final place (receive.c). */
 #include "large_message.h"
 #include "frame_chunks.h"
 #include "frame_tables.h"
@@ -58,8 +58,9 @@ static struct wf_batch *next_batch(const uint8_t *part, size_t size)
     return b;
 }
 
-/* A chain of batches with the message `f` (all but its body), to whom `key` stands for: a copy, or if it `stays`
- * where it is, batches of which each needs a reference to the body; in chunks if it is long. NULL: out of memory. */
+/* Makes a chain of batches for the message `f` with this body to the receiver `key`: with a copy of the body, or if it
+ * `stays` where it is, without; then the caller gives each batch a reference. A long body that stays goes in chunks.
+ * NULL: out of memory. */
 static struct wf_batch *chain_of(struct wf_link *l, const struct wf_frame *f, uint64_t key, const void *body,
                                  size_t size, bool stays)
 {
@@ -74,7 +75,7 @@ static struct wf_batch *chain_of(struct wf_link *l, const struct wf_frame *f, ui
         return NULL;
     }
     for (struct wf_batch *b = first; b != NULL; b = b->next) {
-        b->capacity = b->size; /* nothing joins it */
+        b->capacity = b->size; /* so no other batch is merged into it */
         b->chunk = chunk;
         b->slot = wf_order_slot(f->from);
         b->other_slot = wf_order_slot_to(key);
@@ -87,7 +88,7 @@ static bool is_full_of_chunks(const struct wf_link_writer *writer)
     return atomic_load_explicit(&writer->link->chunk_bytes, memory_order_relaxed) >= WF_SEND_QUEUE_MAX;
 }
 
-/* `body`: a reference for the first of them; NULL: it is in there. */
+/* `body`: a reference for the first batch; NULL: `b` has a copy. */
 static void push_pieces(struct wf_link_writer *writer, struct wf_batch *b, struct wf_body *body)
 {
     WF_ASSERT(body != NULL || (b->next == NULL && b->piece.size == 0));
@@ -156,7 +157,7 @@ bool wf_large_message_publish_to(struct wf_link_writer *writer, const struct wf_
 bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct wf_frame *f)
 {
     static const uint8_t none[4];
-    WF_ASSERT(f->from != 0); /* of a worker: link_writer.c */
+    WF_ASSERT(f->from != 0); /* it stands for a worker: link_writer.c */
     wf_link_writer_push(writer);
     WF_SOMETIMES("credit: asked for behind a large message", true);
     struct wf_batch *b = chain_of(writer->link, f, f->ref, none, sizeof none, false);

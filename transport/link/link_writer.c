@@ -1,5 +1,5 @@
-/* transport/link/link_writer.c -- a worker's ways to the peers, and the functions the actor layer calls. Everything
- * here but the posting functions runs on the worker's thread. */
+/* transport/link/link_writer.c -- a worker's link writers, and the route functions that the actor layer calls.
+ * Everything here but the posting functions runs on the worker's thread. */
 #include "link_writer.h"
 #include "large_message.h"
 #include "frame_chunks.h"
@@ -70,13 +70,13 @@ static struct wf_link_writer *find_name(struct wf_link_writers *all, const char 
     return NULL;
 }
 
-/* No more can be sent, though $cluster has not said so yet. */
+/* There is no writer, or its link has ended and the worker has not been notified yet. */
 static bool is_gone(const struct wf_link_writer *writer)
 {
     return writer == NULL || atomic_load_explicit(&writer->link->closed, memory_order_relaxed);
 }
 
-/* A worker is to open a writer. */
+/* Posted to a worker: it opens this writer. */
 struct opening {
     struct wf_call call;
     struct wf_link *link;
@@ -126,7 +126,7 @@ static bool add_writer(struct wf_link_writers *all, struct wf_link_writer *write
     return true;
 }
 
-/* Nobody finds it any more. */
+/* Takes the writer out of the tables and the list. */
 static void remove_writer(struct wf_link_writers *all, struct wf_link_writer *writer)
 {
     WF_ASSERT(wf_linked(&writer->in_writers));
@@ -136,7 +136,7 @@ static void remove_writer(struct wf_link_writers *all, struct wf_link_writer *wr
     wf_unlink(&writer->in_writers);
 }
 
-/* The worker has not been told of the link yet, though an actor here has found somebody there: see table_sync.h. */
+/* An actor here has found an actor of the peer before this worker was told of the link: table_sync.h (6). */
 static struct wf_link_writer *open_early(struct wf_link_writers *all, uint64_t incarnation)
 {
     struct wf_link *l = wf_tables_link(all->t, incarnation);
@@ -173,7 +173,7 @@ void wf_link_writer_push(struct wf_link_writer *writer)
     if (b != NULL) wf_link_push(writer->link, b);
 }
 
-/* Room for a frame of `size` bytes in the writer's batch. */
+/* Makes space for a frame of `size` bytes in the writer's batch. False: no memory. */
 static bool reserve(struct wf_link_writer *writer, size_t size)
 {
     if (writer->batch != NULL && writer->batch->capacity - writer->batch->size < size) wf_link_writer_push(writer);
@@ -204,7 +204,7 @@ bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_w
 {
     static const uint8_t none[4];
     weft_text to = weft_cstr(name);
-    uint64_t here = (uint64_t)all->worker << 24 | 1; /* no actor's id, of this worker */
+    uint64_t here = (uint64_t)all->worker << 24 | 1; /* stands for this worker; no actor has this id */
     if (wf_link_holds(writer->link, wf_order_slot_to(key))) {
         struct wf_frame f;
         wf_frame_describe(&f,
@@ -226,7 +226,7 @@ static uint64_t from_of(const struct wf_worker *w, weft_pid from)
     return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
 }
 
-/* What may be sent to that actor, or name; NULL: that is not counted. */
+/* The credit for that actor, or name; NULL: the peer grants none, so nothing is counted. */
 static inline struct wf_credit *credit_of(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
                                           const char *name)
 {
@@ -335,7 +335,7 @@ static bool send_one_missed(weft_text pattern, uint64_t lost, void *arg)
     return true;
 }
 
-/* Behind what has been published before, as soon as there is room: here, or in wf_link_writers_on_space. */
+/* Sends MISSED behind the earlier publications, as soon as there is space: now, or in wf_link_writers_on_space. */
 static void send_missed(struct wf_link_writers *all, struct wf_link_writer *writer)
 {
     struct missing missing = {all, writer};
@@ -344,18 +344,18 @@ static void send_missed(struct wf_link_writers *all, struct wf_link_writer *writ
         (void)wf_link_has_space(writer->link, all->worker);
 }
 
-/* A publication for all who are interested there is lost: they will hear how many were. */
+/* A publication to all subscribers of the peer is lost; they will be told how many were. */
 static bool lose_plain(struct wf_link_writers *all, struct wf_link_writer *writer, weft_text topic)
 {
     if (wf_link_shares_topics(writer->link)) {
         WF_SOMETIMES("topics: a publication is lost because the link is full", is_full(writer));
         wf_interest_lose(&writer->interest, topic);
-        send_missed(all, writer); /* there may be room: there was no memory */
+        send_missed(all, writer); /* there may be space: perhaps only memory was missing */
     }
     return lose(all);
 }
 
-/* For everybody who is interested there. */
+/* To all subscribers of the peer. */
 static bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, weft_text topic, struct wf_body *body)
 {
     struct wf_frame f;
@@ -363,13 +363,13 @@ static bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, we
     return send_body(writers_of(w), writer, &f, body) == WEFT_OK || lose_plain(writers_of(w), writer, topic);
 }
 
-/* The first frame of several is that for plain subscriptions. */
+/* Only the first of several frames is for plain subscriptions, too. */
 static bool lose_some(struct wf_link_writers *all, struct wf_link_writer *writer, const struct wf_publish_to *to)
 {
     return (to->flags & WF_PUBLISH_PLAIN) != 0 ? lose_plain(all, writer, to->topic) : lose(all);
 }
 
-/* For queue groups that have chosen that peer, and if `plain` for all others as well. */
+/* To the queue groups for which this peer was chosen, and if `plain`, to all plain subscribers there as well. */
 static bool publish_to(struct wf_worker *w, struct wf_link_writer *writer, struct wf_publish_to *to, bool plain)
 {
     struct wf_link_writers *all = writers_of(w);
@@ -420,7 +420,7 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
         struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
         bool plain = writer->interest.count > 0 && wf_interest_matches(&writer->interest, topic);
         if (WF_UNLIKELY(body->retained != 0) && wf_link_shares_topics(writer->link)) {
-            sent += plain; /* it has it already */
+            sent += plain; /* the peer was sent it as a retained message */
             plain = false;
         }
         bool asks = reach != NULL && wf_link_shares_topics(writer->link);
@@ -496,7 +496,7 @@ static void route_flush(struct wf_worker *w)
 static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
 {
     struct wf_link_writer *writer = find(writers_of(w), to.node);
-    WF_ASSERT(writer != NULL); /* it has just refused a message, and nothing has run since */
+    WF_ASSERT(writer != NULL); /* the writer has just refused a message, and nothing has run since */
     struct wf_link *l = writer->link;
     uint64_t key = name == NULL ? to.actor : wf_credit_name(name);
     struct wf_credit *c = wf_credit_known(&writer->credits, key);
@@ -510,7 +510,7 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     int r = wf_task_wait(deadline, "space in a send queue");
     wf_unlink(&waiter.on_source);
     WF_SOMETIMES("link: a sender waits for space in vain", r < 0);
-    if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
+    if (r < 0) wf_credit_pass_on(w, to.node, key); /* other senders may wait until this one has used its credit */
     return (int)wf_task_finish_wait(r);
 }
 
@@ -524,7 +524,7 @@ static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)
     return WEFT_OK;
 }
 
-/* When it was $cluster, weft_node_stop goes on. */
+/* When $cluster has ended, weft_node_stop continues. */
 static void route_service_ended(weft_node *node, uint64_t actor)
 {
     struct wf_transport *t = node->transport;
@@ -557,7 +557,7 @@ const struct wf_route wf_transport_route = {.service_ended = route_service_ended
                                             .tell = wf_tables_route_tell,
                                             .watch_nodes = route_watch_nodes};
 
-/* ---- What $cluster and the carrier tell the workers ------------------------------------------------------------ */
+/* ---- Calls that $cluster and the receiving side post to the workers -------------------------------------------- */
 
 static void wake_all(struct wf_link_writer *writer)
 {
@@ -576,7 +576,7 @@ void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
         send_missed(writers_of(w), writer);
     }
     wf_tables_go_on(l);
-    wf_cluster_wake(l->t); /* $cluster may have patterns to say */
+    wf_cluster_wake(l->t); /* $cluster may have patterns to send */
     wf_link_release(l);
 }
 
@@ -600,10 +600,10 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
     opening_free(o);
 }
 
-/* A closed writer's patterns go as they came, some in each turn; so does what is known of its actors. */
+/* Frees some of a closed writer's patterns and credit entries in each turn. */
 static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
-    WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* nobody finds it any more */
+    WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* it is in no table, so it is not used */
     bool all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE);
     all = wf_interest_clear(&writer->interest, PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
@@ -626,7 +626,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         struct wf_link_writer **at = &all->dirty;
         while (*at != NULL && *at != writer) at = &(*at)->next_dirty;
         if (writer->dirty) *at = writer->next_dirty;
-        wf_link_writer_push(writer); /* counts them as lost */
+        wf_link_writer_push(writer); /* counts its frames as lost */
         WF_SOMETIMES("link: ends while senders wait for space", !wf_list_empty(&writer->waiting));
         wf_timer_disarm(w, &writer->more);
         remove_writer(all, writer);
@@ -638,7 +638,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
     wf_link_release(l);
 }
 
-/* Whether the peer may have one pattern more. */
+/* Whether the peer may subscribe to one more pattern. If not, the link fails. */
 static bool has_place(const struct wf_link_writer *writer)
 {
     struct wf_link *l = writer->link;
@@ -650,7 +650,7 @@ static bool has_place(const struct wf_link_writer *writer)
     return false;
 }
 
-/* False: nothing more of the change is to be made. */
+/* False: the rest of the change is dropped, as the link has failed. */
 static bool apply_pattern(struct wf_link_writer *writer, uint32_t op, weft_text pattern)
 {
     if (op == WF_INTEREST_REMOVE) {
@@ -664,8 +664,8 @@ static bool apply_pattern(struct wf_link_writer *writer, uint32_t op, weft_text 
     return false;
 }
 
-/* Some of the first change's patterns: a turn of the worker is not to take long, however many are sent at once. A
- * frame of this version has no more than these. */
+/* Applies at most PATTERNS_AT_ONCE patterns, so that a turn of the worker stays short however many the peer sends at
+ * once. A frame of this version has no more than that. */
 static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
     uint32_t left = PATTERNS_AT_ONCE;
@@ -691,7 +691,7 @@ static void go_on_applying(struct wf_worker *w, struct wf_timer *t)
     apply_some(w, WF_CONTAINER(t, struct wf_link_writer, more));
 }
 
-/* Makes the changes that have come for this worker, one after the other. */
+/* Applies the changes that have come for this worker, in order. */
 static void take_interest(struct wf_worker *w, struct wf_link *l)
 {
     struct wf_link_writer *writer = writer_of(writers_of(w), l);
@@ -705,7 +705,7 @@ static void take_interest(struct wf_worker *w, struct wf_link *l)
     bool first = writer != NULL && wf_list_empty(&writer->changes);
     for (struct wf_list_node *k; (k = wf_list_pop(&came)) != NULL;) {
         if (writer != NULL) wf_list_push(&writer->changes, k);
-        else free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* it was closed meanwhile */
+        else free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* the writer was closed meanwhile */
     }
     if (first) apply_some(w, writer);
 }
@@ -753,8 +753,8 @@ void wf_link_writers_close(struct wf_link *l)
     }
 }
 
-/* Has that worker make it: posted, or if the frame came on that worker at once, so that no message behind it is
- * delivered before. */
+/* Gives the change to worker `i`. If the frame came on that worker, the change is applied at once, so that no message
+ * behind the frame is delivered before it; otherwise it is posted. */
 static void hand_over(struct wf_link *l, uint32_t i, struct wf_interest_change *c, struct wf_worker *here)
 {
     struct wf_link_calls *calls = &l->calls[i];

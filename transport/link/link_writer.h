@@ -1,5 +1,5 @@
-/* transport/link/link_writer.h -- one worker's way to one peer (the worker's thread only), and the route out of the
- * node. */
+/* transport/link/link_writer.h -- a link writer encodes the messages of one worker to one peer, on the worker's thread
+ * only; wf_transport_route sends messages to other nodes with it. */
 #ifndef WF_LINK_WRITER_H
 #define WF_LINK_WRITER_H
 
@@ -10,14 +10,14 @@
 struct wf_link_writer {
     struct wf_list_node in_writers; /* wf_link_writers.writers, or `closed` */
     struct wf_hashed by_incarnation,
-        by_name; /* of wf_link_writers; no tool is in names, none that is closed in any */
+        by_name; /* of wf_link_writers; tools are not in `names`, closed writers are in neither table */
     struct wf_link *link;
     uint64_t incarnation;
     struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
     bool dirty;             /* on wf_link_writers.dirty */
     struct wf_link_writer *next_dirty;
     struct wf_interest interest; /* of the peer */
-    struct wf_list changes;      /* wf_interest_change.in_list, to be made: `more` is armed while there are any */
+    struct wf_list changes;      /* wf_interest_change.in_list: still to apply; `more` is armed while there are any */
     struct wf_timer more;
     struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for space in the send queue */
     struct wf_credits credits;
@@ -27,7 +27,7 @@ struct wf_link_writers {
     struct wf_transport *t;
     struct wf_list writers;      /* wf_link_writer.in_writers */
     struct wf_list closed;       /* the same, of writers whose patterns are still being freed: `more` is armed */
-    struct wf_link_writer *last; /* found last; NULL */
+    struct wf_link_writer *last; /* found last; may be NULL */
     struct wf_link_writer *dirty;
     struct wf_hash_table nodes, names; /* by incarnation, and by name */
     uint32_t worker;                   /* its index */
@@ -36,19 +36,19 @@ struct wf_link_writers {
 extern const struct wf_route wf_transport_route;
 int wf_link_writers_create(struct wf_transport *t); /* for each worker, before the workers run */
 void wf_link_writers_destroy(struct wf_transport *t);
-/* On the worker: its writer to that peer; NULL: it has none. */
+/* Returns the worker's writer to that peer, on the worker's thread; NULL: it has none. */
 struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer);
 void wf_link_writer_push(struct wf_link_writer *writer); /* moves what has been written into the send queue */
 /* Writes a CREDIT_REQUEST behind the messages that it is about. False: no memory. */
 bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
                                    const char *name, uint32_t number);
-/* $cluster tells every worker that the link begins, or that it has ended. */
+/* $cluster posts to every worker that the link begins, or that it has ended. */
 int wf_link_writers_open(struct wf_link *l);
 void wf_link_writers_close(struct wf_link *l);
 wf_on_space wf_link_writers_on_space;
-/* The receiving side: tells every worker which patterns the peer wants, or no longer wants, as an INTEREST frame says.
- * `here`: the worker that has received it; NULL: another thread has. A worker knows it before it delivers what was
- * sent after the frame. Errors: WEFT_ENOMEM; some workers may know it then. */
+/* The receiving side: hands an INTEREST frame, the patterns that the peer wants or no longer wants, to every worker.
+ * `here`: the worker that has received it; NULL: another thread has. A worker applies it before it delivers messages
+ * that were sent after the frame. Error: WEFT_ENOMEM; some workers may have got it then. */
 int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_worker *here);
 
 #endif

@@ -11,8 +11,8 @@ enum { HEAD_BYTES = 3 /* of a text in msgpack */ };
 struct wf_pattern {
     struct wf_pattern_place place;
     struct wf_list_node on_gone; /* wf_patterns.gone */
-    struct wf_hashed in_table;   /* wf_patterns.table; not while it is gone */
-    uint32_t count;              /* of those who subscribe to it; 0: it is gone */
+    struct wf_hashed in_table;   /* wf_patterns.table, while `count` is not 0 */
+    uint32_t count;              /* subscribers; 0: its removal is being sent */
     uint8_t size;
     char text[];
 };
@@ -109,9 +109,9 @@ bool wf_patterns_remove(struct wf_patterns *p, weft_text pattern)
     return true;
 }
 
-/* ---- Telling --------------------------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
 
-/* Frees what all marks have passed. */
+/* Frees the removed patterns that all marks have passed. */
 static void sweep(struct wf_patterns *p)
 {
     uint64_t least = UINT64_MAX;
@@ -155,14 +155,14 @@ bool wf_patterns_behind(const struct wf_patterns *p, const struct wf_pattern_mar
 
 static void pass(struct wf_patterns *p, struct wf_pattern_mark *m, struct wf_pattern *e)
 {
-    WF_ASSERT(m->sent_to < e->place.number); /* a mark goes one way */
+    WF_ASSERT(m->sent_to < e->place.number); /* a mark only moves forwards */
     m->sent_to = e->place.number;
     p->most_sent_to = WF_MAX(p->most_sent_to, m->sent_to);
     wf_unlink(&m->place.on_list);
     wf_list_insert_before(e->place.on_list.next, &m->place.on_list);
 }
 
-/* The next pattern to be told; what had gone before the mark began was never told. */
+/* The next pattern to be sent. Passes patterns that were removed before the mark began: the peer never had them. */
 static struct wf_pattern *next_to_tell(struct wf_patterns *p, struct wf_pattern_mark *m)
 {
     struct wf_pattern *e = wf_linked(&m->on_table) ? pattern_after(p, &m->place.on_list) : NULL;

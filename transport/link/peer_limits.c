@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
-#define BURST WEFT_SEC(1) /* may come at once */
-#define HARD WEFT_SEC(30) /* more at once than this at the rate allowed ends the link */
-#define LOOK WEFT_MS(100) /* of one pause at most: a node that stops waits for it */
+#define BURST WEFT_SEC(1) /* a peer may be this far ahead of its rate */
+#define HARD WEFT_SEC(30) /* a peer that is further ahead loses its link */
+#define LOOK WEFT_MS(100) /* longest pause: a node that stops waits for its end */
 
-/* Adds `n` at `rate` a second to `*at`; returns how far that is ahead of now. */
+/* Adds the time that `n` take at `rate` per second to `*at`; returns how far that is ahead of now. */
 static int64_t charge(int64_t *at, int64_t now, uint64_t n, uint64_t rate)
 {
     if (rate == 0) return 0;
@@ -29,7 +29,7 @@ static void drop(struct wf_link *l, const char *what, uint64_t rate)
     wf_link_fail(l, why);
 }
 
-/* How long nothing should be read; the link may have been closed. */
+/* Returns how long nothing should be read; 0 or less: no pause. The link may have failed. */
 static int64_t account(struct wf_link *s, int64_t now)
 {
     const struct wf_limits *l = &s->t->limits;
@@ -53,7 +53,7 @@ static void go_on(struct wf_worker *w, struct wf_timer *t)
     struct wf_channel *ch = WF_CONTAINER(slow, struct wf_channel, slowing);
     int64_t now = wf_transport_now(ch->t);
     atomic_fetch_add_explicit(&ch->link->usage.slowed, now - slow->paused_at, memory_order_relaxed);
-    /* What it says meanwhile is not read: that is no silence of its. */
+    /* Frames of the peer were not read during the pause: the peer has not been silent. */
     atomic_store_explicit(&ch->link->last_heard, now, memory_order_relaxed);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);

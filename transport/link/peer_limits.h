@@ -1,8 +1,8 @@
-/* transport/link/peer_limits.h -- how much one peer may send in a second, if the node's options bound that.
+/* transport/link/peer_limits.h -- limits of what one peer may send per second, if the node's options set them.
  *
- * A peer over its rate is slowed: nothing is read from it until what it has sent is within the rate again, so it
- * feels what a slow network would do to it, and nothing is lost. Half a minute's worth in one go is no haste any
- * more: it is dropped. Spawns cannot be slowed without slowing all else; the ones too many are refused. */
+ * A peer over its rate is slowed: nothing is read from it until its bytes and frames are within the rate again. To the
+ * peer this looks like a slow network, and nothing is lost. If a peer is half a minute ahead of its rate, its link is
+ * ended. Spawns cannot be slowed without slowing everything else, so the surplus ones are refused. */
 #ifndef WF_PEER_LIMITS_H
 #define WF_PEER_LIMITS_H
 
@@ -11,16 +11,17 @@
 struct wf_channel;
 struct wf_frame;
 
-/* Of a node; per second, 0: no limit. */
+/* The limits that a node sets for each peer, per second; 0: no limit. */
 struct wf_limits {
     uint64_t frames, bytes, spawns;
 };
 
-/* What one link has used up: of each, the time by which all that has come would have come at the rate allowed. */
+/* What the peer of one link has used. The first three are times: at exactly the allowed rate, everything that has come
+ * would have taken until then. */
 struct wf_usage {
     int64_t frames_at, bytes_at, spawns_at;
-    uint64_t frames, bytes; /* of the link's counters, that have been accounted for */
-    _Atomic int64_t slowed; /* ns in all; relaxed, for `weft nodes` */
+    uint64_t frames, bytes; /* the part of the link's counters that has been accounted for */
+    _Atomic int64_t slowed; /* total in ns; relaxed, for `weft nodes` */
 };
 
 /* A pause of one connection. */
@@ -30,10 +31,10 @@ struct wf_slowing {
     int64_t paused_at, resume_at;
 };
 
-/* All that one read brought has been handled. True: receiving pauses; it goes on by itself, unless the link was
- * closed. */
+/* Call it when everything that one read brought has been handled. True: the caller must pause receiving; it resumes by
+ * itself, unless the link has failed. */
 bool wf_limits_pause(struct wf_channel *ch);
-/* Whether one more actor may be started. False: it was answered, counted, or the link was closed. */
+/* Whether the peer may start one more actor. False: the frame was refused and counted, or the link has failed. */
 bool wf_limits_spawn(struct wf_channel *ch, const struct wf_frame *f);
 
 #endif

@@ -1,5 +1,5 @@
-/* transport/link/peer_link.c -- the link with another node, and the connections that carry it: how long they live,
- * and what others may ask of them. receive.c takes what comes on them. */
+/* transport/link/peer_link.c -- the lifetime of links and of the channels that carry them, and queries about links.
+ * receive.c handles the frames that they receive. */
 #include "peer_link.h"
 #include "channel.h"
 #include "frame_chunks.h"
@@ -19,10 +19,10 @@
 void wf_channel_keep(struct wf_channel *ch)
 {
     uint32_t holders = atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
-    WF_ASSERT(holders > 0); /* only who has a reference gives another one */
+    WF_ASSERT(holders > 0); /* only a holder of a reference may make another one */
 }
 
-/* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
+/* Release: publishes this holder's writes; the last holder acquires them all. One operation, as TSan ignores fences. */
 void wf_channel_release(struct wf_channel *ch)
 {
     if (!WF_LAST_HOLDER(&ch->refs, 1)) return;
@@ -116,7 +116,7 @@ struct wf_link *wf_link_new(struct wf_channel *ch, uint64_t number, wf_on_space 
     int64_t now = wf_transport_now(t);
     atomic_store_explicit(&l->last_heard, now, memory_order_relaxed);
     atomic_store_explicit(&l->last_sent, now, memory_order_relaxed);
-    l->pinged_at = now - (WF_PING_BEATS - 1) * t->heartbeat; /* a first round trip comes soon */
+    l->pinged_at = now - (WF_PING_BEATS - 1) * t->heartbeat; /* the first round trip is measured soon */
     return l;
 }
 
@@ -132,7 +132,7 @@ void wf_link_fail(struct wf_link *l, const char *reason)
     if (ch != NULL) wf_channel_keep(ch);
     pf_mutex_unlock(l->lock);
     if (ch == NULL) {
-        wf_cluster_wake(l->t); /* $cluster sees it in its round */
+        wf_cluster_wake(l->t); /* $cluster looks for failed links when it wakes */
         return;
     }
     wf_conn_close(ch->conn, reason);
@@ -177,7 +177,7 @@ bool wf_link_confirmed(struct wf_link *l)
     return confirmed || atomic_load_explicit(&l->received, memory_order_relaxed) > 0;
 }
 
-/* ---- What comes ------------------------------------------------------------------------------------------------ */
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
 struct wf_body *wf_link_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size)
 {

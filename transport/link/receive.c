@@ -1,4 +1,4 @@
-/* transport/link/receive.c -- what comes on a link: frames are read, messages for actors put together. */
+/* transport/link/receive.c -- receiving on a link: reads frames, and assembles messages for actors. */
 #include "receive.h"
 #include "channel.h"
 #include "frame_chunks.h"
@@ -25,14 +25,14 @@ static weft_pid sender(const struct wf_channel *ch, const struct wf_frame *f)
     return f->from == 0 ? weft_nobody() : (weft_pid){ch->incarnation, f->from};
 }
 
-/* Of a request: on this node's clock, counted from now. */
+/* The deadline of a request, on this node's clock: the frame has the time that is left. */
 static int64_t deadline_of(const struct wf_channel *ch, const struct wf_frame *f)
 {
     int64_t now = wf_transport_now(ch->t);
     return f->number >= (uint64_t)(WEFT_FOREVER - now) / 1000 ? WEFT_FOREVER : now + (int64_t)f->number * 1000;
 }
 
-/* Of a message that carries a trace id. */
+/* The envelope of a message that carries a trace id. */
 static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch, const struct wf_frame *f,
                                                            unsigned kind, size_t size)
 {
@@ -47,7 +47,7 @@ static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch
     return m;
 }
 
-/* Of an answer, or of who says that it has a request: which of this node's requests is meant. */
+/* The number of a message. Of an answer and of a probe it is the sealed number of one of this node's requests. */
 static inline uint64_t ref_of(const struct wf_channel *ch, const struct wf_frame *f, unsigned kind)
 {
     bool answers = kind == WF_MSG_REPLY || kind == WF_MSG_FAILED || kind == WF_MSG_SPAWNED || kind == WF_MSG_PROBE;
@@ -74,12 +74,13 @@ static weft_msg *named_envelope(struct wf_channel *ch, const struct wf_frame *f,
     unsigned kind = call                                      ? WF_MSG_CALL
                     : f->kind == WF_FRAME_CREDIT_REQUEST_NAME ? WF_MSG_CREDIT_REQUEST
                                                               : WF_MSG_SEND;
-    weft_msg *m = envelope(ch, f, kind, size); /* its receiver is looked up when it goes there */
+    weft_msg *m = envelope(ch, f, kind, size); /* wf_inbound_add_name looks up the receiver */
     if (m != NULL && call) wf_terms(m)->moved_on = 1;
     return m;
 }
 
-/* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
+/* Makes `a` for message `f` and returns where its `size` bytes go. NULL: out of memory; the message is counted as
+ * lost. */
 static uint8_t *arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a)
 {
     int kind = wf_frame_message(f->kind);
@@ -100,7 +101,7 @@ static uint8_t *arrival(struct wf_channel *ch, const struct wf_frame *f, size_t 
     return NULL;
 }
 
-/* All its bytes have come: it is delivered. */
+/* All bytes have arrived: delivers the message. */
 static void arrived(struct wf_channel *ch, struct wf_arrival *a)
 {
     weft_node *node = ch->t->node;
@@ -109,13 +110,13 @@ static void arrived(struct wf_channel *ch, struct wf_arrival *a)
     if (a->kind == WF_FRAME_PUBLISH) wf_topics_published(ch, a->tag, a->from, a->body);
     else if (a->body != NULL) wf_groups_arrived(node, in, weft_cstr(a->name), a->tag, a->from, a->body);
     else if (a->name[0] == '\0') wf_inbound_add(node, in, a->m);
-    /* Without such an actor the worker it goes to counts it, and answers a request. */
+    /* If there is no such actor, the worker that gets the message counts it, and answers a request. */
     else (void)wf_inbound_add_name(node, in, a->name, strlen(a->name), a->m);
     a->m = NULL;
     a->body = NULL;
 }
 
-/* Any but the most frequent, those to an actor. False: there was no memory for it. */
+/* Receives a message to a name, topic or group. False: no memory. */
 static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_arrival a;
@@ -131,7 +132,7 @@ static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 static void take_part(struct wf_channel *ch, weft_text part)
 {
     struct wf_link *l = ch->link;
-    WF_ASSERT(part.size <= l->arrival_left); /* begin and receive_chunk have refused what is longer */
+    WF_ASSERT(part.size <= l->arrival_left); /* begin and receive_chunk have refused longer parts */
     bool kept = l->arrival.m != NULL || l->arrival.body != NULL;
     if (kept && part.size > 0) {
         memcpy(l->arrival_at, part.data, part.size);
@@ -191,7 +192,7 @@ static bool receive_ack(struct wf_link *l, const struct wf_frame *f)
     return false;
 }
 
-/* Where what comes on this channel goes on: perhaps with frames that came on the one before, too. */
+/* START says with which frame this channel begins. The first ones may have come on the previous channel already. */
 static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_link *l = ch->link;
@@ -227,8 +228,8 @@ static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t 
     return false;
 }
 
-/* There was no memory for a message. What the other side sends again, or waits for until a deadline, is counted as
- * lost. For the others it would wait for ever: the link begins anew, which tells it. */
+/* There was no memory for a message. It is counted as lost if no side waits for it without a deadline. The loss of one
+ * of the kinds below could make an actor wait forever, so the link fails, which both sides notice. */
 static bool lose(struct wf_channel *ch, int kind)
 {
     switch (kind) {
@@ -244,7 +245,7 @@ static bool lose(struct wf_channel *ch, int kind)
     }
 }
 
-/* Entries of tables cost more than what is passed on to an actor. */
+/* An entry of a table costs more than a message to an actor. */
 static void takes_work(struct wf_channel *ch)
 {
     if (ch->work > 0) ch->work--;
@@ -285,7 +286,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_START: return receive_start(ch, f);
     case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
     case WF_FRAME_BYE:
-        wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
+        wf_channel_post(ch); /* otherwise the node's end could overtake the earlier messages of its actors */
         return hand_to_cluster(ch, f->kind, start, end);
     case WF_SWIM_PING:
     case WF_SWIM_ACK:
@@ -298,7 +299,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     }
 }
 
-/* Counts a frame. False: it has come already, on a channel before this one. */
+/* Counts a frame. False: it has been received already, on an earlier channel. */
 static bool is_new(struct wf_channel *ch, struct wf_link *l)
 {
     uint64_t received = atomic_load_explicit(&l->received, memory_order_relaxed);

@@ -8,9 +8,9 @@
 
 struct wf_channel;
 
-/* Decodes frames that came on an established channel, for wf_channel_post, on its receiving side. False: the link
- * was ended for a fault in them. `*left`: so many bytes at the end are to be received in another turn, as this one
- * has done enough. */
+/* Decodes frames of an established channel, on its receiving side; wf_channel_post then posts the messages. False: the
+ * link has been ended because of a fault in the frames. `*left`: the number of bytes at the end that the caller must
+ * pass again in another turn, as this one has done enough work. */
 bool wf_link_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
 
 #endif

@@ -39,13 +39,13 @@ static uint32_t right_of_verb(uint32_t verb)
     case WF_CONTROL_STUCK:
     case WF_CONTROL_DROPS:
     case WF_CONTROL_WHO:
-    case WF_CONTROL_TOP:   /* also other nodes: who may look may look everywhere */
-    case WF_CONTROL_TRACE: /* who talks to whom, not what is said */
+    case WF_CONTROL_TOP:   /* also asks other nodes: the right holds for the whole cluster */
+    case WF_CONTROL_TRACE: /* senders and receivers, without the bodies */
     case WF_CONTROL_RECORD:
     case WF_CONTROL_SUBSCRIBE: return WF_RIGHT_OBSERVE;
     case WF_CONTROL_TRACE_BODIES: return WF_RIGHT_OBSERVE | WF_RIGHT_TALK;
     case WF_CONTROL_PUBLISH: return WF_RIGHT_TALK;
-    default: return WF_RIGHT_ADMIN; /* also what comes later, until somebody has thought about it */
+    default: return WF_RIGHT_ADMIN; /* new verbs need it, too, unless they are listed above */
     }
 }
 
@@ -55,7 +55,7 @@ static bool is_for_control(const struct wf_channel *ch, const struct wf_frame *f
     return f->name.size == 5 && memcmp(f->name.data, "$node", 5) == 0;
 }
 
-/* Each kind by name: docs/security.md has the same as a table, and a test compares them. */
+/* Lists each kind by name: docs/security.md has the same table, and a test compares them. */
 static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
 {
     switch (f->kind) {
@@ -82,19 +82,19 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
     case KILL:
     case LINK: return WF_RIGHT_STOP;
     case SPAWN: return WF_RIGHT_SPAWN;
-    /* Answers: who was asked may give them, and nobody else's is taken. */
+    /* Answers need no right: one that answers no request of this node is ignored. */
     case WF_FRAME_TO_ACTOR + WF_MSG_REPLY:
     case WF_FRAME_TO_ACTOR + WF_MSG_FAILED:
     case SPAWNED:
     case CREDIT:
     case DOWN:
     case EXIT:
-    /* They take back what the same actor has asked for. */
+    /* They take back a WATCH or LINK of the same actor. */
     case UNWATCH:
     case UNLINK:
-    /* All roles may hear what is published. */
+    /* All roles may receive publications. */
     case WF_FRAME_INTEREST:
-    /* Of the link itself; or the frame within it is looked at. */
+    /* Frames of the link itself; the frame in the first CHUNK is checked on its own. */
     case WF_FRAME_HELLO:
     case WF_FRAME_WELCOME:
     case WF_FRAME_REFUSED:
@@ -105,7 +105,7 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
     case WF_FRAME_START:
     case WF_FRAME_CHUNK:
     case WF_FRAME_UNKNOWN: return 0;
-    default: return WF_RIGHT_ALL; /* until somebody has thought about it */
+    default: return WF_RIGHT_ALL; /* new kinds must be listed above */
     }
 }
 
@@ -158,6 +158,6 @@ bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f)
 {
     WF_ASSERT(ch->guarded && ch->link != NULL);
     if ((ch->denied & right_for(ch, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(ch, f);
-    if (f->kind != PROBE) wf_rights_refuse(ch, f, WEFT_EACCESS); /* a tool's own calls send some, too */
+    if (f->kind != PROBE) wf_rights_refuse(ch, f, WEFT_EACCESS); /* the calls of a tool send probes, too */
     return false;
 }

@@ -1,4 +1,4 @@
-/* transport/link/rights.h -- which frames of the other side of a link are heard. identity.h has the roles;
+/* transport/link/rights.h -- which frames a node accepts from the other side of a link. identity.h has the roles;
  * cluster/admission.c finds at the handshake which of their rights a link lacks. */
 #ifndef WF_RIGHTS_H
 #define WF_RIGHTS_H
@@ -8,10 +8,10 @@
 struct wf_channel;
 struct wf_frame;
 
-/* Whether a frame is heard, of a link that is `guarded`: it lacks a right, or its spawns are limited. If not it
- * has been answered, counted, and said once. */
+/* Whether a frame of a `guarded` link (it lacks a right, or its spawns are limited) is accepted. False: it has been
+ * refused, and counted unless it is a probe. */
 bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f);
-/* Counts the frame and gives the error as its answer, if there is one to such a frame. */
+/* Counts the frame, logs the first one of a link, and answers with the error if the frame asks for an answer. */
 void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error);
 
 #endif

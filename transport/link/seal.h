@@ -1,10 +1,10 @@
-/* transport/link/seal.h -- numbers of requests, as other nodes are told them.
+/* transport/link/seal.h -- encrypts the numbers of requests that other nodes see.
  *
- * A node counts its requests, and whoever knows the number of a request can answer it. So a number leaves the node
+ * A node counts its requests, and a node that knows the number of a request can answer it. So a number leaves the node
  * only encrypted, by Speck64/128 (Beaulieu and others, "The SIMON and SPECK Families of Lightweight Block Ciphers",
- * 2013), with a random key of the link that it goes over. What comes back over a link is decrypted with the key of
- * that link: it is the number of a request only if this node has sent that request over this link. Nothing has to be
- * remembered, and what stays in the node costs nothing. */
+ * 2013), with a random key of the link it is sent over. A number that comes back over a link is decrypted with the key
+ * of that link: the result is the number of a request only if this node has sent that request over this link. Nothing
+ * has to be stored per request, and requests within the node cost nothing. */
 #ifndef WF_SEAL_H
 #define WF_SEAL_H
 

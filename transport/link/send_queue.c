@@ -1,5 +1,5 @@
-/* transport/link/send_queue.c -- the sending half of a link: batches queue up, one carrier message is in flight, its
- * completion takes the next. */
+/* transport/link/send_queue.c -- the sending half of a link: batches queue up, one carrier message is in flight, and
+ * its completion starts the next. */
 #include "send_queue.h"
 #include "channel.h"
 #include "cluster_event.h"
@@ -46,7 +46,7 @@ void wf_batch_free(struct wf_batch *b)
     }
 }
 
-/* ---- The list: all with the lock held -------------------------------------------------------------------------- */
+/* ---- The list: all functions are called with the lock held ----------------------------------------------------- */
 
 static bool can_resume(const struct wf_link *l)
 {
@@ -59,7 +59,7 @@ static void recycle(struct wf_link *l, struct wf_batch *b)
         free_one(b);
         return;
     }
-    WF_ASSERT(b->body == NULL); /* its batches are smaller */
+    WF_ASSERT(b->body == NULL); /* a batch with a body has a smaller capacity */
     b->size = b->frames = 0;
     b->mark = 0;
     b->order = WF_ORDER_ANY;
@@ -114,8 +114,8 @@ static struct wf_batch *pop(struct wf_link *l)
     return b;
 }
 
-/* Frees what has been acknowledged. What is being sent stays, and so does what START has said is to come again: the
- * receiver counts it. */
+/* Frees acknowledged batches. Batches that are being sent stay; so do those that START has announced again, because
+ * the receiver counts their frames. */
 static void trim(struct wf_link *l)
 {
     while (l->first != NULL && (l->landed != NULL || (l->send_start && !l->sending && l->first == l->unsent)) &&
@@ -126,7 +126,7 @@ static void trim(struct wf_link *l)
     }
 }
 
-/* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
+/* A small batch is merged into the last one, so that memory use stays near the queued bytes even if turns are short. */
 static void append(struct wf_link *l, struct wf_batch *b)
 {
     WF_ASSERT(b->size > 0 && (l->unsent == NULL || l->last != NULL));
@@ -145,7 +145,7 @@ static void append(struct wf_link *l, struct wf_batch *b)
     if (l->unsent == NULL) l->unsent = b;
 }
 
-/* Into the list, or among what is held. */
+/* Adds the batch to the list, or to the held batches. */
 static void put_in(struct wf_link *l, struct wf_batch *b)
 {
     add_bytes(l, b, true);
@@ -160,8 +160,8 @@ static void let_go(struct wf_link *l)
     for (struct wf_batch *b; (b = wf_held_next(l)) != NULL;) append(l, b);
 }
 
-/* What overtakes goes before what is still to be sent; not before what is to be sent again, whose numbers are
- * fixed. */
+/* Urgent batches go before the batches that were never sent, but behind those that are sent again, because their
+ * numbers are fixed: `take` calls this only when no batch is left to be sent again. */
 static void insert_urgent(struct wf_link *l)
 {
     struct wf_batch *last = l->urgent, *before = NULL;
@@ -178,7 +178,7 @@ static void insert_urgent(struct wf_link *l)
 
 static void rewind_all(struct wf_link *l)
 {
-    WF_ASSERT(!l->sending); /* else the carrier has batches that would be sent again */
+    WF_ASSERT(!l->sending); /* the carrier must not have batches that will be sent again */
     l->unsent = l->first;
     l->landed = NULL;
     l->chunk = NULL;
@@ -190,7 +190,7 @@ static void rewind_all(struct wf_link *l)
     trim(l);
 }
 
-/* What has been sent; small batches join the one before. */
+/* The batches in flight have been sent: moves `landed` behind them. Small ones are merged into the one before. */
 static void land(struct wf_link *l)
 {
     size_t bytes = 0;
@@ -222,16 +222,15 @@ static void land(struct wf_link *l)
     trim(l);
 }
 
-/* Of the frames of a batch whose first one has the number `first` + 1, those that the other side has not
- * acknowledged. */
+/* How many frames of a batch the other side has not acknowledged; its first frame has the number `first` + 1. */
 static uint64_t unacknowledged(const struct wf_link *l, const struct wf_batch *b, uint64_t first)
 {
     if (l->acked <= first) return b->frames;
     return l->acked - first < b->frames ? first + b->frames - l->acked : 0;
 }
 
-/* Frees all but what the carrier has. That is done again when the carrier has given it back: `base` is right for what
- * is left then. */
+/* Frees all batches but those that the carrier has. It is called again when the carrier has given those back; `base`
+ * is set for them. */
 static void discard(struct wf_link *l)
 {
     WF_SOMETIMES("link: ends while the carrier still has a message of it", l->sending);
@@ -263,7 +262,7 @@ static void discard(struct wf_link *l)
     l->last = kept;
     if (kept != NULL) kept->next = NULL;
     l->landed = l->unsent = NULL;
-    if (!l->client) count_lost(l, lost); /* a tool that leaves does not acknowledge the last answer, nor miss it */
+    if (!l->client) count_lost(l, lost); /* a tool that leaves never acknowledges its last reply: that is no loss */
     drop_spares(l, 0);
     WF_ASSERT(l->held == NULL && l->urgent == NULL && l->spare == NULL);
 }
@@ -275,9 +274,9 @@ void wf_link_discard(struct wf_link *l)
     pf_mutex_unlock(l->lock);
 }
 
-/* ---- What goes next: with the lock held ------------------------------------------------------------------------ */
+/* ---- The next carrier message: with the lock held -------------------------------------------------------------- */
 
-/* START, ACK, PONG and PING overtake everything. Returns their bytes. */
+/* Writes START, ACK, PONG and PING, which overtake everything. Returns their bytes. */
 static size_t put_head(struct wf_link *l)
 {
     weft_writer w = weft_writer_on(l->head, sizeof l->head);
@@ -324,7 +323,7 @@ struct flight {
     struct wf_channel *channel; /* a reference */
 };
 
-/* Takes what goes into the next carrier message. False: nothing, or not now. */
+/* Takes the batches for the next carrier message. False: there are none, or nothing can be sent now. */
 static bool take(struct wf_link *l, struct flight *f)
 {
     struct wf_channel *ch = l->channel;
@@ -364,7 +363,7 @@ static bool has_space(const struct wf_link *l)
     return l->closed || (bytes <= WF_SEND_QUEUE_LOW && chunk_bytes < WF_SEND_QUEUE_MAX);
 }
 
-/* Those who wait for space, and have not been told; they are posted without the lock. */
+/* The workers that wait for space and have no call posted yet. The caller posts the calls without the lock. */
 static uint64_t take_space_waiters(struct wf_link *l)
 {
     uint64_t mask = l->space_wanted & ~l->space_posted;
@@ -386,11 +385,11 @@ static void post_space(struct wf_link *l, uint64_t mask)
     }
 }
 
-/* What was in flight on `ch` is gone, or back. Whether something goes next. */
+/* The batches in flight on `ch` have been sent, or (not `ok`) have not. Returns whether `f` has the next ones. */
 static bool next_flight(struct wf_link *l, const struct wf_channel *ch, bool ok, struct flight *f)
 {
     pf_mutex_lock(l->lock);
-    WF_ASSERT(l->sending); /* one thing at a time, and its end is told once */
+    WF_ASSERT(l->sending); /* one carrier message at a time, and its end is reported once */
     l->sending = false;
     WF_SOMETIMES("link: a send fails when the link has another connection already",
                  !ok && !l->closed && l->channel != ch);
@@ -402,7 +401,7 @@ static bool next_flight(struct wf_link *l, const struct wf_channel *ch, bool ok,
     } else if (ok) {
         land(l);
     } else {
-        l->stuck = true; /* until $cluster has seen its end */
+        l->stuck = true; /* until the next channel is attached */
     }
     bool more = take(l, f);
     uint64_t calls = take_space_waiters(l);
@@ -411,7 +410,7 @@ static bool next_flight(struct wf_link *l, const struct wf_channel *ch, bool ok,
     return more;
 }
 
-/* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
+/* Sends until nothing is left or a carrier message is in flight. Consumes the references of `f` and of the link. */
 static void send_on(struct wf_link *l, struct flight *f)
 {
     bool more = true;
@@ -434,7 +433,7 @@ void wf_link_rest(struct wf_link *l)
     pf_mutex_unlock(l->lock);
 }
 
-/* With the lock, which it gives back. */
+/* Is called with the lock held and releases it. */
 static void unlock_and_send(struct wf_link *l)
 {
     struct flight f;
@@ -459,7 +458,7 @@ void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok)
     wf_channel_release(ch);
 }
 
-/* A small one joins the last one, as in `append`: a peer that does not read may make this node answer a lot. */
+/* A small batch is merged into the last one, as in `append`: a peer that does not read may cause many answers. */
 static void put_urgent(struct wf_link *l, struct wf_batch *b)
 {
     WF_ASSERT(b->body == NULL && !b->chunk);
@@ -504,7 +503,7 @@ void wf_link_push(struct wf_link *l, struct wf_batch *b)
     push(l, b, put_in);
 }
 
-/* `b` with the frame that has been written into it. */
+/* Adds the frame that has been written into `b` to its counts. */
 static struct wf_batch *with_frame(struct wf_batch *b, const weft_writer *w, enum wf_order order)
 {
     WF_ASSERT(w->error == 0 && w->size > 0 && b->size + w->size <= b->capacity);
@@ -557,7 +556,7 @@ void wf_link_acknowledge(struct wf_link *l)
     unlock_and_send(l);
 }
 
-/* ---- What the other side has ----------------------------------------------------------------------------------- */
+/* ---- What the other side has received -------------------------------------------------------------------------- */
 
 void wf_link_mark(struct wf_link *l, int64_t mark)
 {
@@ -598,8 +597,8 @@ bool wf_link_on_pong(struct wf_link *l, uint64_t number)
     bool answers = number != 0 && number == l->ping;
     bool ok = !answers || !can_resume(l) || l->acked >= l->ping_mark;
     if (answers) {
-        l->ping = 0;                                             /* it is answered once */
-        int64_t took = wf_transport_now(l->t) - (int64_t)number; /* it is a time of this node's */
+        l->ping = 0;                                             /* a PING is answered once */
+        int64_t took = wf_transport_now(l->t) - (int64_t)number; /* the number is this node's time of sending */
         atomic_store_explicit(&l->rtt, WF_MAX(took, 0), memory_order_relaxed);
     }
     pf_mutex_unlock(l->lock);
@@ -622,7 +621,7 @@ void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
     l->stuck = false;
     l->acked = WF_MAX(l->acked, WF_MIN(count, l->most_taken));
     l->send_ping = l->send_pong = l->ping = 0;
-    /* What we have acknowledged on the connection before may be lost, and is more than what the handshake said. */
+    /* Acknowledgements on the previous connection may be lost, and the handshake may have said a smaller number. */
     l->acked_frames = 0;
     l->send_ack = can_resume(l);
     if (l->sending) l->rewind = true;
@@ -657,7 +656,7 @@ bool wf_link_has_space(struct wf_link *l, uint32_t worker)
 void wf_link_space_taken(struct wf_link *l, uint32_t worker)
 {
     pf_mutex_lock(l->lock);
-    WF_ASSERT((l->space_posted >> worker & 1) != 0); /* it is told once for each post */
+    WF_ASSERT((l->space_posted >> worker & 1) != 0); /* each post is handled once */
     l->space_posted &= ~(UINT64_C(1) << worker);
     pf_mutex_unlock(l->lock);
 }

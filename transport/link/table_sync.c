@@ -1,5 +1,5 @@
-/* transport/link/table_sync.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what
- * comes from them. */
+/* transport/link/table_sync.c -- the links' side of actors/names/tables.h: which peers get snapshots and changes, and
+ * receiving theirs. */
 #include "table_sync.h"
 
 #include "channel.h"
@@ -14,25 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link whose other side keeps a copy. */
+/* A link whose peer keeps copies of this node's tables. */
 struct peer {
     struct wf_list_node in_transport; /* wf_transport.table_peers */
     struct wf_hashed by_node;         /* wf_transport.table_nodes */
     struct wf_link *link;             /* a reference */
-    struct wf_copies copies;          /* of what it has told us of */
-    uint32_t entries;                 /* of them that are not over */
-    bool clearing;                    /* some may be over */
+    struct wf_copies copies;          /* of the peer's entries */
+    uint32_t entries;                 /* the number of them since its last snapshot began */
+    bool clearing;                    /* older entries may be left: note (5) */
     bool stale;                       /* note (2) */
-    struct wf_tables_part part;       /* of the snapshot: the next one to be told */
-    bool behind;                      /* it has not been told of all that is retained */
-    struct wf_retained sent_mark;     /* note (3): a mark behind what it has been told of */
+    struct wf_tables_part part;       /* the next part of the snapshot to be sent */
+    bool behind;                      /* retained messages are still to be sent */
+    struct wf_retained sent_mark;     /* note (3) */
 };
 
 enum {
     ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
     SOME_MOST = 32,
-    PAST_MAX = 1024,     /* nodes that were linked */
-    CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
+    PAST_MAX = 1024,     /* nodes whose last mark is kept */
+    CLEARED_AT_ONCE = 2, /* old entries removed for each new one, so that their number falls */
 };
 
 /* Parts of a snapshot in one turn. */
@@ -67,7 +67,7 @@ static struct peer *find(struct wf_transport *t, const struct wf_link *l)
     return p != NULL && p->link == l ? p : NULL;
 }
 
-/* ---- What we say ----------------------------------------------------------------------------------------------- */
+/* ---- Sending entries ------------------------------------------------------------------------------------------- */
 
 static bool send_entry(struct wf_link *l, enum wf_table_op op, const struct wf_entry *e)
 {
@@ -121,14 +121,14 @@ static bool push_part(struct snapshot *shot)
     return !shot->failed;
 }
 
-/* What the peer has been sent of the tables is all there is: note (7). */
+/* Sets a mark if the peer has been sent all entries: note (7). */
 static void mark_sent(struct peer *p)
 {
     bool all = !p->stale && p->part.next == WF_PART_NONE;
     if (all) wf_link_mark(p->link, wf_transport_now(p->link->t));
 }
 
-/* As far as there is room; then wf_tables_go_on. A turn does not say more than some thousand entries. */
+/* Sends parts while there is space; wf_tables_go_on sends the rest. A turn sends no more than some thousand entries. */
 static void send_parts(struct peer *p)
 {
     for (int i = 0; !p->stale && p->part.next != WF_PART_NONE; i++) {
@@ -152,7 +152,7 @@ static void send_all(struct peer *p)
     send_parts(p);
 }
 
-/* ---- What is retained ------------------------------------------------------------------------------------------ */
+/* ---- Retained messages ----------------------------------------------------------------------------------------- */
 
 static bool is_linked(struct wf_transport *t, uint64_t node)
 {
@@ -176,7 +176,7 @@ static bool send_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
     return true;
 }
 
-/* `live`: the number of what is published now. */
+/* `live`: the number of the message that is being published now; 0: none. */
 static void send_retained(struct peer *p, uint64_t live)
 {
     struct wf_topics *topics = wf_topics_of(p->link->t->node);
@@ -202,7 +202,7 @@ static void send_retained(struct peer *p, uint64_t live)
     }
 }
 
-/* Whether there are any to tell. What this worker has sent before comes first. */
+/* Whether there are peers to send to. Earlier messages of this worker are sent first. */
 static bool begin_to_tell(weft_node *node)
 {
     const struct wf_transport *t = node->transport;
@@ -223,7 +223,7 @@ void wf_tables_retained(weft_node *node, uint64_t number)
     }
 }
 
-/* Of what is over; the rest has other turns. */
+/* Removes at most `most` old entries; other turns remove the rest. */
 static void clear_some(struct peer *p, uint32_t most)
 {
     if (!p->clearing) return;
@@ -256,7 +256,7 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
         WF_SOMETIMES("tables: an entry changes while the link has no connection", p->link->channel == NULL);
         if (!hears_of(p->link, e)) continue;
         if (p->stale) {
-            send_all(p); /* the change is in there */
+            send_all(p); /* the snapshot includes the change */
         } else {
             p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
             mark_sent(p);
@@ -276,7 +276,7 @@ void wf_tables_retry(struct wf_transport *t)
     wf_tables_end(t->node);
 }
 
-/* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
+/* ---- Which names a node knew: note (7) ------------------------------------------------------------------------- */
 
 static void has_acknowledged(struct peer *p)
 {
@@ -284,9 +284,9 @@ static void has_acknowledged(struct peer *p)
     if (p->link->number != 0 && known != 0) p->copies.known = WF_MAX(p->copies.known, known);
 }
 
-/* A node that was linked. */
+/* A node whose link has ended. */
 struct acquaintance {
-    struct wf_list_node in_order; /* wf_transport.table_past, who was linked last behind */
+    struct wf_list_node in_order; /* wf_transport.table_past, in the order in which the links ended */
     struct wf_hashed by_name;     /* wf_transport.table_past_names */
     int64_t known;                /* wf_copies.known */
     char name[WF_NODE_NAME_MAX + 1];
@@ -315,7 +315,7 @@ static void forget(struct wf_transport *t, struct acquaintance *a)
     free(a);
 }
 
-/* Without memory the node counts as one that was never linked. */
+/* If there is no memory, the node counts as one that was never linked. */
 static void remember(struct wf_transport *t, const struct peer *p)
 {
     if (p->copies.known == INT64_MIN) return;
@@ -372,7 +372,7 @@ int wf_tables_open(struct wf_link *l)
         wf_tables_end(l->t->node);
         wf_link_release(l);
         free(p);
-        return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
+        return WEFT_ENOMEM; /* wf_tables_close undoes wf_topics_linked */
     }
     wf_topics_mark(topics, &p->sent_mark);
     send_all(p);
@@ -382,7 +382,7 @@ int wf_tables_open(struct wf_link *l)
     return WEFT_OK;
 }
 
-/* Nobody finds it any more. */
+/* Takes the peer out of the tables; NULL: it is not there. */
 static struct peer *take_out(struct wf_link *l)
 {
     weft_node *node = l->t->node;
@@ -401,7 +401,7 @@ static struct peer *take_out(struct wf_link *l)
     return p;
 }
 
-/* A part of what is left of it, NULL: of what it has retained. False: that was the last one. */
+/* Removes a part of the peer's entries (if it is not NULL), then of its retained messages. False: all are removed. */
 static bool close_some(weft_node *node, struct peer *p)
 {
     wf_tables_begin(node);
@@ -436,7 +436,7 @@ struct wf_link *wf_tables_link(struct wf_transport *t, uint64_t incarnation)
     return found;
 }
 
-/* ---- What they say --------------------------------------------------------------------------------------------- */
+/* ---- Receiving entries ----------------------------------------------------------------------------------------- */
 
 static bool is_leaf(const struct peer *p)
 {
@@ -447,7 +447,7 @@ static void send_taken(struct peer *to, weft_text name, weft_pid by, uint64_t st
 {
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = by.actor, .stamp = stamp, .node = by.node};
     if (!send_entry(to->link, WF_TABLE_TAKEN, &e))
-        wf_link_fail(to->link, "out of memory"); /* then it says all anew */
+        wf_link_fail(to->link, "out of memory"); /* the next link sends all entries again */
 }
 
 /* The leaf has set a name that other leaves may have: note (4). */
@@ -471,7 +471,7 @@ static void settle_leaves(struct peer *p, const struct wf_entry *set)
 /* Under tables_lock. */
 static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f)
 {
-    WF_ASSERT(p->link == ch->link); /* of others it may say nothing */
+    WF_ASSERT(p->link == ch->link); /* a link changes the entries of its own peer only */
     weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
         WF_SOMETIMES("tables: a peer sends all anew, and its old entries are cleared", p->entries > 0);
@@ -484,7 +484,7 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     }
     clear_some(p, CLEARED_AT_ONCE);
     struct wf_entry e = wf_frame_entry(f);
-    /* That one says it itself; and a node that listens has links with all others. */
+    /* A linked holder announces its name itself, and a node that listens has links with all others. */
     if (f->number == WF_TABLE_TAKEN && (find_node(ch->t, e.node) != NULL || wf_transport_urls(ch->t) > 0))
         return WEFT_OK;
     if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_acknowledged(p);
@@ -499,10 +499,10 @@ bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_link *l = ch->link;
     if (!wf_link_shares_tables(l) || f->number == WF_TABLE_NONE) return true;
-    wf_channel_post(ch); /* what was sent before comes before news of the change */
+    wf_channel_post(ch); /* messages that were sent before the change are delivered before it is noticed */
     wf_tables_begin(l->t->node);
     struct peer *p = find(l->t, l);
-    int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link has just ended */
+    int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link is ending */
     wf_tables_end(l->t->node);
     if (rc == WEFT_OK) return true;
     wf_link_fail(l, rc == WEFT_EFULL ? "too many names, members of groups and queue groups" : "out of memory");

@@ -1,31 +1,32 @@
-/* transport/link/table_sync.h -- the tables of names, groups and topics, of which nodes keep copies of each other.
+/* transport/link/table_sync.h -- sends this node's tables of names, groups and topics to its peers, and keeps copies of
+ * theirs.
  *
  * Design notes.
- * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
- *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
- *     All of it under the node's tables_lock. A snapshot that is more than one turn should say, or that has no room
- *     in the send queue, goes on in parts; changes are told meanwhile. What is set twice is set, and what is taken
- *     back before it was set is not there: so in the end the copy is right.
- * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
- *     change or heartbeat.
- * (3) What is retained is the same on all nodes (actors/topics/topic_retained.h), and may be large. A peer is told of
- *     all that stands behind its mark in the list of that, as long as there is room in its send queue; then it goes
- *     on when there is. Each node tells of what was published on it, and of what was published on nodes that are not
- *     linked with it: they may be gone, and then everybody has to.
- * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
- *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do
- *     not pass between leaves.
- * (5) What a peer has told of before its link ended, or before it began anew, is taken out in parts, in turns of
- *     their own. A link has not ended for anybody before all of it is gone.
+ * (1) A peer is on the list from just before the workers learn of the link (so that no message overtakes the snapshot)
+ *     until just before they learn of its end (so that the names of the peer vanish before any actor is notified). All
+ *     this happens under the node's tables_lock. If a snapshot is too long for one turn, or for the space in the send
+ *     queue, it is sent in parts, and changes are sent meanwhile. Setting an entry twice, or removing one that was not
+ *     set yet, does no harm, so in the end the copy is right.
+ * (2) If there is no memory to send an entry, the peer is stale: it gets a new snapshot at the next change or
+ *     heartbeat.
+ * (3) All nodes keep the same retained messages (actors/topics/topic_retained.h), which may be large. Each peer has a
+ *     mark in the list of them; the messages behind the mark are sent as long as its send queue has space, and the
+ *     rest when it has space again. A node sends the messages that were published on it, and those of nodes that are
+ *     not linked with it: such nodes may have ended, and then every other node must send their messages.
+ * (4) Leaves are nodes that do not listen. Two leaves have no link, and so do not learn each other's names. A node
+ *     that is linked with both tells the leaf with the younger claim that the name is taken (WF_TABLE_TAKEN). Entries
+ *     of groups and topics are not passed on between leaves.
+ * (5) The entries that a peer sent before its link ended, or before it began a new snapshot, are removed in parts, in
+ *     separate turns. The end of a link is not reported before all of them are removed.
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its writer at once
  *     (wf_tables_link).
- * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew what was announced
- *     before the last mark that it has acknowledged (wf_link_mark). Its claim may still have been made before it knew
- *     that: an acknowledgement overtakes what waits to be sent. Then this node doubts it without cause; but the other
- *     node cannot doubt the claim of this one, too, as each would have to acknowledge the other's before its own is
- *     sent. So one of the two gives way. A link that cannot be resumed has no acknowledgements, and its node counts as
- *     one that knew nothing. The time of the mark is kept under the node's name when its link ends, for the last
- *     PAST_MAX nodes. */
+ * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all names that were
+ *     announced before the last mark that it has acknowledged (wf_link_mark). Its claim may still be older than that
+ *     knowledge, as an acknowledgement overtakes frames that wait to be sent. Then this node doubts the claim without
+ *     cause. But the other node cannot doubt this node's claim, too, as each would have to acknowledge the other's
+ *     claim before its own is sent. So only one of the two gives way. A link that cannot be resumed has no
+ *     acknowledgements: its node counts as one that knew no names. When a link ends, the time of the mark is kept
+ *     under the node's name, for the last PAST_MAX nodes. */
 #ifndef WF_TABLE_SYNC_H
 #define WF_TABLE_SYNC_H
 
@@ -33,19 +34,21 @@
 #include "peer_link.h"
 #include "tables.h"
 
-/* By $cluster: before wf_link_writers_open (WEFT_ENOMEM), and before anybody hears of the end. */
+/* $cluster calls them: the first before wf_link_writers_open (WEFT_ENOMEM), the second before the link's end is
+ * reported. */
 int wf_tables_open(struct wf_link *l);
 void wf_tables_close(struct wf_link *l);
 void wf_tables_finish(struct wf_transport *t); /* after the last link has ended */
-/* at each heartbeat: for want of memory some may have missed something */
+/* $cluster calls it at each heartbeat: sends snapshots to stale peers, note (2), and the parts that wait for space. */
 void wf_tables_retry(struct wf_transport *t);
-/* A TABLE frame came. False: the link was closed. */
+/* A TABLE frame has come. False: the link has failed. */
 bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f);
-/* The link to that node, if it is open; a reference of the caller's. Any thread. */
+/* The link to that node, with a reference for the caller; NULL: there is none. Any thread. */
 struct wf_link *wf_tables_link(struct wf_transport *t, uint64_t incarnation);
 void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e); /* wf_route.tell */
 void wf_tables_retained(weft_node *node, uint64_t number);                    /* wf_route.retained */
-/* There is room in the send queue, for which what is retained may have waited. */
+/* There is space in the send queue, or a new turn: continues to send and to remove entries, and to send retained
+ * messages. */
 void wf_tables_go_on(struct wf_link *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* transport/link/topics.c -- which publications this node wants from others, and what becomes of them. */
+/* transport/link/topics.c -- sends the patterns of this node to its peers, and receives publications: see topics.h. */
 #include "topics.h"
 #include "channel.h"
 #include "frame_tables.h"
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What this node wants -------------------------------------------------------------------------------------- */
+/* ---- The patterns of this node --------------------------------------------------------------------------------- */
 
-/* In both tables, or in none. Returns whether a link has to hear of it. */
+/* Adds it to all tables that need it, or to none (error). Returns 1 if it is new to one, so that it must be sent. */
 static int add_pattern(struct wf_transport *t, weft_text pattern, bool queue)
 {
     struct wf_patterns *all = &t->patterns[WF_INTEREST_ALL];
@@ -36,9 +36,9 @@ static bool remove_pattern(struct wf_transport *t, weft_text pattern, bool queue
     return (!queue && wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern)) || of_all;
 }
 
-/* ---- What other nodes are sent of it: note (3) ----------------------------------------------------------------- */
+/* ---- Sending them: note (3) ------------------------------------------------------------------------------------ */
 
-/* For a link at a time: then the worker's actors have their turn. */
+/* Per link at a time; then the worker's actors run. */
 #define PATTERN_FRAMES WF_LIMIT("topics: frames of patterns in a turn", 4, 1)
 
 /* One frame with patterns that the link has not been sent. NULL: there are none, or there is no memory. */
@@ -71,7 +71,7 @@ static bool has_patterns_to_send(const struct wf_link *l)
 
 enum progress { ALL_SENT, HAS_MORE, MUST_WAIT /* for space or memory */ };
 
-/* With patterns_turn. */
+/* With patterns_turn held. */
 static enum progress send_some(struct wf_link *l, uint32_t worker)
 {
     for (int i = 0; has_patterns_to_send(l); i++) {
@@ -100,16 +100,16 @@ bool wf_topics_send_patterns(struct wf_worker *w)
         }
     }
     pf_mutex_unlock(t->patterns_turn);
-    if (more || waits) w->before_batches = send_changed; /* nothing is to go before the rest */
+    if (more || waits) w->before_batches = send_changed; /* the rest is sent before any later batch */
     return more;
 }
 
 static void send_changed(struct wf_worker *w)
 {
-    if (wf_topics_send_patterns(w)) wf_cluster_wake(wf_transport_of(w)); /* it goes on */
+    if (wf_topics_send_patterns(w)) wf_cluster_wake(wf_transport_of(w)); /* $cluster sends the rest */
 }
 
-/* A node of an older version closes a link with more than it takes; a tool is not sent what it has no use for. */
+/* `most`: a node of an older version closes a link with more patterns than it accepts, and a tool needs few. */
 void wf_topics_open(struct wf_link *l)
 {
     uint32_t most = l->client ? WF_PATTERNS_TOOL : wf_link_can(l, WF_CAN_PATTERNS) ? UINT32_MAX : WF_PATTERNS_OLD;
@@ -118,7 +118,7 @@ void wf_topics_open(struct wf_link *l)
     pf_mutex_lock(l->t->lock);
     wf_patterns_begin(wf_link_patterns(l), &l->mark, most);
     pf_mutex_unlock(l->t->lock);
-    (void)send_some(l, wf_here->index); /* $cluster goes on with the rest */
+    (void)send_some(l, wf_here->index); /* $cluster sends the rest */
     pf_mutex_unlock(l->t->patterns_turn);
 }
 
@@ -143,7 +143,7 @@ int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool 
     return rc < 0 ? rc : WEFT_OK;
 }
 
-/* ---- What comes ------------------------------------------------------------------------------------------------ */
+/* ---- Receiving publications ------------------------------------------------------------------------------------ */
 
 static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
 {
@@ -178,7 +178,7 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
     if (l != NULL) wf_link_release(l);
 }
 
-/* How many members get it. */
+/* Returns how many members get the message. */
 static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
 {
     uint32_t count = 0;
@@ -188,12 +188,12 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
         bool taken = false;
         uint64_t next = wf_inbound_queue(ch->t->node, &ch->in, body, pattern, queue, ch->incarnation, pass, &taken);
         if (next != 0) pass_on(ch, f, next, pattern, queue);
-        count += taken || next != 0; /* the other node will not say */
+        count += taken || next != 0; /* a node to which it is passed on reports nothing, so it counts as one member */
     }
     return count;
 }
 
-/* By whoever counts last, if that is the receiving side. */
+/* Sends the count to the publisher, if the receiving side is the last to finish counting. */
 static void answer(struct wf_channel *ch, struct wf_publish_count *t)
 {
     WF_ASSERT(t->to.node == ch->incarnation);
@@ -217,7 +217,7 @@ static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body
     if (t != NULL && wf_publish_count_done(t, count)) answer(ch, t);
 }
 
-/* Its stamp is of a time to come. */
+/* Warns once per link of a timestamp in the future. */
 static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
 {
     if (!ch->link->warned_of_stamp)
@@ -230,7 +230,7 @@ static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
     ch->link->warned_of_stamp = true;
 }
 
-/* As wf_topics_retain_copy. */
+/* Returns what wf_topics_retain_copy returns. */
 static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
 {
     struct wf_transport *t = ch->t;
@@ -250,18 +250,18 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
     return rc;
 }
 
-/* Who is subscribed hears of it if it replaces what is retained here, and also if it does not but is published now;
- * unless it has come by way of another node, as can be when a link is resumed: then that one was told, or even one
- * behind it. */
+/* Subscribers get the message if it replaces the retained one here, and also if it does not but is published now.
+ * They do not get it if it has come by way of another node already, as can happen when a link is resumed (EEXIST): then
+ * they got it at that time, or even a later message of the same publisher. */
 static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
 {
-    if (f->to == ch->t->node->incarnation) { /* what this node has published it knows itself */
+    if (f->to == ch->t->node->incarnation) { /* this node keeps its own messages itself */
         atomic_fetch_add_explicit(&ch->t->dropped_unbelieved, 1, memory_order_relaxed);
         return;
     }
     int rc = retain_copy(ch, f, body);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
-    if (rc == WEFT_ENOMEM) { /* the next link says it again */
+    if (rc == WEFT_ENOMEM) { /* the next link sends it again */
         wf_link_fail(ch->link, "out of memory");
         return;
     }

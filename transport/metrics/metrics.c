@@ -1,4 +1,4 @@
-/* transport/metrics/metrics.c -- the actor $metrics, which answers what comes over HTTP. */
+/* transport/metrics/metrics.c -- the actor $metrics, which answers HTTP requests. */
 #include "metrics.h"
 
 #include <stdio.h>
@@ -26,8 +26,8 @@ struct wf_metrics {
     /* Of $metrics: */
     struct wf_node_stats stats;        /* with kinds */
     int64_t tallied_at;                /* 0: never */
-    struct wf_histogram answers;       /* after how long workers came to a question */
-    uint64_t received[WF_WORKERS_MAX]; /* the most that was told: a counter does not go back */
+    struct wf_histogram answers;       /* times until workers handled a question */
+    uint64_t received[WF_WORKERS_MAX]; /* the highest value that was reported: a counter never decreases */
 };
 
 static void send_text(struct wf_web_ask *ask, int status, const char *text)

@@ -30,7 +30,7 @@ static void single(struct wf_text_buffer *t, const char *name, const char *type,
     wf_text_buffer_put(t, "weft_%s %" PRIu64 "\n", name, value);
 }
 
-/* Names come from users and from other nodes: what might end a label, or is no ASCII, becomes '_'. */
+/* Names come from users and from other nodes: characters that could end a label, or are not ASCII, become '_'. */
 static const char *label(char out[LABEL], const char *value)
 {
     size_t n = 0;

@@ -6,8 +6,8 @@ struct wf_histogram;
 struct wf_node_stats;
 struct wf_transport;
 
-/* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
- * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
+/* The text of /metrics, also for tests. `answers`: times until workers handled a question. `*out` is malloc'ed and ends
+ * with a NUL. WEFT_ENOMEM. */
 int wf_metrics_text(const struct wf_transport *t, const struct wf_node_stats *stats,
                     const struct wf_histogram *answers, char **out);
 

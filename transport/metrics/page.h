@@ -1,8 +1,8 @@
-/* transport/metrics/page.h -- the page at / of --metrics (page.html, embedded by tools/embed_page.py), and what it
- * reads: /nodes.json, what all nodes answer to TOP of docs/wire.md, as JSON.
+/* transport/metrics/page.h -- the page at / of --metrics (page.html, embedded by tools/embed_page.py), and its data:
+ * /nodes.json, the answers of all nodes to TOP of docs/wire.md, as JSON.
  *
- * Asking all nodes takes a while, so an actor of its own does it for each request, and $metrics goes on with probes
- * and scrapes meanwhile. */
+ * Asking all nodes takes a while, so a separate actor does it for each request, and $metrics answers probes and scrapes
+ * meanwhile. */
 #ifndef WF_PAGE_H
 #define WF_PAGE_H
 

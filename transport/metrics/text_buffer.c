@@ -10,7 +10,7 @@
 
 #include "text.h"
 
-/* For so many bytes and a NUL. */
+/* Makes space for `size` bytes and a NUL. */
 static bool reserve(struct wf_text_buffer *o, size_t size)
 {
     if (o->failed) return false;
@@ -46,7 +46,7 @@ static void put_bytes(struct wf_text_buffer *o, const char *bytes, size_t size)
     o->data[o->size] = '\0';
 }
 
-/* What is no UTF-8 becomes U+FFFD. '<' is written as a number, so that nothing in a name ends a script. */
+/* Bytes that are not UTF-8 become U+FFFD. '<' is written as a number, so that no name can end a script element. */
 static void put_string(struct wf_text_buffer *o, weft_text t)
 {
     put_bytes(o, "\"", 1);
@@ -80,7 +80,7 @@ static void put_real(struct wf_text_buffer *o, double value)
     else wf_text_buffer_put(o, "null");
 }
 
-/* Recursion is bounded: what was checked nests WEFT_NEST_MAX deep at most. */
+/* Recursion is bounded: checked msgpack nests at most WEFT_NEST_MAX deep. */
 void wf_text_buffer_json(struct wf_text_buffer *o, weft_reader *r)
 {
     switch (weft_peek_type(r)) {

@@ -1,4 +1,4 @@
-/* transport/metrics/text_buffer.h -- text that grows as it is written: what a node says over HTTP. */
+/* transport/metrics/text_buffer.h -- a text buffer that grows, for the bodies of HTTP answers. */
 #ifndef WF_TEXT_BUFFER_H
 #define WF_TEXT_BUFFER_H
 
@@ -14,7 +14,7 @@ struct wf_text_buffer {
 };
 
 WEFT_PRINTF(2, 3) void wf_text_buffer_put(struct wf_text_buffer *o, const char *format, ...);
-/* One value of msgpack that has been checked, as JSON. What JSON lacks becomes null; keys are text. */
+/* Writes one checked value of msgpack as JSON. Types that JSON lacks become null; keys are text. */
 void wf_text_buffer_json(struct wf_text_buffer *o, weft_reader *r);
 
 #endif

@@ -110,7 +110,7 @@ struct visit {
     weft_stream stream;
 };
 
-/* Bytes of its head, and what is read of it; negative: there is none, and nobody to answer to. 0: it is too long. */
+/* Reads the head and returns its size; 0: it is too long; negative: there is none, and no client to answer. */
 static int64_t read_head(weft_stream s, uint8_t buffer[WF_HTTP_HEAD_MAX])
 {
     int64_t by = weft_after(HEAD_TIME);

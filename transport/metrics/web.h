@@ -2,10 +2,10 @@
  * time.
  *
  * Design notes.
- * (1) The actor $http accepts; each connection is an actor of its own on the same worker, with one request: it has
- *     HEAD_TIME to come whole, PLACES connections are there at a time, SHARE of them from one source.
- * (2) A request belongs to its connection and to whoever answers: the second one to let go frees it. A connection
- *     that was ended while it waits is `gone`, and the answer goes nowhere. */
+ * (1) The actor $http accepts; each connection is an actor of its own on the same worker, with one request, which must
+ *     be complete within HEAD_TIME. There are at most PLACES connections at a time, SHARE of them from one source.
+ * (2) A request belongs to its connection and to the code that answers it: the second of the two frees it. If the
+ *     connection has ended before the answer, it is `gone`, and the answer is dropped. */
 #ifndef WF_WEB_H
 #define WF_WEB_H
 
@@ -18,7 +18,7 @@ struct wf_web;
 
 /* One request. The function that gets it answers it once, then or later, on any thread. */
 struct wf_web_ask {
-    struct wf_list_node in_queue; /* for who got it */
+    struct wf_list_node in_queue; /* for the user */
     int path;                     /* index in `paths` */
     const char *policy; /* the answer's Content-Security-Policy, static; NULL: nothing may be run or loaded */
 };

@@ -1,4 +1,4 @@
-/* transport/security/identity.h -- who a certificate says its holder is, and what that one may do here.
+/* transport/security/identity.h -- the identity that a certificate gives its holder, and the holder's rights here.
  *
  * A certificate of a cluster names its node in the subject's common name, and its roles as alternative names of the
  * form "weft:role:ROLE". docs/security.md says what each role may do. */
@@ -23,7 +23,7 @@ struct wf_identity {
 };
 
 /* From a certificate in DER or (`size` counts the final NUL) PEM, the first if there are several. False: `why`
- * (`why_size` bytes) says what is wrong with it. Says nothing about whether the certificate can be trusted. */
+ * (`why_size` bytes) says what is wrong with it. Does not check whether the certificate can be trusted. */
 WEFT_API bool wf_identity_read(struct wf_identity *out, const void *certificate, size_t size, char *why,
                                size_t why_size);
 

@@ -1,4 +1,4 @@
-/* transport/security/roles.c -- what each role may do; see identity.h. */
+/* transport/security/roles.c -- the rights of each role; see identity.h. */
 #include "roles.h"
 #include "identity.h"
 

@@ -1,4 +1,4 @@
-/* transport/security/roles.h -- what the holder of a certificate may do here. */
+/* transport/security/roles.h -- the rights of the holder of a certificate. */
 #ifndef WF_ROLES_H
 #define WF_ROLES_H
 
@@ -12,7 +12,7 @@ WEFT_BEGIN
 
 struct wf_identity;
 
-/* What the other side of a connection may ask of this node. Without TLS it may ask everything. */
+/* Rights that the other side of a connection may have on this node. Without TLS: see cluster/admission.c. */
 enum wf_right {
     WF_RIGHT_JOIN = 1,    /* be a node of the cluster */
     WF_RIGHT_TALK = 2,    /* messages, calls, names, topics */
@@ -32,7 +32,7 @@ WEFT_API uint32_t wf_role_rights(uint32_t roles);
 /* "node, admin"; "none". */
 WEFT_API const char *wf_roles_text(uint32_t roles, char out[WF_ROLE_TEXT]);
 
-/* A node says the name of its certificate; a tool may put "-" and more behind it, as several may run at once. */
+/* A node must use the name in its certificate; a tool may append "-" and more to it, as several may run at once. */
 bool wf_identity_may_be(const struct wf_identity *i, const char *name, bool client);
 
 WEFT_END

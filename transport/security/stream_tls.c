@@ -2,13 +2,13 @@
  *
  * Design notes.
  * (1) mbed TLS never waits here. What it writes is collected in `unsent` and goes out by `flush`; what it reads comes
- *     from `ahead`, or from the socket as long as that has something. So a record is either made whole or not at all,
+ *     from `ahead`, or from the socket while that has bytes. So a record is either made whole or not at all,
  *     and a write that ends at its deadline leaves the connection in step.
  * (2) `unsent` exists only while something is unsent; `ahead` holds the beginning of the next record, so that small
  *     records take one system call, not two. It begins with what the stream held back before it was secured.
- *     `unsent` is bounded: writers flush every 16 KiB, but each wish of the other side to negotiate anew is answered
- *     by a refusal, and it may wish on and on without reading them. So are warnings, one after the other: whoever
- *     sends nothing else would keep the worker in `advance`.
+ *     `unsent` is bounded: writers flush every 16 KiB, but each renegotiation that the other side requests is answered
+ *     by a refusal, and it may send requests without end and not read the answers. The number of warnings in a row is
+ *     bounded, too: a side that sends nothing else would keep the worker in `advance`.
  * (3) Reader and writer are tasks of one worker and nothing here suspends: the context is used by one at a time.
  * (4) The end of the connection is only the end of the stream if the other side has said so by a close_notify.
  * (5) A layer stays in its stream after a failed handshake, so that nothing is ever sent plainly by mistake. */
@@ -41,14 +41,14 @@ struct layer {
     char *unsent;
     size_t unsent_from, unsent_size, unsent_capacity;
     int failed;      /* the error of every later call */
-    int io;          /* what the socket said last, if it is an error */
+    int io;          /* the last error of the socket */
     uint32_t barren; /* records in a row that brought no bytes */
     bool starved;    /* `ahead` and the socket had nothing for mbed TLS */
     bool eof;        /* the connection has ended; */
-    bool finished;   /* as the other side has said */
+    bool finished;   /* the other side has sent close_notify */
     bool secured;
-    bool sniffed; /* the other side's first byte has been looked at: it is one of TLS */
-    bool ended;   /* this side has said that it ends */
+    bool sniffed; /* the other side's first byte has been checked: it is one of TLS */
+    bool ended;   /* this side has sent close_notify */
     char name[WF_TLS_NAME_BYTES];
     char why[256];
 };
@@ -99,7 +99,7 @@ static void alert(struct layer *l, unsigned char what)
     (void)mbedtls_ssl_send_alert_message(&l->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL, what);
 }
 
-/* What a failed call of mbed TLS means for the stream; says it once. */
+/* Translates the error of a failed call of mbed TLS; the first one stays. */
 static int fail(struct layer *l, int rc)
 {
     char text[160];
@@ -303,7 +303,7 @@ static const struct wf_layer_ops operations = {layer_read, layer_look, layer_wri
 
 /* ---- The handshake --------------------------------------------------------------------------------------------- */
 
-/* A client has said whom it wants. */
+/* A client has asked for a server name. */
 static int choose_certificate(void *arg, mbedtls_ssl_context *ssl, const unsigned char *name, size_t size)
 {
     struct layer *l = ssl->p_bio;
@@ -313,7 +313,7 @@ static int choose_certificate(void *arg, mbedtls_ssl_context *ssl, const unsigne
     return pair == NULL ? -1 : mbedtls_ssl_set_hs_own_cert(ssl, &pair->certificate, &pair->key);
 }
 
-/* What the stream held back comes first. */
+/* Takes over the bytes that the stream has read ahead: they come first. */
 static bool take_held(struct layer *l, struct wf_stream *s)
 {
     l->ahead_capacity = WF_MAX(s->held_size, (size_t)AHEAD);

@@ -1,10 +1,10 @@
-/* transport/security/stream_tls.h -- what the configuration of users' TLS asks of the connection. */
+/* transport/security/stream_tls.h -- the part of the connection that the configuration of users' TLS uses. */
 #ifndef WF_STREAM_TLS_H
 #define WF_STREAM_TLS_H
 
 #include <weft/tls.h>
 
-/* From now on by the name a client asks for. */
+/* From now on certificates are chosen by the name that a client asks for. */
 void wf_tls_choose_by_name(weft_tls *tls);
 
 #endif

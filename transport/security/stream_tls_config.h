@@ -15,7 +15,7 @@ enum { WF_TLS_PROTOCOLS = 8, WF_TLS_NAMES = 64, WF_TLS_NAME_BYTES = 256 };
 struct wf_tls_pair {
     mbedtls_x509_crt certificate;
     mbedtls_pk_context key;
-    char name[WF_TLS_NAME_BYTES]; /* "": for all who ask for none of the others */
+    char name[WF_TLS_NAME_BYTES]; /* "": for clients that ask for no other pair's name */
 };
 
 /* Only read once streams use it, but for `random`, which mbed TLS guards by a mutex of its own. */
@@ -28,7 +28,7 @@ struct weft_tls {
     mbedtls_ctr_drbg_context random;
     char *protocols[WF_TLS_PROTOCOLS + 1];
     bool server, unverified;
-    _Atomic int holders; /* who opened it and each stream; the last (acquire) frees what others (release) used */
+    _Atomic int holders; /* its opener and each stream; release, and acquire by the last one, which frees it */
 };
 
 void wf_tls_hold(weft_tls *tls);

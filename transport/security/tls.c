@@ -1,5 +1,5 @@
-/* transport/security/tls.c -- reads a node's certificates, and finds at the start what else would be found at
- * the first handshake. */
+/* transport/security/tls.c -- reads a node's certificates, and finds at the start the faults that would otherwise be
+ * found at the first handshake. */
 #include "base.h"
 #include "identity_tls.h"
 #include "platform.h"

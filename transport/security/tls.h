@@ -1,4 +1,4 @@
-/* transport/security/tls.h -- a node's certificates, and who is at the other end of a connection under TLS.
+/* transport/security/tls.h -- a node's certificates.
  *
  * tls.c reads them, carrier_nng_tls.c uses them; without mbed TLS they are tls_none.c and
  * carrier_nng_tls_none.c. */
@@ -11,14 +11,14 @@ WEFT_BEGIN
 
 enum { WF_TLS_PATH = 4096, WF_TLS_WHY = 4400 };
 
-/* What a node shows, and what it trusts. As PEM, checked. */
+/* A node's certificate and key, and the authority that it trusts. As PEM, checked. */
 struct wf_tls {
     struct wf_identity self;
     char *authority, *certificate, *key;
     char *folder;      /* where they were found */
     char serial[64];   /* of the certificate, in hex digits; */
     char until[16];    /* its last day, "2027-11-22" */
-    char warning[256]; /* "" or what is worth a line in the log */
+    char warning[256]; /* "" or a warning for the log */
 };
 
 /* ca.crt, NAME.crt and NAME.key of a folder. They must fit together and be good today. WEFT_OK; else `why`

@@ -22,7 +22,7 @@ static weft_text get_text(weft_reader *r, size_t max)
     return t;
 }
 
-/* URLs are read by later dials; here only their length and that they are plain text counts. */
+/* Later dials parse the URLs; here only their length is checked, and that they are plain text. */
 static uint32_t get_urls(weft_reader *r, weft_text *out)
 {
     uint32_t count = weft_get_array(r), kept = 0;
@@ -135,7 +135,7 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
         wf_read_fault(r);
 }
 
-/* Behind them a request may say how long its caller waits. Returns how many values were there. */
+/* Behind these a request may have the time that its caller still waits. Returns how many values were read. */
 static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
@@ -145,7 +145,7 @@ static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 6;
 }
 
-/* Behind all others some kinds may have a trace id; what is no such thing is of a later version, and skipped. Returns
+/* Behind all others some kinds may have a trace id; anything else comes from a later version, and is skipped. Returns
  * how many values were read. */
 static uint32_t get_trace(weft_reader *r, struct wf_frame *f, uint32_t left)
 {
@@ -163,7 +163,7 @@ static void get_to_all(weft_reader *r, struct wf_frame *f)
     f->body = wf_read_body(r);
 }
 
-/* Of version 1 it has no values. */
+/* A WELCOME of version 1 has no values. */
 static uint32_t get_welcome(weft_reader *r, struct wf_frame *f, uint32_t count)
 {
     f->number = f->ref = f->tag = 0;
@@ -176,7 +176,7 @@ static uint32_t get_welcome(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 3;
 }
 
-/* The first one of a message has a frame within it, which is looked at by its own. */
+/* The first chunk of a message contains a frame, which the receiver reads separately. */
 static uint32_t get_chunk(weft_reader *r, struct wf_frame *f, uint32_t count)
 {
     f->number = 0;
@@ -220,7 +220,7 @@ static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
     case WF_SWIM_ASK:
     case WF_SWIM_SYNC: {
         struct wf_swim_message m;
-        return wf_swim_read(r, f->kind, &m); /* whoever takes the frame reads it again */
+        return wf_swim_read(r, f->kind, &m); /* checks it; the receiver of the frame reads it again */
     }
     default: f->kind = WF_FRAME_UNKNOWN; return 0;
     }

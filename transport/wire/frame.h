@@ -1,8 +1,8 @@
-/* transport/wire/frame.h -- what nodes say to each other. docs/wire.md describes every frame byte by byte.
+/* transport/wire/frame.h -- the frames that nodes exchange. docs/wire.md describes every frame byte by byte.
  *
- * One message of the carrier is one batch: frames, one behind the other. A frame is a msgpack array [kind, ...].
- * Unknown kinds are skipped, and so are fields behind the known ones, so that nodes of two versions talk. Everything
- * else that does not fit ends the link. */
+ * One message of the carrier is one batch: a sequence of frames. A frame is a msgpack array [kind, ...]. Unknown kinds
+ * are skipped, and so are values behind the known ones, so that nodes of different versions understand each other. Any
+ * other fault ends the link. */
 #ifndef WF_FRAME_H
 #define WF_FRAME_H
 
@@ -15,17 +15,17 @@
 #include <weft/pid.h>
 
 enum {
-    WF_WIRE_OLDEST = 1, /* versions that this node speaks; wire.md says what they are */
+    WF_WIRE_OLDEST = 1, /* versions that this node speaks: wire.md describes them */
     WF_WIRE_NEWEST = 2,
     WF_FRAME_URLS = 8,      /* of one node */
     WF_FRAME_URL_MAX = 255, /* bytes */
     WF_NODE_NAME_MAX = 64,
-    WF_FRAME_TRACE = 17,           /* bytes of a trace id and what is said of it */
-    WF_FRAME_SPARE = 72,           /* bytes of a message's frame beyond body and name at most */
-    WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT, and of those kinds that have none */
-    WF_FRAME_PROBE_MAX = 8192,     /* of that of PROBE */
-    WF_FRAME_SPAWN_MAX = 65536,    /* of that of SPAWN: WEFT_REMOTE_ARGS_MAX, a name, and what later versions add */
-    WF_FRAME_SPAWNED_MAX = 512,    /* of that of SPAWNED: struct weft_why has 160 */
+    WF_FRAME_TRACE = 17,           /* bytes of a trace id and its flags */
+    WF_FRAME_SPARE = 72,           /* bytes of a message's frame at most, without body and name */
+    WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT; also the limit for kinds without a body */
+    WF_FRAME_PROBE_MAX = 8192,     /* bytes of the body of PROBE */
+    WF_FRAME_SPAWN_MAX = 65536,    /* of SPAWN: WEFT_REMOTE_ARGS_MAX, a name, and values of later versions */
+    WF_FRAME_SPAWNED_MAX = 512,    /* of SPAWNED: struct weft_why has 160 */
     WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */
 };
 
@@ -48,7 +48,7 @@ enum wf_frame_kind {
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
     WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
-    /* what only nodes say to each other: gossip, tables of names, groups and topics */
+    /* between nodes only: gossip, tables of names, groups and topics */
     WF_FRAME_GOSSIP = 50,
     WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
     WF_FRAME_GROUP_SEND = 55,
@@ -60,7 +60,7 @@ enum wf_frame_kind {
     WF_FRAME_CREDIT_REQUEST_NAME = 64,
 };
 
-/* A message to an actor: its frame, and back. -1: some other frame. */
+/* The frame kind of a message to an actor; and the message kind of a frame, -1: it has none. */
 static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
 {
     if (kind <= WF_MSG_STOP) return WF_FRAME_TO_ACTOR + (uint32_t)kind;
@@ -87,8 +87,8 @@ enum wf_refusal {
     WF_REFUSED_DUPLICATE = 4, /* there is a link between these two already */
     WF_REFUSED_SELF = 5,      /* it dialled itself */
     WF_REFUSED_STOPPING = 6,
-    WF_REFUSED_IDENTITY = 7, /* it is not whom its certificate names, or may not be a node */
-    WF_REFUSED_FAULT = 8,    /* its last links were closed for a fault of its own: later */
+    WF_REFUSED_IDENTITY = 7, /* its certificate names another node, or may not be used by a node */
+    WF_REFUSED_FAULT = 8,    /* its last links failed through its own faults: it must dial later */
 };
 
 enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
@@ -102,8 +102,8 @@ enum wf_capability {
     WF_CAN_TABLES = 1 << 3,
     WF_CAN_CREDIT = 1 << 4,   /* CREDIT_REQUEST, CREDIT */
     WF_CAN_SPAWN = 1 << 5,    /* SPAWN, SPAWNED */
-    WF_CAN_TOPICS = 1 << 6,   /* tables of topics: queue groups and what is retained */
-    WF_CAN_PATTERNS = 1 << 7, /* takes more than 65,536 patterns */
+    WF_CAN_TOPICS = 1 << 6,   /* tables of topics: queue groups and retained messages */
+    WF_CAN_PATTERNS = 1 << 7, /* accepts more than 65,536 patterns */
 };
 /* Of this version. */
 enum {
@@ -111,7 +111,7 @@ enum {
                       WF_CAN_TOPICS | WF_CAN_PATTERNS
 };
 
-/* What a WELCOME says of the link that it names. */
+/* The state of the link that a WELCOME names. */
 enum wf_welcome_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
@@ -121,7 +121,7 @@ struct wf_hello {
     uint64_t capabilities;
     weft_text cluster, name;
     uint64_t incarnation, flags, heartbeat_ms;
-    uint64_t clock; /* microseconds since 1970 on its clock; 0: not said */
+    uint64_t clock; /* microseconds since 1970 on its clock; 0: unknown */
     weft_text url[WF_FRAME_URLS];
     uint32_t url_count;
 };
@@ -134,7 +134,7 @@ struct wf_frame_peer {
     uint32_t url_count;
 };
 
-/* A decoded frame; texts are views into the batch. */
+/* A decoded frame; its texts point into the batch. */
 struct wf_frame {
     uint32_t kind; /* wf_frame_kind; UNKNOWN: skip it */
     bool counted;  /* it has a number on its link: see docs/wire.md */
@@ -161,7 +161,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f);
 void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
 weft_text wf_frame_next_pattern(struct wf_frame *f);
 const char *wf_frame_name(uint32_t kind);
-/* Bytes of its body at most: little where the receiver may keep the message for as long as an actor lives. */
+/* The most bytes that the body of a kind may have: few where the receiver may keep the message while an actor lives. */
 size_t wf_frame_body_max(uint32_t kind);
 /* Whether messages of that kind carry trace ids. */
 bool wf_frame_may_trace(uint32_t kind);
@@ -170,7 +170,7 @@ void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, s
 
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
 void wf_put_welcome(weft_writer *w);
-/* To who can resume a link. */
+/* The WELCOME to a peer that can resume links. */
 void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_welcome_state state);
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
 void wf_put_bye(weft_writer *w, const char *reason);
@@ -181,8 +181,8 @@ void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const wef
 void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count);
 /* wf_frame.number of a request without a deadline. */
 #define WF_FRAME_NO_DEADLINE UINT64_MAX
-/* At most WF_FRAME_SPARE + size bytes. `from` 0: nobody. `left`: of a CALL, as wf_frame.number; of others it is not
- * looked at. */
+/* At most WF_FRAME_SPARE + size bytes. `from` 0: no sender. `left`: as wf_frame.number of a CALL; ignored for other
+ * kinds. */
 void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t to, uint64_t from, uint32_t tag,
                      uint64_t ref, const void *body, size_t size, uint64_t left);
 /* At most WF_FRAME_SPARE + name.size + size bytes. */

@@ -1,5 +1,5 @@
-/* transport/wire/frame_chunks.c -- frames of messages whose bodies are sent from where they are: what goes before a
- * body, or a part of it, and what goes behind. */
+/* transport/wire/frame_chunks.c -- frames of messages whose bodies are sent from where they are: the bytes before a
+ * body, or a part of it, and the bytes behind it. */
 #include "frame_chunks.h"
 #include "frame.h"
 #include "trace.h"
@@ -10,15 +10,15 @@ bool wf_frame_has_body(uint32_t kind)
            kind == WF_FRAME_PUBLISH || kind == WF_FRAME_GROUP_SEND;
 }
 
-/* A trace id stands behind the time, so that has to be there. */
+/* A trace id stands behind the time, so a frame with a trace id must have the time, too. */
 static bool is_timed(const struct wf_frame *f)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
     return call && (f->number != WF_FRAME_NO_DEADLINE || f->trace.size > 0);
 }
 
-/* With 32 bits of length, whatever it is, so that heads of all bodies have one size. msgpack-c's packer writes a
- * length in as few bytes as it takes: this head is the only msgpack that weft writes by itself. */
+/* Always with a length of 32 bits, so that the heads of all bodies have the same size. msgpack-c's packer writes a
+ * length in as few bytes as possible: this head is the only msgpack that weft writes itself. */
 static void put_bin_head(weft_writer *w, size_t size)
 {
     if (w->error != 0) return;

@@ -1,5 +1,5 @@
-/* transport/wire/frame_read.h -- what readers of frames have in common. The first fault stays in the reader; from
- * then on it gives zeros and empty texts, so a reader need not look after each value. */
+/* transport/wire/frame_read.h -- helpers for reading frames. The first fault stays in the weft_reader, which then
+ * returns zeros and empty texts, so the caller need not check after each value. */
 #ifndef WF_FRAME_READ_H
 #define WF_FRAME_READ_H
 
@@ -20,8 +20,8 @@ static inline void wf_read_skip(weft_reader *r, uint32_t count)
     while (count-- > 0 && r->error == 0) weft_skip(r);
 }
 
-/* An array of at least `least` values, which are taken for its count after a fault; what is beyond is skipped by the
- * caller. */
+/* Reads the head of an array of at least `least` values and returns their number; `least` after a fault. The caller
+ * skips the values that it does not know. */
 static inline uint32_t wf_read_array(weft_reader *r, uint32_t least)
 {
     uint32_t count = weft_get_array(r);
@@ -29,7 +29,7 @@ static inline uint32_t wf_read_array(weft_reader *r, uint32_t least)
     return r->error == 0 ? count : least;
 }
 
-/* Whether an integer is next: where later versions may say something else, which is then skipped. */
+/* Whether an integer is next. Later versions may send another type there, which the caller then skips. */
 static inline bool wf_read_is_number(const weft_reader *r)
 {
     int type = weft_peek_type(r);
@@ -43,7 +43,7 @@ static inline weft_text wf_read_checked(weft_reader *r, int (*check)(weft_text))
     return t;
 }
 
-/* Of a node, an actor or a group. */
+/* The name of a node, an actor or a group. */
 static inline weft_text wf_read_name(weft_reader *r)
 {
     return wf_read_checked(r, wf_name_check);

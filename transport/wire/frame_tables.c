@@ -1,4 +1,4 @@
-/* transport/wire/frame_tables.c -- the frames of what all nodes know of each other: see actors/names/tables.h. */
+/* transport/wire/frame_tables.c -- the frames of the tables that nodes share: see actors/names/tables.h. */
 #include "frame_tables.h"
 #include "frame.h"
 
@@ -33,7 +33,7 @@ static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)
     return 6;
 }
 
-/* Unknown tables and operations become WF_TABLE_NONE, and what is behind them is skipped. */
+/* Unknown tables and operations become WF_TABLE_NONE, and the values behind them are skipped. */
 static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
     if (values == 0) wf_read_fault(r);
@@ -53,7 +53,7 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     return get_entry(r, values, f);
 }
 
-/* topic, node, from, tag, flags, number: what both of the next begin with. */
+/* topic, node, from, tag, flags, number: PUBLISH_TO and RETAINED begin with these. */
 static void get_publication(weft_reader *r, struct wf_frame *f)
 {
     f->name = wf_read_topic(r);
@@ -64,7 +64,7 @@ static void get_publication(weft_reader *r, struct wf_frame *f)
     f->number = weft_get_uint(r);
 }
 
-/* A publication (how often it was passed on), ref, [pattern, queue, ...], body: nine values. */
+/* A publication (its number: how often it was passed on), ref, [pattern, queue, ...], body: nine values. */
 static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
 {
     get_publication(r, f);
@@ -81,12 +81,12 @@ static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
     return 9;
 }
 
-/* A publication (its stamp), body, and perhaps for how long its node has been gone. */
+/* A publication (its number: the timestamp), body, and perhaps how long its node has been gone. */
 static uint32_t get_retained(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
     get_publication(r, f);
     f->body = wf_read_body(r);
-    bool gone = values > 7 && wf_read_is_number(r); /* anything else, as a trace id, is skipped */
+    bool gone = values > 7 && wf_read_is_number(r); /* anything else, such as a trace id, is skipped */
     f->ref = gone ? weft_get_uint(r) : 0;
     if (f->to == 0 || f->number == 0 || f->number > WF_STAMP_MAX) wf_read_fault(r);
     return gone ? 8 : 7;
@@ -164,7 +164,7 @@ void wf_put_table_begin(weft_writer *w)
     weft_put_uint(w, WF_TABLE_BEGIN);
 }
 
-/* Those that are in this frame. */
+/* Calls `see` for the chosen queue groups that are in this frame. */
 static void each_chosen(const struct wf_publish_to *p, void (*see)(const struct wf_chosen *c, void *arg), void *arg)
 {
     uint32_t at = 0;

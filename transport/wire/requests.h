@@ -1,6 +1,6 @@
-/* transport/wire/requests.h -- what $node is asked: the tags of requests to it (control.h), and what the program
- * around a node and its peers are told of its end. docs/wire.md ("Control requests") says what each verb takes and
- * answers. */
+/* transport/wire/requests.h -- the tags of requests to $node (control.h), and the reasons that the program around a
+ * node, and the node's peers, are given for its end. docs/wire.md ("Control requests") describes the arguments and
+ * answers of each verb. */
 #ifndef WF_REQUESTS_H
 #define WF_REQUESTS_H
 
@@ -37,8 +37,8 @@ enum {
 /* Of wf_transport_watch. */
 enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
 
-/* Reasons of BYE, which watchers hear with NODE_DOWN: all its actors had ended, or some had to be killed. What any
- * other reason says is taken for the first. */
+/* Reasons of BYE, which watchers get with NODE_DOWN: all actors had ended, or some had to be killed. Any other reason
+ * counts as the first. */
 #define WF_LEFT "left"
 #define WF_LEFT_UNDRAINED "left, not drained"
 

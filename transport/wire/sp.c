@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    READ_MIN = 4096,           /* free bytes offered to a read at least */
-    BUFFER_KEPT = 1024 * 1024, /* a larger one, needed for a large message, is given back */
+    READ_MIN = 4096,           /* a read gets at least this many free bytes */
+    BUFFER_KEPT = 1024 * 1024, /* a larger buffer, needed for a large message, is freed afterwards */
 };
 
 const uint8_t wf_sp_header[WF_SP_HEADER] = {0, 'S', 'P', 0, 0, 0x10, 0, 0};
@@ -39,7 +39,7 @@ bool wf_sp_reserve(struct wf_sp *s, size_t wanted)
     return true;
 }
 
-/* The first byte of TLS is that of an alert where we have dialled, and of a handshake where we were. */
+/* If the other side speaks TLS, its first byte is that of an alert (this node has dialled) or of a handshake. */
 static void explain_stranger(uint8_t first, char *why, size_t why_size)
 {
     const char *text = first == 0x15   ? "that port speaks TLS: use tls+tcp:// and --tls"

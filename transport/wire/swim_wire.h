@@ -1,5 +1,4 @@
-/* transport/wire/swim_wire.h -- the frames of membership: 50 to 53 in docs/wire.md. Read and written here, nothing
- * else. */
+/* transport/wire/swim_wire.h -- reads and writes the frames of membership: 50 to 53 in docs/wire.md. */
 #ifndef WF_SWIM_WIRE_H
 #define WF_SWIM_WIRE_H
 
@@ -8,22 +7,22 @@
 #include <weft/pack.h>
 
 enum {
-    WF_SWIM_PING = 50, /* [50, sequence, digest, flags, [update, ...]] are you there? */
-    /* [51, sequence, digest, there, [update, ...]] yes; or, from who was asked: it is, it is not */
+    WF_SWIM_PING = 50, /* [50, sequence, digest, flags, [update, ...]] asks the receiver whether it is alive */
+    /* [51, sequence, digest, there, [update, ...]] answers PING or ASK; `there` 0: the node of ASK did not answer */
     WF_SWIM_ACK = 51,
-    WF_SWIM_ASK = 52,  /* [52, sequence, node, [update, ...]] ask that one for me */
-    WF_SWIM_SYNC = 53, /* [53, flags, [update, ...]] a part of all I know */
+    WF_SWIM_ASK = 52,  /* [52, sequence, node, [update, ...]] asks the receiver to probe `node` */
+    WF_SWIM_SYNC = 53, /* [53, flags, [update, ...]] a part of the sender's table */
 };
-enum { WF_SWIM_GREETING = 1 }; /* of PING: the first one, whoever knows more says it */
-enum { WF_SWIM_ANSWER = 1 };   /* of SYNC: tell me all you know */
+enum { WF_SWIM_GREETING = 1 }; /* in PING: the first one on a connection; the receiver may answer with its table */
+enum { WF_SWIM_ANSWER = 1 };   /* in SYNC: the receiver answers with its table */
 
-/* In order of what overrules what when their numbers are the same. They travel: append only. */
+/* If the numbers of two updates are equal, the higher state overrules the lower one. They travel: append only. */
 enum wf_swim_state { WF_SWIM_ALIVE, WF_SWIM_SUSPECT, WF_SWIM_DOWN, WF_SWIM_LEFT };
 
 enum {
     WF_SWIM_UPDATES = 12,        /* in one PING, ACK or ASK */
-    WF_SWIM_MESSAGE_MAX = 16384, /* bytes of a frame that we write */
-    WF_SWIM_SYNC_MAX = 4096,     /* updates in one frame that we read */
+    WF_SWIM_MESSAGE_MAX = 16384, /* bytes of a frame that this node writes */
+    WF_SWIM_SYNC_MAX = 4096,     /* updates in one frame that this node accepts */
     WF_SWIM_RECORD_MAX = 3072,   /* bytes of a record */
     WF_SWIM_META_MAX = 16,       /* entries of the metadata of one member */
     WF_SWIM_META_KEY = 32,       /* bytes */
@@ -33,16 +32,16 @@ enum {
 };
 #define WF_SWIM_NUMBER_MAX (UINT64_C(1) << 48)
 
-/* What is said of one member: [node, state, number, by] and, where it may be news, its record. */
+/* One update about a member: [node, state, number, by] and, if the receiver may not have it, its record. */
 struct wf_swim_update {
     uint64_t node; /* the incarnation of its process */
     enum wf_swim_state state;
-    uint64_t number;  /* of what SWIM calls its incarnation: it counts what it has refuted, and its new records */
-    uint64_t by;      /* who suspects it or says that it is down; 0 */
+    uint64_t number;  /* SWIM's incarnation number: counts the member's refutations and new records */
+    uint64_t by;      /* the member that suspects it or has declared it down; 0: none */
     weft_text record; /* [name, [url, ...], {key: value}]: msgpack, checked; size 0: none */
 };
 
-/* A record taken apart; texts are views into it. */
+/* A decoded record; its texts point into the record. */
 struct wf_swim_record {
     weft_text name;
     weft_text url[8];
@@ -54,20 +53,20 @@ struct wf_swim_record {
 struct wf_swim_message {
     uint32_t kind;
     uint64_t sequence; /* PING, ACK, ASK */
-    uint64_t digest;   /* PING, ACK: of what the sender knows */
+    uint64_t digest;   /* PING, ACK: of the sender's table */
     uint64_t node;     /* ASK */
-    uint64_t flags;    /* PING, SYNC: see above; ACK: 1 it is there, 0 it does not answer */
+    uint64_t flags;    /* PING, SYNC: see above; ACK: `there` */
     uint32_t count;    /* of updates, still in `items` */
     weft_reader items;
 };
 
-/* Reads what follows the kind; returns how many values that was. Everything is checked, the updates too; what does
- * not fit puts an error into `r`. */
+/* Reads the values behind the kind; returns how many it has read. Everything is checked, the updates too; a fault puts
+ * an error into `r`. */
 uint32_t wf_swim_read(weft_reader *r, uint32_t kind, struct wf_swim_message *out);
-/* Of a whole frame: 0 or WEFT_EFORMAT. */
+/* The same for a whole frame: 0 or WEFT_EFORMAT. */
 int wf_swim_read_frame(const void *data, size_t size, struct wf_swim_message *out);
 void wf_swim_read_update(weft_reader *r, struct wf_swim_update *out);
-/* A record of wf_swim_update.record or wf_put_swim_record; or one that comes from elsewhere: see r->error. */
+/* Reads a record. One from another source than wf_swim_update.record or wf_put_swim_record may be bad: see r->error. */
 void wf_swim_read_record(weft_reader *r, struct wf_swim_record *out);
 struct wf_swim_record wf_swim_record_of(weft_text record);
 
