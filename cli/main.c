@@ -221,7 +221,8 @@ static const struct cli_verb verbs[] = {
      "this one was killed comes again; each line begins with topic, epoch and offset. The node of --node\n"
      "has to be the one that runs the store.",
      "weft subscribe 'room.>' --json",
-     {CLI_COUNT, CLI_FROM, CLI_CURSOR, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     {CLI_COUNT, CLI_FROM, CLI_CURSOR, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG,
+      CLI_END},
      1,
      1,
      false,

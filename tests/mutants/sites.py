@@ -392,7 +392,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1 && !wf_mutant("later_piles_up")) return WEFT_OK;
 '''),
     ("actors/core/backpressure.c", '''\
-    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+    } else if (first_for_room(a) != NULL) { /* it must not overtake waiting senders */
 ''', '''\
     } else if (first_for_room(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
 '''),

@@ -97,7 +97,7 @@ struct wf_transport {
     bool undrained;          /* set before `stopping`: some actors had not ended by themselves */
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
-    weft_pid metrics_row[8]; /* actors that add text to /metrics; under lock, as the next one (metrics_rows.h) */
+    weft_pid metrics_row[8];   /* actors that add text to /metrics; under lock, as the next one (metrics_rows.h) */
     uint32_t metrics_rows;
     int64_t stop_by;
     uint32_t barrier;                 /* workers that have not passed it yet */
