@@ -106,6 +106,43 @@ static void say_so_far(const char *line, const void *arg, size_t size)
 
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
+static void waits_for_ann(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_persist p;
+    (void)weft_persist_open(&p, "account.ann", NULL, WEFT_FOREVER);
+}
+
+static void tries_ann(const void *arg, size_t size)
+{
+    weft_persist p;
+    ck_assert_int_eq(weft_persist_open(&p, "account.ann", NULL, weft_after(WEFT_MS(50))), WEFT_ETIMEDOUT);
+    say_so_far("waited", arg, size);
+}
+
+/* Openings wait until the owner ends, and not longer than the actors that have asked for them. */
+static void waits_by_the_dead(const void *arg, size_t size)
+{
+    enum { AT_ONCE = 100 };
+    (void)arg, (void)size;
+    weft_pid pid[AT_ONCE], store = open_store();
+    struct weft_persist_state states[1];
+    open_state("account.ann", "");
+    for (int i = 0; i < 12 * 1000; i += AT_ONCE) {
+        for (int k = 0; k < AT_ONCE; k++)
+            ck_assert_int_eq(weft_spawn(&pid[k], waits_for_ann, NULL, 0, NULL), WEFT_OK);
+        ck_assert_int_eq(weft_persist_states(NULL, states, 1, patience()), 1); /* meanwhile they have asked */
+        for (int k = 0; k < AT_ONCE; k++) {
+            weft_wait end = weft_on_end(pid[k]);
+            weft_kill(pid[k]);
+            ck_assert_int_ge(weft_wait_any(&end, 1, patience()), 0);
+        }
+    }
+    start_and_wait(tries_ann);
+    end_store(store);
+    say("done");
+}
+
 static void whole_life(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -235,6 +272,12 @@ static void many(const void *arg, size_t size)
     end_store(store);
     say("done");
 }
+
+START_TEST(openings_of_actors_that_have_ended_take_no_place)
+{
+    RUN(a, waits_by_the_dead);
+}
+END_TEST
 
 START_TEST(a_long_state_comes_in_pages)
 {
@@ -683,6 +726,7 @@ int main(void)
     tcase_set_timeout(c, 280);
     tcase_add_test(c, a_state_is_stored_and_loaded);
     tcase_add_test(c, errors_are_those_of_the_header);
+    tcase_add_test(c, openings_of_actors_that_have_ended_take_no_place);
     tcase_add_test(c, a_long_state_comes_in_pages);
     tcase_add_test(c, what_is_stored_grows_with_the_program);
     tcase_add_test(c, a_state_is_free_when_its_owner_ends);

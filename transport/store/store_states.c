@@ -4,7 +4,7 @@
  * (1) What keeps a state right is the engine: it refuses each write that does not show the number of the last opening.
  *     This file keeps who has the state now, so that it is opened again only when that actor has ended.
  * (2) An owner is known from its request to open on. Openings by others wait in its list; when it ends, gives the state
- *     up, or its node is lost, the first of them is the next owner.
+ *     up, or its node is lost, the first of them is the next owner. An opening ends with the actor that waits for it.
  * (3) A store that was opened again knows no owner. The first write of an actor makes it one, unless it is refused. */
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +20,16 @@
 /* An opening that waits. */
 struct opening {
     weft_msg *ask;
-    struct opening *next;
+    struct wf_state_owner *of;
+    weft_monitor_ref monitor;
+    struct wf_chained of_owner, of_monitor;
 };
 
 struct wf_state_owner {
     char key[WF_STORE_TOPIC_MAX + 1];
     weft_pid pid;
     weft_monitor_ref monitor;
-    struct opening *first, **end;
+    struct wf_chain openings;
     struct wf_state_owner *next, *next_of_monitor;
 };
 
@@ -167,7 +169,7 @@ static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
         return rc;
     }
     memcpy(o->key, key, strlen(key) + 1);
-    o->end = &o->first;
+    wf_chain_init(&o->openings);
     o->next = *at;
     *at = o;
     s->owners++;
@@ -186,38 +188,73 @@ static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
 
 /* ---- Openings that wait ---------------------------------------------------------------------------------------- */
 
-static weft_msg *take_opening(struct wf_store_states *s, struct wf_state_owner *o, struct opening **at)
+static struct wf_chained **opening_of(struct wf_store_states *s, weft_monitor_ref monitor)
 {
-    struct opening *w = *at;
+    return &s->opening_by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
+}
+
+/* Its monitor has fired, or ends now. */
+static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
+{
     weft_msg *ask = w->ask;
-    *at = w->next;
-    if (o->end == &w->next) o->end = at;
-    free(w);
+    (void)weft_demonitor(w->monitor);
+    wf_chain_remove(&w->of->openings, &w->of_owner);
+    wf_chained_remove(&w->of_monitor);
+    wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
     s->openings--;
+    free(w);
     return ask;
+}
+
+static struct opening *first_opening(const struct wf_state_owner *o)
+{
+    return o->openings.first == NULL ? NULL : WF_CONTAINER(o->openings.first, struct opening, of_owner);
 }
 
 static void drop_openings(struct wf_store_states *s, struct wf_state_owner *o, weft_pid of)
 {
-    for (struct opening **at = &o->first; *at != NULL;) {
-        bool drops = weft_expired((*at)->ask) || weft_pid_equal(weft_from((*at)->ask), of);
-        if (drops) weft_msg_free(take_opening(s, o, at));
-        else at = &(*at)->next;
+    for (struct wf_chained *c = o->openings.first, *next; c != NULL; c = next) {
+        struct opening *w = WF_CONTAINER(c, struct opening, of_owner);
+        next = c->next;
+        if (weft_pid_equal(weft_from(w->ask), of)) weft_msg_free(take_opening(s, w));
     }
+}
+
+static int add_opening(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
+{
+    if (s->openings >= WF_OPENINGS_MAX) return WEFT_EFULL;
+    int rc = wf_node_counts_add(&s->openings_of_node, weft_from(ask).node, WF_OPENINGS_OF_NODE);
+    if (rc < 0) return rc;
+    struct opening *w = calloc(1, sizeof *w);
+    rc = w == NULL ? WEFT_ENOMEM : weft_monitor(weft_from(ask), &w->monitor);
+    if (rc < 0) {
+        wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
+        free(w);
+        return rc;
+    }
+    w->ask = ask;
+    w->of = o;
+    wf_chain_add(&o->openings, &w->of_owner);
+    wf_chained_push(opening_of(s, w->monitor), &w->of_monitor);
+    s->openings++;
+    return WEFT_OK;
 }
 
 static void wait_for(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
 {
-    if (s->openings >= WF_OPENINGS_MAX) drop_openings(s, o, weft_from(ask));
-    struct opening *w = s->openings >= WF_OPENINGS_MAX ? NULL : calloc(1, sizeof *w);
-    if (w == NULL) {
-        answer(ask, s->openings >= WF_OPENINGS_MAX ? WEFT_EFULL : WEFT_ENOMEM, NULL);
-        return;
+    int rc = add_opening(s, o, ask);
+    if (rc < 0) answer(ask, rc, NULL);
+}
+
+static bool ends_opening(struct wf_store_states *s, weft_monitor_ref monitor)
+{
+    for (struct wf_chained *c = *opening_of(s, monitor); c != NULL; c = c->next) {
+        struct opening *w = WF_CONTAINER(c, struct opening, of_monitor);
+        if (w->monitor.id != monitor.id) continue;
+        weft_msg_free(take_opening(s, w));
+        return true;
     }
-    w->ask = ask;
-    *o->end = w;
-    o->end = &w->next;
-    s->openings++;
+    return false;
 }
 
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
@@ -246,8 +283,8 @@ static int start_opening(struct wf_store_states *s, const char *key, weft_msg *a
 /* The owner is watched no more: the first one that waits is the next. */
 static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
 {
-    while (o->first != NULL) {
-        weft_msg *ask = take_opening(s, o, &o->first);
+    for (struct opening *w; (w = first_opening(o)) != NULL;) {
+        weft_msg *ask = take_opening(s, w);
         if (weft_expired(ask)) {
             weft_msg_free(ask);
             continue;
@@ -276,7 +313,7 @@ bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
 {
     struct wf_state_owner *o = *of_monitor(s, down->ref);
     while (o != NULL && o->monitor.id != down->ref.id) o = o->next_of_monitor;
-    if (o == NULL) return false;
+    if (o == NULL) return ends_opening(s, down->ref);
     unwatch(s, o);
     give_on(s, o);
     return true;
@@ -458,8 +495,9 @@ void wf_states_free(struct wf_store_states *s)
     for (int i = 0; i < WF_OWNER_BUCKETS; i++)
         for (struct wf_state_owner *o = s->by_key[i], *next; o != NULL; o = next) {
             next = o->next;
-            while (o->first != NULL) (void)take_opening(s, o, &o->first);
+            for (struct opening *w; (w = first_opening(o)) != NULL;) (void)take_opening(s, w);
             free(o);
         }
+    wf_node_counts_free(&s->openings_of_node);
     free(s->pattern);
 }

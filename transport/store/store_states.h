@@ -7,11 +7,14 @@
 #include <weft/monitor.h>
 #include <weft/offload.h>
 
+#include "chain.h"
+#include "node_counts.h"
 #include "store_file.h"
 
 enum {
     WF_OWNERS_MAX = 100 * 1000,  /* states that actors have */
-    WF_OPENINGS_MAX = 10 * 1000, /* openings that wait for an owner's end */
+    WF_OPENINGS_MAX = 10 * 1000, /* openings that wait for an owner's end, */
+    WF_OPENINGS_OF_NODE = 2000,  /* and those of one node */
     WF_OWNER_BUCKETS = 4096,
 };
 
@@ -26,6 +29,8 @@ struct wf_store_states {
     size_t waiting, waiting_bytes;
     struct wf_state_wait *running; /* those of the running batch, in its order */
     struct wf_state_owner *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS];
+    struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS];
+    struct wf_node_counts openings_of_node;
     size_t owners, openings;
 };
 
@@ -36,7 +41,7 @@ void wf_states_free(struct wf_store_states *s);
 /* Takes a WF_STORE_STATE request, or a WF_STORE_STATE_CLOSE message. Consumes it. */
 void wf_states_ask(struct wf_store_states *s, weft_msg *ask);
 void wf_states_close(struct wf_store_states *s, weft_msg *m);
-/* A monitor has fired. False: it is not a monitor of an owner. */
+/* A monitor has fired. False: it is not a monitor of an owner, nor of an actor whose opening waits. */
 bool wf_states_down(struct wf_store_states *s, const struct weft_down *down);
 /* Starts to store what there is to store. False: there is nothing, or it was refused. */
 bool wf_states_start(struct wf_store_states *s, weft_job *job);
