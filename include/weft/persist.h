@@ -49,7 +49,7 @@ enum {
     WEFT_PERSIST_BYTES_MAX = 16 * 1024 * 1024, /* bytes of these events */
     WEFT_PERSIST_STATES_MAX = 1000 * 1000,     /* states of one store */
     WEFT_PERSIST_OWNERS_MAX = 100 * 1000,      /* states of one store that actors have at a time */
-    WEFT_PERSIST_WAITING_MAX = 10 * 1000,      /* openings that wait for the end of an owner, of one store */
+    WEFT_PERSIST_WAITING_MAX = 10 * 1000,      /* openings that wait in one store; 2,000 of one node */
 };
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
