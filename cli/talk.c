@@ -13,14 +13,6 @@ static uint32_t tag_of(const struct cli *c)
     return (uint32_t)c->tag;
 }
 
-void cli_print_json_body(const void *data, size_t size)
-{
-    bool pack = cli_is_pack(data, size);
-    fputs(pack ? "\"body\": " : "\"text\": ", stdout);
-    if (pack) cli_print_json(stdout, data, size);
-    else cli_print_string(stdout, data, size);
-}
-
 static int with_body(const struct cli *c, int (*work)(struct cli_client *k))
 {
     struct cli_client k = {.c = c, .work = work};

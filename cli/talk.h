@@ -11,7 +11,5 @@ int cli_call(const struct cli *c);
 int cli_spawn(const struct cli *c);
 /* [A] A verb of control.h that is followed by news; prints them. `what` is what they are about. */
 int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what);
-/* To standard output, "body": JSON of well-formed msgpack, else "text": the bytes. */
-void cli_print_json_body(const void *data, size_t size);
 
 #endif

@@ -278,3 +278,11 @@ void cli_print_body(FILE *out, const void *data, size_t size)
         for (size_t left = at == size ? 0 : width_of(stop); left > 0; left--, at++) fprintf(out, "\\x%02x", s[at]);
     }
 }
+
+void cli_print_json_body(const void *data, size_t size)
+{
+    bool pack = cli_is_pack(data, size);
+    fputs(pack ? "\"body\": " : "\"text\": ", stdout);
+    if (pack) cli_print_json(stdout, data, size);
+    else cli_print_string(stdout, data, size);
+}

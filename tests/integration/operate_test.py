@@ -365,6 +365,9 @@ class Metrics(Operate):
         self.serve()
         there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        # Those of a store: queue_processes reads them from a node that has one.
+        stores = content(os.path.join(root, "transport", "store", "store_metrics.c"))
+        there |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', stores)}
         dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
         asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
         page = content(os.path.join(root, "docs", "operations.md")).split("## Metrics and health")[1]

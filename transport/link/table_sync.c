@@ -26,7 +26,11 @@ struct peer {
     struct wf_tables_part part;       /* the next part of the snapshot to be sent */
     bool behind;                      /* retained messages are still to be sent */
     struct wf_retained sent_mark;     /* note (3) */
+    int64_t acked, acked_at;          /* a mark that it has acknowledged, and when it counts: note (7) */
 };
+
+/* A claim does not wait for so long behind an acknowledgement. */
+#define CLAIM_WAITS WEFT_SEC(30)
 
 enum {
     ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
@@ -126,6 +130,15 @@ static void mark_sent(struct peer *p)
 {
     bool all = !p->stale && p->part.next == WF_PART_NONE;
     if (all) wf_link_mark(p->link, wf_transport_now(p->link->t));
+}
+
+static void look_at_marks(struct peer *p)
+{
+    int64_t now = wf_transport_now(p->link->t);
+    if (p->link->number == 0 || now < p->acked_at) return;
+    if (p->acked != 0) p->copies.known = WF_MAX(p->copies.known, p->acked);
+    p->acked = wf_link_marked(p->link);
+    p->acked_at = now + CLAIM_WAITS;
 }
 
 /* Sends parts while there is space; wf_tables_go_on sends the rest. A turn sends no more than some thousand entries. */
@@ -270,6 +283,7 @@ void wf_tables_retry(struct wf_transport *t)
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (p->stale) send_all(p);
+        look_at_marks(p);
         send_parts(p);
         if (p->behind) send_retained(p, 0);
     }
@@ -277,12 +291,6 @@ void wf_tables_retry(struct wf_transport *t)
 }
 
 /* ---- Which names a node knew: note (7) ------------------------------------------------------------------------- */
-
-static void has_acknowledged(struct peer *p)
-{
-    int64_t known = wf_link_marked(p->link);
-    if (p->link->number != 0 && known != 0) p->copies.known = WF_MAX(p->copies.known, known);
-}
 
 /* A node whose link has ended. */
 struct acquaintance {
@@ -393,7 +401,7 @@ static struct peer *take_out(struct wf_link *l)
         wf_hash_table_remove(&l->t->table_nodes, &p->by_node);
         wf_topics_unmark(wf_topics_of(node), &p->sent_mark);
         p->copies.round++;
-        has_acknowledged(p);
+        look_at_marks(p);
         remember(l->t, p);
     }
     wf_topics_unlinked(wf_topics_of(node), l->retained, wf_transport_now(l->t));
@@ -487,7 +495,7 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     /* A linked holder announces its name itself, and a node that listens has links with all others. */
     if (f->number == WF_TABLE_TAKEN && (find_node(ch->t, e.node) != NULL || wf_transport_urls(ch->t) > 0))
         return WEFT_OK;
-    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_acknowledged(p);
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) look_at_marks(p);
     int more, rc = wf_tables_apply(node, &ch->in, &p->copies, (enum wf_table_op)f->number, &e, &more);
     if (rc < 0) return rc;
     p->entries += (uint32_t)more;

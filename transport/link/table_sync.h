@@ -21,12 +21,13 @@
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its writer at once
  *     (wf_tables_link).
  * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all names that were
- *     announced before the last mark that it has acknowledged (wf_link_mark). Its claim may still be older than that
- *     knowledge, as an acknowledgement overtakes frames that wait to be sent. Then this node doubts the claim without
- *     cause. But the other node cannot doubt this node's claim, too, as each would have to acknowledge the other's
- *     claim before its own is sent. So only one of the two gives way. A link that cannot be resumed has no
- *     acknowledgements: its node counts as one that knew no names. When a link ends, the time of the mark is kept
- *     under the node's name, for the last PAST_MAX nodes. */
+ *     announced before a mark that it has acknowledged (wf_link_mark). An acknowledgement overtakes frames that wait to
+ *     be sent, also a claim that is older than the acknowledgement. So a mark counts CLAIM_WAITS later. If the claim
+ *     waits for even longer, this node doubts it without cause. But the other node cannot doubt this node's claim, too,
+ *     as each would have to acknowledge the other's claim before its own is sent. So one of the two gives way. A link
+ *     that cannot be resumed has no acknowledgements: its node counts as one that knew no names. When a link ends, the
+ *     time of the mark is kept under the node's name, for the last PAST_MAX nodes: also a later run of that node counts
+ *     as one that knew. */
 #ifndef WF_TABLE_SYNC_H
 #define WF_TABLE_SYNC_H
 
