@@ -20,7 +20,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 struct exporting {
     const struct cli *c;
     struct wf_store *store;
-    const struct wf_store_log *log;
+    struct wf_store_log log;
     uint64_t next;
     int rc;
 };
@@ -56,7 +56,7 @@ static bool export_record(void *arg, const struct wf_store_record *r)
     bool text = is_text((const char *)r->data, r->size);
     printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
            ", \"tag\": %" PRIu32 ", \"%s\": ",
-           e->log->topic, e->log->epoch, r->offset, r->time, r->tag, text ? "text" : "base64");
+           e->log.topic, e->log.epoch, r->offset, r->time, r->tag, text ? "text" : "base64");
     if (text) cli_print_string(stdout, r->data, r->size);
     else putchar('"'), print_base64(r->data, r->size), putchar('"');
     puts("}");
@@ -67,14 +67,14 @@ static bool export_record(void *arg, const struct wf_store_record *r)
 static bool export_log(void *arg, const struct wf_store_log *is)
 {
     struct exporting *e = arg;
-    struct wf_store_log log = *is, now = log;
-    e->log = &log;
-    e->next = log.first;
-    while (e->rc >= 0 && e->next <= log.last) {
+    struct wf_store_log now = *is;
+    e->log = *is;
+    e->next = is->first;
+    while (e->rc >= 0 && e->next <= e->log.last) {
         uint64_t from = e->next;
-        e->rc = e->store->engine->read(e->store, log.topic, from, AT_ONCE, BYTES_AT_ONCE, export_record, e, &now);
+        e->rc = e->store->engine->read(e->store, e->log.topic, from, AT_ONCE, BYTES_AT_ONCE, export_record, e, &now);
         if (e->rc == WEFT_EFORMAT)
-            (void)cli_fail(e->c, CLI_FAILED, "%s: record %" PRIu64 " is damaged or missing", log.topic, from);
+            (void)cli_fail(e->c, CLI_FAILED, "%s: record %" PRIu64 " is damaged or missing", e->log.topic, from);
         if (e->rc == 0 && e->next == from) break; /* the limits have removed the rest meanwhile */
     }
     return e->rc >= 0;
