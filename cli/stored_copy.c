@@ -86,7 +86,7 @@ int cli_store_export(const struct cli *c)
     struct wf_store_file *f = cli_store_open(c, true, &code);
     if (f == NULL) return code;
     struct exporting e = {.c = c, .store = f->store};
-    struct wf_store_log log;
+    struct wf_store_log log = {.epoch = 0};
     const struct wf_store_engine *engine = f->store->engine;
     int rc = c->argc == 0 ? engine->list(f->store, NULL, export_log, &e) : engine->find(f->store, c->argv[0], &log);
     if (rc == WEFT_OK && c->argc > 0) (void)export_log(&e, &log);
@@ -276,7 +276,10 @@ int cli_store_import(const struct cli *c)
     struct importing im = {.c = c, .store = f->store, .line = calloc(AT_ONCE, sizeof *im.line)};
     char *text = NULL;
     size_t room = 0;
-    if (im.line == NULL) code = cli_fail(c, CLI_FAILED, "out of memory");
+    if (im.line == NULL) {
+        wf_store_file_release(f);
+        return cli_fail(c, CLI_FAILED, "out of memory");
+    }
     while (code == CLI_OK && getline(&text, &room, stdin) > 0) code = take_line(&im, text);
     if (code == CLI_OK) code = store_lines(&im);
     else drop_lines(&im);
