@@ -105,7 +105,7 @@ static void draw_faults(const struct wf_sim_origin *from, struct wf_sim_plan *ou
 {
     uint64_t state = wf_mix(from->seed ^ UINT64_C(0x66617561746C7473));
     uint32_t kinds = possible_kinds(from);
-    struct wf_sim_fault first;
+    struct wf_sim_fault first = {.lasts = false};
     if (kinds == 0) return;
     enum style style = (enum style)draw(&state, STYLES);
     if (style == SOME || style == ROW) kinds = draw_some(&state, kinds);
