@@ -480,7 +480,10 @@ bool wf_states_has_room(const struct wf_store_states *s)
 void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
                     size_t patterns)
 {
-    *s = (struct wf_store_states){.file = file, .pattern = pattern, .patterns = patterns};
+    memset(s, 0, sizeof *s); /* no copy of these tables on the stack */
+    s->file = file;
+    s->pattern = pattern;
+    s->patterns = patterns;
     s->end = &s->first;
 }
 
