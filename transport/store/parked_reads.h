@@ -6,7 +6,7 @@
 #include <weft/message.h>
 #include <weft/monitor.h>
 
-#include "chain.h"
+#include "bucket.h"
 #include "engine.h"
 #include "node_counts.h"
 

@@ -9,8 +9,10 @@
 
 void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret)
 {
-    *t = (struct wf_queue_table){.rule = rule, .rules = rules, .secret = secret};
-    wf_chain_init(&t->to_look);
+    t->rule = rule;
+    t->rules = rules;
+    t->secret = secret;
+    wf_list_init(&t->to_look);
 }
 
 void wf_queue_table_free(struct wf_queue_table *t)
@@ -106,7 +108,8 @@ static int add(struct wf_queue_table *t, const char *name, struct wf_chained **b
     memcpy(w->name, name, strlen(name) + 1);
     w->rule = rule;
     w->users = 1;
-    wf_chain_init(&w->takers);
+    wf_list_init(&w->takers);
+    w->scan = &w->takers.head;
     wf_chained_push(bucket, &w->in_bucket);
     t->count++;
     *out = w;
@@ -131,9 +134,9 @@ int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue 
 void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w)
 {
     if (--w->users > 0) return;
-    assert(w->takers.first == NULL);
+    assert(wf_list_empty(&w->takers));
     leave_due(t, w);
-    if (w->in_to_look.at != NULL) wf_chain_remove(&t->to_look, &w->in_to_look);
+    wf_unlink(&w->in_to_look);
     wf_chained_remove(&w->in_bucket);
     t->count--;
     free(w);
@@ -142,16 +145,15 @@ void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w)
 void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w)
 {
     w->may_have = true;
-    if (w->in_to_look.at == NULL && w->taker_count > 0) wf_chain_add(&t->to_look, &w->in_to_look);
+    if (!wf_linked(&w->in_to_look) && w->taker_count > 0) wf_list_push(&t->to_look, &w->in_to_look);
 }
 
 struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t)
 {
-    for (struct wf_chained *c; (c = t->to_look.first) != NULL;) {
-        struct wf_work_queue *w = WF_CONTAINER(c, struct wf_work_queue, in_to_look);
-        wf_chain_remove(&t->to_look, c);
+    for (struct wf_list_node *k; (k = wf_list_pop(&t->to_look)) != NULL;) {
+        struct wf_work_queue *w = WF_CONTAINER(k, struct wf_work_queue, in_to_look);
         if (!w->may_have || w->taker_count == 0) continue;
-        wf_chain_add(&t->to_look, c);
+        wf_list_push(&t->to_look, k);
         return w;
     }
     return NULL;

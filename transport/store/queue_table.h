@@ -11,8 +11,9 @@
 
 #include <weft/typed.h>
 
-#include "chain.h"
+#include "bucket.h"
 #include "engine.h"
+#include "list.h"
 
 enum { WF_QUEUE_BUCKETS = 4096 };
 
@@ -28,13 +29,14 @@ struct wf_work_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     const struct wf_queue_rule *rule;
     size_t users;
-    struct wf_chain takers; /* those that wait, the first one first */
+    struct wf_list takers; /* those that wait, the first one first */
     size_t taker_count;
-    struct wf_chained *scan; /* the taker that is looked at next for one that has expired; NULL: the first */
-    bool may_have;           /* a job for a taker */
-    int64_t due;             /* the next job's, by the store's clock; while it is in `by_due` */
-    size_t place;            /* in `by_due`, from 1 on; 0: no job is awaited */
-    struct wf_chained in_bucket, in_to_look;
+    struct wf_list_node *scan; /* the taker to look at next for one that has expired, or the list's head */
+    bool may_have;             /* a job for a taker */
+    int64_t due;               /* the next job's, by the store's clock; while it is in `by_due` */
+    size_t place;              /* in `by_due`, from 1 on; 0: no job is awaited */
+    struct wf_chained in_bucket;
+    struct wf_list_node in_to_look; /* wf_queue_table.to_look */
 };
 
 struct wf_queue_table {
@@ -43,13 +45,13 @@ struct wf_queue_table {
     uint64_t secret; /* of the hash, as others choose the names */
     struct wf_chained *bucket[WF_QUEUE_BUCKETS];
     size_t count;
-    struct wf_chain to_look; /* those that have takers, and perhaps a job for them; each gets its turn */
+    struct wf_list to_look; /* those that have takers, and perhaps a job for them; each gets its turn */
     /* Those whose takers wait for a job that is due later: a binary heap from index 1 on, with space for all. */
     struct wf_work_queue **by_due;
     size_t due_count, due_max;
 };
 
-/* `rule` is taken over, for free(). */
+/* `t` is all zero. `rule` is taken over, for free(). */
 void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret);
 void wf_queue_table_free(struct wf_queue_table *t);
 /* Finds the queue, or makes it; `*out` gets one user more. Errors: WEFT_EINVAL, WEFT_EACCESS (no rule takes it),

@@ -137,7 +137,7 @@ int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t de
     int rc = pack_config(options, &config, &size);
     if (rc < 0) return rc;
     rc = weft_spawn(&pid, wf_store_actor, config, size,
-                    &(weft_spawn_options){.kind = "store", .stack_bytes = 1024 * 1024}); /* its tables are there */
+                    &(weft_spawn_options){.kind = "store", .stack_bytes = 128 * 1024});
     free(config);
     if (rc < 0) return rc;
     rc = weft_call(pid, WF_STORE_STATUS, NULL, 0, &answer, deadline);

@@ -35,8 +35,8 @@ struct wf_hold {
     struct wf_work_queue *queue; /* it is a user of it */
     weft_monitor_ref monitor;
     uint64_t ticket, id, lease;
-    int64_t due;               /* of the lease, if it was restored */
-    struct wf_chained in_line; /* in takers of its queue, in `taking`, or in `away` */
+    int64_t due;                 /* of the lease, if it was restored */
+    struct wf_list_node in_line; /* in takers of its queue, in `taking`, or in `away` */
     struct wf_chained of_monitor, of_job, of_ticket;
 };
 
@@ -54,11 +54,11 @@ struct wf_change_wait {
 
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules)
 {
-    *q = (struct wf_store_queues){.file = file};
+    q->file = file;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
-    wf_chain_init(&q->taking);
-    wf_chain_init(&q->away);
+    wf_list_init(&q->taking);
+    wf_list_init(&q->away);
 }
 
 static int64_t clock_of(const struct wf_store_queues *q)
@@ -93,23 +93,23 @@ static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t tic
     return &q->by_ticket[wf_mix(key) % WF_HOLD_BUCKETS];
 }
 
-static struct wf_hold *in_line(struct wf_chained *c)
+static struct wf_hold *in_line(struct wf_list_node *k)
 {
-    return c == NULL ? NULL : WF_CONTAINER(c, struct wf_hold, in_line);
+    return k == NULL ? NULL : WF_CONTAINER(k, struct wf_hold, in_line);
 }
 
 static void leave_queue(struct wf_hold *h)
 {
     struct wf_work_queue *w = h->queue;
     if (w->scan == &h->in_line) w->scan = h->in_line.next;
-    wf_chain_remove(&w->takers, &h->in_line);
+    wf_unlink(&h->in_line);
     w->taker_count--;
 }
 
 /* It is in no list of a queue or of a batch. Its queue may be freed. */
 static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
 {
-    if (h->state == IS_AWAY) wf_chain_remove(&q->away, &h->in_line);
+    wf_unlink(&h->in_line); /* from `away`, if it is there */
     wf_chained_remove(&h->of_monitor);
     wf_chained_remove(&h->of_ticket);
     wf_chained_remove(&h->of_job);
@@ -141,8 +141,8 @@ static void end_hold(struct wf_store_queues *q, uint64_t id)
 static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
 {
     enum { LOOKED_AT = 32 };
-    for (int i = 0; i < LOOKED_AT && w->takers.first != NULL; i++) {
-        struct wf_hold *h = in_line(w->scan != NULL ? w->scan : w->takers.first);
+    for (int i = 0; i < LOOKED_AT && !wf_list_empty(&w->takers); i++) {
+        struct wf_hold *h = in_line(w->scan != &w->takers.head ? w->scan : wf_list_first(&w->takers));
         w->scan = h->in_line.next;
         if (!weft_expired(h->ask)) continue;
         leave_queue(h);
@@ -179,7 +179,7 @@ static int add_taker(struct wf_store_queues *q, struct wf_work_queue *w, uint64_
     q->holds++;
     wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
     wf_chained_push(ticket_bucket(q, ticket, weft_from(ask)), &h->of_ticket);
-    wf_chain_add(&w->takers, &h->in_line);
+    wf_list_push(&w->takers, &h->in_line);
     w->taker_count++;
     wf_queue_look_again(&q->table, w);
     return WEFT_OK;
@@ -312,7 +312,7 @@ static void go_away(struct wf_store_queues *q, struct wf_hold *h)
     wf_chained_remove(&h->of_monitor);
     h->gone = true;
     h->state = IS_AWAY;
-    wf_chain_add(&q->away, &h->in_line);
+    wf_list_push(&q->away, &h->in_line);
 }
 
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
@@ -337,19 +337,24 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
 
 /* ---- Workers of before the opening ----------------------------------------------------------------------------- */
 
+static int watch_worker(struct wf_store_queues *q, weft_pid worker, weft_monitor_ref *monitor)
+{
+    int rc = wf_node_counts_add(&q->of_node, worker.node, WF_HOLDS_OF_NODE);
+    if (rc < 0) return rc;
+    rc = weft_monitor(worker, monitor);
+    if (rc < 0) wf_node_counts_remove(&q->of_node, worker.node);
+    return rc;
+}
+
 static int restore(struct wf_store_queues *q, const struct wf_queue_lease *l)
 {
-    struct wf_work_queue *w;
+    struct wf_work_queue *w = NULL;
     if (q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
     struct wf_hold *h = calloc(1, sizeof *h);
     int rc = h == NULL ? WEFT_ENOMEM : wf_queue_use(&q->table, weft_cstr(l->queue), &w);
-    if (rc == WEFT_OK) {
-        rc = wf_node_counts_add(&q->of_node, l->worker.node, WF_HOLDS_OF_NODE);
-        if (rc == WEFT_OK) rc = weft_monitor(l->worker, &h->monitor);
-        if (rc == WEFT_ENOMEM) wf_node_counts_remove(&q->of_node, l->worker.node);
-        if (rc < 0) wf_queue_release(&q->table, w);
-    }
+    if (rc == WEFT_OK) rc = watch_worker(q, l->worker, &h->monitor);
     if (rc < 0) {
+        if (w != NULL) wf_queue_release(&q->table, w);
         free(h);
         return rc;
     }
@@ -378,14 +383,13 @@ void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *l
 
 void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
 {
-    int64_t now = q->away.first == NULL ? 0 : clock_of(q);
-    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
-        struct wf_hold *h = in_line(c);
-        next = c->next;
+    int64_t now = wf_list_empty(&q->away) ? 0 : clock_of(q);
+    WF_LIST_EACH(k, &q->away) {
+        struct wf_hold *h = in_line(k);
         if (h->due <= now) {
             free_hold(q, h); /* the lease has ended by time */
         } else if (h->who.node == node && weft_monitor(h->who, &h->monitor) == WEFT_OK) {
-            wf_chain_remove(&q->away, c);
+            wf_unlink(k);
             h->state = IS_WORKING;
             h->gone = false;
             wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
@@ -445,14 +449,14 @@ static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
     size_t takes = 0, room = 0;
     for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;) {
-        struct wf_hold *h = in_line(w->takers.first);
+        struct wf_hold *h = in_line(wf_list_first(&w->takers));
         leave_queue(h);
         if (weft_expired(h->ask)) {
             free_hold(q, h);
             continue;
         }
         h->state = IS_TAKING;
-        wf_chain_add(&q->taking, &h->in_line);
+        wf_list_push(&q->taking, &h->in_line);
         takes++;
         room += strlen(w->name) + 1;
     }
@@ -466,8 +470,9 @@ static struct wf_change_batch *next_batch(struct wf_store_queues *q)
     bytes += choose_takers(q, &count);
     struct wf_change_batch *b = count == 0 ? NULL : wf_change_batch_new(q->file, count, bytes);
     for (struct wf_change_wait *c = q->running; c != NULL && b != NULL; c = c->next) wf_change_batch_add(b, &c->is);
-    for (struct wf_chained *t = q->taking.first; t != NULL && b != NULL; t = t->next) {
-        const struct wf_hold *h = in_line(t);
+    WF_LIST_EACH(k, &q->taking) {
+        const struct wf_hold *h = in_line(k);
+        if (b == NULL) break;
         const struct wf_queue_rule *rule = h->queue->rule;
         wf_change_batch_add(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
                                                          .queue = h->queue->name,
@@ -523,7 +528,7 @@ static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_d
         return;
     }
     h->state = IS_WAITING;
-    wf_chain_add_front(&w->takers, &h->in_line);
+    wf_list_push_front(&w->takers, &h->in_line);
     w->taker_count++;
 }
 
@@ -549,9 +554,8 @@ static void finish_takes(struct wf_store_queues *q, const struct wf_store_change
 {
     struct wf_hold *taker[WF_STORE_TAKES_MAX];
     size_t count = 0;
-    for (struct wf_hold *h; (h = in_line(q->taking.first)) != NULL;) {
+    for (struct wf_hold *h; (h = in_line(wf_list_pop(&q->taking))) != NULL;) {
         assert(count < WF_STORE_TAKES_MAX);
-        wf_chain_remove(&q->taking, &h->in_line);
         taker[count++] = h;
     }
     for (size_t i = count; i > 0; i--) finish_take(q, taker[i - 1], &x[i - 1]);
@@ -572,9 +576,9 @@ static void refuse_batch(struct wf_store_queues *q, int error)
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 {
     if (wf_queue_table_next_due(&q->table) < INT64_MAX) wf_queue_table_tick(&q->table, clock_of(q));
-    if (q->first == NULL && q->table.to_look.first == NULL) return false;
+    if (q->first == NULL && wf_list_empty(&q->table.to_look)) return false;
     struct wf_change_batch *b = next_batch(q);
-    if (q->running == NULL && q->taking.first == NULL) return false;
+    if (q->running == NULL && wf_list_empty(&q->taking)) return false;
     int rc = b == NULL ? WEFT_ENOMEM
                        : weft_offload_start(job, wf_change_batch_run, wf_change_batch_drop, &b, sizeof(void *),
                                             WEFT_FOREVER);
@@ -626,10 +630,7 @@ void wf_queues_free(struct wf_store_queues *q)
             next = c->next;
             free(WF_CONTAINER(c, struct wf_hold, of_monitor));
         }
-    for (struct wf_chained *c = q->away.first, *next; c != NULL; c = next) {
-        next = c->next;
-        free(in_line(c));
-    }
+    for (struct wf_list_node *k; (k = wf_list_pop(&q->away)) != NULL;) free(in_line(k));
     wf_queue_table_free(&q->table);
     wf_node_counts_free(&q->of_node);
 }

@@ -36,15 +36,15 @@ struct wf_store_queues {
     struct wf_change_wait *first, **end; /* changes that have not been stored yet */
     size_t waiting, waiting_bytes;
     struct wf_change_wait *running; /* those of the running batch, in its order, then its takers */
-    struct wf_chain taking;
+    struct wf_list taking;
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     size_t holds;
     struct wf_node_counts of_node;
-    struct wf_chain away; /* workers of before the opening whose node is not linked */
-    uint64_t damaged;     /* jobs that were passed over at the last taking */
+    struct wf_list away; /* workers of before the opening whose node is not linked */
+    uint64_t damaged;    /* jobs that were passed over at the last taking */
 };
 
-/* `rule` is taken over, for free(). */
+/* `q` is all zero. `rule` is taken over, for free(). */
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules);
 void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */

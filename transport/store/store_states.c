@@ -13,6 +13,7 @@
 #include <weft/persist.h>
 
 #include "hash.h"
+#include "list.h"
 #include "store_messages.h"
 #include "store_states.h"
 #include "stored_topic.h"
@@ -20,17 +21,17 @@
 /* An opening that waits. */
 struct opening {
     weft_msg *ask;
-    struct wf_state_owner *of;
     weft_monitor_ref monitor;
-    struct wf_chained of_owner, of_monitor;
+    struct wf_list_node of_owner; /* wf_state_owner.openings */
+    struct wf_chained of_monitor;
 };
 
 struct wf_state_owner {
     char key[WF_STORE_TOPIC_MAX + 1];
     weft_pid pid;
     weft_monitor_ref monitor;
-    struct wf_chain openings;
-    struct wf_state_owner *next, *next_of_monitor;
+    struct wf_list openings;
+    struct wf_chained in_keys, in_monitors; /* buckets */
 };
 
 /* A change that has not been stored yet. */
@@ -118,21 +119,23 @@ static void answer(weft_msg *ask, int error, const struct wf_store_state *is)
 
 /* ---- Owners ---------------------------------------------------------------------------------------------------- */
 
-static struct wf_state_owner **of_key(struct wf_store_states *s, const char *key)
+static struct wf_chained **of_key(struct wf_store_states *s, const char *key)
 {
     return &s->by_key[wf_hash(key, strlen(key), s->file->store->secret) % WF_OWNER_BUCKETS];
 }
 
-static struct wf_state_owner **of_monitor(struct wf_store_states *s, weft_monitor_ref monitor)
+static struct wf_chained **of_monitor(struct wf_store_states *s, weft_monitor_ref monitor)
 {
     return &s->by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
 }
 
 static struct wf_state_owner *find_owner(struct wf_store_states *s, const char *key)
 {
-    struct wf_state_owner *o = *of_key(s, key);
-    while (o != NULL && strcmp(o->key, key) != 0) o = o->next;
-    return o;
+    for (struct wf_chained *c = *of_key(s, key); c != NULL; c = c->next) {
+        struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);
+        if (strcmp(o->key, key) == 0) return o;
+    }
+    return NULL;
 }
 
 static bool is_by(const struct wf_state_owner *o, const weft_msg *m)
@@ -145,33 +148,23 @@ static int watch(struct wf_store_states *s, struct wf_state_owner *o, weft_pid p
 {
     int rc = weft_monitor(pid, &o->monitor);
     if (rc < 0) return rc;
-    struct wf_state_owner **at = of_monitor(s, o->monitor);
     o->pid = pid;
-    o->next_of_monitor = *at;
-    *at = o;
+    wf_chained_push(of_monitor(s, o->monitor), &o->in_monitors);
     return WEFT_OK;
-}
-
-static void unwatch(struct wf_store_states *s, struct wf_state_owner *o)
-{
-    struct wf_state_owner **at = of_monitor(s, o->monitor);
-    while (*at != o) at = &(*at)->next_of_monitor;
-    *at = o->next_of_monitor;
 }
 
 static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
 {
     if (s->owners >= WF_OWNERS_MAX) return WEFT_EFULL;
-    struct wf_state_owner *o = calloc(1, sizeof *o), **at = of_key(s, key);
+    struct wf_state_owner *o = calloc(1, sizeof *o);
     int rc = o == NULL ? WEFT_ENOMEM : watch(s, o, pid);
     if (rc < 0) {
         free(o);
         return rc;
     }
     memcpy(o->key, key, strlen(key) + 1);
-    wf_chain_init(&o->openings);
-    o->next = *at;
-    *at = o;
+    wf_list_init(&o->openings);
+    wf_chained_push(of_key(s, key), &o->in_keys);
     s->owners++;
     return WEFT_OK;
 }
@@ -179,9 +172,7 @@ static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
 /* It is watched no more, and no opening waits. */
 static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
 {
-    struct wf_state_owner **at = of_key(s, o->key);
-    while (*at != o) at = &(*at)->next;
-    *at = o->next;
+    wf_chained_remove(&o->in_keys);
     free(o);
     s->owners--;
 }
@@ -198,7 +189,7 @@ static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
 {
     weft_msg *ask = w->ask;
     (void)weft_demonitor(w->monitor);
-    wf_chain_remove(&w->of->openings, &w->of_owner);
+    wf_unlink(&w->of_owner);
     wf_chained_remove(&w->of_monitor);
     wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
     s->openings--;
@@ -208,14 +199,14 @@ static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
 
 static struct opening *first_opening(const struct wf_state_owner *o)
 {
-    return o->openings.first == NULL ? NULL : WF_CONTAINER(o->openings.first, struct opening, of_owner);
+    struct wf_list_node *first = wf_list_first(&o->openings);
+    return first == NULL ? NULL : WF_CONTAINER(first, struct opening, of_owner);
 }
 
 static void drop_openings(struct wf_store_states *s, struct wf_state_owner *o, weft_pid of)
 {
-    for (struct wf_chained *c = o->openings.first, *next; c != NULL; c = next) {
-        struct opening *w = WF_CONTAINER(c, struct opening, of_owner);
-        next = c->next;
+    WF_LIST_EACH(k, &o->openings) {
+        struct opening *w = WF_CONTAINER(k, struct opening, of_owner);
         if (weft_pid_equal(weft_from(w->ask), of)) weft_msg_free(take_opening(s, w));
     }
 }
@@ -233,8 +224,7 @@ static int add_opening(struct wf_store_states *s, struct wf_state_owner *o, weft
         return rc;
     }
     w->ask = ask;
-    w->of = o;
-    wf_chain_add(&o->openings, &w->of_owner);
+    wf_list_push(&o->openings, &w->of_owner);
     wf_chained_push(opening_of(s, w->monitor), &w->of_monitor);
     s->openings++;
     return WEFT_OK;
@@ -295,7 +285,7 @@ static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
         if (rc == WEFT_OK) return;
         if (watches) {
             (void)weft_demonitor(o->monitor);
-            unwatch(s, o);
+            wf_chained_remove(&o->in_monitors);
         }
         answer(ask, rc, NULL);
     }
@@ -305,18 +295,20 @@ static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
 static void release(struct wf_store_states *s, struct wf_state_owner *o)
 {
     (void)weft_demonitor(o->monitor);
-    unwatch(s, o);
+    wf_chained_remove(&o->in_monitors);
     give_on(s, o);
 }
 
 bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
 {
-    struct wf_state_owner *o = *of_monitor(s, down->ref);
-    while (o != NULL && o->monitor.id != down->ref.id) o = o->next_of_monitor;
-    if (o == NULL) return ends_opening(s, down->ref);
-    unwatch(s, o);
-    give_on(s, o);
-    return true;
+    for (struct wf_chained *c = *of_monitor(s, down->ref); c != NULL; c = c->next) {
+        struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_monitors);
+        if (o->monitor.id != down->ref.id) continue;
+        wf_chained_remove(c);
+        give_on(s, o);
+        return true;
+    }
+    return ends_opening(s, down->ref);
 }
 
 static void open_for(struct wf_store_states *s, const char *key, weft_msg *ask)
@@ -480,7 +472,6 @@ bool wf_states_has_room(const struct wf_store_states *s)
 void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
                     size_t patterns)
 {
-    memset(s, 0, sizeof *s); /* no copy of these tables on the stack */
     s->file = file;
     s->pattern = pattern;
     s->patterns = patterns;
@@ -496,8 +487,9 @@ void wf_states_free(struct wf_store_states *s)
     }
     while (s->first != NULL) free(pop(s));
     for (int i = 0; i < WF_OWNER_BUCKETS; i++)
-        for (struct wf_state_owner *o = s->by_key[i], *next; o != NULL; o = next) {
-            next = o->next;
+        for (struct wf_chained *c = s->by_key[i], *next; c != NULL; c = next) {
+            struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);
+            next = c->next;
             for (struct opening *w; (w = first_opening(o)) != NULL;) (void)take_opening(s, w);
             free(o);
         }

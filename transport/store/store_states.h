@@ -7,7 +7,7 @@
 #include <weft/monitor.h>
 #include <weft/offload.h>
 
-#include "chain.h"
+#include "bucket.h"
 #include "node_counts.h"
 #include "store_file.h"
 
@@ -18,7 +18,6 @@ enum {
     WF_OWNER_BUCKETS = 4096,
 };
 
-struct wf_state_owner;
 struct wf_state_wait;
 
 struct wf_store_states {
@@ -28,13 +27,13 @@ struct wf_store_states {
     struct wf_state_wait *first, **end; /* changes that have not been stored yet */
     size_t waiting, waiting_bytes;
     struct wf_state_wait *running; /* those of the running batch, in its order */
-    struct wf_state_owner *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS];
+    struct wf_chained *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS]; /* owners */
     struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS];
     struct wf_node_counts openings_of_node;
     size_t owners, openings;
 };
 
-/* `pattern` is taken over, for free(). */
+/* `s` is all zero. `pattern` is taken over, for free(). */
 void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
                     size_t patterns);
 void wf_states_free(struct wf_store_states *s);

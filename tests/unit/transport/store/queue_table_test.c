@@ -14,6 +14,7 @@ static void setup(void)
     ck_assert_ptr_nonnull(rule);
     rule[0] = (struct wf_queue_rule){.pattern = "few.>", .jobs = 2};
     rule[1] = (struct wf_queue_rule){.pattern = "*", .jobs = 9};
+    memset(&table, 0, sizeof table);
     wf_queue_table_init(&table, rule, 2, 7);
 }
 
