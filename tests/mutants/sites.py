@@ -310,14 +310,14 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         if (rc == SQLITE_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
         if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
 '''),
-    ("transport/store/sqlite_state.c", '''\
+    ("transport/store/sqlite_cursors.c", '''\
     if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return SQLITE_OK;
 ''', '''\
     if (a->error < 0) return SQLITE_OK;
     if (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged && !wf_mutant("cursor_goes_back"))
         return SQLITE_OK;
 '''),
-    ("transport/store/sqlite_state.c", '''\
+    ("transport/store/sqlite_cursors.c", '''\
         rc = sq_finish(s, code);
         if (rc < 0) s->cursors = -1;
 ''', '''\

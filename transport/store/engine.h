@@ -1,8 +1,8 @@
 /* transport/store/engine.h -- the interface between the store and what keeps its data on disk.
  *
- * An engine keeps logs, snapshots, cursors, queues of jobs and states of actors. A log belongs to one topic. Its records have the offsets 1, 2, 3, ...
- * without a hole; old records are removed from the front only. A log has an epoch: a random number that was drawn
- * when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
+ * An engine keeps logs, cursors, queues of jobs and states of actors. A log belongs to one topic. Its records have
+ * the offsets 1, 2, 3, ... without a hole; old records are removed from the front only. A log has an epoch: a random
+ * number that was drawn when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
  * means two different records.
  *
  * What every engine promises (tests/unit/transport/store/conformance.h checks it):
@@ -15,7 +15,7 @@
  *       and an acknowledged batch is there. A job that is damaged is never given: it is passed over, and check finds it;
  *     - and for the changes of states. A write that does not show the number of the last opening changes nothing, also
  *       after a crash. A snapshot or an event that is damaged or missing is never served, and neither is what follows;
- *     - append, trim, save, advance, change and change_states are called from one thread at a time; read, find, list,
+ *     - append, trim, advance, change and change_states are called from one thread at a time; read, find, list,
  *       queues, jobs, states and read_state from any thread, also meanwhile. Readers do not wait for the writer.
  *
  * Errors, besides those that each function names:
@@ -41,9 +41,8 @@ enum {
     WF_STORE_BATCH_MAX = 4096,                   /* records of one append */
     WF_STORE_BATCH_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
     WF_STORE_LOGS_MAX = 1000 * 1000,             /* logs of one store */
-    WF_STORE_KEY_MAX = 255,                      /* bytes of the key of a snapshot, and of a cursor's name */
+    WF_STORE_KEY_MAX = 255,                      /* bytes of the name of a cursor, and of the key of a job */
     WF_STORE_CURSORS_MAX = 100 * 1000,           /* of one store; a name has one for each topic */
-    WF_STORE_SNAPSHOT_MAX = 16 * 1024 * 1024,    /* bytes */
     WF_STORE_QUEUES_MAX = 10 * 1000,             /* queues with jobs, of one store */
     WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
     WF_STORE_TAKES_MAX = 32,                     /* jobs that one batch gives, as each may have a megabyte */
@@ -257,11 +256,6 @@ struct wf_store_engine {
     int (*find)(struct wf_store *s, const char *topic, struct wf_store_log *out); /* WEFT_ENOTFOUND */
     /* Gives the logs in the order of their topics, those after `after` (NULL: all). */
     int (*list)(struct wf_store *s, const char *after, wf_store_each_log *each, void *arg);
-
-    /* A snapshot replaces the one with the same key. Loading copies it into `*out`, for free(). WEFT_ENOTFOUND:
-     * there is none; WEFT_ETOOBIG, WEFT_EINVAL (a key that is empty or too long). */
-    int (*save)(struct wf_store *s, const char *key, const void *data, size_t size);
-    int (*load)(struct wf_store *s, const char *key, void **out, size_t *size);
 
     /* A cursor is where the reader `name` of a log has got to. It never goes back: advancing it to an earlier offset
      * of the same epoch changes nothing. */

@@ -7,21 +7,20 @@
 #include "sqlite_append.h"
 #include "sqlite_check.h"
 #include "sqlite_connection.h"
+#include "sqlite_cursors.h"
 #include "sqlite_jobs.h"
 #include "sqlite_logs.h"
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
-#include "sqlite_state.h"
-#include "sqlite_workers.h"
 #include "sqlite_states.h"
 #include "sqlite_states_read.h"
+#include "sqlite_workers.h"
 
 static const char tables[] =
     "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
     " sum INTEGER);"
     "CREATE TABLE log_count(id INTEGER PRIMARY KEY, count INTEGER, sum INTEGER);"
     "CREATE TABLE records(id INTEGER PRIMARY KEY, time INTEGER, tag INTEGER, body BLOB, sum INTEGER);"
-    "CREATE TABLE snapshots(name TEXT PRIMARY KEY, body BLOB, sum INTEGER);"
     "CREATE TABLE cursors(name TEXT, topic TEXT, epoch INTEGER, last INTEGER, sum INTEGER, PRIMARY KEY(name, topic))"
     " WITHOUT ROWID;";
 
@@ -36,10 +35,6 @@ static const char queue_tables[] =
     "CREATE INDEX IF NOT EXISTS job_keys_until ON job_keys(until);"
     "CREATE TABLE IF NOT EXISTS job_count(id INTEGER PRIMARY KEY, last INTEGER, sum INTEGER);";
 
-/* Since version 4. */
-static const char worker_tables[] =
-    "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
-    " sum INTEGER);";
 /* Since version 3. */
 static const char state_tables[] =
     "CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, id INTEGER, opening INTEGER, owner INTEGER, first "
@@ -51,6 +46,11 @@ static const char state_tables[] =
     "CREATE TABLE IF NOT EXISTS state_events(state INTEGER, number INTEGER, time INTEGER, tag INTEGER, version "
     "INTEGER,"
     " body BLOB, sum INTEGER, PRIMARY KEY(state, number)) WITHOUT ROWID;";
+
+/* Since version 4. */
+static const char worker_tables[] =
+    "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
+    " sum INTEGER);";
 
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
@@ -243,8 +243,6 @@ const struct wf_store_engine wf_store_sqlite = {
     .trim = sq_trim,
     .find = sq_find,
     .list = sq_list,
-    .save = sq_save,
-    .load = sq_load,
     .cursor = sq_cursor,
     .advance = sq_advance,
     .cursors = sq_cursors,

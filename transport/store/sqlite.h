@@ -70,8 +70,6 @@ enum sq_statement {
     SQ_READ_LOGS,
     SQ_COUNT_LOGS,
     SQ_READ_COUNT,
-    SQ_SAVE,
-    SQ_LOAD,
     SQ_ADVANCE,
     SQ_REMOVE_CURSOR,
     SQ_CURSOR,

@@ -4,9 +4,9 @@
 
 #include "sqlite_check.h"
 #include "sqlite_connection.h"
+#include "sqlite_cursors.h"
 #include "sqlite_queues.h"
 #include "sqlite_read.h"
-#include "sqlite_state.h"
 #include "sqlite_states_read.h"
 #include "sqlite_workers.h"
 

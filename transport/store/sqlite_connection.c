@@ -26,8 +26,6 @@ static const char *const text_of[SQ_STATEMENTS] = {
     [SQ_READ_LOGS] = "SELECT id, topic, epoch, first, last, bytes, sum FROM logs ORDER BY id",
     [SQ_COUNT_LOGS] = "UPDATE log_count SET count = ?, sum = ? WHERE id = 1",
     [SQ_READ_COUNT] = "SELECT count, sum FROM log_count WHERE id = 1",
-    [SQ_SAVE] = "INSERT OR REPLACE INTO snapshots(name, body, sum) VALUES(?, ?, ?)",
-    [SQ_LOAD] = "SELECT body, sum FROM snapshots WHERE name = ?",
     [SQ_ADVANCE] = "INSERT OR REPLACE INTO cursors(name, topic, epoch, last, sum) VALUES(?, ?, ?, ?, ?)",
     [SQ_REMOVE_CURSOR] = "DELETE FROM cursors WHERE name = ? AND topic = ?",
     [SQ_CURSOR] = "SELECT epoch, last, sum FROM cursors WHERE name = ? AND topic = ?",

@@ -110,8 +110,6 @@ static uint64_t use_it(uint64_t *events)
     struct text_of t = {0};
     struct wf_store_log log;
     uint64_t stored = 0;
-    void *data;
-    size_t size;
     for (int i = 0; i < 3; i++) stored += is_fine(append_one("a", "one", NULL, NULL));
     for (int i = 0; i < 70; i++) { /* more than the first table of logs holds */
         char topic[16];
@@ -120,7 +118,6 @@ static uint64_t use_it(uint64_t *events)
     }
     if (stored > 0) (void)is_fine(e->read(store, "a", 1, 9, 99, add_text, &t, &log));
     (void)is_fine(e->list(store, NULL, look_at, NULL));
-    if (is_fine(e->save(store, "k", "snapshot", 8)) && is_fine(e->load(store, "k", &data, &size))) free(data);
     struct wf_store_advance a = {.name = "c", .topic = "a", .to = {1, 1}};
     struct wf_store_cursor at;
     (void)is_fine(e->advance(store, &a, 1));

@@ -43,7 +43,6 @@ static struct {
     /* The store is opened again after each commit that failed, so at most one is in doubt. */
     struct doubt doubt[TOPICS];
     uint64_t cursor[CURSORS], cursor_doubt[CURSORS];
-    uint32_t snapshot, snapshot_doubt;
 } m;
 
 #define MUST(condition, ...)                                                                  \
@@ -199,17 +198,6 @@ static bool advance(void)
     return rc == WEFT_OK || rc == WEFT_ENOSPC;
 }
 
-static bool save(void)
-{
-    static uint8_t body[BODY_MAX];
-    uint32_t number = ++m.numbers;
-    m.snapshot_doubt = number;
-    int rc = engine->save(m.store, "k", body, body_of(number, body));
-    if (rc == WEFT_OK) m.snapshot = number;
-    else if (rc == WEFT_ENOSPC) m.snapshot_doubt = m.snapshot;
-    return rc == WEFT_OK || rc == WEFT_ENOSPC;
-}
-
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
 
 #include "queue_model.h"
@@ -262,27 +250,13 @@ static void decide_cursors(const char *when)
     memcpy(m.cursor_doubt, found, sizeof found);
 }
 
-static void decide_state(const char *when)
-{
-    void *data = NULL;
-    size_t size = 0;
-    uint32_t number = 0;
-    decide_cursors(when);
-    int rc = engine->load(m.store, "k", &data, &size);
-    MUST(rc == 0 || rc == WEFT_ENOTFOUND, "%s: load: %d", when, rc);
-    if (rc == 0) memcpy(&number, data, sizeof number);
-    free(data);
-    MUST(number == m.snapshot || number == m.snapshot_doubt, "%s: snapshot %u, not %u", when, number, m.snapshot);
-    m.snapshot = m.snapshot_doubt = number;
-}
-
 static void open_again(const char *when)
 {
     struct wf_store_why why;
     int rc = engine->open(&m.store, "s.db", &(struct wf_store_opening){.vfs = "faulty"}, &why);
     MUST(rc == 0, "%s: %s", when, why.text);
     decide(when);
-    decide_state(when);
+    decide_cursors(when);
     decide_queues(when);
     decide_states(when);
     for (int t = 0; t < TOPICS; t++) read_from(t, 1, false);
@@ -310,8 +284,8 @@ static void step(void)
     case 3: faulty_space(faulty_random(2) == 0 ? SIZE_MAX : (size_t)faulty_random(60000)); break;
     case 4: read_from((int)faulty_random(TOPICS), faulty_random(50), false); break;
     case 5: goes_on = trim_one(); break;
-    case 6: goes_on = advance(); break;
-    case 7: goes_on = save(); break;
+    case 6:
+    case 7: goes_on = advance(); break;
     case 8:
     case 9:
     case 10:

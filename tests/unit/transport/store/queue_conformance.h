@@ -1,0 +1,387 @@
+/* tests/unit/transport/store/queue_conformance.h -- what every engine promises of queues of jobs: a part of conformance.h,
+ * which has `fixture` and `store`. */
+#ifndef WF_STORE_QUEUE_CONFORMANCE_H
+#define WF_STORE_QUEUE_CONFORMANCE_H
+
+enum { LEASE = 100 };
+
+static struct wf_store_change change_one(struct wf_store_change x)
+{
+    x.jobs_max = x.jobs_max == 0 ? 1000 : x.jobs_max;
+    x.attempts = x.attempts == 0 ? 3 : x.attempts;
+    int rc = fixture.engine->change(store, &x, 1);
+    if (rc < 0) ck_assert_int_eq(x.error, rc);
+    return x;
+}
+
+static uint64_t put_job(const char *queue, const char *text, int64_t now, int64_t delay)
+{
+    struct wf_store_change x = change_one((struct wf_store_change){.kind = WF_JOB_PUT,
+                                                                   .queue = queue,
+                                                                   .now = now,
+                                                                   .delay = delay,
+                                                                   .tag = 7,
+                                                                   .data = text,
+                                                                   .size = strlen(text)});
+    ck_assert_msg(x.error == WEFT_OK, "%s", weft_strerror(x.error));
+    ck_assert_uint_ne(x.job.id, 0);
+    return x.job.id;
+}
+
+/* Takes a job, which has to be of that text; NULL: there has to be none. */
+static struct wf_store_job take_job(const char *queue, const char *text, int64_t now)
+{
+    struct wf_store_change x = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = queue, .now = now, .delay = LEASE});
+    ck_assert_msg(x.error == (text == NULL ? WEFT_ENOTFOUND : WEFT_OK), "%s", weft_strerror(x.error));
+    if (text != NULL) {
+        ck_assert_msg(x.job.size == strlen(text) && memcmp(x.body, text, x.job.size) == 0, "%.*s, not %s",
+                      (int)x.job.size, (const char *)x.body, text);
+        ck_assert(x.job.lease != 0 && !x.job.dead && x.job.attempts > 0 && x.job.due == now + LEASE);
+        ck_assert_uint_eq(x.job.tag, 7);
+    }
+    free(x.body);
+    return x.job;
+}
+
+static int change_taken(enum wf_store_change_kind kind, const char *queue, struct wf_store_job j, int64_t now,
+                        int64_t delay)
+{
+    return change_one((struct wf_store_change){
+                          .kind = kind, .queue = queue, .now = now, .delay = delay, .id = j.id, .lease = j.lease})
+        .error;
+}
+
+static int done_job(const char *queue, struct wf_store_job j)
+{
+    return change_taken(WF_JOB_DONE, queue, j, 0, 0);
+}
+
+static bool add_queue(void *arg, const struct wf_store_queue *q)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s=%d,%d,%d,%d ", q->name, (int)q->ready, (int)q->delayed, (int)q->leased,
+             (int)q->dead);
+    strcat(arg, text);
+    return true;
+}
+
+/* "name=ready,delayed,leased,dead " */
+static void expect_queues(int64_t now, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->queues(store, now, add_queue, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(jobs_are_given_in_the_order_of_their_times)
+{
+    put_job("q", "second", 10, 0);
+    put_job("q", "third", 10, 0);
+    put_job("q", "last", 0, 50);
+    put_job("q", "first", 5, 2);
+    put_job("other.q", "other", 5, 0);
+    take_job("q", NULL, 6);
+    expect_queues(10, "other.q=1,0,0,0 q=3,1,0,0 ");
+    struct wf_store_job j = take_job("q", "first", 10);
+    ck_assert_int_eq(j.time, 5);
+    ck_assert_uint_eq(j.attempts, 1);
+    reopen();
+    take_job("q", "second", 10);
+    take_job("q", "third", 10);
+    struct wf_store_change x = change_one((struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q", .now = 10});
+    ck_assert(x.error == WEFT_ENOTFOUND && x.next_due == 50);
+    expect_queues(10, "other.q=1,0,0,0 q=0,1,3,0 ");
+    take_job("q", "last", 50);
+    take_job("no.q", NULL, 50);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_job_that_is_done_is_gone)
+{
+    put_job("q", "one", 0, 0);
+    struct wf_store_job j = take_job("q", "one", 0);
+    ck_assert_int_eq(done_job("other", j), WEFT_ECLOSED);
+    ck_assert_int_eq(done_job("q", j), WEFT_OK);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    reopen();
+    take_job("q", NULL, 1000);
+    expect_queues(0, "");
+    ck_assert_uint_gt(put_job("q", "two", 0, 0), j.id);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_lease_ends)
+{
+    put_job("q", "one", 0, 0);
+    struct wf_store_job first = take_job("q", "one", 0);
+    take_job("q", NULL, LEASE - 1);
+    reopen();
+    struct wf_store_job second = take_job("q", "one", LEASE);
+    ck_assert_uint_eq(second.attempts, 2);
+    ck_assert_int_eq(done_job("q", first), WEFT_ECLOSED);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", first, 0, 0), WEFT_ECLOSED);
+    ck_assert_int_eq(change_taken(WF_JOB_EXTEND, "q", first, 0, 0), WEFT_ECLOSED);
+    ck_assert_int_eq(change_taken(WF_JOB_EXTEND, "q", second, 150, 500), WEFT_OK);
+    take_job("q", NULL, 649);
+    expect_queues(649, "q=0,0,1,0 ");
+    expect_queues(650, "q=1,0,0,0 ");
+    ck_assert_int_eq(done_job("q", second), WEFT_OK); /* late, but nobody else has it */
+    take_job("q", NULL, 700);
+}
+END_TEST
+
+START_TEST(a_job_that_is_given_back_comes_again)
+{
+    put_job("q", "one", 0, 0);
+    struct wf_store_job j = take_job("q", "one", 0);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", j, 10, 20), WEFT_OK);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    take_job("q", NULL, 29);
+    expect_queues(29, "q=0,1,0,0 ");
+    j = take_job("q", "one", 30);
+    ck_assert_uint_eq(j.attempts, 2);
+    ck_assert_int_eq(change_taken(WF_JOB_UNTAKE, "q", j, 40, 0), WEFT_OK);
+    j = take_job("q", "one", 40);
+    ck_assert_uint_eq(j.attempts, 2);
+}
+END_TEST
+
+static bool add_lease(void *arg, const struct wf_store_lease *l)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s/%d until %d by %d.%d ", l->queue, (int)l->id, (int)l->due, (int)l->node,
+             (int)l->actor);
+    strcat(arg, text);
+    return l->lease != 0;
+}
+
+/* "queue/id until due by node.actor " */
+static void expect_leases(int64_t now, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->leases(store, now, add_lease, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+static struct wf_store_job take_as(const char *queue, uint64_t node, uint64_t actor, int64_t now)
+{
+    struct wf_store_change x = change_one((struct wf_store_change){
+        .kind = WF_JOB_TAKE, .queue = queue, .now = now, .delay = LEASE, .node = node, .actor = actor});
+    ck_assert_int_eq(x.error, WEFT_OK);
+    free(x.body);
+    return x.job;
+}
+
+START_TEST(a_lease_has_its_worker)
+{
+    for (int i = 0; i < 4; i++) put_job("q", "job", 0, 0);
+    struct wf_store_job one = take_as("q", 7, 1, 0), two = take_as("q", 7, 2, 0), three = take_as("q", 8, 3, 0);
+    take_job("q", "job", 0); /* by a worker that is not known */
+    expect_leases(0, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    reopen();
+    expect_leases(99, "q/1 until 100 by 7.1 q/2 until 100 by 7.2 q/3 until 100 by 8.3 ");
+    ck_assert_int_eq(done_job("q", one), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", two, 10, 0), WEFT_OK);
+    ck_assert_int_eq(change_taken(WF_JOB_EXTEND, "q", three, 10, 500), WEFT_OK);
+    expect_leases(100, "q/3 until 510 by 8.3 ");
+    two = take_as("q", 9, 4, 20);
+    expect_leases(20, "q/2 until 120 by 9.4 q/3 until 510 by 8.3 ");
+    take_job("q", "job", 120);
+    take_job("q", "job", 120);
+    expect_leases(120, "q/3 until 510 by 8.3 ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+static bool add_job(void *arg, const struct wf_store_job *j, const void *body)
+{
+    char text[100];
+    snprintf(text, sizeof text, "%.*s/%u%s ", (int)j->size, (const char *)body, j->attempts, j->dead ? "+" : "");
+    strcat(arg, text);
+    return true;
+}
+
+static void expect_jobs(const char *queue, bool dead, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->jobs(store, queue, dead, add_job, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(a_job_dies_after_its_last_attempt)
+{
+    put_job("q", "by return", 0, 0);
+    put_job("q", "by time", 1, 0);
+    put_job("q", "lives", 1, 8000);
+    for (int i = 0; i < 3; i++) { /* each round is later than the leases of the one before */
+        struct wf_store_job j = take_job("q", i < 1 ? "by return" : "by time", 1000 * i + 1);
+        if (i > 0) j = take_job("q", "by return", 1000 * i + 1);
+        else take_job("q", "by time", 1000 * i + 1);
+        ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", j, 1000 * i + 2, 500), WEFT_OK);
+    }
+    expect_jobs("q", true, "by return/3+ ");
+    expect_jobs("q", false, "by time/3 lives/0 ");
+    take_job("q", "lives", 9000);
+    take_job("q", NULL, 9000);
+    expect_jobs("q", true, "by return/3+ by time/3+ ");
+    expect_jobs("other", true, "");
+    expect_queues(9000, "q=0,0,1,2 ");
+    reopen();
+    expect_queues(9000, "q=0,0,1,2 ");
+    struct wf_store_change x = {.kind = WF_JOB_REVIVE, .queue = "q", .now = 9000, .id = 2};
+    ck_assert_uint_eq(change_one(x).count, 1);
+    ck_assert_int_eq(change_one(x).error, WEFT_ENOTFOUND);
+    x.id = 0;
+    ck_assert_uint_eq(change_one(x).count, 1);
+    ck_assert_int_eq(change_one(x).error, WEFT_ENOTFOUND);
+    ck_assert_uint_eq(take_job("q", "by return", 9000).attempts, 1);
+    ck_assert_uint_eq(take_job("q", "by time", 9000).attempts, 1);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_key_is_put_once)
+{
+    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "q", .data = "one", .size = 3, .tag = 7, .key = "k"};
+    x.key_age = 1000;
+    uint64_t id = change_one(x).job.id;
+    ck_assert_uint_eq(change_one(x).job.id, id);
+    reopen();
+    ck_assert_uint_eq(change_one(x).job.id, id);
+    ck_assert_int_eq(done_job("q", take_job("q", "one", 0)), WEFT_OK);
+    x.now = 999;
+    ck_assert_uint_eq(change_one(x).job.id, id); /* it is done, and is remembered */
+    expect_queues(0, "");
+    x.queue = "other";
+    ck_assert_uint_eq(change_one(x).job.id, id + 1);
+    x.key = "\xC3\xA9 \n'";
+    ck_assert_uint_eq(change_one(x).job.id, id + 2);
+    x.queue = "q", x.key = "k", x.now = 1000;
+    ck_assert_uint_eq(change_one(x).job.id, id + 3);
+    char key[300] = "";
+    x.key = key;
+    ck_assert_int_eq(change_one(x).error, WEFT_EINVAL);
+    memset(key, 'k', 256);
+    ck_assert_int_eq(change_one(x).error, WEFT_EINVAL);
+    key[255] = '\0';
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_batch_is_many_changes)
+{
+    char *large = calloc(1, WF_STORE_RECORD_MAX + 1);
+    struct wf_store_change batch[] = {
+        {.kind = WF_JOB_PUT, .queue = "q", .data = "1", .size = 1, .jobs_max = 3},
+        {.kind = WF_JOB_PUT, .queue = "q.>", .data = "2", .size = 1, .jobs_max = 3},
+        {.kind = WF_JOB_PUT, .queue = "q", .data = large, .size = WF_STORE_RECORD_MAX + 1, .jobs_max = 3},
+        {.kind = WF_JOB_PUT, .queue = "q", .data = large, .size = WF_STORE_RECORD_MAX, .jobs_max = 3},
+        {.kind = WF_JOB_PUT, .queue = "q", .data = NULL, .size = 0, .jobs_max = 3},
+        {.kind = WF_JOB_PUT, .queue = "q", .data = "5", .size = 1, .jobs_max = 3},
+        {.kind = WF_JOB_TAKE, .queue = "q"},
+        {.kind = WF_JOB_PUT, .queue = "q", .data = "6", .size = 1, .delay = -1, .jobs_max = 3},
+        {.kind = WF_JOB_DONE, .queue = "q", .id = 1, .lease = 1}};
+    const int expected[] = {WEFT_OK,    WEFT_EINVAL, WEFT_ETOOBIG, WEFT_OK,     WEFT_OK,
+                            WEFT_EFULL, WEFT_OK,     WEFT_EINVAL,  WEFT_ECLOSED};
+    enum { COUNT = sizeof batch / sizeof *batch };
+    ck_assert_int_eq(fixture.engine->change(store, batch, COUNT), WEFT_OK);
+    for (int i = 0; i < COUNT; i++) ck_assert_int_eq(batch[i].error, expected[i]);
+    ck_assert(batch[6].job.id == batch[0].job.id && memcmp(batch[6].body, "1", 1) == 0);
+    free(batch[6].body);
+    ck_assert_int_eq(fixture.engine->change(store, batch, 0), WEFT_EINVAL);
+    static struct wf_store_change many[WF_STORE_BATCH_MAX + 1];
+    for (int i = 0; i <= WF_STORE_BATCH_MAX; i++) many[i] = batch[6];
+    ck_assert_int_eq(fixture.engine->change(store, many, WF_STORE_TAKES_MAX + 1), WEFT_EINVAL);
+    ck_assert_int_eq(fixture.engine->change(store, many, WF_STORE_BATCH_MAX + 1), WEFT_EINVAL);
+    for (int i = 0; i < 17; i++) many[i] = batch[3];
+    ck_assert_int_eq(fixture.engine->change(store, many, 17), WEFT_ETOOBIG);
+    expect_queues(0, "q=3,0,0,0 "); /* its lease lasted for no time */
+    free(large);
+}
+END_TEST
+
+enum { MANY_NAMES = 10 * WF_STORE_QUEUES_MAX, NAMES_AT_ONCE = WF_STORE_TAKES_MAX };
+
+/* One change of each of so many queues, whose names begin at `first`; the results are in `x`. */
+static void change_names(enum wf_store_change_kind kind, int first, uint64_t jobs_max, struct wf_store_change *x)
+{
+    static char name[NAMES_AT_ONCE][16];
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        snprintf(name[i], sizeof name[i], "q.%d", first + i);
+        x[i].kind = kind;
+        x[i].queue = name[i];
+        x[i].jobs_max = jobs_max;
+        x[i].id = x[i].job.id;
+        x[i].lease = x[i].job.lease;
+        x[i].delay = kind == WF_JOB_TAKE ? LEASE : 0;
+    }
+    ck_assert_int_eq(fixture.engine->change(store, x, NAMES_AT_ONCE), WEFT_OK);
+    for (int i = 0; i < NAMES_AT_ONCE; i++) {
+        free(x[i].body);
+        ck_assert_msg(x[i].error == (jobs_max == 0 ? WEFT_EFULL : WEFT_OK), "name %d: %s", first + i,
+                      weft_strerror(x[i].error));
+    }
+}
+
+START_TEST(queues_without_jobs_take_no_place)
+{
+    for (int first = 0; first < MANY_NAMES; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 0, x);
+    }
+    put_job("after.refused", "one", 0, 0);
+    for (int first = 0; first < 2 * WF_STORE_QUEUES_MAX; first += NAMES_AT_ONCE) {
+        struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
+        change_names(WF_JOB_PUT, first, 9, x);
+        change_names(WF_JOB_TAKE, first, 9, x);
+        change_names(WF_JOB_DONE, first, 9, x);
+    }
+    put_job("after.done", "one", 0, 0);
+    expect_queues(0, "after.done=1,0,0,0 after.refused=1,0,0,0 ");
+}
+END_TEST
+
+START_TEST(queues_with_jobs_are_bounded)
+{
+    struct wf_store_change batch[100] = {{.error = 0}};
+    char name[100][16];
+    for (int first = 0; first < WF_STORE_QUEUES_MAX; first += 100) {
+        for (int i = 0; i < 100; i++) {
+            snprintf(name[i], sizeof name[i], "q.%d", first + i);
+            batch[i] = (struct wf_store_change){
+                .kind = WF_JOB_PUT, .queue = name[i], .data = "x", .size = 1, .jobs_max = 9};
+        }
+        ck_assert_int_eq(fixture.engine->change(store, batch, 100), WEFT_OK);
+        for (int i = 0; i < 100; i++) ck_assert_int_eq(batch[i].error, WEFT_OK);
+    }
+    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "more", .data = "x", .size = 1};
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+    struct wf_store_change taken = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q.7", .now = 1});
+    free(taken.body);
+    ck_assert_int_eq(done_job("q.7", taken.job), WEFT_OK);
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    x.queue = "q.7";
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+}
+END_TEST
+
+static void add_queue_tests(TCase *c)
+{
+    tcase_add_test(c, jobs_are_given_in_the_order_of_their_times);
+    tcase_add_test(c, a_job_that_is_done_is_gone);
+    tcase_add_test(c, a_lease_ends);
+    tcase_add_test(c, a_job_that_is_given_back_comes_again);
+    tcase_add_test(c, a_lease_has_its_worker);
+    tcase_add_test(c, a_job_dies_after_its_last_attempt);
+    tcase_add_test(c, a_key_is_put_once);
+    tcase_add_test(c, a_batch_is_many_changes);
+    tcase_add_test(c, queues_without_jobs_take_no_place);
+    tcase_add_test(c, queues_with_jobs_are_bounded);
+}
+
+#endif
