@@ -41,7 +41,7 @@ struct campaign {
     struct sim_states states;
 };
 
-/* ---- What is asked for ----------------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------------------------- */
 
 /* "all", "none", "cut,crash" or "all,memory". */
 static int read_faults(const struct cli *c, uint32_t nodes, uint32_t *kinds)
@@ -293,7 +293,7 @@ static uint32_t minimise(struct campaign *k, uint32_t keep)
         if (!s->result->failed || strcmp(s->result->what, k->failed.what) != 0) continue;
         keep = less;
         k->failed = *s->result;
-        i = UINT32_MAX; /* from the beginning: what was needed may not be any more */
+        i = UINT32_MAX; /* from the beginning, as faults that were needed before may be superfluous now */
     }
     return keep;
 }
@@ -305,7 +305,7 @@ static struct sim_shown shown(const struct campaign *k, uint32_t keep)
     return (struct sim_shown){k->c, &k->job, &k->failed, &k->failed_origin, keep, k->c->replay != NULL};
 }
 
-/* What is asked for is there: else a wrong number would go unseen, and the run be another one. */
+/* The numbers that were given must exist: otherwise a typing mistake would give another run, unnoticed. */
 static int check_kept(struct campaign *k, uint32_t keep)
 {
     struct wf_sim_plan plan;

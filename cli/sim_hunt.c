@@ -19,7 +19,7 @@ static uint64_t draw(struct sim_hunt *h, uint64_t below)
     return mix(h->random) % below;
 }
 
-/* ---- What a run has reached ------------------------------------------------------------------------------------ */
+/* ---- States of a run ------------------------------------------------------------------------------------------- */
 
 struct reached {
     uint32_t count;

@@ -32,7 +32,7 @@ struct sim_hunt {
 
 /* A run is over: counts what it has reached, and keeps it if that was new. */
 void sim_hunt_note(struct sim_hunt *h, const struct wf_sim_origin *from, const struct wf_sim_result *r);
-/* What the next run is drawn from. `*fresh` is the next unused seed, and counted up if it is used. */
+/* Chooses the plan of the next run. `*fresh` is the next unused seed, and is incremented if it is used. */
 void sim_hunt_next(struct sim_hunt *h, uint64_t *fresh, struct wf_sim_origin *out);
 
 #endif

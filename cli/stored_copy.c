@@ -25,7 +25,7 @@ struct exporting {
     int rc;
 };
 
-/* What is printed as it is, so that the same bytes are read again. */
+/* Whether the bytes can be printed as text, so that import reads the same bytes again. */
 static bool is_text(const char *at, size_t left)
 {
     uint32_t stop;

@@ -15,7 +15,7 @@
 
 enum { UNSAID_MAX = 256 }; /* records that were printed and not acknowledged, at most */
 
-/* What was printed of one topic since the last advance. */
+/* The records of one topic that were printed since the last advance. */
 struct following {
     struct cli_client *k;
     char store[97];
@@ -33,7 +33,7 @@ static int refused(const struct following *f, int rc)
     return cli_fail_with(f->k->c, rc, f->k->c->argv[0]);
 }
 
-/* What is in the buffer of the standard output is not printed yet. */
+/* Bytes in the buffer of the standard output are not printed yet. */
 static int acknowledge(struct following *f)
 {
     if (f->unsaid == 0) return WEFT_OK;
@@ -68,7 +68,7 @@ static int take(struct following *f, weft_msg *m)
             fprintf(stderr, "weft subscribe: %s: the log has a new epoch, %016" PRIx64 "\n", got.topic, got.at.epoch);
         if (got.kind == WEFT_STORED_ENDED) rc = got.error;
     } else if (weft_tag(m) == WEFT_TAG_DOWN && weft_down_read(m, &down) == WEFT_OK) {
-        rc = WEFT_ENOREPLY; /* it ends when the store does not answer any more */
+        rc = WEFT_ENOREPLY; /* the watcher ends when the store does not answer */
     }
     weft_msg_free(m);
     return rc;

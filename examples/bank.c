@@ -71,7 +71,7 @@ static void account_of(const void *name, size_t size)
     }
 }
 
-/* A failed account keeps its mailbox, so nobody notices but those whose deposit has failed. */
+/* A failed account keeps its mailbox, so only the clients whose deposit has failed notice it. */
 static void bank(const void *arg, size_t size)
 {
     const weft_child_spec ann = {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define WINDOW WF_LIMIT("carrier: bytes on the way", 256 * 1024, 512)
-enum { TO_BE_SENT_LATER = 8 }; /* one send in so many is done later anyhow */
+enum { TO_BE_SENT_LATER = 8 }; /* one send in 8 is completed later, also if it need not be */
 #define DIAL_TIME WEFT_SEC(2)  /* as carrier_tcp.c */
 
 enum kind { UP, DATA, FIN, RESET };

@@ -42,7 +42,7 @@ static int by_time(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Those that are asked for and make sense with so many nodes. */
+/* The kinds that were asked for and that make sense with this number of nodes. */
 static uint32_t possible_kinds(const struct wf_sim_origin *from)
 {
     uint32_t kinds = 0;

@@ -20,7 +20,7 @@ enum wf_sim_fault_kind {
     WF_SIM_SPLIT,  /* nothing goes between the first nodes and the others: wf_sim_split_last */
     WF_SIM_FREEZE, /* a does not run */
     WF_SIM_CRASH,  /* a is killed, its connections are reset; later it comes back */
-    WF_SIM_POWER,  /* the same, and nobody hears of it */
+    WF_SIM_POWER,  /* the same, and other nodes are not notified */
     WF_SIM_LATE,   /* a tenth of all messages takes 200 ms longer */
     WF_SIM_CLOCK,  /* the wall clock of a steps: wf_sim_clock_step */
     WF_SIM_SLOW,   /* each step of a takes up to 10 ms */
@@ -39,7 +39,7 @@ struct wf_sim_fault {
     bool lasts; /* LATE or SLOW: until the end of the run; `span` is 0 */
 };
 
-/* What a plan is drawn from. */
+/* A plan is drawn from this. */
 struct wf_sim_origin {
     uint64_t seed;
     uint32_t change_count;           /* at most WF_SIM_CHANGES */

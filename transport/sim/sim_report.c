@@ -16,7 +16,7 @@
 
 enum { EVENTS_EACH = 4, ACTOR_TEXT = WF_SIM_NAME + 72, TAG_TEXT = 64, SENTENCE = 2 * ACTOR_TEXT + TAG_TEXT + 64 };
 
-/* ---- What actors are called ------------------------------------------------------------------------------------ */
+/* ---- Names of actors ------------------------------------------------------------------------------------------- */
 
 static size_t place_of(uint64_t actor)
 {
@@ -73,7 +73,7 @@ static const char *name_of(const struct wf_sim_names *n, const struct wf_sim_wor
     return out;
 }
 
-/* ---- What messages are called ---------------------------------------------------------------------------------- */
+/* ---- Names of messages ----------------------------------------------------------------------------------------- */
 
 static const char *tag_of(uint32_t tag, char out[TAG_TEXT])
 {

@@ -21,7 +21,7 @@ struct wf_sim_names {
     } seen[WF_SIM_HOSTS];
 };
 
-/* After a turn: what those are called whom its events are about. */
+/* After a turn: notes the names of the actors that its events are about. */
 void wf_sim_names_note(struct wf_sim_names *n, const struct wf_sim_world *w);
 /* Of all nodes that run: into `out`, as much as `size` bytes hold. */
 void wf_sim_report(const struct wf_sim_names *n, const struct wf_sim_world *w, char *out, size_t size);

@@ -280,7 +280,7 @@ static void settle(struct run *r)
     }
 }
 
-/* As in the life of a node, some stop in order and some are killed. What is said meanwhile is not of the run. */
+/* As in real life, some nodes stop in order and some are killed. Log lines of this phase do not belong to the run. */
 static void end_all(struct run *r)
 {
     r->world.after_turn = NULL;

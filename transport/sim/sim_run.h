@@ -57,7 +57,7 @@ struct wf_sim_result {
 /* Draws the plan, and runs it. The process is to end afterwards. */
 WEFT_API void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out);
 
-/* sim_world.c. For who stands between nodes and their allocator: whether this allocation is to fail. */
+/* sim_world.c. For the code between nodes and their allocator: whether this allocation has to fail. */
 WEFT_API bool wf_sim_is_scarce(void);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Design notes.
  * (1) One thread is all workers and the network. It takes one step at a time: a turn of a node that can run, with one
- *     task; else time goes on to the next timer or arrival. The seed decides who of several is next.
+ *     task; else time goes on to the next timer or arrival. The seed decides which of several is next.
  * (2) The network is like TCP: what is sent arrives in order, once, some time later, or the connection ends. While a
  *     way is cut nothing arrives; then everything does, as from a sender that has tried again and again. Who dials
  *     meanwhile gets no answer. Who closes with something unread resets the connection.
@@ -78,7 +78,7 @@ int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options 
 int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline);
 /* `silent`: like a machine without power; else like a killed process, whose connections are reset. */
 void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent);
-/* What lasts for a span: a shorter one that comes later ends nothing. */
+/* Faults that last for a span. A shorter one that comes later does not end them. */
 void wf_sim_cut(struct wf_sim_world *w, unsigned from, unsigned to, int64_t span);
 void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span);
 /* Its wall clock steps, forward or back; what the runtime measures time with does not. */
@@ -94,7 +94,7 @@ void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b);
 /* Which node's an actor is, or was. */
 struct wf_sim_life {
     unsigned host; /* WF_SIM_HOSTS: not known */
-    bool over;     /* it was a node that does not run any more */
+    bool over;     /* its node has ended */
 };
 void wf_sim_life_of(const struct wf_sim_world *w, uint64_t actor, struct wf_sim_life *out);
 /* Lets so much time pass. */

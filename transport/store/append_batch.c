@@ -11,11 +11,9 @@ struct wf_append_batch *wf_append_batch_new(struct wf_store_file *file, size_t c
     if (b == NULL) return NULL;
     b->item = calloc(count, sizeof *b->item);
     b->limits = calloc(count, sizeof *b->limits);
-    b->bytes = malloc(bytes + 1);
     b->count_max = count;
-    b->size_max = bytes;
     b->file = wf_store_file_share(file);
-    if (b->item != NULL && b->limits != NULL && b->bytes != NULL) return b;
+    if (b->item != NULL && b->limits != NULL && wf_batch_bytes_new(&b->bytes, bytes)) return b;
     wf_append_batch_free(b);
     return NULL;
 }
@@ -26,17 +24,8 @@ void wf_append_batch_free(struct wf_append_batch *b)
     wf_store_file_release(b->file);
     free(b->item);
     free(b->limits);
-    free(b->bytes);
+    free(b->bytes.at);
     free(b);
-}
-
-static char *copy(struct wf_append_batch *b, const void *data, size_t size)
-{
-    assert(size <= b->size_max - b->size);
-    char *to = b->bytes + b->size;
-    if (size > 0) memcpy(to, data, size);
-    b->size += size;
-    return to;
 }
 
 void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t tag, const void *data, size_t size,
@@ -46,8 +35,8 @@ void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t 
     b->limits[b->count] = *limits;
     struct wf_store_append *a = &b->item[b->count];
     *a = (struct wf_store_append){.tag = tag, .size = size, .limits = &b->limits[b->count]};
-    a->topic = copy(b, topic, strlen(topic) + 1);
-    a->data = copy(b, data, size);
+    a->topic = wf_batch_copy_text(&b->bytes, topic);
+    a->data = wf_batch_copy(&b->bytes, data, size);
     b->count++;
 }
 

@@ -4,19 +4,18 @@
 
 #include <weft/message.h>
 
+#include "batch_bytes.h"
 #include "store_file.h"
 
-/* A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
 struct wf_append_batch {
     struct wf_store_file *file;
     struct wf_store_append *item;
     struct wf_store_limits *limits; /* of each item */
     size_t count, count_max;
-    char *bytes;
-    size_t size, size_max;
+    struct wf_batch_bytes bytes;
 };
 
-/* A batch for so many items with so many bytes of topics, their NULs and bodies in all. NULL: no memory. */
+/* A batch with space for `count` items, and for their topics, with their NULs, and bodies. NULL: no memory. */
 struct wf_append_batch *wf_append_batch_new(struct wf_store_file *file, size_t count, size_t bytes);
 void wf_append_batch_free(struct wf_append_batch *b);
 void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t tag, const void *data, size_t size,

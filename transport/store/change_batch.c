@@ -10,11 +10,9 @@ struct wf_change_batch *wf_change_batch_new(struct wf_store_file *file, size_t c
     struct wf_change_batch *b = calloc(1, sizeof *b);
     if (b == NULL) return NULL;
     b->item = calloc(count, sizeof *b->item);
-    b->bytes = malloc(bytes + 1);
     b->count_max = count;
-    b->size_max = bytes;
     b->file = wf_store_file_share(file);
-    if (b->item != NULL && b->bytes != NULL) return b;
+    if (b->item != NULL && wf_batch_bytes_new(&b->bytes, bytes)) return b;
     wf_change_batch_free(b);
     return NULL;
 }
@@ -25,17 +23,8 @@ void wf_change_batch_free(struct wf_change_batch *b)
     wf_store_file_release(b->file);
     for (size_t i = 0; i < b->count; i++) free(b->item[i].body);
     free(b->item);
-    free(b->bytes);
+    free(b->bytes.at);
     free(b);
-}
-
-static char *copy(struct wf_change_batch *b, const void *data, size_t size)
-{
-    assert(size <= b->size_max - b->size);
-    char *to = b->bytes + b->size;
-    if (size > 0) memcpy(to, data, size);
-    b->size += size;
-    return to;
 }
 
 void wf_change_batch_add(struct wf_change_batch *b, const struct wf_store_change *x)
@@ -43,9 +32,9 @@ void wf_change_batch_add(struct wf_change_batch *b, const struct wf_store_change
     assert(b->count < b->count_max);
     struct wf_store_change *to = &b->item[b->count++];
     *to = *x;
-    to->queue = copy(b, x->queue, strlen(x->queue) + 1);
-    if (x->key != NULL) to->key = copy(b, x->key, strlen(x->key) + 1);
-    to->data = copy(b, x->data, x->size);
+    to->queue = wf_batch_copy_text(&b->bytes, x->queue);
+    if (x->key != NULL) to->key = wf_batch_copy_text(&b->bytes, x->key);
+    to->data = wf_batch_copy(&b->bytes, x->data, x->size);
 }
 
 void wf_change_batch_run(void *block)

@@ -67,7 +67,7 @@ struct wf_store_record {
     size_t size;
 };
 
-/* What a log keeps; 0: no limit. The last record always stays. */
+/* The limits of a log; 0: no limit. The last record always stays. */
 struct wf_store_limits {
     uint64_t count, bytes;
     int64_t age; /* ns */
@@ -235,7 +235,7 @@ struct wf_store_engine {
     int (*open)(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                 struct wf_store_why *why);
     void (*close)(struct wf_store *s); /* NULL is allowed */
-    /* What the clock of the store says: ns since 1970, UTC, perhaps to the millisecond only. */
+    /* The time of the store's clock: ns since 1970, UTC, perhaps to the millisecond only. */
     int64_t (*clock)(struct wf_store *s);
 
     /* Appends the records in order, all within one commit, and removes what is over their limits. Returns 0 when that

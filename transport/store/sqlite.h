@@ -13,7 +13,7 @@
  *     index says is believed only as far as the checksum of the job's row confirms it.
  * (6) A state of an actor has a row, found by its key, and a snapshot and events, found by its id, which is never used
  *     again. When the file is opened all rows are read, and counted. If one is damaged or missing no new state begins, as
- *     it may be that one; so nobody is given an empty state instead of a damaged one.
+ *     it may be that one; so no actor is given an empty state instead of its damaged one.
  * (7) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H

@@ -113,7 +113,7 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
     int rc = sqlite3_open_v2(file, &c->db, flags, vfs);
     if (rc == SQLITE_OK) rc = sqlite3_extended_result_codes(c->db, 1);
     if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, 2000);
-    /* What lies in a damaged file is not run, and its pages are looked at closely. */
+    /* A damaged file must not make SQLite run SQL of its own, and its pages are checked closely. */
     if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(c->db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);

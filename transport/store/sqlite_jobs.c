@@ -333,7 +333,7 @@ static int take(struct commit *c, struct wf_store_change *x)
     return rc;
 }
 
-/* ---- What was taken -------------------------------------------------------------------------------------------- */
+/* ---- Jobs that were taken ------------------------------------------------------------------------------------- */
 
 static int find_job(struct commit *c, struct wf_store_change *x)
 {

@@ -291,7 +291,7 @@ static void let_go(struct waiting *w)
     free(w);
 }
 
-/* What fits into one batch; the requests that their callers have given up are not stored. */
+/* Chooses the requests that fit into one batch. Requests that their callers have given up are not stored. */
 static struct wf_append_batch *next_batch(struct store_actor *s)
 {
     struct waiting **end = &s->stored;
@@ -337,7 +337,7 @@ static void start_batch(struct store_actor *s)
     if (rc < 0) refuse_batch(s, rc);
 }
 
-/* What is stored next; each gets its turn. */
+/* Chooses the kind of batch that is stored next: the kinds take turns. */
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;

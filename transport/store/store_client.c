@@ -166,7 +166,8 @@ int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_
     weft_msg_free(answer);
     if (got.error != 0) return wf_store_error(got.error);
     if (out != NULL) *out = (struct weft_position){got.epoch, got.offset};
-    weft_ignore(weft_publish(topic, tag, data, size)); /* it is stored: who missed it reads it from there */
+    weft_ignore(weft_publish(topic, tag, data,
+                             size)); /* it is stored: a subscriber that misses this reads it from the store */
     return WEFT_OK;
 }
 

@@ -33,7 +33,7 @@ struct counts {
     size_t queues, logs, cursors; /* all of them */
 };
 
-/* What is counted, on another thread; it owns all of this. */
+/* The counts. The thread that counts owns all of this. */
 struct scrape {
     struct wf_store_file *file;
     struct counts counts;

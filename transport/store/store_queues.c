@@ -27,7 +27,7 @@ enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING, IS_AWAY };
 
 struct wf_hold {
     enum hold_state state;
-    bool gone;     /* it is not monitored any more; while it is taking: the actor has ended */
+    bool gone;     /* its monitor has fired; while it is taking: the actor has ended */
     bool gives_up; /* while it is taking: it has said so */
     bool restored; /* it had its job when the store was opened */
     weft_msg *ask; /* NULL: it was restored */
@@ -549,7 +549,7 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
     }
 }
 
-/* From the last taker to the first, so that those who wait on have the order in which they came. */
+/* From the last taker to the first, so that takers that wait on keep the order in which they came. */
 static void finish_takes(struct wf_store_queues *q, const struct wf_store_change *x)
 {
     struct wf_hold *taker[WF_STORE_TAKES_MAX];

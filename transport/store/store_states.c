@@ -1,8 +1,8 @@
 /* transport/store/store_states.c -- see store_states.h.
  *
  * Design notes.
- * (1) What keeps a state right is the engine: it refuses each write that does not show the number of the last opening.
- *     This file keeps who has the state now, so that it is opened again only when that actor has ended.
+ * (1) The engine keeps a state right: it refuses each write that does not show the number of the last opening. This
+ *     file remembers the owner of each state, so that the state is opened again only when the owner has ended.
  * (2) An owner is known from its request to open on. Openings by others wait in its list; when it ends, gives the state
  *     up, or its node is lost, the first of them is the next owner. An opening ends with the actor that waits for it.
  * (3) A store that was opened again knows no owner. The first write of an actor makes it one, unless it is refused. */
@@ -12,6 +12,7 @@
 #include <weft/call.h>
 #include <weft/persist.h>
 
+#include "batch_bytes.h"
 #include "hash.h"
 #include "list.h"
 #include "store_messages.h"
@@ -45,12 +46,11 @@ struct wf_state_wait {
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
 
-/* A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
 struct batch {
     struct wf_store_file *file;
     struct wf_store_state_change *item;
-    size_t count, size;
-    char *bytes;
+    size_t count;
+    struct wf_batch_bytes bytes;
 };
 
 static void free_batch(struct batch *b)
@@ -58,37 +58,28 @@ static void free_batch(struct batch *b)
     if (b == NULL) return;
     wf_store_file_release(b->file);
     free(b->item);
-    free(b->bytes);
+    free(b->bytes.at);
     free(b);
 }
 
-/* For so many changes with so many bytes of keys, their NULs and data. */
+/* With space for `count` changes, and for their keys, with their NULs, and data. */
 static struct batch *new_batch(struct wf_store_file *file, size_t count, size_t bytes)
 {
     struct batch *b = calloc(1, sizeof *b);
     if (b == NULL) return NULL;
     b->item = calloc(count, sizeof *b->item);
-    b->bytes = malloc(bytes);
     b->file = wf_store_file_share(file);
-    if (b->item != NULL && b->bytes != NULL) return b;
+    if (b->item != NULL && wf_batch_bytes_new(&b->bytes, bytes)) return b;
     free_batch(b);
     return NULL;
-}
-
-static char *copy(struct batch *b, const void *data, size_t size)
-{
-    char *to = b->bytes + b->size;
-    if (size > 0) memcpy(to, data, size);
-    b->size += size;
-    return to;
 }
 
 static void add_to_batch(struct batch *b, const struct wf_store_state_change *x)
 {
     struct wf_store_state_change *to = &b->item[b->count++];
     *to = *x;
-    to->key = copy(b, x->key, strlen(x->key) + 1);
-    to->data = copy(b, x->data, x->size);
+    to->key = wf_batch_copy_text(&b->bytes, x->key);
+    to->data = wf_batch_copy(&b->bytes, x->data, x->size);
 }
 
 static void run_batch(void *block)
@@ -258,7 +249,7 @@ static void add_change(struct wf_store_states *s, struct wf_state_wait *w)
     s->waiting_bytes += w->is.size;
 }
 
-/* Opens the state for the actor that asks, who is its owner. Consumes the request if it returns 0. */
+/* Opens the state for the actor that asks, which is its owner now. Consumes the request if it returns 0. */
 static int start_opening(struct wf_store_states *s, const char *key, weft_msg *ask)
 {
     struct wf_state_wait *w = calloc(1, sizeof *w);

@@ -1,5 +1,5 @@
-/* transport/store/store_states.h -- what the store's actor does for states of actors: it knows who has each, lets others
- * wait for the owner's end, and gathers changes into batches. */
+/* transport/store/store_states.h -- the store's actor and states of actors: it remembers the owner of each state, makes
+ * other openings wait for the owner's end, and gathers changes into batches. */
 #ifndef WF_STORE_STATES_H
 #define WF_STORE_STATES_H
 

@@ -21,7 +21,7 @@ struct pattern {
     char text[256];
     weft_pid subscriber;
     bool now;
-    char store[97];  /* "": whoever is the store */
+    char store[97];  /* "": the store that has the name */
     char cursor[65]; /* "": none */
 };
 

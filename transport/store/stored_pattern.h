@@ -9,8 +9,8 @@
 
 /* [A, W] Starts an actor that starts a reader for the calling actor and each topic that matches, present or later.
  * `now`: of the present topics only what is stored from now on. `cursor`: each begins where that cursor of its topic
- * is; NULL: none. `store`: "weft.store@NODE", and all of them end when it does not answer; NULL: whoever is the store, and
- * the next one after it. Returns when it has found the present ones.
+ * is; NULL: none. `store`: "weft.store@NODE", and all of them end when it does not answer; NULL: the store that has the
+ * name, and then its successor. Returns when it has found the present ones.
  * Errors: those of weft_subscribe_from. */
 WEFT_API WEFT_CHECKED int wf_stored_pattern_start(const char *store, const char *pattern, bool now,
                                                   const char *cursor, weft_pid *out, int64_t deadline);

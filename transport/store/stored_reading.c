@@ -18,7 +18,7 @@ static bool is_stopped(int rc)
     return rc == WEFT_ECANCELED || rc == WEFT_ENOACTOR;
 }
 
-/* Waits for space in the subscriber's mailbox. An error: there is no subscriber any more, or no memory. */
+/* Waits for space in the subscriber's mailbox. Errors: the subscriber has ended, or there is no memory. */
 static int tell(const struct wf_stored_reading *r, const struct store_news *news)
 {
     for (;;) {
@@ -109,7 +109,7 @@ static int read_on(struct wf_stored_reading *r)
     return later ? await_store(r, asked, wf_store_error(page_error)) : rc;
 }
 
-/* Asks for the place of the cursor; then it is not needed any more. */
+/* Asks for the position of the cursor, once. */
 static int begin_at_cursor(struct wf_stored_reading *r)
 {
     struct weft_position at;

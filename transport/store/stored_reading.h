@@ -10,7 +10,7 @@ struct wf_stored_reading {
     weft_pid subscriber;
     uint64_t epoch;  /* 0: that of the first page */
     uint64_t next;   /* 0: the first that is there */
-    char store[97];  /* "weft.store@NODE": this one, and the reader ends with it. "": whoever is the store */
+    char store[97];  /* "weft.store@NODE": this store, with which the reader ends. "": the one with the name */
     char cursor[65]; /* "": none. Else the reader begins where that cursor is, if it was ever advanced */
 };
 

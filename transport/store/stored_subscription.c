@@ -20,7 +20,7 @@ static void end_reader(void *arg)
     free(pid);
 }
 
-/* What the store has of the topic, and where to begin. */
+/* The log of the topic, and the position to begin at. */
 static int begin_reading(struct wf_stored_reading *r, struct weft_position from, int64_t deadline)
 {
     struct store_read ask = {.topic = weft_cstr(r->topic)};

@@ -200,7 +200,7 @@ static void got(int self, const struct item *it)
         const bool same = k.kind == it->kind && k.id == it->id && weft_pid_equal(k.who, it->who);
         if (same) {
             CHECK(k.reason == it->reason || (k.may_be_unknown && it->reason == WEFT_EXIT_NO_ACTOR),
-                  "actor %d is told of reason %d, not %d", self, it->reason, k.reason);
+                  "actor %d gets the reason %d, not %d", self, it->reason, k.reason);
             for (int n = 0; n < MONITORS && k.kind == DOWN; n++)
                 if (spec.monitors[self][n].ref.id == k.id) spec.monitors[self][n].lives = false;
             forget(self, i);

@@ -195,7 +195,7 @@ static void hear_news(int self, const weft_msg *m)
         forget_news(self, i);
         return;
     }
-    programs_fail("actor %d is told of %s what has not happened, or twice", self, got.group);
+    programs_fail("actor %d gets a notification about %s that was not due, or gets it twice", self, got.group);
 }
 
 static void get_mail(int self, uint32_t id)
@@ -296,7 +296,7 @@ static void await_name(int self, int name, uint64_t *random)
     bool good = false;
     for (int i = 0; i < ACTORS; i++)
         good = good || ((spec.registered[self] >> i & 1) != 0 && weft_pid_equal(got, crew.at[i].pid));
-    if (rc == 0) CHECK(good || !was_known, "actor %d is told of one that has not got %s", self, actor_name[name]);
+    if (rc == 0) CHECK(good || !was_known, "actor %d finds an actor that does not have the name %s", self, actor_name[name]);
     if (rc == WEFT_ETIMEDOUT) {
         CHECK(weft_now() >= deadline, "actor %d waits too short for %s", self, actor_name[name]);
         CHECK(spec.registered[self] == 0 || !exact, "actor %d is not told of %s", self, actor_name[name]);

@@ -1,0 +1,40 @@
+/* transport/store/batch_bytes.h -- the copies that a batch has of its texts and bodies, in one block whose size is known
+ * before. A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
+#ifndef WF_STORE_BATCH_BYTES_H
+#define WF_STORE_BATCH_BYTES_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All zero: no block. */
+struct wf_batch_bytes {
+    char *at;
+    size_t size, max;
+};
+
+/* False: no memory. */
+static inline bool wf_batch_bytes_new(struct wf_batch_bytes *b, size_t max)
+{
+    b->at = malloc(max + 1);
+    b->max = max;
+    return b->at != NULL;
+}
+
+static inline const char *wf_batch_copy(struct wf_batch_bytes *b, const void *data, size_t size)
+{
+    assert(size <= b->max - b->size);
+    char *to = b->at + b->size;
+    if (size > 0) memcpy(to, data, size);
+    b->size += size;
+    return to;
+}
+
+/* With its NUL. */
+static inline const char *wf_batch_copy_text(struct wf_batch_bytes *b, const char *text)
+{
+    return wf_batch_copy(b, text, strlen(text) + 1);
+}
+
+#endif
