@@ -2,37 +2,20 @@
 """Actors that remember, in real processes: the command line, and owners and stores that are killed while they write."""
 import json
 import os
-import subprocess
 import time
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built, patient
+from harness import PATIENCE, built
+from store_nodes import SOON_LOST, StoreCase
 
-WEFT = built("cli", "weft")
-MODULE = built("tests", "test_remembering.so")
-LINK = ("--heartbeat", "0.2", "--resume-window", "1")
 KILLS = 4
 
 
-class States(unittest.TestCase):
-    def setUp(self):
-        self.cluster = Cluster()
-        self.env = self.cluster.env
-        self.addCleanup(self.cluster.__exit__)
-        self.url = "sqlite:" + os.path.join(self.cluster.folder.name, "p.db")
-        self.listen = self.cluster.url("store")
-
-    def weft(self, *words, code=0):
-        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=patient(self.env))
-        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout, done.stderr
+class States(StoreCase):
+    module = built("tests", "test_remembering.so")
 
     def node(self, *what, name, options=()):
-        node = Program(WEFT, "run", MODULE, "--name", name, *LINK, *options, "--", *what, env=self.env)
-        self.addCleanup(node.kill)
-        self.assertEqual(node.line().strip(), "ready")
-        return node
+        return self.start(*what, name=name, options=(*SOON_LOST, *options))
 
     def store(self):
         return self.node("idle", name="store", options=(
@@ -41,18 +24,12 @@ class States(unittest.TestCase):
     def owner(self, name):
         return self.node("own", "counter.x", name=name, options=("--join", self.listen))
 
-    @staticmethod
-    def kill(program):
-        program.process.kill()
-        program.process.wait()
-        program.out.rest()
-
     def test_verbs(self):
         store, owner = self.store(), self.owner("o")
         self.assertEqual(owner.line(), "opened 1 0")
         for i in range(1, 60):
             self.assertEqual(owner.line(), f"event {i} 1")
-        self.kill(owner)
+        owner.kill()
         row = json.loads(self.weft("store", "states", "--store", self.url, "--json")[0])
         self.assertEqual((row["state"], row["opening"], row["snapshot"]), ("counter.x", 1, 8))
         self.assertGreaterEqual(row["last"], 59)
@@ -61,8 +38,8 @@ class States(unittest.TestCase):
         self.assertEqual(words[:3] + words[-2:], ["counter.x", "8", "bytes", "opening", "1"])
         self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
         store.stop()
-        self.assertIn("--states", self.weft("run", MODULE, "--store", self.url, code=2)[1])
-        self.assertIn("--store", self.weft("run", MODULE, "--states", "a", code=2)[1])
+        self.assertIn("--states", self.weft("run", self.module, "--store", self.url, code=2)[1])
+        self.assertIn("--store", self.weft("run", self.module, "--states", "a", code=2)[1])
 
     def check(self, lines):
         """Each event was confirmed once, and each opening has loaded all that were confirmed before it."""
@@ -100,14 +77,14 @@ class States(unittest.TestCase):
         for turn in range(KILLS):
             at = self.writer(owners)
             if turn % 2:
-                self.kill(store)
+                store.kill()
                 store = self.store()
             else:
-                self.kill(owners[at])
+                owners[at].kill()
                 lines += owners[at].out.seen[1:]
                 owners[at] = self.owner(f"n{turn}")
         for owner in owners:
-            self.kill(owner)
+            owner.kill()
             lines += owner.out.seen[1:]
         self.assertGreater(len(self.check(lines)), 20 * KILLS - 1)
         self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])

@@ -1,38 +1,20 @@
 #!/usr/bin/env python3
 """Work queues in real processes: the command line, and workers and stores that are killed while there are jobs."""
 import json
-import os
-import subprocess
 import unittest
 import urllib.request
 
-from harness import Cluster, PATIENCE, Program, built, patient
+from harness import PATIENCE, built
+from store_nodes import SOON_LOST, StoreCase
 
-WEFT = built("cli", "weft")
-MODULE = built("tests", "test_queueing.so")
-LINK = ("--heartbeat", "0.2", "--resume-window", "1")
 JOBS = 300
 
 
-class Queues(unittest.TestCase):
-    def setUp(self):
-        self.cluster = Cluster()
-        self.env = self.cluster.env
-        self.addCleanup(self.cluster.__exit__)
-        self.url = "sqlite:" + os.path.join(self.cluster.folder.name, "q.db")
-        self.listen = self.cluster.url("store")
-
-    def weft(self, *words, code=0):
-        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=patient(self.env))
-        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout, done.stderr
+class Queues(StoreCase):
+    module = built("tests", "test_queueing.so")
 
     def node(self, *what, name, options=()):
-        node = Program(WEFT, "run", MODULE, "--name", name, *LINK, *options, "--", *what, env=self.env)
-        self.addCleanup(node.kill)
-        self.assertEqual(node.line().strip(), "ready")
-        return node
+        return self.start(*what, name=name, options=(*SOON_LOST, *options))
 
     def store(self, rules, *what):
         return self.node(*(what or ("idle",)), name="store", options=(
@@ -46,12 +28,6 @@ class Queues(unittest.TestCase):
         rows = [json.loads(line) for line in
                 self.weft("store", "queues", "--store", self.url, "--json")[0].splitlines()]
         return {row["queue"]: (row["ready"], row["delayed"], row["leased"], row["dead"]) for row in rows}
-
-    @staticmethod
-    def kill(program):
-        program.process.kill()
-        program.process.wait()
-        program.out.rest()
 
     def test_verbs(self):
         store = self.store(":attempts=1:lease=600")
@@ -77,7 +53,7 @@ class Queues(unittest.TestCase):
         self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
         store.stop()
         for value in ("jobs.>:lease=x", "jobs.>:size=3"):
-            self.assertIn("lease=", self.weft("run", MODULE, "--store", self.url, "--queues", value, code=2)[1])
+            self.assertIn("lease=", self.weft("run", self.module, "--store", self.url, "--queues", value, code=2)[1])
 
     def test_a_lost_node_keeps_its_lease(self):
         store = self.store(":lease=600", "watch")
@@ -85,7 +61,7 @@ class Queues(unittest.TestCase):
         holder = self.other("hold", "jobs.x", name="h")
         self.assertEqual(holder.line(), "holds job-0")
         self.assertEqual(store.line().strip(), "watches")
-        self.kill(holder)
+        holder.kill()
         self.assertEqual(store.line(), "ended: lost")
         self.assertEqual(self.counts(), {"jobs.x": (0, 0, 1, 0)})
 
@@ -95,8 +71,8 @@ class Queues(unittest.TestCase):
         self.other("put", "jobs.x", "2", name="p").line()
         lost, holder = [self.other("hold", "jobs.x", name=name) for name in ("lost", "h")]
         self.assertEqual({lost.line(), holder.line()}, {"holds job-0", "holds job-1"})
-        self.kill(store)
-        self.kill(lost)
+        store.kill()
+        lost.kill()
         store = self.store(":lease=600")
         store.log("linked with node h")
         self.assertEqual(self.counts(), {"jobs.x": (0, 0, 2, 0)})
@@ -152,10 +128,10 @@ class Queues(unittest.TestCase):
             put += [putter.line() for _ in range(JOBS // 4)]
             while workers[0].line().split()[0] != "takes":  # it has a job at this moment, or has just ended it
                 pass
-            self.kill(workers[0])
+            workers[0].kill()
             seen += workers[0].out.seen
             if turn > 0:
-                self.kill(store)
+                store.kill()
                 store = self.store(":lease=2")
             workers[0] = self.other("work", "jobs.x", name=f"x{turn}")
         put += [putter.line() for _ in range(JOBS - len(put))]

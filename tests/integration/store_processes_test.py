@@ -9,35 +9,20 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built, patient
+from harness import PATIENCE, Program, built, patient
+from store_nodes import StoreCase, WEFT
 
-WEFT = built("cli", "weft")
 MODULE = built("tests", "test_storing.so")
 KILLS = int(os.environ.get("STORE_KILLS", "6"))
 LINES = int(os.environ.get("STORE_LINES", "0"))
 
 
-class Store(unittest.TestCase):
-    def setUp(self):
-        self.cluster = Cluster()
-        self.env = self.cluster.env
-        self.addCleanup(self.cluster.__exit__)
-        self.file = os.path.join(self.cluster.folder.name, "s.db")
-        self.url = "sqlite:" + self.file
-
-    def weft(self, *words, code=0):
-        """Runs a verb to its end; its standard output and error."""
-        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=patient(self.env))
-        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout, done.stderr
+class Store(StoreCase):
+    module = MODULE
 
     def node(self, *what, options=(), name="a", store=True):
         stores = ("--store", self.url, "--stored", "room.>") if store else ()
-        node = Program(WEFT, "run", MODULE, "--name", name, *stores, *options, "--", *what, env=self.env)
-        self.addCleanup(node.kill)
-        self.assertEqual(node.line(), "ready")
-        return node
+        return self.start(*what, name=name, options=(*stores, *options))
 
     def stored(self, topic):
         """{offset: text} of a log, which has no hole."""
