@@ -1,25 +1,5 @@
 /* tests/unit/transport/store/sqlite_faults_test.c -- the engine for SQLite on a disk that fails. */
-#include "conformance.h"
-#include "faulty_vfs.h"
-#include "sqlite.h"
-
-static void begin(void)
-{
-    faulty_begin(1);
-}
-
-static void end(void)
-{
-    faulty_end();
-}
-
-static void run_sql(const char *sql)
-{
-    sqlite3 *db;
-    ck_assert_int_eq(sqlite3_open_v2("s.db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "faulty"), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-}
+#include "faulty_store.h"
 
 static void expect_refused(int error, const char *text)
 {

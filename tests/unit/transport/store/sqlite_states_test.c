@@ -1,26 +1,6 @@
 /* tests/unit/transport/store/sqlite_states_test.c -- states of actors in a damaged file: nothing damaged is served, and
  * no empty state instead of a damaged one. */
-#include "conformance.h"
-#include "faulty_vfs.h"
-#include "sqlite.h"
-
-static void begin(void)
-{
-    faulty_begin(1);
-}
-
-static void end(void)
-{
-    faulty_end();
-}
-
-static void run_sql(const char *sql)
-{
-    sqlite3 *db;
-    ck_assert_int_eq(sqlite3_open_v2("s.db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "faulty"), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-}
+#include "faulty_store.h"
 
 /* A state with a snapshot and the events 2, 3 and 4, which is then changed by hand. */
 static struct wf_store_state damaged(const char *sql)
