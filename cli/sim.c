@@ -298,7 +298,7 @@ static uint32_t minimise(struct campaign *k, uint32_t keep)
     return keep;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* ---- A run that has failed, or is repeated ----------------------------------------------------------------------- */
 
 static struct sim_shown shown(const struct campaign *k, uint32_t keep)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
 #include <weft/error.h>
 #include <weft/time.h>
 
@@ -21,7 +22,7 @@
 
 /* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
 #define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
-__attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
+WEFT_API __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
 /* Called before a broken invariant ends the process, to print more; may be NULL. Release by the thread that registers
  * it, acquire by the thread that calls it. */
 typedef void wf_last_words_fn(void);

@@ -296,7 +296,8 @@ static void await_name(int self, int name, uint64_t *random)
     bool good = false;
     for (int i = 0; i < ACTORS; i++)
         good = good || ((spec.registered[self] >> i & 1) != 0 && weft_pid_equal(got, crew.at[i].pid));
-    if (rc == 0) CHECK(good || !was_known, "actor %d finds an actor that does not have the name %s", self, actor_name[name]);
+    if (rc == 0)
+        CHECK(good || !was_known, "actor %d finds an actor that does not have the name %s", self, actor_name[name]);
     if (rc == WEFT_ETIMEDOUT) {
         CHECK(weft_now() >= deadline, "actor %d waits too short for %s", self, actor_name[name]);
         CHECK(spec.registered[self] == 0 || !exact, "actor %d is not told of %s", self, actor_name[name]);
