@@ -2,9 +2,8 @@
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
- *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N; pingpong-apart, counting-apart: with
- *     the partners on another worker, else where weft puts them; ring-, idle- and
- *     timers-handlers
+ *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N | either WORKERS N; pingpong-apart,
+ *     counting-apart: with the partners on another worker, else where weft puts them; ring-, idle- and timers-handlers
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "local.h"
@@ -67,6 +66,55 @@ static void pingpong_main(const void *unused, size_t size)
     snprintf(params, sizeof params, "%sthreads=%d,n=%ld", arg.apart ? "apart," : "", arg.workers, arg.a);
     report("pingpong", params, "ns_per_msg", ns / (2.0 * (double)arg.a));
     report("pingpong", params, "msgs_per_s", 2e9 * (double)arg.a / ns);
+}
+
+/* ---- either: two actors that wait for two sources, woken by one and by the other in turn ------------------------- */
+
+static weft_event either_event[2];
+
+static void wake_other(long turn, weft_pid other, weft_event event)
+{
+    if (turn % 2 == 0) must(weft_send(other, 1, NULL, 0), "wake by a message");
+    else must(weft_event_set(event), "wake by an event");
+}
+
+/* Waits until a message or the event is there, and takes it. It has to be the one whose turn it is. */
+static void await_either(long turn, weft_event event)
+{
+    weft_wait sources[] = {weft_on_mailbox(), weft_on_event(event)};
+    int ready = weft_wait_any(sources, 2, WEFT_FOREVER);
+    if (ready == 0) weft_msg_free(receive());
+    else if (ready == 1) (void)weft_event_take(event);
+    if (ready != turn % 2) must(WEFT_EFORMAT, "the source that is ready");
+}
+
+static void either_other(const void *boss, size_t size)
+{
+    (void)size;
+    weft_pid to;
+    memcpy(&to, boss, sizeof to);
+    must(weft_event_open(&either_event[1]), "event");
+    must(weft_send(to, READY, NULL, 0), "ready");
+    for (long i = 0; i < arg.a; i++) {
+        await_either(i, either_event[1]);
+        wake_other(i, to, either_event[0]);
+    }
+}
+
+static void either_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid self = weft_self();
+    must(weft_event_open(&either_event[0]), "event");
+    weft_pid other = spawn_on(0, "other", either_other, &self, sizeof self);
+    weft_msg_free(receive());
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        wake_other(i, other, either_event[1]);
+        await_either(i, either_event[0]);
+    }
+    snprintf(params, sizeof params, "threads=%d,n=%ld", arg.workers, arg.a);
+    report("either", params, "ns_per_wake", (double)(weft_now() - start) / (2.0 * (double)arg.a));
 }
 
 /* ---- ring: one token around ------------------------------------------------------------------------------------ */
@@ -500,7 +548,7 @@ static const struct {
     {"counting", 3, counting_main}, {"big", 3, big_main},           {"create", 2, create_main},
     {"tree", 2, tree_main},         {"fanout", 3, fanout_main},     {"idle", 1, idle_main},
     {"timers", 3, timers_main},     {"call", 2, call_main},         {"offload", 1, offload_main},
-    {"parked", 1, parked_main},
+    {"parked", 1, parked_main},     {"either", 2, either_main},
 };
 
 int BENCH_MAIN(int argc, char **argv)
@@ -528,7 +576,8 @@ int BENCH_MAIN(int argc, char **argv)
     fprintf(stderr,
             "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
             "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
-            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N\n",
+            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N |\n "
+            "      either WORKERS N\n",
             argv[0]);
     return 2;
 }

@@ -50,11 +50,11 @@ def rate(what, per_second, metric="msgs_per_s"):
 
 
 WORKLOADS = [
-    Workload("bench_switch", [], numbers("50000000", "10000000", "10000"), ("boost-fiber",),
-             {"ns_per_switch": ("coroutine switch, bare", 2.5)}),
     Workload("bench_swim", [], numbers("1000 10 30", "100 30 30", "10 2 2"), ()),
     local("yield", "5000000", "2000000", "1000", ("erlang", "go", "boost-fiber"),
           {"ns_per_switch": ("yield through the scheduler", 5)}),
+    local("either 1", "2000000", "500000", "1000", ("erlang", "go"),
+          {"ns_per_wake": ("a wait of two sources, woken by either, 1 worker", 100)}),
     local("pingpong 1", "3000000", "1000000", "1000", LOCAL, per_message("ping-pong, a message, 1 worker", 22)),
     local("pingpong 2", "1000000", "200000", "500", LOCAL, per_message("ping-pong, a message, 2 workers", 35)),
     apart("pingpong-apart 2", "1000000", "200000", "500"),
@@ -167,6 +167,7 @@ for name, sizes in SAVINA.items():
 INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, units
     ("bench_local", "yield 10000", 20000, "yield 30000", 60000, "switch"),
     ("bench_local", "pingpong 1 5000", 10000, "pingpong 1 15000", 30000, "msg"),
+    ("bench_local", "either 1 5000", 10000, "either 1 15000", 30000, "wake"),
     ("bench_local", "ring 1 503 10000", 10000, "ring 1 503 30000", 30000, "hop"),
     ("bench_local", "ring-handlers 1 503 10000", 10000, "ring-handlers 1 503 30000", 30000, "hop"),
     ("bench_local", "counting 1 1 10000", 10000, "counting 1 1 30000", 30000, "msg"),

@@ -34,7 +34,8 @@ static int wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     struct wf_end_wait *e = WF_WAIT_STATE_OF(struct wf_end_wait, s);
     (void)first;
-    return wf_monitor(wf_actor_of(e->task), (weft_pid){.node = e->node, .actor = e->actor}, e, &e->monitor);
+    int rc = wf_monitor(wf_actor_of(e->task), (weft_pid){.node = e->node, .actor = e->actor}, e, &e->monitor);
+    return rc < 0 ? rc : 1;
 }
 
 static void wait_close(struct wf_wait *s)

@@ -3,7 +3,6 @@
 //     fiber WORKLOAD THREADS NUMBER...
 //
 // Two threads share the work with Boost's own work-stealing scheduler. Every answer is checked.
-#include <boost/context/fiber.hpp>
 #include <boost/fiber/algo/work_stealing.hpp>
 #include <boost/fiber/all.hpp>
 
@@ -100,22 +99,6 @@ static void yield()
     auto one = spawn(body), two = spawn(body);
     one.join(), two.join();
     report("ctxswitch", with("yield,threads=%d,n=%ld", a), "ns_per_switch", (now_ns() - start) / (2.0 * double(a)));
-}
-
-// Two contexts that alternate, without a scheduler; the best of several runs, as ours.
-static void bare_switch()
-{
-    boost::context::fiber other([](boost::context::fiber &&back) {
-        for (;;) back = std::move(back).resume();
-        return std::move(back);
-    });
-    double best = 1e18;
-    for (int repeat = 0; repeat < 5; repeat++) {
-        double start = now_ns();
-        for (long i = 0; i < a / 2; i++) other = std::move(other).resume();
-        best = std::min(best, (now_ns() - start) / double(a / 2 * 2));
-    }
-    printf("ctxswitch boost-fiber switch,coroutines=2,threads=1,n=%ld ns_per_switch %.2f\n", a, best);
 }
 
 static void pingpong()
@@ -305,7 +288,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)();
-    } workloads[] = {{"switch", bare_switch}, {"yield", yield},       {"pingpong", pingpong},
+    } workloads[] = {{"yield", yield},       {"pingpong", pingpong},
                      {"ring", ring},          {"counting", counting}, {"big", big},
                      {"create", create},      {"fanout", fanout},     {"idle", idle}};
     check(argc > 3, "usage: fiber WORKLOAD THREADS NUMBER...");

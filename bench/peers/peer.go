@@ -95,6 +95,44 @@ func pingpong() {
 	report("pingpong", "msgs_per_s", perSecond(2*a, took), "threads=%d,n=%d", threads, a)
 }
 
+// awaitEither takes from the channel that is ready; it has to be the one whose turn it is.
+func awaitEither(turn int, messages, events chan struct{}) {
+	ready := 0
+	select {
+	case <-messages:
+	case <-events:
+		ready = 1
+	}
+	check(ready == turn%2, "either: the other channel")
+}
+
+func wakeEither(turn int, messages, events chan struct{}) {
+	if turn%2 == 0 {
+		messages <- struct{}{}
+	} else {
+		events <- struct{}{}
+	}
+}
+
+func either() {
+	var at [4]chan struct{}
+	for i := range at {
+		at[i] = make(chan struct{}, 1)
+	}
+	go func() {
+		for i := 0; i < a; i++ {
+			awaitEither(i, at[2], at[3])
+			wakeEither(i, at[0], at[1])
+		}
+	}()
+	start := time.Now()
+	for i := 0; i < a; i++ {
+		wakeEither(i, at[2], at[3])
+		awaitEither(i, at[0], at[1])
+	}
+	report("either", "ns_per_wake", float64(time.Since(start).Nanoseconds())/float64(2*a), "threads=%d,n=%d", threads, a)
+}
+
 func ring() {
 	first := make(chan int, 1)
 	done := make(chan int)
@@ -387,7 +425,7 @@ func main() {
 		serve(os.Args[2], number(3), number(4))
 		return
 	}
-	workloads := map[string]func(){"yield": yield, "pingpong": pingpong, "ring": ring, "counting": counting, "big": big,
+	workloads := map[string]func(){"yield": yield, "pingpong": pingpong, "either": either, "ring": ring, "counting": counting, "big": big,
 		"create": create, "tree": tree, "fanout": fanout, "idle": idle, "timers": timers, "rtt": rtt, "oneway": oneway}
 	check(len(os.Args) > 3 && workloads[os.Args[1]] != nil, "usage: peer WORKLOAD THREADS NUMBER...")
 	threads, a, b = number(2), number(3), number(4)

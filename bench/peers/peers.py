@@ -107,7 +107,7 @@ class Peers:
         if name in ("epoll", "nng", "libuv", "zmq"):
             return [os.path.join(self.folder.name, "peer_uv" if name == "libuv" else "peer_" + name), what, *rest]
         # Some have no number of workers on our side.
-        threads = "2" if far else "1" if what in ("idle", "yield", "switch") else rest.pop(0)
+        threads = "2" if far else "1" if what in ("idle", "yield") else rest.pop(0)
         if name == "erlang":
             node = ["-name", f"bench{os.getpid()}@127.0.0.1", "-setcookie", "weft_bench", "-kernel",
                     "inet_dist_use_interface", "{127,0,0,1}"] if far else []

@@ -195,7 +195,8 @@ int wf_socket_wait_look(struct wf_wait *s)
 int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     (void)first;
-    return wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+    int rc = wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+    return rc < 0 ? rc : 1;
 }
 
 void wf_socket_wait_close(struct wf_wait *s)

@@ -43,6 +43,7 @@ static void glimpse(struct wf_watch *all, struct wf_worker *w)
     all->glimpsed = w;
     int calls = pf_thread_glimpse(w->thread, see, all, s->call, WF_STUCK_CALLS);
     s->calls = WF_MAX(calls, 0);
+    s->asked = calls == WEFT_ETIMEDOUT ? s->asked + 1 : 0;
     if (s->actor == 0) see(all);
     if (s->actor != 0 && w->set->hooks->task_name != NULL)
         w->set->hooks->task_name(w->set, s->actor, s->name, sizeof s->name);
@@ -81,13 +82,17 @@ void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT])
     }
 }
 
-static void say_seen(const struct wf_stuck *s)
+static void say_seen(const struct wf_stuck *s, bool again)
 {
     char who[160], where[WF_STUCK_TEXT];
     wf_stuck_who(s, who, sizeof who);
     wf_stuck_where(s, where);
-    weft_log(WEFT_WARN, "worker %u is held up by %s for %.1f s%s: nothing else runs there until it waits or ends",
-             (unsigned)s->worker, who, (double)(s->now - s->began) / 1e9, where);
+    if (again)
+        weft_log(WEFT_WARN, "worker %u is still held up by %s, after %.1f s%s", (unsigned)s->worker, who,
+                 (double)(s->now - s->began) / 1e9, where);
+    else
+        weft_log(WEFT_WARN, "worker %u is held up by %s for %.1f s%s: nothing else runs there until it waits or ends",
+                 (unsigned)s->worker, who, (double)(s->now - s->began) / 1e9, where);
 }
 
 bool wf_stuck_at(struct wf_workers *set, uint32_t worker, struct wf_stuck *out)
@@ -168,19 +173,27 @@ void wf_stuck_arm(struct wf_worker *w)
     set_alarm(set, now + set->stuck_after + set->stuck_after / 2);
 }
 
-static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t began, int64_t now)
+/* Whether what it does is not known yet, and it is worth asking again. Only the thread that looks writes `seen`. */
+static bool is_to_be_asked(const struct wf_watch *all, uint32_t worker, int64_t began)
+{
+    const struct wf_stuck *s = &all->seen[worker];
+    return s->began == began && s->asked > 0 && s->asked < WF_STUCK_ASKED_MAX;
+}
+
+static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t began, int64_t now, bool again)
 {
     struct wf_watch *all = set->watch;
     struct wf_stuck *s = &all->look;
     WF_ASSERT(w->index < set->users && began <= now);
     *s = (struct wf_stuck){.worker = w->index, .began = began, .now = now};
+    if (again) s->asked = all->seen[w->index].asked;
     glimpse(all, w);
     if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began) return; /* it has gone on meanwhile */
     pf_mutex_lock(all->lock);
     all->seen[w->index] = *s;
     pf_mutex_unlock(all->lock);
     atomic_store_explicit(&w->pace.seen, began, memory_order_release);
-    say_seen(s);
+    if (!again || s->calls > 0) say_seen(s, again);
 }
 
 void wf_stuck_look_now(struct wf_worker *own)
@@ -193,10 +206,13 @@ void wf_stuck_look_now(struct wf_worker *own)
     for (uint32_t i = 0; i < set->users; i++) {
         struct wf_worker *w = set->at[i];
         int64_t began = atomic_load_explicit(&w->pace.began, memory_order_relaxed);
-        if (began == 0 || atomic_load_explicit(&w->pace.seen, memory_order_relaxed) == began) continue;
-        if (late) next = now + set->stuck_after;
-        else if (now - began >= set->stuck_after) look_at_one(set, w, began, now);
-        else next = WF_MIN(next, began + set->stuck_after);
+        bool again = atomic_load_explicit(&w->pace.seen, memory_order_relaxed) == began;
+        if (began == 0 || (again && !is_to_be_asked(set->watch, i, began))) continue;
+        if (!late && now - began >= set->stuck_after) {
+            look_at_one(set, w, began, now, again);
+            if (!is_to_be_asked(set->watch, i, began)) continue;
+        }
+        next = WF_MIN(next, (late || now - began >= set->stuck_after ? now : began) + set->stuck_after);
     }
     if (next != WEFT_FOREVER) set_alarm(set, next);
 }

@@ -8,7 +8,8 @@
  *     than the alarm's span, the alarm costs one system call per span and never rings. When it rings, that worker
  *     looks, and sets it again only if some worker runs.
  * (3) A turn that is too long is reported once in the log, and is visible here until it is over. Its own thread is
- *     interrupted to find out what it does (pf_thread_glimpse).
+ *     interrupted to find out what it does (pf_thread_glimpse). A thread that gets no processor does not answer. Then
+ *     it is asked again at the next looks, and what it does is reported as soon as it is known.
  * (4) A process that was stopped, by a debugger for example, has no long turns: an alarm that comes late by itself
  *     only sets the next one. */
 #ifndef WF_STUCK_H
@@ -16,7 +17,7 @@
 
 #include "workers.h"
 
-enum { WF_STUCK_CALLS = 16, WF_STUCK_TEXT = 512 };
+enum { WF_STUCK_CALLS = 16, WF_STUCK_TEXT = 512, WF_STUCK_ASKED_MAX = 10 };
 
 /* An actor that blocks its worker. */
 struct wf_stuck {
@@ -27,6 +28,7 @@ struct wf_stuck {
     char name[65];      /* its first registered name, or "" */
     int calls;          /* number of `call`, the innermost calls of its thread at that time; 0: not known */
     uintptr_t call[WF_STUCK_CALLS];
+    int asked; /* how often its thread was asked and did not answer */
 };
 
 /* wf_workers_init: `set->stuck_after` is filled in. A set without a worker of weft's own does not watch.

@@ -13,7 +13,8 @@ enum { SET = 1, WAITED = 2, POSTED = 4, SHOWN = 8, KIND = 4, COUNT = 8 }; /* wf_
 struct event_wait {
     struct wf_task *task;
     weft_event event;
-    uint32_t mark; /* manual: how often it had been set when the wait began */
+    struct wf_event *slot; /* of the event, also of one that has been closed; NULL: it never was one */
+    uint32_t mark;         /* manual: how often it had been set when the wait began */
     bool attached;
     struct wf_event_place place; /* the event is at home here */
     struct wf_ticket *ticket;    /* it is not */
@@ -427,9 +428,8 @@ int wf_event_count_down(weft_event e, uint32_t n)
 
 /* ---- Looking --------------------------------------------------------------------------------------------------- */
 /* 0: it does not live. */
-static uint64_t read_word(struct wf_workers *set, uint64_t id)
+static uint64_t read_word(struct wf_event *ev, uint64_t id)
 {
-    struct wf_event *ev = slot_of(set, id);
     /* Acquire: pairs with the release of a set, for who sees that a manual event was set and takes nothing. */
     uint64_t word = ev == NULL ? 0 : atomic_load_explicit(&ev->word, memory_order_acquire);
     if (ev != NULL) wf_tsan_acquire(ev);
@@ -438,15 +438,21 @@ static uint64_t read_word(struct wf_workers *set, uint64_t id)
 
 int64_t wf_event_count(weft_event e, enum wf_event_kind kind)
 {
-    uint64_t word = read_word(set_of(e), e.id);
+    uint64_t word = read_word(slot_of(set_of(e), e.id), e.id);
     if (word == 0) return WEFT_ECLOSED;
     return kind_of(word) == kind ? (int64_t)count_of(word) : WEFT_EINVAL;
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
+static uint64_t word_of(const struct event_wait *wait)
+{
+    return read_word(wait->slot, wait->event.id);
+}
+
 static void begin_wait(struct event_wait *wait, struct wf_task *t, weft_event e)
 {
-    *wait = (struct event_wait){.task = t, .event = e, .mark = count_of(read_word(set_of(e), e.id))};
+    *wait = (struct event_wait){.task = t, .event = e, .slot = slot_of(set_of(e), e.id)};
+    wait->mark = count_of(word_of(wait));
 }
 
 /* Also of one that was not called. */
@@ -454,7 +460,7 @@ static void called_in_vain(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
     if (k == NULL) {
-        if (wait->place.called) queue_again(slot_of(set_of(wait->event), wait->event.id), &wait->place);
+        if (wait->place.called) queue_again(wait->slot, &wait->place);
     } else if (k->held) {
         k->held = false;
         send_hint_back(k);
@@ -465,7 +471,7 @@ static void called_in_vain(struct event_wait *wait)
  * that was called in vain queues again. */
 static int look_wait(struct event_wait *wait)
 {
-    uint64_t word = read_word(set_of(wait->event), wait->event.id);
+    uint64_t word = word_of(wait);
     if (word == 0) return WEFT_ECLOSED;
     bool ready = (word & SET) != 0 || was_set_since(word, wait->mark);
     if (!ready) {
@@ -477,22 +483,25 @@ static int look_wait(struct event_wait *wait)
     return wait->ticket == NULL ? wait->place.called : wait->ticket->held;
 }
 
-/* From now until detach the task is woken when it is its turn, or the event is closed; look after attaching.
- * WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
+/* From now until detach the task is woken when it is its turn, or the event is closed. 1: look again, as it may be its
+ * turn. WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
 static int attach_wait(struct event_wait *wait)
 {
     struct wf_worker *w = wait->task->worker;
     const weft_event e = wait->event;
     WF_ASSERT(!wait->attached && wait->task == w->current);
     if (set_of(e) != w->set) return WEFT_EINVAL;
-    struct wf_event *ev = slot_of(w->set, e.id);
+    struct wf_event *ev = wait->slot;
     if (ev == NULL || !lives(atomic_load_explicit(&ev->word, memory_order_relaxed), e.id)) return WEFT_ECLOSED;
     struct wf_worker *home = w->set->at[wf_id_worker(e.id)];
-    int rc = 0;
-    if (home == w) enter(w, ev, &wait->place, wait->mark);
-    else rc = take_ticket(wait, home);
-    wait->attached = rc == 0;
-    return rc;
+    if (home != w) {
+        int rc = take_ticket(wait, home);
+        wait->attached = rc == 0;
+        return rc == 0 ? 1 : rc;
+    }
+    enter(w, ev, &wait->place, wait->mark);
+    wait->attached = true;
+    return wait->place.called;
 }
 
 /* Fine if it is not attached. */
@@ -504,9 +513,8 @@ static void detach_wait(struct event_wait *wait)
         wait->ticket = NULL;
         wf_worker_send(k->waits_on, k->home->index, &k->cancel.post);
     } else if (wf_linked(&wait->place.on_event)) {
-        struct wf_event *ev = slot_of(set_of(wait->event), wait->event.id);
-        leave(ev, &wait->place);
-        pass_on(wait->task->worker, ev);
+        leave(wait->slot, &wait->place);
+        pass_on(wait->task->worker, wait->slot);
     }
     wait->attached = false;
 }
@@ -518,7 +526,7 @@ static int take_in_turn(struct event_wait *wait, uint32_t kinds)
     do {
         if ((rc = look_wait(wait)) != 1) return rc;
         rc = wf_event_take(wait->event, kinds);
-        if (rc == 0) rc = was_set_since(read_word(set_of(wait->event), wait->event.id), wait->mark);
+        if (rc == 0) rc = was_set_since(word_of(wait), wait->mark);
     } while (rc == 0); /* a take without a wait was faster */
     return rc;
 }
@@ -529,11 +537,11 @@ int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *w
     if (t == NULL) return WEFT_ENOTACTOR;
     struct event_wait wait;
     begin_wait(&wait, t, e);
-    uint64_t word = read_word(set_of(e), e.id);
+    uint64_t word = word_of(&wait);
     int rc = t->cancelled ? WEFT_ECANCELED : word != 0 && (kinds >> kind_of(word) & 1) == 0 ? WEFT_EINVAL : 0;
     while (rc == 0 && (rc = take_in_turn(&wait, kinds)) == 0) {
         if (wait.attached) rc = wf_task_wait(deadline, what);
-        else rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : attach_wait(&wait);
+        else rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : WF_MIN(attach_wait(&wait), 0);
     }
     detach_wait(&wait);
     if (rc == 1) wf_task_tick(t);
@@ -608,9 +616,9 @@ int weft_event_fd(weft_event e, int *fd)
 {
     const struct pf_flag *f;
     if (fd == NULL) return WEFT_EINVAL;
-    uint64_t word = read_word(set_of(e), e.id);
-    if (word == 0) return WEFT_ECLOSED;
     struct wf_event *ev = slot_of(set_of(e), e.id);
+    uint64_t word = read_word(ev, e.id);
+    if (word == 0) return WEFT_ECLOSED;
     int rc = flag_of(ev, &f);
     if (rc == 0) rc = change(e, show_step, 0);
     if (rc < 0) return rc;

@@ -204,7 +204,8 @@ static int wait_attach(struct wf_wait *s, struct wf_wait *first)
         if (rc == WEFT_EEXIST) return WEFT_EBUSY;
         if (rc < 0 && !k->always) return rc;
     }
-    return k->always ? 0 : wf_fd_wait(k->record, s->kind->for_write, s->task);
+    int rc = k->always ? 0 : wf_fd_wait(k->record, s->kind->for_write, s->task);
+    return rc < 0 ? rc : 1;
 }
 
 static void wait_close(struct wf_wait *s)

@@ -26,34 +26,35 @@ static const char *name_of(const struct wf_wait *s, size_t count)
     return count == 0 ? "nothing" : count == 1 ? s->kind->name : "several sources";
 }
 
+/* 1: one of them may have become ready meanwhile. */
 static int attach_all(struct wf_wait *s, size_t count)
 {
-    int rc = 0;
-    for (size_t i = 0; i < count && rc == 0; i++) {
+    int again = 0;
+    for (size_t i = 0; i < count; i++) {
         if (s[i].done) continue;
         s[i].attached = true;
-        rc = s[i].kind->attach(&s[i], s);
+        int rc = s[i].kind->attach(&s[i], s);
+        if (rc < 0) return rc;
+        again |= rc;
     }
-    return rc;
+    return again;
 }
 
 static int wait_until(struct wf_wait *s, size_t count, bool all, int64_t deadline)
 {
-    bool attached = false;
-    for (;;) {
-        int rc = look_at_all(s, count, all);
-        if (rc != NONE_READY) return rc;
-        if (attached || count == 0) {
-            rc = wf_task_wait(deadline, name_of(s, count));
-            if (rc == 0) continue;
-            int last = rc == WEFT_ETIMEDOUT ? look_at_all(s, count, all) : NONE_READY; /* both came in one turn */
-            return last == NONE_READY ? rc : last;
-        }
-        if (deadline == WEFT_NOW) return WEFT_ETIMEDOUT;
-        rc = attach_all(s, count);
-        if (rc < 0) return rc;
-        attached = true; /* and look again: what came before attaching woke nobody */
+    int rc = look_at_all(s, count, all);
+    if (rc != NONE_READY) return rc;
+    if (deadline == WEFT_NOW) return WEFT_ETIMEDOUT;
+    rc = attach_all(s, count);
+    if (rc > 0) rc = look_at_all(s, count, all); /* what came before it was attached did not wake the task */
+    else if (rc == 0) rc = NONE_READY;
+    while (rc == NONE_READY) {
+        rc = wf_task_wait(deadline, name_of(s, count));
+        if (rc != WEFT_OK && rc != WEFT_ETIMEDOUT) return rc;
+        int found = look_at_all(s, count, all); /* also after the deadline: both may have come in one turn */
+        if (found != NONE_READY || rc == WEFT_OK) rc = found;
     }
+    return rc;
 }
 
 static int open_source(struct wf_wait *s, const weft_wait *from, struct wf_task *t)

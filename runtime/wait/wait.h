@@ -4,7 +4,8 @@
  * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A room registers its
  *     rows in its part (part.h), the layer above in its hooks. wait.c calls these functions and knows none of the
  *     kinds: a new source is a number below, a row, and a line where rows are registered.
- * (2) A wait looks at each source; if none is ready it attaches to each of them, suspends, and looks again. Looking
+ * (2) A wait looks at each source; if none is ready it attaches to each of them, suspends, and looks again. If one
+ *     can become ready between the look and the attaching, all are looked at before the wait suspends. Looking
  *     consumes nothing, so a wake is only a reason to look again, and the sources that were not ready are unchanged.
  * (3) All data of a wait is on the waiting task's stack. The small array serves nearly every wait, so that a few
  *     sources do not touch a second page of the stack. Everything is undone before settling, as a killed task does
@@ -59,8 +60,9 @@ struct wf_wait_kind {
     void (*recheck)(struct wf_wait *s);
     /* 1: it is ready; 0: it is not; or an error. */
     int (*look)(struct wf_wait *s);
-    /* From now until the end the task is woken when it may be ready; look after attaching. `first` is the first
-     * source of the same wait. WEFT_ENOMEM, ... */
+    /* From now until the end the task is woken when it may be ready. 0: it is as it was at the last look, because
+     * nothing but the task's own worker makes it ready; 1: it has to be looked at again. `first` is the first source
+     * of the same wait. WEFT_ENOMEM, ... */
     int (*attach)(struct wf_wait *s, struct wf_wait *first);
     /* weft_wait_all: it was ready, and the wait goes on for others. May be NULL. */
     void (*was_ready)(struct wf_wait *s);

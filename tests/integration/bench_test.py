@@ -41,6 +41,7 @@ class Bench(unittest.TestCase):
             self.assertRegex(line, LINE)
         seen = {row["workload"] for row in rows}
         self.assertLessEqual({"ctxswitch", "pingpong", "ring", "counting", "big", "spawn", "fanout", "idle", "timers",
+                              "either",
                               "lateness", "remote", *SAVINA}, seen)
         for threads in "12":
             savina = {row["workload"] for row in rows if row["params"].startswith(f"savina,threads={threads}")}

@@ -1,5 +1,7 @@
 /* A stuck actor is named, once, with its kind and the function it is in, and blinds nobody. */
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <time.h>
 
 #include "../../../capture.h"
@@ -62,6 +64,18 @@ static void sleeper(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     naps_for_long();
+    computes_for_ever();
+}
+
+/* As a thread that gets no processor, it does not answer. */
+static void deaf(const void *arg, size_t size)
+{
+    sigset_t all, before;
+    (void)arg, (void)size;
+    sigfillset(&all);
+    want_int(pthread_sigmask(SIG_SETMASK, &all, &before), 0);
+    computes_until(&let_next_go);
+    want_int(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     computes_for_ever();
 }
 
@@ -140,6 +154,24 @@ START_TEST(one_in_a_loop_without_waits_is_named)
     want_said(line, 1);
     want_said("worker 0 goes on: actor the-spinner", 1);
     if (functions_are_known()) want_said(" in computes_for_ever < spinner", 1);
+}
+END_TEST
+
+START_TEST(one_that_does_not_answer_is_asked_again)
+{
+    if (!functions_are_known()) return;
+    start(1, WEFT_MS(50));
+    struct wf_stuck s;
+    ck_assert_int_eq(weft_node_spawn(it.node, NULL, deaf, NULL, 0, &(weft_spawn_options){.kind = "deaf"}), 0);
+    wait_until(wf_stuck_at(&it.node->workers, 0, &s));
+    ck_assert_int_eq(s.calls, 0);
+    ck_assert_str_eq(s.kind, "deaf");
+    atomic_store(&let_next_go, true);
+    wait_until(wf_stuck_at(&it.node->workers, 0, &s) && s.calls > 0);
+    finish();
+    want_said("worker 0 is held up by actor deaf 0.", 1);
+    want_said("worker 0 is still held up by actor deaf 0.", 1);
+    want_said(" in computes_for_ever < deaf", 1);
 }
 END_TEST
 
@@ -259,6 +291,7 @@ int main(void)
     Suite *s = suite_create("stuck");
     TCase *c = tcase_create("stuck");
     tcase_add_test(c, one_in_a_loop_without_waits_is_named);
+    tcase_add_test(c, one_that_does_not_answer_is_asked_again);
     tcase_add_test(c, one_that_sleeps_is_named_and_sleeps_for_as_long_as_it_wanted);
     tcase_add_test(c, two_at_once_are_both_named);
     tcase_add_test(c, the_next_one_on_the_same_worker_is_named_too);
