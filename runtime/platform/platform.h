@@ -314,7 +314,7 @@ int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse);
 int pf_udp_connect(pf_handle h, const struct pf_address *to);
 /* `to`: NULL where the socket is connected. PF_AGAIN, WEFT_ETOOBIG, WEFT_EREFUSED (an earlier one was), WEFT_ENONODE,
  * WEFT_EACCESS (a broadcast address without PF_BROADCAST), WEFT_EINVAL (no address, or one of another family),
- * WEFT_ENOMEM (the interface's queue is full: no readiness tells when it has room). */
+ * WEFT_ENOMEM (the interface's queue is full: no readiness tells when it has space). */
 int pf_udp_send(pf_handle h, const struct pf_address *to, const void *data, size_t size);
 /* One datagram and its sender (`from` may be NULL). PF_AGAIN; WEFT_EREFUSED on a connected socket; WEFT_ETOOBIG: it
  * was longer than `size`; its beginning and its sender are there, the rest is lost. */
@@ -360,7 +360,7 @@ void pf_wall_clock_text(int64_t wall, char *out, size_t size);
 
 /* ---- What started this process, and what it uses --------------------------------------------------------------- */
 /* Tells the service manager, in the lines of systemd's sd_notify ("READY=1\nSTATUS=..."), if there is one that
- * wants to hear ($NOTIFY_SOCKET). Any thread; never waits, what the socket has no room for is lost. */
+ * wants to hear ($NOTIFY_SOCKET). Any thread; never waits, what the socket has no space for is lost. */
 void pf_manager_notify(const char *lines);
 /* Within how many nanoseconds it wants to hear WATCHDOG=1 each time; 0: it does not. */
 int64_t pf_manager_watchdog(void);

@@ -7,11 +7,11 @@
 #include "inet.h"
 #include "platform.h"
 
-/* A sockaddr with room and alignment for each kind. */
+/* A sockaddr with space and alignment for each kind. */
 union pf_any_address {
     struct sockaddr head;
     struct sockaddr_un unix_path;
-    struct sockaddr_storage room;
+    struct sockaddr_storage space;
 };
 
 static inline void pf_load(union pf_any_address *out, const struct pf_address *from)

@@ -76,7 +76,7 @@ struct watch {
     bool incomplete;            /* something could not be watched: to be told */
     enum pf_change_kind untold; /* of a file itself */
     struct entry *entries;      /* sorted by name */
-    int count, room;
+    int count, capacity;
 };
 
 static struct {
@@ -148,7 +148,7 @@ static void watch_entry(struct watch *w, struct entry *e, mode_t mode)
     if (fd >= 0) close(fd);
 }
 
-/* Also a file that is gone takes room on the disk until this. */
+/* Also a file that is gone takes space on the disk until this. */
 static void unwatch_entry(struct watch *w, struct entry *e)
 {
     if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
@@ -179,12 +179,12 @@ static void compare(struct watch *w, struct entry *e, const struct stat *s)
 
 static bool add_entry(struct watch *w, const char *name, const struct stat *s, bool first)
 {
-    if (w->count == w->room) {
-        int room = WF_MAX(16, 2 * w->room);
-        struct entry *more = realloc(w->entries, (size_t)room * sizeof *more);
+    if (w->count == w->capacity) {
+        int capacity = WF_MAX(16, 2 * w->capacity);
+        struct entry *more = realloc(w->entries, (size_t)capacity * sizeof *more);
         if (more == NULL) return false;
         w->entries = more;
-        w->room = room;
+        w->capacity = capacity;
     }
     struct entry e = {.name = strdup(name), .seen = true};
     if (e.name == NULL) return false;
@@ -279,18 +279,18 @@ static bool tell(struct watch *w, enum pf_change_kind kind, const char *name)
 
 static bool tell_entries(struct watch *w, bool removed)
 {
-    bool room = true;
-    for (int i = 0; i < w->count && room; i++) {
+    bool fits = true;
+    for (int i = 0; i < w->count && fits; i++) {
         struct entry *e = &w->entries[i];
         if (e->untold == PF_CHANGE_NONE || (e->untold == PF_CHANGE_REMOVED) != removed) continue;
-        room = tell(w, e->untold, e->name);
-        if (!room) break;
+        fits = tell(w, e->untold, e->name);
+        if (!fits) break;
         e->untold = PF_CHANGE_NONE;
         e->known = true;
         if (removed) drop_entry(w, e);
     }
     if (removed) compact(w);
-    return room;
+    return fits;
 }
 
 static void tell_all(struct watch *w)
@@ -372,7 +372,7 @@ static int wait_for_some(int kq, struct kevent *events)
     return -1;
 }
 
-/* Nothing more will be heard of any of them. Who has no room for the end finds that of the pipe. */
+/* Nothing more will be heard of any of them. Who has no space for the end finds that of the pipe. */
 static void give_up(void)
 {
     for (struct watch *w = all.watches; w != NULL; w = w->next) {

@@ -66,7 +66,7 @@ static void change(struct kevent *k, int handle, int filter, int flags, uint64_t
     EV_SET(k, (uintptr_t)handle, (short)filter, (unsigned short)flags, 0, 0, (void *)(uintptr_t)tag);
 }
 
-/* 0 or an errno. Without room for entries, an error is the call's: EV_RECEIPT is not everywhere. */
+/* 0 or an errno. Without space for entries, an error is the call's: EV_RECEIPT is not everywhere. */
 static int apply(struct pf_poller *p, const struct kevent *k)
 {
     int n;
@@ -157,8 +157,8 @@ void pf_native_poller_destroy(struct pf_poller *p)
     free(p);
 }
 
-/* With the lock: room for this handle's tag. */
-static bool make_room(struct pf_poller *p, int handle)
+/* With the lock: space for this handle's tag. */
+static bool make_space(struct pf_poller *p, int handle)
 {
     if (handle < p->tag_count) return true;
     int count = WF_MAX(64, p->tag_count);
@@ -181,7 +181,7 @@ static int is_pollable(int handle)
 
 static int add_locked(struct pf_poller *p, int handle, uint64_t tag)
 {
-    if (!make_room(p, handle)) return WEFT_ENOMEM;
+    if (!make_space(p, handle)) return WEFT_ENOMEM;
     if (p->tags[handle] != WAKE_TAG) return WEFT_EEXIST;
     int error = attach(p, handle, tag);
     /* Devices that know no readiness. */

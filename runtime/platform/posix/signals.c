@@ -38,8 +38,8 @@ static void tell(int what)
         if (n == 1 || (errno != EINTR && errno != EAGAIN)) return;
         bool full = errno == EAGAIN;
         if (full && what != QUIT && what < UNBLOCK) return; /* so many signals that one less does not matter */
-        struct pollfd room = {.fd = all.pipe[1], .events = POLLOUT};
-        if (full) (void)poll(&room, 1, -1);
+        struct pollfd space = {.fd = all.pipe[1], .events = POLLOUT};
+        if (full) (void)poll(&space, 1, -1);
     }
 }
 

@@ -77,10 +77,10 @@ static void put_argument(struct line *l, const wchar_t *arg)
 static int make_line(const char *const *argv, wchar_t **out)
 {
     int rc = WEFT_OK;
-    wchar_t *room = malloc(2 * LINE_MAX_WIDE * sizeof *room);
-    if (room == NULL) return WEFT_ENOMEM;
-    wchar_t *arg = room + LINE_MAX_WIDE;
-    struct line l = {room, room + LINE_MAX_WIDE};
+    wchar_t *space = malloc(2 * LINE_MAX_WIDE * sizeof *space);
+    if (space == NULL) return WEFT_ENOMEM;
+    wchar_t *arg = space + LINE_MAX_WIDE;
+    struct line l = {space, space + LINE_MAX_WIDE};
     for (size_t i = 0; argv[i] != NULL && rc == WEFT_OK; i++) {
         rc = pf_wide(argv[i], arg, LINE_MAX_WIDE);
         if (rc < 0) break;
@@ -90,8 +90,8 @@ static int make_line(const char *const *argv, wchar_t **out)
     }
     put(&l, L'\0', 1);
     if (rc == WEFT_OK && l.at == l.end) rc = WEFT_ETOOBIG;
-    if (rc == WEFT_OK) *out = room;
-    else free(room);
+    if (rc == WEFT_OK) *out = space;
+    else free(space);
     return rc;
 }
 
@@ -100,13 +100,13 @@ static int make_line(const char *const *argv, wchar_t **out)
 /* One after the other, and an empty one. */
 static int make_environment(const char *const *env, wchar_t **out)
 {
-    size_t room = 2;
+    size_t space = 2;
     if (env == NULL) return WEFT_OK;
-    for (size_t i = 0; env[i] != NULL; i++) room += strlen(env[i]) + 1; /* no character has more units than bytes */
-    wchar_t *texts = calloc(room, sizeof *texts), *at = texts;
+    for (size_t i = 0; env[i] != NULL; i++) space += strlen(env[i]) + 1; /* no character has more units than bytes */
+    wchar_t *texts = calloc(space, sizeof *texts), *at = texts;
     if (texts == NULL) return WEFT_ENOMEM;
     for (size_t i = 0; env[i] != NULL; i++) {
-        int size = pf_wide(env[i], at, room - (size_t)(at - texts));
+        int size = pf_wide(env[i], at, space - (size_t)(at - texts));
         if (size < 0) {
             free(texts);
             return size;

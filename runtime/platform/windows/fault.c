@@ -1,7 +1,7 @@
 /* runtime/platform/windows/fault.c -- handles memory faults before other handlers do.
  *
  * Design notes. The system calls vectored handlers on the stack that faulted. For a stack that has overflown it
- * keeps some pages back (pf_report_room), which are inside what stack.c calls the guard: the address says whose. */
+ * keeps some pages back (pf_report_space), which are inside what stack.c calls the guard: the address says whose. */
 #include <stdlib.h>
 
 #include "system.h"
@@ -34,7 +34,7 @@ int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most)
 void pf_fault_watch(pf_fault_report *report)
 {
     pf_fault_report *before = NULL;
-    pf_report_room(); /* of the calling thread; those the runtime starts do it themselves */
+    pf_report_space(); /* of the calling thread; those the runtime starts do it themselves */
     if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
         WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
         return;

@@ -46,10 +46,10 @@ static bool send_all(SOCKET to, const char *data, int size)
 }
 
 /* What ends a console's read with nothing may be Ctrl-C, and that is not the end of the input. */
-static bool read_some(HANDLE from, char *data, DWORD room, DWORD *size)
+static bool read_some(HANDLE from, char *data, DWORD space, DWORD *size)
 {
     SetLastError(ERROR_SUCCESS);
-    return ReadFile(from, data, room, size, NULL) && (*size > 0 || GetLastError() == ERROR_OPERATION_ABORTED);
+    return ReadFile(from, data, space, size, NULL) && (*size > 0 || GetLastError() == ERROR_OPERATION_ABORTED);
 }
 
 static bool is_wanted(const struct carrier *c)

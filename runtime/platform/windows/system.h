@@ -18,10 +18,10 @@ void pf_sockets_load(void);
 DWORD pf_milliseconds_until(int64_t deadline);
 
 /* `text`, which is UTF-8, with its NUL: how many units that are. WEFT_EINVAL: it is none; WEFT_ETOOBIG. */
-enum { PF_PATH_WIDE = 1024 }; /* room for a path */
-int pf_wide(const char *text, wchar_t *out, size_t room);
+enum { PF_PATH_WIDE = 1024 }; /* space for a path */
+int pf_wide(const char *text, wchar_t *out, size_t space);
 
-/* Keeps room on the calling thread's stack, and on the coroutines' it runs, for the report of its overflow. */
-void pf_report_room(void);
+/* Keeps space on the calling thread's stack, and on the coroutines' it runs, for the report of its overflow. */
+void pf_report_space(void);
 
 #endif

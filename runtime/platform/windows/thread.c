@@ -19,17 +19,17 @@ struct pf_thread {
     void *arg;
 };
 
-void pf_report_room(void)
+void pf_report_space(void)
 {
-    ULONG room = REPORT_BYTES;
-    (void)SetThreadStackGuarantee(&room);
+    ULONG space = REPORT_BYTES;
+    (void)SetThreadStackGuarantee(&space);
 }
 
 static unsigned __stdcall thread_main(void *arg)
 {
     struct pf_thread *t = arg;
     (void)SetThreadDescription(GetCurrentThread(), t->name);
-    pf_report_room();
+    pf_report_space();
     t->run(t->arg);
     return 0;
 }
