@@ -1,4 +1,4 @@
-/* runtime/platform/socket_shared.h -- what sockets of all systems have in common; inet.h is each system's own. */
+/* runtime/platform/socket_shared.h -- code that the sockets of all systems share; each system has its own inet.h. */
 #ifndef PF_SOCKET_SHARED_H
 #define PF_SOCKET_SHARED_H
 
@@ -32,7 +32,8 @@ static inline void pf_store(struct pf_address *out, const union pf_any_address *
     memcpy(out->bytes, from, out->size);
 }
 
-/* Where the system keeps an option that is one int. */
+/* Finds the level and name of an option whose value is one int. False: the system has no such option, or its value is
+ * no int. */
 static inline bool pf_option_place(bool v6, enum pf_option option, int *level, int *name)
 {
     *level = IPPROTO_TCP;

@@ -1,5 +1,5 @@
-/* runtime/platform/windows/error.c -- from the system's error codes, those of sockets among them, to WEFT_E*; and
- * from UTF-8 to UTF-16. */
+/* runtime/platform/windows/error.c -- converts the system's error codes, also those of sockets, to WEFT_E*; and UTF-8
+ * to UTF-16. */
 #include "system.h"
 
 int pf_wide(const char *text, wchar_t *out, size_t space)
