@@ -566,7 +566,7 @@ int BENCH_MAIN(int argc, char **argv)
         arg.b = n[2];
         if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
         weft_log_set(WEFT_ERROR, false);
-        /* A place for each sleeper's message: none is to wait for room, with a stack and all. */
+        /* A place for each sleeper's message: none is to wait for space, with a stack and all. */
         if (workloads[i].body == timers_main) first_mailbox_max = (uint32_t)arg.a;
         /* What is measured unparked is not to be parked on the way. */
         run_parking_node(arg.workers, workloads[i].body == parked_main ? 0 : WEFT_FOREVER, workloads[i].body, NULL,

@@ -21,7 +21,7 @@ static struct {
     long size, n;
 } arg;
 enum { ECHO = 1, COUNT, END, SUBSCRIBE, NEWS, SEEN };
-/* published and not seen by all, at most twice this: a topic drops what a slow reader has no room for */
+/* published and not seen by all, at most twice this: a topic drops what a slow reader has no space for */
 enum { WINDOW = 16384 };
 
 /* ---- The other node -------------------------------------------------------------------------------------------- */

@@ -275,12 +275,12 @@ int cli_store_import(const struct cli *c)
     if (f == NULL) return code;
     struct importing im = {.c = c, .store = f->store, .line = calloc(AT_ONCE, sizeof *im.line)};
     char *text = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     if (im.line == NULL) {
         wf_store_file_release(f);
         return cli_fail(c, CLI_FAILED, "out of memory");
     }
-    while (code == CLI_OK && getline(&text, &room, stdin) > 0) code = take_line(&im, text);
+    while (code == CLI_OK && getline(&text, &capacity, stdin) > 0) code = take_line(&im, text);
     if (code == CLI_OK) code = store_lines(&im);
     else drop_lines(&im);
     wf_store_file_release(f);

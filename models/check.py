@@ -15,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = {  # model: the sizes in which it is checked without a bug
     "sleep": ([], ["-DPRODUCERS=3"]),
-    "room": ([], ["-DMAX=2", "-DTELL=2"]),
+    "space": ([], ["-DMAX=2", "-DTELL=2"]),
     "event": ([], ["-DLEAVES=1", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DLEAVES=1", "-DSETS=1"],
               ["-DKIND=MANUAL", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DSETS=1"], ["-DKIND=LATCH", "-DSETS=1"],
               *(["-DSHOWN=1", "-DWAITERS=1", "-DSETTERS=1", f"-DKIND={kind}"]

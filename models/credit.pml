@@ -1,4 +1,4 @@
-/* models/credit.pml -- senders of one worker and an actor of another node: none waits for ever while there is room,
+/* models/credit.pml -- senders of one worker and an actor of another node: none waits for ever while there is space,
  * and the mailbox holds never more than its bound or, before the first answer, what may be sent without one.
  *
  * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, wf_credit_granted, ask

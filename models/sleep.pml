@@ -1,10 +1,10 @@
 /* models/sleep.pml -- a worker falls asleep while others post to it. No wake is lost, and a sleep costs one wake at
  * most.
  *
- * Stands for: push_chain, wake_if_asleep, wf_worker_post_chain, wf_worker_when_room, wf_posts_take (runtime/sched/post.c);
- * drain_inbox, has_posts, look_for_posts, sleep_until, wf_worker_turn (runtime/sched/worker.c); pf_native_poller_wake and
- * pf_native_poller_wait (runtime/platform/linux/poller_epoll.c), whose eventfd is edge-triggered and never read: a
- * write makes an edge, a wait takes it.
+ * Stands for: push_chain, wake_if_asleep, wf_worker_post_chain, wf_worker_when_space, wf_posts_take
+ * (runtime/sched/post.c); drain_inbox, has_posts, look_for_posts, sleep_until, wf_worker_turn
+ * (runtime/sched/worker.c); pf_native_poller_wake and pf_native_poller_wait (runtime/platform/linux/poller_epoll.c),
+ * whose eventfd is edge-triggered and never read: a write makes an edge, a wait takes it.
  *
  * A signal handler that posts to its own worker is a producer whose steps all come between two of the worker's: one
  * of the orders that are searched anyway.
@@ -32,7 +32,7 @@
 mtype = { RUNNING, ASLEEP };
 
 byte inbox;      /* how many posts are in the list */
-byte room_calls; /* the second list */
+byte space_calls; /* the second list */
 mtype state = RUNNING;
 bool edge; /* the eventfd was written since it was waited for */
 bool paid; /* somebody pays for the wake of this sleep */
@@ -46,7 +46,7 @@ active [PRODUCERS] proctype producer()
     :: left > 0 ->
         if /* push_chain */
         :: inbox++
-        :: room_calls++
+        :: space_calls++
         fi;
         seen = state; /* wake_if_asleep */
         if
@@ -84,7 +84,7 @@ active proctype worker()
         :: true
         fi;
         if
-        :: d_step { handled = handled + room_calls; room_calls = 0 }
+        :: d_step { handled = handled + space_calls; space_calls = 0 }
         :: true
         fi;
         if
@@ -96,7 +96,7 @@ active proctype worker()
 #else
             sees = inbox > 0;
             if
-            :: !sees -> sees = room_calls > 0
+            :: !sees -> sees = space_calls > 0
             :: else
             fi;
 #endif

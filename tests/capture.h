@@ -25,13 +25,13 @@ __attribute__((unused)) static capture_state capture_start(void)
 }
 
 /* As text; its size. */
-__attribute__((unused)) static size_t capture_end(capture_state *c, char *out, size_t room)
+__attribute__((unused)) static size_t capture_end(capture_state *c, char *out, size_t space)
 {
     size_t size = 0;
     DWORD n;
     SetStdHandle(STD_ERROR_HANDLE, c->before);
     CloseHandle(c->writing);
-    while (ReadFile(c->reading, out + size, (DWORD)(room - 1 - size), &n, NULL) && n > 0) size += n;
+    while (ReadFile(c->reading, out + size, (DWORD)(space - 1 - size), &n, NULL) && n > 0) size += n;
     CloseHandle(c->reading);
     out[size] = '\0';
     return size;
@@ -52,13 +52,13 @@ __attribute__((unused)) static capture_state capture_start(void)
 }
 
 /* As text; its size. */
-__attribute__((unused)) static size_t capture_end(capture_state *c, char *out, size_t room)
+__attribute__((unused)) static size_t capture_end(capture_state *c, char *out, size_t space)
 {
     size_t size = 0;
     if (dup2(c->before, STDERR_FILENO) < 0) abort();
     close(c->before);
     close(c->writing);
-    for (ssize_t n; (n = read(c->reading, out + size, room - 1 - size)) > 0;) size += (size_t)n;
+    for (ssize_t n; (n = read(c->reading, out + size, space - 1 - size)) > 0;) size += (size_t)n;
     close(c->reading);
     out[size] = '\0';
     return size;

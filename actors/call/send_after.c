@@ -84,7 +84,7 @@ static void fire_again(struct wf_worker *w, struct wf_timer *t)
                    !__builtin_add_overflow(l->due, step, &l->due);
     if (goes_on) {
         int rc = wf_timer_arm(w, t, l->due);
-        WF_ASSERT(rc == 0); /* it has just left the heap, so there is room */
+        WF_ASSERT(rc == 0); /* it has just left the heap, so there is space */
     }
     if (send_one(w, l) == WEFT_ENOACTOR || !goes_on) drop_later(w, l);
 }

@@ -370,7 +370,7 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !wf_has_clean_ups(a) && a->asking == NULL);
     a->arg = arg;
     a->arg_size = (uint32_t)size;
-    a->cleaning = a->wants_room = a->room_news = a->traps_stop = a->stop_asked = a->told_ready = false;
+    a->cleaning = a->wants_space = a->space_news = a->traps_stop = a->stop_asked = a->told_ready = false;
     a->traps_exits = a->traps_reload = a->handing = false;
     a->reason = WEFT_EXIT_NORMAL;
     struct wf_actor_more *more = a->more;

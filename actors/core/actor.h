@@ -4,7 +4,7 @@
  * Design notes.
  * (1) An actor belongs to one worker. Only that worker's thread touches it, except for its first cache line, which
  *     senders on any thread read. That line is written at birth and death; `full` also when the mailbox reaches its
- *     bound or has room again.
+ *     bound or has space again.
  * (2) A message is freed by exactly one of these: the actor that holds it (weft_msg_free, or the end of the actor), a
  *     failed send, a drop that counts a reason. Messages that an actor has received or made are on its `held` list,
  *     so that killing it leaks nothing.
@@ -62,24 +62,24 @@ struct wf_actor {
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool service;   /* an actor of weft's own; as `full`, but written at birth only */
     bool listed;            /* its worker has taken it over: see WF_ACTORS_EACH */
-    /* Some of these bits belong to features. They are here because a bit takes less room than a feature slot. */
+    /* Some of these bits belong to features. They are here because a bit takes less space than a feature slot. */
     bool cleaning : 1;     /* wf_actor_end runs */
     bool traps_stop : 1;   /* weft_trap_stop */
     bool traps_exits : 1;  /* weft_trap_exits */
     bool stop_asked : 1;   /* it was asked to stop: wf_actor_cancel */
     bool told_ready : 1;   /* weft_ready */
     bool skip_told : 1;    /* the log has reported that a selective receive reached its bound */
-    bool wants_room : 1;   /* it waits for room in another actor's mailbox */
-    bool room_news : 1;    /* it was told that there is room */
+    bool wants_space : 1;  /* it waits for space in another actor's mailbox */
+    bool space_news : 1;   /* it was told that there is space */
     bool handles : 1;      /* it is a handler: see handler.c */
     bool in_place : 1;     /* it is a handler whose state is in `state` below */
-    bool has_waiters : 1;  /* senders wait for room here, or believe that there is none */
+    bool has_waiters : 1;  /* senders wait for space here, or believe that there is none */
     bool awaited : 1;      /* it has subscriptions whose publishers wait */
     bool lasts : 1;        /* only its node can end it */
     bool traps_reload : 1; /* weft_trap_reload */
     bool traced : 1;       /* the messages it sends carry a trace id: trace.h */
     bool handing : 1;      /* it continues with other code when its present code returns: reload.h */
-    uint16_t room_asked;   /* how often it asked for room: an answer to an earlier request is ignored */
+    uint16_t space_asked;  /* how often it asked for space: an answer to an earlier request is ignored */
     /* From here on: for the owner's thread only. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;

@@ -30,7 +30,7 @@ void wf_actor_more_free(struct wf_actor *a, struct wf_worker *w)
 {
     struct wf_actor_more *m = a->more;
     WF_ASSERT(m != NULL && m->defers == NULL && m->locals == NULL);
-    WF_ASSERT(m->backlog == NULL || (m->backlog->room.first == NULL && !wf_linked(&m->backlog->on_short)));
+    WF_ASSERT(m->backlog == NULL || (m->backlog->space.first == NULL && !wf_linked(&m->backlog->on_short)));
     struct wf_pool *pool = w == NULL ? NULL : &w->pool;
     if (m->backlog != NULL) wf_pool_give(pool, wf_pool_class(sizeof *m->backlog), m->backlog);
     wf_pool_give(pool, wf_pool_class(sizeof *m), m);

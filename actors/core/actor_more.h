@@ -16,14 +16,14 @@ struct wf_name;
 
 /* Data that few mailboxes need: wf_actor_more.backlog. */
 struct wf_backlog {
-    struct wf_lane room;          /* WF_MSG_SPACE requests of senders that wait for room here */
+    struct wf_lane space;         /* WF_MSG_SPACE requests of senders that wait for space here */
     struct wf_list_node on_short; /* wf_actors.short_of_bytes */
     struct wf_actor *actor;
     weft_msg *mark;    /* a signal that is not the first one, or NULL: mail_order.h */
     weft_msg *scanned; /* weft_recv_match: the last message it has looked at */
     uint32_t skipped;  /* weft_recv_match: how many messages it has skipped */
     uint32_t skipped_max;
-    uint32_t promised;     /* senders of this worker for which room is reserved: told of it, but not used yet */
+    uint32_t promised;     /* senders of this worker for which space is reserved: told of it, but not used yet */
     size_t promised_bytes; /* how many bytes are reserved */
 };
 

@@ -1,4 +1,4 @@
-/* actors/core/backpressure.c -- senders that wait for room in a mailbox, and publishers that wait for room in a
+/* actors/core/backpressure.c -- senders that wait for space in a mailbox, and publishers that wait for space in a
  * subscriber's. The rules are in mailbox.c, notes (2) and (4). */
 #include "backpressure.h"
 
@@ -31,36 +31,36 @@ static struct wf_backlog *backlog(struct wf_actor *a)
     return wf_backlog_from(a, a->task.worker);
 }
 
-/* The first request of a sender that waits for room here; NULL: none. */
-static weft_msg *first_for_room(const struct wf_actor *a)
+/* The first request of a sender that waits for space here; NULL: none. */
+static weft_msg *first_for_space(const struct wf_actor *a)
 {
-    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
+    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->space.first;
 }
 
-/* The room that is promised already. */
-static struct wf_room promised(const struct wf_actor *a)
+/* The space that is promised already. */
+static struct wf_space promised(const struct wf_actor *a)
 {
     const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    return b == NULL ? (struct wf_room){.places = 0}
-                     : (struct wf_room){.places = b->promised, .bytes = b->promised_bytes};
+    return b == NULL ? (struct wf_space){.places = 0}
+                     : (struct wf_space){.places = b->promised, .bytes = b->promised_bytes};
 }
 
-static struct wf_room room_of(const struct wf_actor *a)
+static struct wf_space space_of(const struct wf_actor *a)
 {
-    struct wf_room taken = promised(a);
+    struct wf_space taken = promised(a);
     taken.places += a->mail_count;
     taken.bytes += a->mail_bytes;
-    return (struct wf_room){.places = a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
-                            .bytes = a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
+    return (struct wf_space){.places = a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
+                             .bytes = a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
 }
 
 static bool is_own_taken(const struct wf_actor *a)
 {
-    struct wf_room room = room_of(a);
-    return room.places == 0 || room.bytes == 0;
+    struct wf_space space = space_of(a);
+    return space.places == 0 || space.bytes == 0;
 }
 
-/* Whether a sender without a promise finds no room. */
+/* Whether a sender without a promise finds no space. */
 static bool is_taken(const struct wf_actor *a)
 {
     return is_own_taken(a) || (wf_over_bytes(wf_actors_of(a->task.worker)) && a->mail_count + promised(a).places > 0);
@@ -68,10 +68,10 @@ static bool is_taken(const struct wf_actor *a)
 
 bool wf_mailbox_has_claims(const struct wf_actor *a)
 {
-    return first_for_room(a) != NULL || is_taken(a);
+    return first_for_space(a) != NULL || is_taken(a);
 }
 
-void wf_room_used(struct wf_actor *a, size_t weight)
+void wf_space_used(struct wf_actor *a, size_t weight)
 {
     struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
     if (b == NULL || b->promised == 0) return; /* there was no memory to reserve it */
@@ -102,51 +102,52 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
     if (wf_mailbox_full(a)) wf_mailbox_filled(a);
 }
 
-/* ---- Room for senders ------------------------------------------------------------------------------------------ */
+/* ---- Space for senders ------------------------------------------------------------------------------------------ */
 
-/* Gives a waiting sender its share of `room`; NULL: the actor ends. */
-static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_room *room)
+/* Gives a waiting sender its share of `space`; NULL: the actor ends. */
+static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 {
-    WF_ASSERT(wf_message_row(a->task.worker, m)->room != NULL);
-    wf_message_row(a->task.worker, m)->room(a, m, room);
+    WF_ASSERT(wf_message_row(a->task.worker, m)->space != NULL);
+    wf_message_row(a->task.worker, m)->space(a, m, space);
 }
 
-/* There is room: notifies as many senders as it is enough for. */
-static void tell_room(struct wf_actor *a, struct wf_room *room)
+/* There is space: notifies as many senders as it is enough for. */
+static void tell_space(struct wf_actor *a, struct wf_space *space)
 {
     set_full(a, false); /* before any of them looks */
-    struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
-    while (room->places > 0 && room->bytes > 0 && room->budget > 0) {
+    struct wf_lane none = {NULL, NULL}, *waiting = first_for_space(a) == NULL ? &none : &a->more->backlog->space;
+    while (space->places > 0 && space->bytes > 0 && space->budget > 0) {
         weft_msg *m = wf_lane_take_after(waiting, NULL);
         if (m == NULL) break;
-        tell_one(a, m, room);
+        tell_one(a, m, space);
     }
     const bool taken = is_taken(a);
     if (taken) set_full(a, true);
     a->has_waiters = taken || waiting->first != NULL || promised(a).places > 0;
-    WF_SOMETIMES("mailbox: room is enough for some of those that wait", waiting->first != NULL);
-    if (waiting->first != NULL && room->budget == 0) note_short(a);
+    WF_SOMETIMES("mailbox: space is enough for some of those that wait", waiting->first != NULL);
+    if (waiting->first != NULL && space->budget == 0) note_short(a);
 }
 
 void wf_space_notify_all(struct wf_actor *a)
 {
-    while (first_for_room(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->room), NULL);
+    while (first_for_space(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->space), NULL);
 }
 
-static void room_came_for(struct wf_actor *a, struct wf_room room)
+static void space_came_for(struct wf_actor *a, struct wf_space space)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (WF_UNLIKELY(is_taken(a))) {
         if (!is_own_taken(a)) note_short(a);
         return;
     }
-    room.budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox always takes one */
-    tell_room(a, &room);
+    space.budget = wf_over_bytes(wa) ? 1
+                                     : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox always takes one */
+    tell_space(a, &space);
 }
 
 void wf_on_space_made(struct wf_actor *a)
 {
-    room_came_for(a, room_of(a));
+    space_came_for(a, space_of(a));
 }
 
 /* Bytes of this worker's share were freed: mailboxes that wait for them get them in turn. */
@@ -158,11 +159,11 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         WF_ASSERT(a->task.worker == wa->worker);
-        if (is_own_taken(a)) continue; /* a receive of its own will make room */
-        struct wf_room room = room_of(a);
-        room.budget = budget;
-        tell_room(a, &room);
-        budget = room.budget;
+        if (is_own_taken(a)) continue; /* a receive of its own will make space */
+        struct wf_space space = space_of(a);
+        space.budget = budget;
+        tell_space(a, &space);
+        budget = space.budget;
     }
 }
 
@@ -170,35 +171,35 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
 static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
 {
     weft_msg *previous = NULL;
-    for (weft_msg *r = first_for_room(a); r != NULL; previous = r, r = (weft_msg *)r->post.next) {
+    for (weft_msg *r = first_for_space(a); r != NULL; previous = r, r = (weft_msg *)r->post.next) {
         if (!weft_pid_equal(r->from, from)) continue;
-        wf_msg_free(w, wf_lane_take_after(&a->more->backlog->room, previous));
+        wf_msg_free(w, wf_lane_take_after(&a->more->backlog->space, previous));
         return true;
     }
     return false;
 }
 
-/* A sender asks for room here or takes its request back, perhaps after it was notified: then another one gets the
- * room. */
+/* A sender asks for space here or takes its request back, perhaps after it was notified: then another one gets the
+ * space. */
 void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(a->task.worker == w && w == wf_here);
-    const bool room = m->post.flags == WF_MSG_SPACE;
-    if (room && (m->post.word == WF_ROOM_FORGET || m->post.word == WF_ROOM_RELEASE)) {
-        WF_SOMETIMES("mailbox: a sender that waits for room gives up", true);
-        if (!forget(w, a, m->from) && m->post.word == WF_ROOM_RELEASE) wf_room_used(a, m->topic_size);
+    const bool space = m->post.flags == WF_MSG_SPACE;
+    if (space && (m->post.word == WF_SPACE_FORGET || m->post.word == WF_SPACE_RELEASE)) {
+        WF_SOMETIMES("mailbox: a sender that waits for space gives up", true);
+        if (!forget(w, a, m->from) && m->post.word == WF_SPACE_RELEASE) wf_space_used(a, m->topic_size);
         wf_msg_free(w, m);
         wf_on_space_made(a);
         wf_on_space_of_bytes(wf_actors_of(w));
     } else if (is_taken(a) && backlog(a) != NULL) { /* without memory it is notified at once and asks again */
-        wf_lane_push(&a->more->backlog->room, m);
+        wf_lane_push(&a->more->backlog->space, m);
         wf_mailbox_filled(a);
-    } else if (first_for_room(a) != NULL) { /* it must not overtake waiting senders */
-        WF_SOMETIMES("mailbox: there is room, but others have waited for longer", true);
-        wf_lane_push(&a->more->backlog->room, m);
+    } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
+        WF_SOMETIMES("mailbox: there is space, but others have waited for longer", true);
+        wf_lane_push(&a->more->backlog->space, m);
     } else {
         set_full(a, false);
-        struct wf_room left = room_of(a);
+        struct wf_space left = space_of(a);
         left.budget = wf_actors_of(w)->mail_bytes_max;
         tell_one(a, m, &left);
     }
@@ -206,21 +207,21 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 /* Notifying a sender costs a wake, often of another core. So it is done not for each free place, but for an eighth of
  * the mailbox, each time another eighth is free. Senders notified before are about to send and do not ask again: if
- * each notification were for all free room, all senders would come at once. */
+ * each notification were for all free space, all senders would come at once. */
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
 {
-    struct wf_room free = room_of(a);
-    struct wf_room eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
+    struct wf_space free = space_of(a);
+    struct wf_space eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
     if (free.places < eighth.places || free.bytes < eighth.bytes) return;
     bool of_places = free.places % eighth.places == 0;
     bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
-    if (of_places || of_bytes) room_came_for(a, eighth);
+    if (of_places || of_bytes) space_came_for(a, eighth);
 }
 
 /* ---- WF_MSG_SPACE ---------------------------------------------------------------------------------------------- */
 
-/* A sender of this node asks for room here; or the notification has come back to the sender. */
-static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+/* A sender of this node asks for space here; or the notification has come back to the sender. */
+static void deliver_space(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(m->ref <= 1);
     if (m->ref == 0) {
@@ -228,17 +229,17 @@ static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_on_space_asked(w, a, m);
         return;
     }
-    if ((uint16_t)m->size == a->room_asked) {
-        a->room_news = true;
-        if (a->wants_room) wf_task_wake(&a->task);
+    if ((uint16_t)m->size == a->space_asked) {
+        a->space_news = true;
+        if (a->wants_space) wf_task_wake(&a->task);
     }
     wf_msg_free(w, m);
 }
 
-static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+static void drop_space(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    if (m->ref != 0 || (m->post.word != WF_ROOM_TELL && m->post.word != WF_ROOM_PROMISE)) {
+    if (m->ref != 0 || (m->post.word != WF_SPACE_TELL && m->post.word != WF_SPACE_PROMISE)) {
         wf_msg_free(w, m);
         return;
     }
@@ -246,10 +247,10 @@ static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     wf_send_signal(w, m->from, m);
 }
 
-static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
+static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 {
-    struct wf_backlog *b = room != NULL && m->post.word == WF_ROOM_PROMISE ? backlog(a) : NULL;
-    if (room != NULL) wf_room_use(room, 1, m->topic_size);
+    struct wf_backlog *b = space != NULL && m->post.word == WF_SPACE_PROMISE ? backlog(a) : NULL;
+    if (space != NULL) wf_space_use(space, 1, m->topic_size);
     if (b != NULL) {
         b->promised++;
         b->promised_bytes += m->topic_size;
@@ -259,6 +260,6 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 }
 
 static const struct wf_message_row messages[] = {
-    {.kind = WF_MSG_SPACE, .deliver = deliver_room, .drop = drop_room, .room = tell_sender}};
+    {.kind = WF_MSG_SPACE, .deliver = deliver_space, .drop = drop_space, .space = tell_sender}};
 const struct wf_feature wf_backpressure_feature = {
     .name = "backpressure", .messages = messages, .message_count = WF_COUNT(messages)};

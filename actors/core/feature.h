@@ -18,7 +18,7 @@
 
 struct wf_actor;
 struct wf_actors;
-struct wf_room;
+struct wf_space;
 struct wf_wait_kind;
 typedef struct weft_node weft_node;
 
@@ -29,9 +29,9 @@ struct wf_message_row {
     void (*deliver)(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
     /* There is no such actor. Consumes. NULL: it is counted as dropped. */
     void (*drop)(struct wf_worker *w, weft_msg *m, enum wf_drop why);
-    /* `m` has waited for room in the mailbox of `a` (wf_on_space_asked) and now gets its share of `room`. NULL: `a`
+    /* `m` has waited for space in the mailbox of `a` (wf_on_space_asked) and now gets its share of `space`. NULL: `a`
      * ends, and this is the last notification. Consumes. */
-    void (*room)(struct wf_actor *a, weft_msg *m, struct wf_room *room);
+    void (*space)(struct wf_actor *a, weft_msg *m, struct wf_space *space);
     /* The message leaves the mailbox of `a`, received or not. */
     void (*leave)(struct wf_actor *a, weft_msg *m);
     /* The node ends before the message was delivered; the caller frees it. Any thread. */

@@ -36,7 +36,7 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
 /* The first worker whose inbox is at its bound, or NULL. If there is one, stop reading from the network and use
- * wf_worker_when_room (runtime/sched/post.h). */
+ * wf_worker_when_space (runtime/sched/post.h). */
 struct wf_worker *wf_inbound_congested(weft_node *node);
 
 /* Posted to a worker by wf_node_lost; `done` is called on that worker at the end. */

@@ -18,7 +18,7 @@
  * (5) The time in a stamp has 53 bits and counts units of 16 ns, so it wraps after more than four years.
  * (6) A publication to an actor that has mail waits as a pointer if it is not timed (published_block.h). At most one
  *     of PUBLISHED_LEAST (mail_time.c) such publications is timed, so that mailboxes of slow subscribers stay small.
- * (7) These are not timed: retained messages, which may be passed on as such; signals, as no sender waits for room in
+ * (7) These are not timed: retained messages, which may be passed on as such; signals, as no sender waits for space in
  *     their lane; answers, which pass no mailbox. Dropped messages are not counted. The time of a message from
  *     another worker or node starts when the receiver's worker puts it into the mailbox. */
 #ifndef WF_MAIL_TIME_H

@@ -4,7 +4,7 @@
  * (1) There are two lanes: signals (system notifications, never refused, as many as the actor has asked for) and mail
  *     (bounded by count and by the worker's share of the node's byte budget). They are received in the order of their
  *     arrival, also by a selective receive, and no matter what leaves the mailbox meanwhile: mail_order.h.
- * (2) At the bound a sender that can wait asks for room: a WF_MSG_SPACE request, kept here in arrival order. As many
+ * (2) At the bound a sender that can wait asks for space: a WF_MSG_SPACE request, kept here in arrival order. As many
  *     senders are notified as there are places; a sender that then does not use its place takes its request back, and
  *     the next one is notified. `full` informs senders on other threads in advance. It is a hint: a message of this
  *     node that was under way when the mailbox filled up is still taken (the lane between two workers is bounded
@@ -400,7 +400,7 @@ static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_m
     return recv_slowly(a, out, deadline);
 }
 
-/* The end of weft_recv if senders wait for room, the message is traced, or other messages are held. */
+/* The end of weft_recv if senders wait for space, the message is traced, or other messages are held. */
 static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
     return receive(a, m, weight, out);
@@ -627,7 +627,7 @@ void wf_mailbox_leave(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     for (weft_msg *m; (m = a->held) != NULL;) {
         wf_release(a, m);
-        /* Its own request is here if it was killed while it waited for room: then no caller needs an answer. */
+        /* Its own request is here if it was killed while it waited for space: then no caller needs an answer. */
         if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
     }
@@ -648,7 +648,7 @@ void wf_mailbox_close(struct wf_actor *a)
         else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
-    WF_SOMETIMES("mailbox: its actor ends while senders wait for room",
-                 a->more != NULL && a->more->backlog != NULL && a->more->backlog->room.first != NULL);
+    WF_SOMETIMES("mailbox: its actor ends while senders wait for space",
+                 a->more != NULL && a->more->backlog != NULL && a->more->backlog->space.first != NULL);
     wf_space_notify_all(a);
 }

@@ -36,8 +36,8 @@ static inline void wf_mail_came(struct wf_actor *a)
     wf_task_wake(&a->task);
 }
 
-/* Whether it would still have room after one more message of that weight. */
-static inline bool wf_mailbox_has_room_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
+/* Whether it would still have space after one more message of that weight. */
+static inline bool wf_mailbox_has_space_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
 {
     return a->mail_count + 1 < a->mailbox_max && a->mail_bytes + weight < a->mailbox_bytes_max &&
            wa->mail_bytes + weight < wa->mail_bytes_max;
@@ -120,7 +120,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 /* Gives each message in the mailbox an envelope, for callers that walk over the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);
 bool wf_mailbox_ready(const struct wf_task *t);
-/* Whether it is empty and no sender waits for room. */
+/* Whether it is empty and no sender waits for space. */
 static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
 {
     return a->mail.first == NULL && a->signals.first == NULL && !a->has_waiters;

@@ -10,7 +10,7 @@
 weft_msg *wf_request_share(struct wf_worker *w, uint32_t tag, struct wf_body *body, int64_t deadline)
 {
     WF_ASSERT(body->size <= WEFT_MESSAGE_MAX);
-    weft_msg *m = wf_request_new(w, tag, 0, deadline); /* with room for the terms behind an empty body */
+    weft_msg *m = wf_request_new(w, tag, 0, deadline); /* with space for the terms behind an empty body */
     if (WF_UNLIKELY(m == NULL)) return NULL;
     wf_body_keep(body);
     m->shared = body;
@@ -69,7 +69,7 @@ void weft_msg_free(weft_msg *m)
     struct wf_worker *w = wf_here;
     struct wf_actor *self = wf_actor_self();
     if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && m->post.kind == WF_POST_MESSAGE &&
-                  m->post.flags != WF_MSG_CALL && wf_pool_has_room(&w->pool, m->post.block_class)) &&
+                  m->post.flags != WF_MSG_CALL && wf_pool_has_space(&w->pool, m->post.block_class)) &&
         (m->shared == NULL || wf_owe(&wf_actors_of(w)->owing, m->shared))) {
         self->held = NULL;
         wf_pool_give(&w->pool, m->post.block_class, m);

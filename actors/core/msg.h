@@ -31,7 +31,7 @@ enum wf_msg_kind {
     WF_MSG_STOP = 4,    /* signal: weft_stop */
     WF_MSG_PUBLISH = 5, /* to all subscribers on the target worker: body is shared, topic before the data */
     WF_MSG_SYSTEM = 6,  /* system lane: tags from WEFT_TAG_SYSTEM up */
-    /* never leaves the node: actor `from` asks to be notified when the mailbox of `to_actor` has room; and that
+    /* never leaves the node: actor `from` asks to be notified when the mailbox of `to_actor` has space; and that
      * notification */
     WF_MSG_SPACE = 7,
     /* Monitors and links: actors/lifecycle/monitors.c says what their fields mean. */
@@ -55,7 +55,7 @@ enum wf_msg_kind {
      * SYSTEM, is the subscription that counts the message while it is in the mailbox, or 0. */
     WF_MSG_RETAINED = 64,        /* as SEND: it was published before its receiver subscribed */
     WF_MSG_COUNTED = 65,         /* as SEND, until it leaves the mailbox */
-    WF_MSG_LOST = 66,            /* to no actor: no member of a queue group of this node had room for it */
+    WF_MSG_LOST = 66,            /* to no actor: no member of a queue group of this node had space for it */
     WF_MSG_PUBLISHED_BLOCK = 67, /* not a message, but a struct wf_published_block of several */
     WF_MSG_TIMED = 68,           /* as SEND, until it leaves the mailbox; `ref` as in SEND */
     WF_MSG_GROUP_NEWS = 69,      /* SYSTEM for the watch `ref` of a group, while that watch exists */

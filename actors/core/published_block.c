@@ -22,7 +22,7 @@ static size_t bytes_of(const struct wf_published_block *b)
     return (size_t)64 << b->post.block_class;
 }
 
-/* How many more messages fit so that there is still room for another one. */
+/* How many more messages fit so that there is still space for another one. */
 static size_t places(const struct wf_actor *a)
 {
     if (wf_mailbox_own_full(a)) return 0;

@@ -68,9 +68,9 @@ struct wf_route {
     /* A pattern got its first (add) or lost its last subscriber on this worker; `queue`: a subscriber of a queue
      * group; nodes that keep tables learn of it from those. WEFT_ENOMEM, only for an `add`: nothing has changed. */
     int (*interest)(struct wf_worker *w, const char *pattern, bool add, bool queue);
-    /* Suspends the running task until the outbox of that peer may have room again and the actor `to`, or the one of
+    /* Suspends the running task until the outbox of that peer may have space again and the actor `to`, or the one of
      * that name, may have given credit. Returns as wf_task_wait. */
-    int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
+    int (*wait_space)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
     /* The next three are for actors/credit. `granted`: a CREDIT has come. */
     void (*granted)(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
     /* The number of peers if that peer sends on credit, else 0. */

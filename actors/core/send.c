@@ -9,7 +9,7 @@
  *     this worker's batch for that worker, which is handed over once a turn.
  * (3) Another node: the route encodes the message, which is then freed. The route keeps a large message and sends its
  *     bytes without a copy.
- * (4) Without room the sender waits: it asks for a notification (WF_MSG_SPACE to the mailbox, wf_worker_wait_room for
+ * (4) Without space the sender waits: it asks for a notification (WF_MSG_SPACE to the mailbox, wf_worker_wait_space for
  *     a congested lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "send.h"
 
@@ -19,10 +19,10 @@
 
 #include <string.h>
 
-/* ---- Waiting for room ------------------------------------------------------------------------------------------ */
+/* ---- Waiting for space ------------------------------------------------------------------------------------------ */
 
-/* `weight`: the room its message takes, in bytes. */
-static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf_room_wish wish)
+/* `weight`: the space its message takes, in bytes. */
+static int ask_space(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf_space_wish wish)
 {
     struct wf_worker *w = self->task.worker;
     WF_ASSERT(w == wf_here && w->current == &self->task);
@@ -30,25 +30,25 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_SPACE;
     ask->from = wf_actor_pid(self);
-    ask->size = wish == WF_ROOM_TELL || wish == WF_ROOM_PROMISE ? ++self->room_asked : 0;
+    ask->size = wish == WF_SPACE_TELL || wish == WF_SPACE_PROMISE ? ++self->space_asked : 0;
     ask->topic_size = weight;
     return wf_send_signal(w, to, ask);
 }
 
-/* `promise`: the room is reserved for the sender, as it is on the receiver's worker. */
+/* `promise`: the space is reserved for the sender, as it is on the receiver's worker. */
 static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, bool promise, int64_t deadline)
 {
-    WF_ASSERT(!self->wants_room); /* an actor waits for one thing */
-    self->wants_room = true;
-    self->room_news = false;
-    int rc = ask_room(self, to, weight, promise ? WF_ROOM_PROMISE : WF_ROOM_TELL);
+    WF_ASSERT(!self->wants_space); /* an actor waits for one thing */
+    self->wants_space = true;
+    self->space_news = false;
+    int rc = ask_space(self, to, weight, promise ? WF_SPACE_PROMISE : WF_SPACE_TELL);
     const bool asked = rc == WEFT_OK;
     /* If the receiver is on our own worker, the answer may have come before the wait. */
-    while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
-    self->wants_room = false;
-    /* A sender that will not use the room passes it on. */
+    while (rc == WEFT_OK && !self->space_news) rc = wf_task_wait(deadline, "space in a mailbox");
+    self->wants_space = false;
+    /* A sender that will not use the space passes it on. */
     if (asked && (rc < 0 || self->task.killed))
-        (void)ask_room(self, to, weight, promise ? WF_ROOM_RELEASE : WF_ROOM_FORGET);
+        (void)ask_space(self, to, weight, promise ? WF_SPACE_RELEASE : WF_SPACE_FORGET);
     return rc;
 }
 
@@ -58,7 +58,7 @@ int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t 
     uint32_t index = wf_id_worker(to.actor);
     WF_ASSERT(to.node == wf_node_of(w)->incarnation && index < w->set->count);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
-    int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
+    int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_space(w, index, deadline)
                                                        : wait_for_mailbox(self, to, weight, false, deadline);
     wf_task_finish_wait(rc);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
@@ -66,7 +66,7 @@ int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t 
 
 void wf_return_space(struct wf_actor *self, weft_pid to)
 {
-    (void)ask_room(self, to, 0, WF_ROOM_FORGET);
+    (void)ask_space(self, to, 0, WF_SPACE_FORGET);
 }
 
 /* PLACE: as LANE, for a sender that was notified of a place in the mailbox. */
@@ -75,8 +75,8 @@ enum where { MAILBOX, LANE, PLACE, LINK };
 /* `name`: of the actor on another node; NULL: it is known by `to`.
  * The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at
  * the deadline. */
-static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, weft_msg *m, enum where where,
-                         int64_t *deadline)
+static int wait_for_space(struct wf_actor *self, weft_pid to, const char *name, weft_msg *m, enum where where,
+                          int64_t *deadline)
 {
     struct wf_worker *w = self->task.worker;
     WF_ASSERT(where != LINK || wf_node_of(w)->route != NULL);
@@ -85,10 +85,10 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
     wf_hold(self, m);
     const bool near = where == MAILBOX && wf_id_worker(to.actor) == w->index;
     int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), near, *deadline)
-             : where == LINK  ? wf_node_of(w)->route->wait_room(w, to, name, *deadline)
-                              : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
+             : where == LINK  ? wf_node_of(w)->route->wait_space(w, to, name, *deadline)
+                              : wf_worker_wait_space(w, wf_id_worker(to.actor), *deadline);
     if (where == PLACE && (rc < 0 || self->task.killed))
-        (void)ask_room(self, to, 0, WF_ROOM_FORGET); /* as in wait_for_mailbox */
+        (void)ask_space(self, to, 0, WF_SPACE_FORGET); /* as in wait_for_mailbox */
     wf_task_finish_wait(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
@@ -112,7 +112,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
             if (wf_actor_policy(there) == WEFT_FULL_FAIL) return WEFT_EFULL;
             where = MAILBOX;
         } else break;
-        int rc = wait_for_room(self, to, NULL, m, where, &deadline);
+        int rc = wait_for_space(self, to, NULL, m, where, &deadline);
         if (rc < 0) return rc;
         told = told || where == MAILBOX;
     }
@@ -127,7 +127,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
     for (bool promised = false;;) {
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        if (promised) wf_room_used(a, wf_msg_weight(m));
+        if (promised) wf_space_used(a, wf_msg_weight(m));
         bool full = !promised && (wf_mailbox_full(a) || (a->has_waiters && wf_mailbox_has_claims(a)));
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
@@ -135,7 +135,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
             wf_mailbox_put(a, m);
             return WEFT_OK;
         }
-        int rc = wait_for_room(self, to, NULL, m, MAILBOX, &deadline);
+        int rc = wait_for_space(self, to, NULL, m, MAILBOX, &deadline);
         if (rc < 0) return rc;
         promised = true;
     }
@@ -151,7 +151,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         return WEFT_EINVAL; /* a request of another caller, passed on: see weft_send_msg */
     for (;;) {
         int rc = route->send(w, to, m);
-        if (rc == WEFT_EFULL) rc = wait_for_room(self, to, NULL, m, LINK, &deadline);
+        if (rc == WEFT_EFULL) rc = wait_for_space(self, to, NULL, m, LINK, &deadline);
         else {
             if (rc == WEFT_OK) wf_msg_free(w, m);
             return WF_MIN(rc, WEFT_OK);
@@ -200,7 +200,7 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
 int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->has_waiters)) /* others may have been promised room */
+    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->has_waiters)) /* others may have been promised space */
         return send_or_free(self, to, m, deadline);
     if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
@@ -375,7 +375,7 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
 static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size)
 {
-    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
+    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
         return a->has_waiters || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
                                                     : send_again(a, tag, data, size);
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
@@ -503,7 +503,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
         if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_node_of(w)->tracing->out(w, self, weft_nobody(), whole, m);
         while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
-            rc = wait_for_room(self, peer, name, m, LINK, &deadline);
+            rc = wait_for_space(self, peer, name, m, LINK, &deadline);
             if (rc < 0) break;
         }
     }

@@ -6,13 +6,13 @@
 
 struct wf_actor;
 
-/* The running actor waits for room for `weight` bytes in that mailbox of this node, or in the lane to its worker.
+/* The running actor waits for space for `weight` bytes in that mailbox of this node, or in the lane to its worker.
  * WEFT_EFULL: there was none until the deadline. Does not return if the actor is killed. */
 int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline);
-/* The running actor was told of room and does not use it: the next waiting sender gets it. */
+/* The running actor was told of space and does not use it: the next waiting sender gets it. */
 void wf_return_space(struct wf_actor *self, weft_pid to);
 enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
-/* A SEND from worker `w`, not from the running actor; it does not wait. Consumes. Without room or receiver the
+/* A SEND from worker `w`, not from the running actor; it does not wait. Consumes. Without space or receiver the
  * message is dropped and counted: WEFT_EFULL, WEFT_ENOACTOR, WEFT_ENONODE. */
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
 /* The running actor sends a SEND or CALL. On failure `m` is freed (a request that it passes on is answered with the

@@ -41,10 +41,10 @@ static void settle(struct wf_sweep *s, uint32_t index)
     if (word >= s->words) {
         uint32_t words = WF_MAX(word + 1, 2 * s->words);
         WF_ASSERT(words > word); /* slots have 24 bits */
-        uint64_t *room = realloc(s->settled, words * sizeof *room);
-        if (room == NULL) return;
-        memset(room + s->words, 0, (words - s->words) * sizeof *room);
-        s->settled = room;
+        uint64_t *grown = realloc(s->settled, words * sizeof *grown);
+        if (grown == NULL) return;
+        memset(grown + s->words, 0, (words - s->words) * sizeof *grown);
+        s->settled = grown;
         s->words = words;
     }
     s->settled[word] |= UINT64_C(1) << index % PER_WORD;
@@ -141,7 +141,7 @@ static void sweep(struct wf_worker *w, struct wf_timer *t)
         next = s->since + s->park_after;
     }
     int rc = wf_timer_arm(w, t, next);
-    WF_ASSERT(rc == WEFT_OK); /* it has just left the heap, so there is room */
+    WF_ASSERT(rc == WEFT_OK); /* it has just left the heap, so there is space */
 }
 
 void wf_sweep_init(struct wf_actors *wa, int64_t park_after)

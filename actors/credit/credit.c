@@ -71,7 +71,7 @@ static void grant(struct wf_worker *w, weft_msg *m, uint32_t units)
     if (!try_grant(w, m)) try_later(credit_of(w), m);
 }
 
-/* How many units to grant if there is so much room. */
+/* How many units to grant if there is so much space. */
 static uint32_t units_of(const struct wf_actor *a, size_t places, size_t bytes)
 {
     size_t n = WF_MIN(places, (size_t)a->mailbox_max / 8);
@@ -79,10 +79,10 @@ static uint32_t units_of(const struct wf_actor *a, size_t places, size_t bytes)
     return (uint32_t)WF_MAX(n, 1);
 }
 
-static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_room *room)
+static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 {
-    uint32_t units = room == NULL ? 0 : units_of(a, room->places, WF_MIN(room->bytes, room->budget));
-    if (room != NULL) wf_room_use(room, units, (size_t)units * UNIT_BYTES);
+    uint32_t units = space == NULL ? 0 : units_of(a, space->places, WF_MIN(space->bytes, space->budget));
+    if (space != NULL) wf_space_use(space, units, (size_t)units * UNIT_BYTES);
     grant(a->task.worker, m, units);
 }
 
@@ -90,7 +90,7 @@ static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *m)
 {
     uint32_t parked = 0, looked_at = 0;
-    struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->room;
+    struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->space;
     weft_msg *previous = NULL, *next;
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
@@ -170,7 +170,7 @@ static bool takes_past_bound(struct wf_actor *a, const weft_msg *m)
 
 static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 {
-    struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->room;
+    struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->space;
     weft_msg *previous = NULL, *next;
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
@@ -216,7 +216,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_CREDIT_REQUEST,
      .deliver = deliver_credit_request,
      .drop = drop_credit_request,
-     .room = grant_share},
+     .space = grant_share},
     {.kind = WF_MSG_CREDIT, .deliver = deliver_credit, .drop = drop_credit}};
 const struct wf_feature wf_credit_feature = {.name = "credit",
                                              .slot = SLOT,

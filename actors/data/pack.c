@@ -112,7 +112,7 @@ void weft_put_real(weft_writer *w, double value)
     if (w->error == 0) msgpack_pack_double(&p, value);
 }
 
-/* The room for a body is taken before its head is written: all of it or nothing. */
+/* The space for a body is taken before its head is written: all of it or nothing. */
 static inline bool begin_body(weft_writer *w, size_t size)
 {
     if (w->error != 0) return false;

@@ -149,8 +149,8 @@ struct reading {
 
 static void append(struct weft_why *why, const char *text, size_t size)
 {
-    size_t used = strlen(why->text), room = sizeof why->text - 1 - used;
-    if (size > room) size = room;
+    size_t used = strlen(why->text), space = sizeof why->text - 1 - used;
+    if (size > space) size = space;
     for (size_t i = 0; i < size; i++) { /* a key may hold anything */
         why->text[used + i] = (char)(text[i] >= ' ' && text[i] < 127 ? text[i] : '?');
     }
@@ -229,7 +229,7 @@ static weft_pid get_pid(weft_reader *r)
     return weft_nobody();
 }
 
-/* Everything but structs. `out` has room for the kind's value. */
+/* Everything but structs. `out` has space for the kind's value. */
 void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out)
 {
     switch (kind) {

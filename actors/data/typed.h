@@ -15,7 +15,7 @@ struct wf_many {
 _Static_assert(sizeof(struct wf_many) == sizeof(weft_list_int) && sizeof(struct wf_many) == sizeof(weft_map_int),
                "they have the same members");
 
-/* Room for any value that is no struct. */
+/* Space for any value that is no struct. */
 union wf_scalar {
     weft_text text;
     bool flag;

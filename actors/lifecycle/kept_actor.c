@@ -3,7 +3,7 @@
  *
  * Design notes.
  * (1) A life ends like any actor (wf_actor_end): clean-ups, owned resources, subscriptions, links, held messages.
- *     Only its mail, senders that wait for room, its name and the monitors of it remain. The task is DONE and its
+ *     Only its mail, senders that wait for space, its name and the monitors of it remain. The task is DONE and its
  *     stack is given back; mail still arrives, up to the mailbox's bound.
  * (2) A struct wf_kept_actor ties it to its supervisor. The supervisor's worker writes it before a life; then the
  *     actor's worker reads it until it has sent the notification that this life has ended. Orders are posts, in

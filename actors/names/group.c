@@ -104,10 +104,10 @@ static int join_and_tell(struct wf_actor *self, struct wf_group_tie *tie, weft_t
     weft_node *node = wf_node_of(self->task.worker);
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = name, .actor = self->id};
     wf_tables_begin(node);
-    int room = wf_tables_check_space(node);
+    int space = wf_tables_check_space(node);
     pf_mutex_lock(wf_groups_of(node)->lock);
     bool there = tie_to(&wf_groups_of(node)->members, self, name) != NULL;
-    int rc = there ? WEFT_EEXIST : room < 0 ? room : join(self, tie, name);
+    int rc = there ? WEFT_EEXIST : space < 0 ? space : join(self, tie, name);
     pf_mutex_unlock(wf_groups_of(node)->lock);
     if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
     wf_tables_end(node);

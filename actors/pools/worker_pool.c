@@ -5,7 +5,7 @@
  *     traps exits: so it is notified of each end, and if the pool itself fails or is killed, the links stop its
  *     members.
  * (2) Requests to the pool itself (resize, inspect, stop) come to its system lane and pass the mail, which the pool
- *     does not read while no member has room. */
+ *     does not read while no member has space. */
 #include "worker_pool.h"
 
 #include "call.h"
@@ -303,7 +303,7 @@ static int handle_next(struct pool *p)
 
 enum { NONE = -1, ALL_FULL = -2 };
 
-/* Returns `i` if that member has room, ALL_FULL if the pool has to wait for it, NONE if the place has no member. */
+/* Returns `i` if that member has space, ALL_FULL if the pool has to wait for it, NONE if the place has no member. */
 static int try_place(const struct pool *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
@@ -342,7 +342,7 @@ static int choose(struct pool *p, uint64_t key)
     return best;
 }
 
-/* Asks each member to notify the pool when it has room for one more message. */
+/* Asks each member to notify the pool when it has space for one more message. */
 static void ask_for_space(struct pool *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {

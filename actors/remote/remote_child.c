@@ -92,7 +92,7 @@ static void stop(weft_pid pid)
     }
 }
 
-/* Waits as long as needed; senders to this actor meanwhile wait for room in its mailbox. If the remote actor is gone,
+/* Waits as long as needed; senders to this actor meanwhile wait for space in its mailbox. If the remote actor is gone,
  * whose EXIT will come soon, the message is counted as dropped. */
 static void pass_on(weft_pid pid, weft_msg *m)
 {

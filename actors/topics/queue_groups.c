@@ -5,9 +5,9 @@
  *     be made once. A publisher on a node without queue groups reads one counter and takes no lock. Subscribers whose
  *     publishers wait are in their worker's trie; they are here only for publishers on other workers, which search
  *     when such a worker reports that one of these subscribers is full.
- * (2) A group's members are in a list: a chosen member goes to its end. Members without room are skipped and keep
+ * (2) A group's members are in a list: a chosen member goes to its end. Members without space are skipped and keep
  *     their place. The nodes that have members (tables.h) are in a second list of this kind, which is used when no
- *     member here has room. A member here costs nothing to reach and its room is known; of another node it is only
+ *     member here has space. A member here costs nothing to reach and its space is known; of another node it is only
  *     known that it has members. So work spreads over nodes when it is too much for the members on the publisher's
  *     node, and if that node has none, the other nodes take turns.
  * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
@@ -238,7 +238,7 @@ static bool pass_to_node(struct wf_queue_group *group, const struct wf_queue_cho
         uint64_t node = WF_CONTAINER(k, struct group_node, in_group)->node;
         if (!ask->reaches(node, ask->arg)) continue;
         WF_SOMETIMES("queue groups: a message goes to another node", true);
-        WF_SOMETIMES("queue groups: members here have no room, so another node gets the message",
+        WF_SOMETIMES("queue groups: members here have no space, so another node gets the message",
                      !wf_list_empty(&group->members));
         char pattern[WF_TOPIC_MAX + 1];
         wf_unlink(k);

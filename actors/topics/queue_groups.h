@@ -53,8 +53,8 @@ bool wf_queue_groups_remove(struct wf_topics *t, struct wf_queue_member *m, char
 /* The pattern it was added with. */
 weft_text wf_queue_groups_pattern(struct wf_topics *t, const struct wf_queue_member *m, char out[WF_TOPIC_MAX + 1]);
 
-/* Chooses, under the lock, who gets a publication in each queue group: a member of this node that has room, else
- * another node that can be reached. `has_space` returns whether that actor of this node seems to have room. `take` is
+/* Chooses, under the lock, who gets a publication in each queue group: a member of this node that has space, else
+ * another node that can be reached. `has_space` returns whether that actor of this node seems to have space. `take` is
  * called with the chosen member, `pass` with the chosen node; if a group has neither, `take` is called with NULL. */
 struct wf_queue_choice {
     bool (*has_space)(uint64_t actor, void *arg);
@@ -83,7 +83,7 @@ bool wf_queue_groups_some(struct wf_topics *t, uint64_t *at,
                           bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg);
 
 /* Searches, under the lock, the subscribers of a topic whose publishers wait, for those for which `blocked` is true.
- * Returns the actor of the last one, as the ones before it probably have room first; 0: none. `*wait` becomes the
+ * Returns the actor of the last one, as the ones before it probably have space first; 0: none. `*wait` becomes the
  * longest wait of all of them. */
 uint64_t wf_queue_groups_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg),
                                  void *arg, int64_t *wait);

@@ -175,7 +175,7 @@ void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
     if (m->post.flags == WF_MSG_COUNTED) m->post.flags = m->came != 0 ? WF_MSG_TIMED : WF_MSG_SEND;
 }
 
-/* Whether there is room for one more message, or room could be made. */
+/* Whether there is space for one more message, or space could be made. */
 static bool make_place(struct wf_subscription *s)
 {
     struct wf_actor *a = s->actor;

@@ -423,7 +423,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
     struct choice c = {.self = self, .body = body};
     uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, reached), waited_for = 0;
-    /* Here and not at the end: an actor that is killed while it waits for room does not return. */
+    /* Here and not at the end: an actor that is killed while it waits for space does not return. */
     if (WF_UNLIKELY(reached != NULL)) wf_publish_count_end(w, reached, 0);
     deliver(&d, m);
     choose(&c, m);

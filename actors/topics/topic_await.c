@@ -1,16 +1,16 @@
 /* actors/topics/topic_await.c -- publishers wait for subscribers with WEFT_SLOW_SUSPEND.
  *
  * Design notes.
- * (1) Such a subscriber is in its worker's trie like any other, and while it has room it gets messages like any
+ * (1) Such a subscriber is in its worker's trie like any other, and while it has space it gets messages like any
  *     other.
  * (2) On the publisher's own worker, the ids of full subscribers are noted, and they get the message when they have
- *     room; all others have it by then. The note is a message on the publisher's held list, with a reference of the
+ *     space; all others have it by then. The note is a message on the publisher's held list, with a reference of the
  *     body, so that nothing leaks if the publisher is killed meanwhile.
  * (3) Each worker counts its full actors with such subscriptions (wf_actors.full_awaited). Only if another worker has
  *     some, a publisher searches for them, and waits before it publishes. A message that was under way when the
  *     mailbox filled up is still taken, as after weft_send. After a wait in vain the message is marked so, and
  *     subscribers that are still full lose it.
- * (4) A publisher waits for the last of the full subscribers: the others probably have room by then. */
+ * (4) A publisher waits for the last of the full subscribers: the others probably have space by then. */
 #include "topic_await.h"
 
 #include "held.h"

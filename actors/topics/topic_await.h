@@ -1,4 +1,4 @@
-/* actors/topics/topic_await.h -- subscribers whose publishers wait for room. */
+/* actors/topics/topic_await.h -- subscribers whose publishers wait for space. */
 #ifndef WF_TOPIC_AWAIT_H
 #define WF_TOPIC_AWAIT_H
 

@@ -19,7 +19,7 @@ struct wf_match_place {
 };
 enum wf_match_kind {
     WF_MATCH_PLAIN = 0,
-    WF_MATCH_AWAITED = 1, /* its publishers wait for room */
+    WF_MATCH_AWAITED = 1, /* its publishers wait for space */
     WF_MATCH_CARE = 2,    /* it has options */
     WF_MATCH_KIND = 3,
 };

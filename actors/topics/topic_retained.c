@@ -81,7 +81,7 @@ static void leave(struct wf_retained_table *t, struct wf_retained *r)
     free_if_unused(t, s);
 }
 
-/* Its node has gone: from now on its messages have an end. The heap has room for it, as it was in the heap before. */
+/* Its node has gone: from now on its messages have an end. The heap has space for it, as it was in the heap before. */
 static void begin_to_go(struct wf_retained_table *t, struct wf_retained_source *s, int64_t gone_at)
 {
     struct wf_retained_pool *p = &t->pool[s->kind];

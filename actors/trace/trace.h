@@ -3,13 +3,13 @@
  *
  * Design notes.
  * (1) A message that carries an id has a counted body with `traced` set, and the id in front of its bytes; other
- *     messages have no room for one and pay nothing for it. A message that leaves an actor gets an id here
+ *     messages have no space for one and pay nothing for it. A message that leaves an actor gets an id here
  *     (wf_trace_out, wf_trace_publish) if the actor handles a message that has one, or if a tap wants to see it.
  * (2) An actor that has taken such a message is `traced` until it takes another message: the id is a keyed block of
  *     its own. The quick ways to send and receive do not handle ids: while a worker has such an actor, or the node
  *     has a tap, the worker is `tracing`, and all its sends take the slower way of recorded sends.
  * (3) A tap belongs to one tool. Code that sends, receives or drops a message with an id puts a copy of it into all
- *     taps, under their lock. Taps are bounded: a copy that finds no room is counted as missed. Each copy has a mark
+ *     taps, under their lock. Taps are bounded: a copy that finds no space is counted as missed. Each copy has a mark
  *     if the tool has asked for that message: later messages caused by it only have the same id.
  * (4) An id that was begun for a tap ends at a node without taps: that node does not pass it on.
  * (5) weft's own actors are not traced, except their publications: otherwise a tool would trace its own messages. */
@@ -60,7 +60,7 @@ int wf_tap_open(weft_node *node, struct wf_tap *tap);
 /* On a worker. Frees the copies that are still in the tap. */
 void wf_tap_close(weft_node *node, struct wf_tap *tap);
 /* Any thread: takes all copies, the oldest first; the caller frees each. NULL: none. `*missed`: how many found no
- * room. */
+ * space. */
 struct wf_passed *wf_tap_take(weft_node *node, struct wf_tap *tap, uint64_t *missed);
 
 /* The next functions are called if the worker is `tracing`, or the message is traced. */

@@ -169,10 +169,10 @@ static void counting()
 static void big()
 {
     const long PONG = 1L << 32;
-    size_t room = 2;
-    while (room < size_t(2 * a)) room *= 2;
+    size_t capacity = 2;
+    while (capacity < size_t(2 * a)) capacity *= 2;
     std::vector<std::unique_ptr<mailbox>> boxes;
-    for (long i = 0; i < a; i++) boxes.push_back(std::make_unique<mailbox>(room));
+    for (long i = 0; i < a; i++) boxes.push_back(std::make_unique<mailbox>(capacity));
     fibers::unbuffered_channel<long> done;
     std::vector<fibers::fiber> all;
     double start = now_ns();

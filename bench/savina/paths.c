@@ -123,7 +123,7 @@ static void searcher(const void *unused, size_t unused_size)
 /* A binary heap by cost and the least that is left to the far corner. */
 struct open {
     struct cell *cells;
-    long count, room;
+    long count, capacity;
 };
 
 static long estimate(struct cell c)
@@ -133,9 +133,9 @@ static long estimate(struct cell c)
 
 static void push(struct open *o, struct cell c)
 {
-    if (o->count == o->room) {
-        o->room = o->room * 2 + 64;
-        o->cells = realloc(o->cells, (size_t)o->room * sizeof *o->cells);
+    if (o->count == o->capacity) {
+        o->capacity = o->capacity * 2 + 64;
+        o->cells = realloc(o->cells, (size_t)o->capacity * sizeof *o->cells);
         if (o->cells == NULL) fail("out of memory");
     }
     long i = o->count++;

@@ -152,22 +152,23 @@ static void consumer(const void *given, size_t size)
     give(me.boss, DONE, &sum, sizeof sum);
 }
 
-/* Producers ask for nothing: the buffer asks them, as long as there is room for what it asked for. */
+/* Producers ask for nothing: the buffer asks them, as long as there is space for what it asked for. */
 static void buffer_actor(const void *unused, size_t unused_size)
 {
     (void)unused, (void)unused_size;
-    long room = savina.a, people = savina.b, all = people * savina.c, item;
-    long *items = grab((size_t)room, sizeof *items), stored = 0, first = 0, asked = 0, passed = 0, idle = 0, turn = 0;
+    long capacity = savina.a, people = savina.b, all = people * savina.c, item;
+    long *items = grab((size_t)capacity, sizeof *items), stored = 0, first = 0, asked = 0, passed = 0, idle = 0,
+         turn = 0;
     weft_pid *producers = grab((size_t)people, sizeof *producers), *waiting = grab((size_t)people, sizeof *waiting);
     weft_pid from;
     for (long i = 0; i < people; i++) take(&producers[i], sizeof *producers, NULL);
     while (passed < all || idle < people) {
         /* Each is asked in turn, so each is asked exactly as often as it has items. */
-        for (; asked < all && asked - passed < room; asked++) tell(producers[turn++ % people], WANT);
+        for (; asked < all && asked - passed < capacity; asked++) tell(producers[turn++ % people], WANT);
         if (take(&item, sizeof item, &from) == WANT) waiting[idle++] = from;
-        else items[(first + stored++) % room] = item;
-        check(stored <= room, "buffer: more than it can hold");
-        for (; idle > 0 && stored > 0; stored--, passed++, first = (first + 1) % room)
+        else items[(first + stored++) % capacity] = item;
+        check(stored <= capacity, "buffer: more than it can hold");
+        for (; idle > 0 && stored > 0; stored--, passed++, first = (first + 1) % capacity)
             give(waiting[--idle], FULL_ITEM, &items[first], sizeof *items);
     }
     for (; idle > 0; idle--) give(waiting[idle - 1], STOP, &item, sizeof item);

@@ -47,7 +47,7 @@ int cli_key_pem(const struct cli *c, mbedtls_pk_context *key, char out[CLI_PEM_M
 
 /* ---- Extensions that mbed TLS 2 has no function for ------------------------------------------------------------ */
 
-/* DER is written from its end. Returns the first byte, or NULL: no room. */
+/* DER is written from its end. Returns the first byte, or NULL: no space. */
 static unsigned char *put_sans(const struct cli_subject *s, unsigned char *start, unsigned char *end)
 {
     unsigned char *at = end;

@@ -45,7 +45,7 @@ WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const
     va_end(args);
 }
 
-/* How many of `all` are shown, if room is for `most`: one that is left out would take no more room than to say so. */
+/* How many of `all` are shown, if space is for `most`: one that is left out would take no more space than to say so. */
 static uint32_t fitting(uint32_t all, uint32_t most)
 {
     return all == most + 1 ? all : most;
@@ -312,7 +312,7 @@ static const char *head(enum top_by by, enum top_by column, const char *name, ch
 }
 
 /* Of columns whose texts may be long: what there is beyond 80 is shared by them, by the nodes, if there are several,
- * and by the times of an actor's kind, if there is room for these. Nodes take the place of the stack first. */
+ * and by the times of an actor's kind, if there is space for these. Nodes take the place of the stack first. */
 struct widths {
     int node, pid, kind, name, doing;
     bool stack, times;

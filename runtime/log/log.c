@@ -45,7 +45,7 @@ static void put_text(struct line *l, const char *text)
     put(l, text, strlen(text));
 }
 
-/* As much of it as there is room for. */
+/* As much of it as there is space for. */
 static void put_whole(struct line *l, const char *text, size_t size)
 {
     size_t space = sizeof l->text - TAIL - l->size;

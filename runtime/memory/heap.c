@@ -117,7 +117,7 @@ int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
 
 int wf_heap_set_aside(struct wf_heap *h, uint32_t more)
 {
-    WF_ASSERT(h->aside + more < CAPACITY_MIN / 2); /* so that there is room for others whenever it shrinks */
+    WF_ASSERT(h->aside + more < CAPACITY_MIN / 2); /* so that there is space for others whenever it shrinks */
     h->aside += more;
     return wf_heap_reserve(h);
 }

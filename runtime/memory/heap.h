@@ -28,7 +28,7 @@ struct wf_heap {
 
 void wf_heap_init(struct wf_heap *h);
 void wf_heap_finish(struct wf_heap *h);
-/* Makes room for one more: 0 or WEFT_ENOMEM. After it the next wf_heap_add cannot fail. */
+/* Makes space for one more: 0 or WEFT_ENOMEM. After it the next wf_heap_add cannot fail. */
 int wf_heap_reserve(struct wf_heap *h);
 /* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
 int wf_heap_add(struct wf_heap *h, struct wf_timer *t);

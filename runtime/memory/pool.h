@@ -69,7 +69,7 @@ static inline uint16_t wf_pool_class(size_t size)
 }
 
 void *wf_pool_refill(struct wf_pool *p, uint16_t class_); /* slow path of take */
-/* Slow path of give: where there is no room in `used`. */
+/* Slow path of give: where there is no space in `used`. */
 void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block);
 void *wf_block_new(uint16_t class_, size_t size); /* any thread: malloc of the class's size */
 void wf_block_free(void *block);                  /* any thread */
@@ -99,7 +99,7 @@ static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
 }
 
 /* Whether wf_pool_give need not spill. */
-static inline bool wf_pool_has_room(const struct wf_pool *p, uint16_t class_)
+static inline bool wf_pool_has_space(const struct wf_pool *p, uint16_t class_)
 {
     return class_ != WF_POOL_LARGE && p->at[class_].used != NULL && p->at[class_].count < WF_MAGAZINE;
 }

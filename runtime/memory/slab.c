@@ -29,7 +29,7 @@ void wf_slab_finish(struct wf_slab *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Room for all slots there are, so that giving back cannot fail. */
+/* Space for all slots there are, so that giving back cannot fail. */
 static bool reserve_free(struct wf_slab *s, uint32_t count)
 {
     if (count <= s->free_capacity) return true;

@@ -33,7 +33,7 @@ int wf_file_begin(struct wf_task *t, struct wf_file_operation *op, bool tried, i
 weft_event wf_file_event(const struct wf_file_wait *wait);
 /* WEFT_OK: it is done. Any error leaves it as it was. */
 int wf_file_await(struct wf_file_wait *wait, int64_t deadline);
-/* Of one that is done: copies what was read (`buffer` has room for all of it) and frees it. Its result. */
+/* Of one that is done: copies what was read (`buffer` has space for all of it) and frees it. Its result. */
 int64_t wf_file_end(struct wf_file_wait *wait, void *buffer);
 void wf_file_give_up(struct wf_file_wait *wait);
 

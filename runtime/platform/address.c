@@ -1,5 +1,5 @@
-/* runtime/platform/address.c -- socket addresses as text. Names but "localhost" are not looked up: that would
- * block. */
+/* runtime/platform/address.c -- socket addresses as text. No name except "localhost" is looked up, because a look-up
+ * would block. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void set(struct pf_address *out, const void *address, size_t size)
     out->size = (uint32_t)size;
 }
 
-/* "0" to "65535", digits only; -1 otherwise. */
+/* Returns the port that `text` names: "0" to "65535", digits only; -1: it names no port. */
 static int parse_port(const char *text)
 {
     int port = 0;
@@ -82,7 +82,7 @@ static int format_unix(const struct pf_address *address, char *out, size_t size)
     size_t before_path = offsetof(struct sockaddr_un, sun_path);
     memset(&a, 0, sizeof a);
     memcpy(&a, address->bytes, WF_MIN((size_t)address->size, sizeof a));
-    int path_size = (int)(address->size > before_path ? address->size - before_path : 0); /* 0: a client's, unnamed */
+    int path_size = (int)(address->size > before_path ? address->size - before_path : 0); /* 0: unnamed */
     return snprintf(out, size, "%s%.*s", UNIX_PREFIX, path_size, a.sun_path);
 }
 

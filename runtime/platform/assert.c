@@ -1,5 +1,5 @@
-/* runtime/platform/assert.c -- the end of a process whose invariant is broken. The lowest file of all: every other
- * one may assert. */
+/* runtime/platform/assert.c -- ends a process whose invariant is broken. It includes nothing but its own headers, so
+ * every other file may assert. */
 #include "platform.h"
 
 #include <stdio.h>

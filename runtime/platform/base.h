@@ -20,21 +20,23 @@
 #define WF_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WF_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
+/* Release builds keep assertions: a broken invariant ends the process and names the line, so it cannot corrupt other
+ * actors. */
 #define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
 WEFT_API __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
-/* Called before a broken invariant ends the process, to print more; may be NULL. Release by the thread that registers
- * it, acquire by the thread that calls it. */
+/* Called before a broken invariant ends the process, to print more; may be NULL. The thread that registers it stores
+ * it with release, the thread that calls it loads it with acquire. */
 typedef void wf_last_words_fn(void);
 extern _Atomic(wf_last_words_fn *) wf_last_words;
 
 /* Marks a state that tests must reach: a rare moment of a protocol, which its code has to handle. ./dev states builds
  * with WF_STATES, runs the simulation, and fails if no seed reaches a state: docs/testing.md. In every other build a
- * mark is nothing: its condition is compiled, but never evaluated. `name` is a literal text of its own.
+ * mark costs nothing: its condition is compiled, but never evaluated. `name` is a string literal that no other mark
+ * has.
  *
- * WF_LIMIT is a limit that tests must reach. In the build with WF_STATES a simulated run may have another value,
- * between `least` and `value`, drawn from its seed (limit.h). `least` is 1 or more: the least value with which weft
- * has to work. In every other build it is the constant `value`. */
+ * WF_LIMIT is a limit that tests must reach. In the build with WF_STATES a simulated run may use another value,
+ * between `least` and `value`, which is drawn from its seed (limit.h). `least` is 1 or more: weft has to work with
+ * this value and all larger ones. In every other build the limit is the constant `value`. */
 #ifdef WF_STATES
 #include "limit.h"
 #include "sometimes.h"
@@ -60,27 +62,27 @@ extern _Atomic(wf_last_words_fn *) wf_last_words;
 
 enum {
     WF_CACHE_LINE = 64,
-    WF_USER_WORKERS_MAX = 63,    /* of those, for users' actors: worker.h */
-    WF_WORKERS_MAX = 64,         /* per node: one bit each in a uint64_t */
-    WF_TURN_BUDGET = 128,        /* tasks run per loop turn before the poller is looked at again */
-    WF_DUE_RUN = 4,              /* tasks that are due run in a row before a fresh one */
-    WF_FRESH_RUN = 1024,         /* fresh tasks that begin before the oldest one joins those that wait their turn */
-    WF_POLL_BATCH = 64,          /* readiness entries taken per poll; with more, what is fetched for the last of */
-                                 /* them drives out what the first need */
-    WF_POLL_GAP = 20 * 1000,     /* ns a busy worker goes without looking at the poller */
-    WF_LOOK = 40 * 1000,         /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
-    WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; if it is idle no longer than that at a time it tries whether it would pay, */
-    WF_LOOK_TRIALS = 16,         /* once in so many sleeps */
-    WF_INBOX_MAX = 65536,        /* posts on their way to one worker before senders to it wait */
+    WF_USER_WORKERS_MAX = 63, /* workers for the actors of users: worker.h */
+    WF_WORKERS_MAX = 64,      /* per node: one bit each in a uint64_t */
+    WF_TURN_BUDGET = 128,     /* tasks that run in a turn before the poller is asked again */
+    WF_DUE_RUN = 4,           /* tasks due since the last turn that run in a row before a fresh one */
+    WF_FRESH_RUN = 1024,      /* fresh tasks that begin before the oldest fresh one joins the other ready tasks */
+    WF_POLL_BATCH = 64,       /* readiness entries taken per poll; with more, fetching the data of the last */
+                              /* ones evicts that of the first ones from the cache */
+    WF_POLL_GAP = 20 * 1000,  /* ns for which a busy worker does not ask the poller */
+    WF_LOOK = 40 * 1000,      /* ns for which an idle worker polls its inbox before it sleeps, if that paid lately */
+    WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; a worker that is idle for shorter times tests whether polling would pay, */
+    WF_LOOK_TRIALS = 16,         /* once in this number of sleeps */
+    WF_INBOX_MAX = 65536,        /* posts under way to one worker; with more, its senders wait */
     WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */
 };
 /* Operations of one task per turn before it yields. */
 #define WF_TASK_BUDGET WF_LIMIT("task: operations in a turn", 256, 2)
-/* Where weft's clock begins, in nanoseconds: no point in time is before it, and no span in a program is this long
- * (146 years). So a span that is used as a deadline can be detected. The sum of two points in time does not fit into
- * int64_t, so a point that is used as a span can be detected, too. */
+/* The first value of weft's clock, in nanoseconds: no point in time is before it, and no span in a program is this
+ * long (146 years). So a span that is used as a deadline can be detected. The sum of two points in time does not fit
+ * into int64_t, so a point that is used as a span can be detected, too. */
 #define WF_CLOCK_BEGIN (INT64_C(1) << 62)
 
 #endif

@@ -1,4 +1,4 @@
-/* runtime/platform/context_low.c -- see context.h: of contexts whose word is the stack pointer, so that nothing lies
+/* runtime/platform/context_low.c -- see context.h: for contexts whose word is the stack pointer, so that nothing lies
  * below it. */
 #include "context.h"
 
@@ -7,7 +7,7 @@ char *pf_context_low(void *context)
     return context;
 }
 
-/* Where the frame pointer and the address to go on at are kept, in words: context_*.S. */
+/* Where context_*.S keep the frame pointer and the address at which the context resumes, in words. */
 #if defined(__x86_64__) && !defined(_WIN32)
 enum { FRAME = 5, GOES_ON = 6 };
 #elif defined(__aarch64__)
@@ -24,7 +24,7 @@ size_t pf_context_callers(const void *context, pf_stack_word *word, const void *
         return 0;
     while (count < max && code != 0) {
         out[count++] = code;
-        /* Callers are further up; who has no frame pointers has anything in that register. */
+        /* Callers are at higher addresses; code without frame pointers has any value in that register. */
         if (frame <= at || !word(stack, frame, &above) || !word(stack, frame + sizeof frame, &code)) break;
         at = frame;
         frame = above;

@@ -24,12 +24,12 @@ static void start(unsigned high, unsigned low)
 
 void *pf_context_make(char *top, void (*entry)(void *arg), void *arg)
 {
-    /* At the top, where it stays while the context runs; the stack proper begins below. */
+    /* It is at the top and stays there while the context runs; the stack itself begins below. */
     struct start *s = (struct start *)(void *)(top - (sizeof *s + 63) / 64 * 64);
     WF_ASSERT(getcontext(&s->context) == 0);
     s->entry = entry;
     s->arg = arg;
-    /* Nobody looks at the lower end: makecontext only computes the upper one. */
+    /* The lower end is not used: makecontext only computes the upper one. */
     s->context.uc_stack.ss_sp = (char *)s - 4096;
     s->context.uc_stack.ss_size = 4096;
     s->context.uc_link = NULL;
@@ -57,7 +57,8 @@ size_t pf_context_callers(const void *context, pf_stack_word *word, const void *
     return 0;
 }
 
-/* The word points into the frame of pf_context_switch, whose lower end the C library's call decides. */
+/* The word points into the frame of pf_context_switch; how far below it the frame ends depends on the C library's
+ * call. */
 char *pf_context_low(void *context)
 {
     return (char *)context - 512;

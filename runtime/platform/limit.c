@@ -6,7 +6,7 @@
 #include <string.h>
 
 uint64_t wf_limits_seed;
-static uint64_t share; /* of 256: how many limits of this seed differ from their values */
+static uint64_t share; /* of 256: the share of the limits that differ from their values with this seed */
 static const char *wanted;
 static bool shown;
 static const struct wf_limit *uses;
@@ -38,7 +38,8 @@ static bool is_wanted(const char *name)
     return wanted == NULL;
 }
 
-/* The least lawful value, the next one, a tenth, or any between, small ones as often as large ones. */
+/* Returns the least allowed value, the next one, a tenth of `value`, or any value between; small orders of magnitude
+ * come as often as large ones. */
 static int64_t draw(uint64_t bits, int64_t value, int64_t least)
 {
     int64_t span = value - least, drawn;

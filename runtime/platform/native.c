@@ -1,4 +1,5 @@
-/* runtime/platform/native.c -- the native environment, put together from what each system gives. */
+/* runtime/platform/native.c -- the native environment (pf_env_native), put together from the functions of each
+ * system. */
 #include "native.h"
 
 static int native_cond_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)

@@ -1,13 +1,13 @@
-/* runtime/platform/native.h -- the parts pf_env_native() is put together from; each kernel's poller file gives its
- * half. */
+/* runtime/platform/native.h -- the functions from which native.c builds pf_env_native(); the poller file of each
+ * kernel defines half of them. */
 #ifndef PF_NATIVE_H
 #define PF_NATIVE_H
 
 #include "platform.h"
 
-/* The WEFT_E* code that says best what errno means; WEFT_ESYSTEM if none does. */
+/* The WEFT_E* code for this errno; WEFT_ESYSTEM if no code fits. */
 int pf_error(int system_error);
-/* The same of calls that have to do with files and their names. */
+/* The same for calls on files and paths. */
 int pf_file_error(int system_error);
 
 int64_t pf_native_now(struct pf_env *env);
@@ -27,15 +27,16 @@ int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op);
 void pf_native_file_cancel(struct pf_poller *p, struct pf_file_op *op);
 int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag);
 void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c);
-/* For posix/process.c: whether this kernel can tell of a child's end; fills in `handle` of one that has been
- * started. */
+/* For posix/process.c. The first returns WEFT_OK if this kernel can report the end of a child. The second fills in
+ * `handle` of a started child. */
 int pf_native_process_possible(void);
 int pf_native_process_open(struct pf_process *c);
 
-/* posix/fault.c: where a thread was when a handler with this ucontext_t began; 0 where this system is not known. */
+/* posix/fault.c: the program counter and stack pointer of a thread when a handler with this ucontext_t began; 0 on
+ * systems that are not supported. */
 void pf_where(const void *context, uintptr_t *pc, uintptr_t *sp);
-/* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
- * or NULL. */
+/* Gives the calling thread an alternate signal stack if it has none. Returns the memory, which pf_signal_stack_drop
+ * frees, or NULL. */
 void *pf_signal_stack_add(void);
 void pf_signal_stack_drop(void *memory); /* NULL is fine */
 

@@ -1,4 +1,4 @@
-/* runtime/platform/no_glimpse.c -- where no thread can see what another one does. */
+/* runtime/platform/no_glimpse.c -- for systems where no thread can see what another one does. */
 #include "platform.h"
 
 void pf_glimpse_allow(void)

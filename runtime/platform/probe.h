@@ -1,10 +1,11 @@
-/* runtime/platform/probe.h -- static probes for tracers (docs/debugging.md): a `nop` each, with a note in the library
- * of where it is and where its arguments are. A tracer puts a breakpoint in the nop's place while it looks.
+/* runtime/platform/probe.h -- static probes for tracers (docs/debugging.md): each is a `nop`, and a note in the
+ * library says where the `nop` and its arguments are. A tracer replaces the nop by a breakpoint while it traces.
  *
- * Design notes. (1) Arguments are what the place has in a register or in memory anyway, so that nothing is computed
- * for them: no probe has a name, or a pid as text. (2) Probes say what the flight recorder says, and besides what it
- * leaves out for being too frequent: messages within a worker, waiting for mail and for answers. (3) Actors are 64
- * bits: generation << 32 | worker << 24 | slot; 0: nobody, as of who publishes, or starts a node's first actor.
+ * Design notes. (1) Arguments are values that the code has in a register or in memory anyway, so nothing is computed
+ * for them: no probe has a name, or a pid as text. (2) Probes report the events of the flight recorder, and also
+ * events that are too frequent for it: messages within a worker, waits for messages and for replies. (3) Actors are
+ * 64 bits: generation << 32 | worker << 24 | slot; 0: no actor, for example the parent of a node's first actor, or a
+ * publisher outside of actors.
  *
  *     spawn(actor, parent)   exit(actor, reason)   send(actor, to, tag)   receive(actor, from, tag)
  *     wait(actor, char *what)   wake(actor, result) */

@@ -1,15 +1,15 @@
-/* runtime/platform/sanitizer.h -- what ASan and TSan are told, if the program was built with one of them; and whether
- * Valgrind runs it.
+/* runtime/platform/sanitizer.h -- what weft tells ASan and TSan, if the program was built with one of them; and
+ * whether Valgrind runs the program.
  *
  * Design notes.
- * (1) The library itself may have been built without: the functions are weak, and NULL where no sanitizer is in the
- *     process. A look costs a load and a branch. Where the format of object files has no such symbols (macOS,
- *     Windows) the library has to be built with the sanitizer, too.
- * (2) TSan does not see atomic operations of code that was built without it. Where such an operation hands something
- *     of the program's over to another thread, wf_tsan_release stands before it, wf_tsan_acquire after the operation
- *     that takes it.
- * (3) With a sanitizer in the process nothing is pooled, no stack is parked, and what is freed goes to free() at
- *     once: that is how ASan sees a message that is used after it was freed. */
+ * (1) The library itself may have been built without a sanitizer: the functions are weak symbols, and NULL if the
+ *     process has no sanitizer. The check costs a load and a branch. On systems whose object files have no such
+ *     symbols (macOS, Windows) the library has to be built with the sanitizer, too.
+ * (2) TSan does not see atomic operations of code that was built without it. Where such an operation hands data of
+ *     the program over to another thread, wf_tsan_release stands before it, and wf_tsan_acquire after the operation
+ *     that receives the data.
+ * (3) With a sanitizer in the process memory is not pooled, no stack is parked, and freed memory goes to free() at
+ *     once: so ASan detects a message that is used after it was freed. */
 #ifndef WF_SANITIZER_H
 #define WF_SANITIZER_H
 
@@ -65,7 +65,7 @@ void __tsan_release(void *at) WF_WEAK;
 #define WF_IF_TSAN(...) (void)0
 #endif
 
-/* Set before main: one look for both, where speed counts. */
+/* Set before main: one check for both sanitizers, for code where speed counts. */
 extern bool wf_sanitized;
 
 static inline bool wf_is_sanitized(void)
@@ -82,7 +82,8 @@ static inline bool wf_is_on_valgrind(void)
 #endif
 }
 
-/* What this thread has done is seen by who acquires `at` later; of any type, const and atomic included. */
+/* A thread that acquires `at` later sees what this thread has done. `at` may have any type, also const and atomic
+ * ones. */
 static inline void wf_tsan_release(const volatile void *at)
 {
     (void)at;
@@ -95,8 +96,8 @@ static inline void wf_tsan_acquire(const volatile void *at)
     WF_IF_TSAN(__tsan_acquire((void *)(uintptr_t)at));
 }
 
-/* Takes `n` from an atomic count of holders. Whether they were the last ones: then all that other holders have done
- * with what they held comes before what the caller does, such as freeing it. */
+/* Subtracts `n` from an atomic count of holders and returns whether these were the last ones. If so, everything that
+ * other holders did with the object happens before what the caller does next, such as freeing it. */
 #define WF_LAST_HOLDER(count, n)                                                       \
     __extension__({                                                                    \
         wf_tsan_release(count);                                                        \

@@ -1,4 +1,4 @@
-/* runtime/platform/socket_shared.h -- what sockets of all systems have in common; inet.h is each system's own. */
+/* runtime/platform/socket_shared.h -- code that the sockets of all systems share; each system has its own inet.h. */
 #ifndef PF_SOCKET_SHARED_H
 #define PF_SOCKET_SHARED_H
 
@@ -7,11 +7,11 @@
 #include "inet.h"
 #include "platform.h"
 
-/* A sockaddr with room and alignment for each kind. */
+/* A sockaddr with space and alignment for each kind. */
 union pf_any_address {
     struct sockaddr head;
     struct sockaddr_un unix_path;
-    struct sockaddr_storage room;
+    struct sockaddr_storage space;
 };
 
 static inline void pf_load(union pf_any_address *out, const struct pf_address *from)
@@ -32,7 +32,8 @@ static inline void pf_store(struct pf_address *out, const union pf_any_address *
     memcpy(out->bytes, from, out->size);
 }
 
-/* Where the system keeps an option that is one int. */
+/* Finds the level and name of an option whose value is one int. False: the system has no such option, or its value is
+ * no int. */
 static inline bool pf_option_place(bool v6, enum pf_option option, int *level, int *name)
 {
     *level = IPPROTO_TCP;

@@ -1,5 +1,5 @@
 /* runtime/platform/sometimes.h -- what a mark of a state does in the build of ./dev states: see WF_SOMETIMES in
- * base.h. It is for simulations, which have one thread. */
+ * base.h. It needs no lock, because simulations have one thread. */
 #ifndef WF_SOMETIMES_H
 #define WF_SOMETIMES_H
 
@@ -13,8 +13,8 @@ struct wf_mark {
 
 extern const struct wf_mark *wf_marks; /* those that this process has reached, the newest first */
 
-/* The first time, adds a line to the file that WEFT_STATES names: one for each state and process, and each seed has its
- * process. */
+/* The first call adds a line to the file that WEFT_STATES names. So there is one line for each state and process, and
+ * each seed runs in its own process. */
 void wf_mark_reached(struct wf_mark *m);
 
 #define WF_SOMETIMES(name, condition)                 \

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It goes from a worker whose tasks wait for room to the congested worker and back. */
-struct wf_room_call {
+/* It goes from a worker whose tasks wait for space to the congested worker and back. */
+struct wf_space_call {
     struct wf_call call;
     struct wf_worker *from;
     uint32_t target;
@@ -101,49 +101,49 @@ bool wf_worker_is_congested(const struct wf_worker *target)
     return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
 }
 
-void wf_worker_when_room(struct wf_worker *target, struct wf_call *c)
+void wf_worker_when_space(struct wf_worker *target, struct wf_call *c)
 {
-    push_chain(&target->room_calls, &c->post, &c->post);
+    push_chain(&target->space_calls, &c->post, &c->post);
     wake_if_asleep(target);
 }
 
-static void room_came_back(struct wf_worker *w, struct wf_call *c)
+static void space_came_back(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    struct wf_space_call *r = WF_CONTAINER(c, struct wf_space_call, call);
     WF_ASSERT(r->from == w && r->under_way);
     r->under_way = false;
     struct wf_list_node *k;
-    while ((k = wf_list_pop(&w->room[r->target])) != NULL)
+    while ((k = wf_list_pop(&w->space[r->target])) != NULL)
         wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
-static void room_at_target(struct wf_worker *target, struct wf_call *c)
+static void space_at_target(struct wf_worker *target, struct wf_call *c)
 {
-    struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    struct wf_space_call *r = WF_CONTAINER(c, struct wf_space_call, call);
     WF_ASSERT(r->target == target->index && r->under_way);
-    c->call = room_came_back;
+    c->call = space_came_back;
     c->post.kind = WF_POST_CALL;
     wf_worker_post(r->from, &c->post);
 }
 
-int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline)
+int wf_worker_wait_space(struct wf_worker *w, uint32_t target, int64_t deadline)
 {
     WF_ASSERT(w == wf_here && w->current != NULL && target < w->set->count);
-    struct wf_room_call *r = w->room_call[target];
+    struct wf_space_call *r = w->space_call[target];
     if (r == NULL) {
-        r = w->room_call[target] = calloc(1, sizeof *r);
+        r = w->space_call[target] = calloc(1, sizeof *r);
         if (r == NULL) return WEFT_ENOMEM;
         r->from = w;
         r->target = target;
     }
     struct wf_waiter me = {.task = w->current};
-    wf_list_push(&w->room[target], &me.on_source);
+    wf_list_push(&w->space[target], &me.on_source);
     if (!r->under_way) {
         r->under_way = true;
-        r->call.call = room_at_target;
-        wf_worker_when_room(w->set->at[target], &r->call);
+        r->call.call = space_at_target;
+        wf_worker_when_space(w->set->at[target], &r->call);
     }
-    int rc = wf_task_wait(deadline, "room at a worker");
+    int rc = wf_task_wait(deadline, "space at a worker");
     wf_unlink(&me.on_source);
     return rc;
 }

@@ -61,9 +61,9 @@ void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
 bool wf_worker_is_congested(const struct wf_worker *target);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */
-void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
+void wf_worker_when_space(struct wf_worker *target, struct wf_call *c);
 /* Task on worker `w`: waits until `target` is no longer congested. As wf_task_wait. */
-int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
+int wf_worker_wait_space(struct wf_worker *w, uint32_t target, int64_t deadline);
 
 /* For the loop. All posts, oldest first. */
 struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from);

@@ -66,7 +66,7 @@ struct wf_task {
 
 /* A task that waits at a source. It is on the waiting task's stack during the wait. */
 struct wf_waiter {
-    struct wf_list_node on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
+    struct wf_list_node on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.space */
     struct wf_task *task;
 };
 

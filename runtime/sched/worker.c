@@ -72,8 +72,8 @@ static void drain_inbox(struct wf_worker *w)
         atomic_fetch_sub_explicit(&w->inbox_count, count, memory_order_relaxed);
         w->count.posts_in += count;
     }
-    if (p != NULL) return; /* those who wait for room go on when all is taken */
-    for (p = wf_posts_take(&w->room_calls); p != NULL; p = next) {
+    if (p != NULL) return; /* those who wait for space go on when all is taken */
+    for (p = wf_posts_take(&w->space_calls); p != NULL; p = next) {
         next = p->next;
         take_call(w, p);
     }
@@ -120,7 +120,7 @@ static void flush(struct wf_worker *w)
 static bool has_posts(const struct wf_worker *w, memory_order order)
 {
     return w->undrained != NULL || atomic_load_explicit(&w->inbox, order) != NULL ||
-           atomic_load_explicit(&w->room_calls, order) != NULL;
+           atomic_load_explicit(&w->space_calls, order) != NULL;
 }
 
 bool wf_worker_is_at_rest(const struct wf_worker *w)

@@ -1,7 +1,7 @@
 /* runtime/sched/worker.h -- one OS thread with its reactor, and the tasks that live on it.
  *
  * Design notes.
- * (1) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state`, `room_calls` and
+ * (1) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state`, `space_calls` and
  *     `pace`, which are atomic and lie on cache lines of their own.
  * (2) The loop's order, in ARCHITECTURE.md and in wf_worker_turn():
  *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush batches   5. poll (sleep only if
@@ -77,9 +77,9 @@ struct wf_worker {
     struct wf_list children; /* os/process.c: those that run */
     struct wf_coro leaving;  /* what is left of a task between its end and the switch away from its stack */
     bool stop;
-    struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
+    struct wf_list space[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
     /* under way to that worker while tasks wait; NULL before the first use */
-    struct wf_room_call *room_call[WF_WORKERS_MAX];
+    struct wf_space_call *space_call[WF_WORKERS_MAX];
     int64_t
         /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
         idle_gap;
@@ -91,7 +91,7 @@ struct wf_worker {
 
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
     _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
-    _Atomic(struct wf_post *) room_calls;                   /* wf_calls to run after the next drain; as inbox */
+    _Atomic(struct wf_post *) space_calls;                  /* wf_calls to run after the next drain; as inbox */
     alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (3) */
 };
 

@@ -81,7 +81,7 @@ static void worker_destroy(struct wf_worker *w)
 {
     if (w == NULL) return;
     WF_ASSERT(w->thread == NULL);
-    for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->room_call[i]);
+    for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->space_call[i]);
     free(w->batches);
     end_parts(w);
     w->set->env->poller_destroy(w->poller);
@@ -104,7 +104,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     w->is_own = index >= set->users;
     w->unrecorded = set->record_sends ? UINT32_MAX : index;
     w->idle_gap = 100 * WF_LOOK;
-    for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
+    for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->space[i]);
     wf_heap_init(&w->timers);
     wf_pool_init(&w->pool, set->depot);
     w->batches = calloc(set->count, sizeof *w->batches);

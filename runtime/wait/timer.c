@@ -25,7 +25,7 @@ static void fire(struct wf_worker *w, struct wf_timer *t)
     if (u->period > 0 && !__builtin_mul_overflow(passed, u->period, &step) &&
         !__builtin_add_overflow(u->due, step, &u->due)) {
         int rc = wf_timer_arm(w, t, u->due);
-        WF_ASSERT(rc == 0); /* it has just left the heap, so there is room */
+        WF_ASSERT(rc == 0); /* it has just left the heap, so there is space */
     }
     wf_waiters_wake(&u->waiters);
 }

@@ -1,7 +1,7 @@
 /* runtime/wait/wait.h -- waiting for any or all of several sources, and the functions that a source has to provide.
  *
  * Design notes.
- * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A room registers its
+ * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A space registers its
  *     rows in its part (part.h), the layer above in its hooks. wait.c calls these functions and knows none of the
  *     kinds: a new source is a number below, a row, and a line where rows are registered.
  * (2) A wait looks at each source; if none is ready it attaches to each of them, suspends, and looks again. If one

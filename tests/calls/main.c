@@ -239,7 +239,7 @@ static int compare(const void *a, const void *b)
 /* All runs of a scenario, in an order that stays as long as the program does. */
 static struct run *runs_of(const struct scenario *s, long times, int *count, int *places)
 {
-    int said, status, n = 0, room = 0;
+    int said, status, n = 0, capacity = 0;
     struct run *runs = NULL;
     memset(counted, 0, sizeof *counted);
     pid_t pid = start(s, NULL, &said);
@@ -258,7 +258,7 @@ static struct run *runs_of(const struct scenario *s, long times, int *count, int
         (*places)++;
         for (; *fault != FAULT_NONE; fault++)
             for (long nth = 1; nth <= counted->entry[i].times && nth <= times; nth++) {
-                if (n == room) runs = realloc(runs, (size_t)(room = room * 2 + 64) * sizeof *runs);
+                if (n == capacity) runs = realloc(runs, (size_t)(capacity = capacity * 2 + 64) * sizeof *runs);
                 runs[n++] = (struct run){*p, nth, *fault};
             }
     }

@@ -132,7 +132,7 @@ static void hear(int to, bool *lost)
 }
 
 /* Whether the receiver is there and knows which number comes next. From then on messages go to itself: a send by name
- * that waits for room while the node ends may reach the next one of that name, which knows of nothing. */
+ * that waits for space while the node ends may reach the next one of that name, which knows of nothing. */
 static bool meet(const char *name, const struct body *b, weft_pid *receiver)
 {
     weft_msg *answer = NULL;

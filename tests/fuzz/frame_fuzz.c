@@ -43,10 +43,10 @@ static void check_items(struct wf_frame *f)
 static void check_again(const struct wf_frame *f)
 {
     int kind = wf_frame_message(f->kind);
-    size_t room = WF_FRAME_SPARE + (kind < 0 ? f->name.size : 0) + f->body.size;
-    uint8_t *bytes = malloc(room);
+    size_t space = WF_FRAME_SPARE + (kind < 0 ? f->name.size : 0) + f->body.size;
+    uint8_t *bytes = malloc(space);
     MUST(bytes != NULL);
-    weft_writer w = weft_writer_on(bytes, room);
+    weft_writer w = weft_writer_on(bytes, space);
     if (kind >= 0)
         wf_put_to_actor(&w, (unsigned)kind, f->to, f->from, f->tag, f->ref, f->body.data, f->body.size, f->number);
     else if (f->kind == WF_FRAME_PUBLISH || f->kind == WF_FRAME_GROUP_SEND)
@@ -54,7 +54,7 @@ static void check_again(const struct wf_frame *f)
     else
         wf_put_to_name(&w, f->kind == WF_FRAME_CALL_NAME, f->name, f->from, f->tag, f->ref, f->body.data,
                        f->body.size, f->number);
-    MUST(w.error == 0 && w.size <= room);
+    MUST(w.error == 0 && w.size <= space);
     struct wf_frame again;
     weft_reader r = weft_reader_on(bytes, w.size);
     MUST(wf_frame_next(&r, &again) == 1 && r.at == r.end);

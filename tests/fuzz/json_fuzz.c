@@ -42,7 +42,7 @@ static void check_bytes(const uint8_t *data, size_t size)
     size_t length;
     char *text = printed(cli_print_body, data, size, &length);
     for (size_t i = 0; i < length; i++) MUST((unsigned char)text[i] >= 0x20 && text[i] != 0x7F);
-    /* jansson has no room for NULs in keys */
+    /* jansson has no space for NULs in keys */
     if (size > 0 && cli_is_pack(data, size) && strstr(text, "\\u0000") == NULL) {
         json_t *j = json_loadb(text, length, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
         MUST(j != NULL);

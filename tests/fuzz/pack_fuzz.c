@@ -54,14 +54,14 @@ static uint8_t *rewrite(const uint8_t *data, size_t *size)
     weft_writer w = weft_writer_on(NULL, 0);
     copy_value(&r, &w, 0);
     MUST(r.error == 0 && r.at == r.end && w.error == 0);
-    size_t room = w.size;
-    uint8_t *out = malloc(room);
+    size_t space = w.size;
+    uint8_t *out = malloc(space);
     MUST(out != NULL);
     r = weft_reader_on(data, *size);
-    w = weft_writer_on(out, room);
+    w = weft_writer_on(out, space);
     copy_value(&r, &w, 0);
-    MUST(w.error == 0 && w.size == room);
-    *size = room;
+    MUST(w.error == 0 && w.size == space);
+    *size = space;
     return out;
 }
 

@@ -196,17 +196,17 @@ static void put_ends(weft_writer *w, uint64_t to)
 
 static void put_swim(weft_writer *w, uint32_t kind, enum wf_swim_state state)
 {
-    static uint8_t room[128];
+    static uint8_t space[128];
     struct wf_swim_record r = {.name = weft_cstr("m"),
                                .url = {weft_cstr("tcp://127.0.0.1:2")},
                                .url_count = 1,
                                .key = {weft_cstr("k")},
                                .value = {weft_cstr("v")},
                                .meta_count = 1};
-    weft_writer record = weft_writer_on(room, sizeof room);
+    weft_writer record = weft_writer_on(space, sizeof space);
     wf_put_swim_record(&record, &r);
     struct wf_swim_update u = {.node = 11, .state = state, .number = 1, .by = 3};
-    if (state <= WF_SWIM_SUSPECT) u.record = (weft_text){(const char *)room, record.size};
+    if (state <= WF_SWIM_SUSPECT) u.record = (weft_text){(const char *)space, record.size};
     struct wf_swim_message m = {.kind = kind, .sequence = 4, .digest = 5, .node = 3, .flags = 1, .count = 1};
     wf_put_swim(w, &m);
     wf_put_swim_update(w, &u);

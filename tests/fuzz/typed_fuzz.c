@@ -48,12 +48,12 @@ static void check_parts(weft_list_part parts)
 
 static void check_json(const struct young *v, const uint8_t *data, size_t size)
 {
-    size_t room = young_json(v, NULL, 0) + 1;
-    char *a = malloc(room), *b = malloc(room);
+    size_t space = young_json(v, NULL, 0) + 1;
+    char *a = malloc(space), *b = malloc(space);
     MUST(a != NULL && b != NULL);
-    MUST(young_json(v, a, room) == room - 1);
-    MUST(weft_packed_json(young_type(), data, size, b, room) == (int64_t)room - 1);
-    MUST(memcmp(a, b, room) == 0);
+    MUST(young_json(v, a, space) == space - 1);
+    MUST(weft_packed_json(young_type(), data, size, b, space) == (int64_t)space - 1);
+    MUST(memcmp(a, b, space) == 0);
     free(a);
     free(b);
 }
@@ -88,13 +88,13 @@ int fuzz_one_input(const uint8_t *data, size_t size)
     weft_writer w = weft_writer_on(NULL, 0);
     young_put(&w, &v);
     MUST(w.error == 0);
-    size_t room = w.size;
-    uint8_t *copy = malloc(room);
+    size_t space = w.size;
+    uint8_t *copy = malloc(space);
     MUST(copy != NULL);
-    w = weft_writer_on(copy, room);
+    w = weft_writer_on(copy, space);
     young_put(&w, &v);
-    MUST(w.error == 0 && w.size == room);
-    r = weft_reader_on(copy, room);
+    MUST(w.error == 0 && w.size == space);
+    r = weft_reader_on(copy, space);
     young_get(&r, &again, NULL);
     MUST(r.error == 0 && r.at == r.end);
     MUST(young_equal(&v, &again));

@@ -183,7 +183,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(proxy.stop(), [])
 
     def silent_server(self):
-        """A listener whose queue is full: the kernel drops the SYN of whoever connects to it, until there is room."""
+        """A listener whose queue is full: the kernel drops the SYN of whoever connects to it, until there is space."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=0)  # full when more than 0 wait
         self.addCleanup(listener.close)
         first = socket.create_connection(listener.getsockname(), PATIENCE)
@@ -219,7 +219,7 @@ class Proxy(unittest.TestCase):
             client.shutdown(socket.SHUT_WR)
         eventually("it does not connect", lambda: connecting(listener) == len(clients))
         listener.settimeout(PATIENCE)
-        listener.listen(16)  # room for both at once, whenever they try again
+        listener.listen(16)  # space for both at once, whenever they try again
         listener.accept()[0].close()
         got = []
         for _ in clients:

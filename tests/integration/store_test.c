@@ -430,7 +430,7 @@ static void slow_reader(const void *arg, size_t size)
     say("done");
 }
 
-/* Its mailbox has room for four: the reader slows itself, and neither loses a record nor stops the publisher. */
+/* Its mailbox has space for four: the reader slows itself, and neither loses a record nor stops the publisher. */
 START_TEST(a_slow_reader_loses_nothing)
 {
     second_node();

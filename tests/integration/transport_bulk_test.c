@@ -381,9 +381,9 @@ static struct wf_frame ask(uint64_t left)
 }
 
 /* The first chunk of a body of `whole` bytes that begins with `part`. */
-static weft_writer first_chunk(uint8_t *out, size_t room, size_t whole, const uint8_t *part, size_t size)
+static weft_writer first_chunk(uint8_t *out, size_t space, size_t whole, const uint8_t *part, size_t size)
 {
-    weft_writer w = weft_writer_on(out, room);
+    weft_writer w = weft_writer_on(out, space);
     struct wf_frame f = ask(30000000);
     wf_put_first_chunk(&w, whole);
     wf_put_before_body(&w, &f, size);

@@ -15,7 +15,7 @@
 #include "../../runtime/sched/worker.c"
 #include "parts.h"
 
-enum { INBOX, ROOM_CALLS, STATE, EDGE, ITEMS_MAX = 12, SENDERS = THREADS_MAX };
+enum { INBOX, SPACE_CALLS, STATE, EDGE, ITEMS_MAX = 12, SENDERS = THREADS_MAX };
 
 static struct pf_env env;
 static struct wf_workers set = {.count = 2};
@@ -40,7 +40,7 @@ enum mutant {
     SPLIT_PUSH,     /* the push compares, and then stores */
     SPLIT_TAKE,     /* taking all reads, and then empties */
     SPLIT_WAKE,     /* the wake reads, and then stores RUNNING: two may pay for it */
-    NO_ROOM_LOOK,   /* the second look forgets the calls that wait for room */
+    NO_SPACE_LOOK,  /* the second look forgets the calls that wait for space */
     MUTANTS
 };
 static const char *const mutant_names[MUTANTS] = {"none",
@@ -50,7 +50,7 @@ static const char *const mutant_names[MUTANTS] = {"none",
                                                   "push in two steps",
                                                   "take in two steps",
                                                   "wake in two steps",
-                                                  "no second look at room calls"};
+                                                  "no second look at space calls"};
 static enum mutant mutant;
 static bool said_asleep; /* by the worker, since it last ran */
 static struct {
@@ -63,7 +63,7 @@ static int variable(const volatile void *at)
 {
     if (worker == NULL) return -1;
     if (at == (const volatile void *)&worker->inbox) return INBOX;
-    if (at == (const volatile void *)&worker->room_calls) return ROOM_CALLS;
+    if (at == (const volatile void *)&worker->space_calls) return SPACE_CALLS;
     return at == (const volatile void *)&worker->state ? STATE : -1;
 }
 
@@ -81,7 +81,8 @@ void litmus_step(const volatile void *at, enum step_kind kind, const char *funct
 bool litmus_misses(const volatile void *at, const char *function)
 {
     if (!is_in(function, "has_posts") || !said_asleep) return false;
-    return (mutant == NO_SECOND_LOOK && variable(at) >= 0) || (mutant == NO_ROOM_LOOK && variable(at) == ROOM_CALLS);
+    return (mutant == NO_SECOND_LOOK && variable(at) >= 0) ||
+           (mutant == NO_SPACE_LOOK && variable(at) == SPACE_CALLS);
 }
 
 bool litmus_splits(const volatile void *at, const char *function)
@@ -169,7 +170,7 @@ static struct item *item_of(int sender, int serial)
 
 static void begin(void)
 {
-    *(struct wf_post **)(uintptr_t)&worker->inbox = *(struct wf_post **)(uintptr_t)&worker->room_calls = NULL;
+    *(struct wf_post **)(uintptr_t)&worker->inbox = *(struct wf_post **)(uintptr_t)&worker->space_calls = NULL;
     *(int *)(uintptr_t)&worker->state = WF_RUNNING;
     *(uint32_t *)(uintptr_t)&worker->inbox_count = 0;
     worker->last_poll = worker->now = 1;
@@ -228,9 +229,9 @@ static void send_bundle(int self)
     send_batch(self, 3);
 }
 
-static void ask_for_room(int self)
+static void ask_for_space(int self)
 {
-    wf_worker_when_room(worker, &item_of(self, 1)->call);
+    wf_worker_when_space(worker, &item_of(self, 1)->call);
 }
 
 /* ---- Cases ----------------------------------------------------------------------------------------------------- */
@@ -243,7 +244,7 @@ static const struct {
     {"1 x 2 posts", 1, 2, 0, {post_two}},
     {"1 x 3 posts", 1, 3, 0, {post_three}},
     {"2 x 1 post", 2, 2, 0, {post_one, post_one}},
-    {"a call for room and a post", 2, 2, 0, {ask_for_room, post_one}},
+    {"a call for space and a post", 2, 2, 0, {ask_for_space, post_one}},
     {"2 x 2 posts", 2, 4, 4, {post_two, post_two}},
     {"3 x 1 post", 3, 3, 3, {post_one, post_one, post_one}},
     {"a list, then a post, and a post", 2, 4, 4, {send_list, post_one}},

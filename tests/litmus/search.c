@@ -198,7 +198,7 @@ const char *search_all(struct search *s)
 
 void search_print(void)
 {
-    static const char *const variables[] = {"inbox", "room calls", "state", "edge"};
+    static const char *const variables[] = {"inbox", "space calls", "state", "edge"};
     static const char *const kinds[] = {"reads", "writes", "waits for"};
     for (int i = 0; i < now.depth; i++) {
         const struct step *step = &now.at[i].next[now.at[i].chosen];

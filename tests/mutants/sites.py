@@ -7,7 +7,7 @@ SITES = [
     ("actors/core/backpressure.c", '''\
         weft_msg *m = wf_lane_take_after(waiting, NULL);
 ''', '''\
-        weft_msg *m = wf_mutant("mailbox_tells_no_room") ? NULL : wf_lane_take_after(waiting, NULL);
+        weft_msg *m = wf_mutant("mailbox_tells_no_space") ? NULL : wf_lane_take_after(waiting, NULL);
 '''),
     ("actors/core/mailbox.c", '''\
             is_taken_past_bound(a, m)) {
@@ -204,7 +204,7 @@ static void rewind_all(struct wf_link *l)
     ("transport/link/send_queue.c", '''\
     if (WF_LIKELY(mask == 0) || !has_space(l)) return 0;
 ''', '''\
-    if (WF_LIKELY(mask == 0) || !has_space(l) || wf_mutant("link_forgets_room")) return 0;
+    if (WF_LIKELY(mask == 0) || !has_space(l) || wf_mutant("link_forgets_space")) return 0;
 '''),
     ("transport/link/send_queue.c", '''\
         add_bytes(l, b, false);
@@ -392,9 +392,9 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1 && !wf_mutant("later_piles_up")) return WEFT_OK;
 '''),
     ("actors/core/backpressure.c", '''\
-    } else if (first_for_room(a) != NULL) { /* it must not overtake waiting senders */
+    } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
 ''', '''\
-    } else if (first_for_room(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
+    } else if (first_for_space(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
 '''),
     ("actors/core/mailbox.c", '''\
         if (is_of_this_node(a, m) ||

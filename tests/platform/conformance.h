@@ -56,7 +56,7 @@ static inline void end(void)
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
 
-/* One wait of at most `span`, with room for `max` entries: how many came. */
+/* One wait of at most `span`, with space for `max` entries: how many came. */
 static inline int wait_for_some(int64_t span, int max)
 {
     struct pf_ready r[64];

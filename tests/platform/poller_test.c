@@ -1,7 +1,7 @@
 /* tests/platform/poller_test.c -- readiness: too much is fine, too little never. */
 #include "conformance.h"
 
-/* ---- Data and room --------------------------------------------------------------------------------------------- */
+/* ---- Data and space --------------------------------------------------------------------------------------------- */
 
 START_TEST(what_is_ready_already_is_reported)
 {
@@ -57,7 +57,7 @@ END_TEST
 
 static char block[65536];
 
-/* Until there is no room; how much it was. */
+/* Until there is no space; how much it was. */
 static size_t fill(const struct end *e)
 {
     struct pf_slice s = {block, sizeof block};
@@ -72,7 +72,7 @@ static size_t fill(const struct end *e)
     return sum;
 }
 
-START_TEST(room_after_again_is_reported)
+START_TEST(space_after_again_is_reported)
 {
     struct end pair[2];
     make_pair(0, pair);
@@ -442,7 +442,7 @@ int main(void)
         what_is_ready_already_is_reported,
         data_after_again_is_reported_every_time,
         data_after_a_short_read_is_reported,
-        room_after_again_is_reported,
+        space_after_again_is_reported,
         a_stream_that_is_always_full_comes_through,
         what_nobody_takes_is_not_reported_for_ever,
         half_close_ends_one_direction,

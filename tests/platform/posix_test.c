@@ -24,7 +24,7 @@ static void make_unix_pair(struct end *pair)
     }
 }
 
-START_TEST(unix_sockets_tell_data_room_and_end)
+START_TEST(unix_sockets_tell_data_space_and_end)
 {
     static char block[65536];
     struct end pair[2];
@@ -66,7 +66,7 @@ START_TEST(a_broken_unix_socket_is_ready_for_everything)
 }
 END_TEST
 
-START_TEST(pipes_tell_data_room_and_end)
+START_TEST(pipes_tell_data_space_and_end)
 {
     static char block[65536];
     struct pf_slice s = {block, sizeof block};
@@ -334,9 +334,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        unix_sockets_tell_data_room_and_end,
+        unix_sockets_tell_data_space_and_end,
         a_broken_unix_socket_is_ready_for_everything,
-        pipes_tell_data_room_and_end,
+        pipes_tell_data_space_and_end,
         files_are_always_ready,
         the_alarm_makes_the_handle_readable,
         the_alarm_ends_a_wait,

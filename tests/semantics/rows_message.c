@@ -97,7 +97,7 @@ ROW(message_unread_at_end)
     say_mail();
 }
 
-/* Reads nothing; has room for four messages. */
+/* Reads nothing; has space for four messages. */
 static weft_pid small_box(weft_full_policy policy)
 {
     weft_pid a = weft_nobody();

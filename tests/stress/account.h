@@ -63,7 +63,7 @@ struct player {
 struct members {
     struct {
         weft_pid *pid;
-        uint32_t count, room;
+        uint32_t count, capacity;
     } of[GROUPS];
 };
 

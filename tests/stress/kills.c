@@ -140,10 +140,10 @@ static int serve(struct player *p)
     want(weft_wants_reply(m));
     uint32_t dice = random_below(&p->seed, 100);
     if (dice < 10) {
-        p->forwarding = true; /* a kill while that waits for room ends the request here */
+        p->forwarding = true; /* a kill while that waits for space ends the request here */
         rc = weft_send_msg(somebody(&p->seed), m);
         p->forwarding = false;
-        if (rc == WEFT_ECANCELED) add(&requests); /* asked to stop while it waited for room: as above */
+        if (rc == WEFT_ECANCELED) add(&requests); /* asked to stop while it waited for space: as above */
         return rc;
     }
     add(&requests);

@@ -109,9 +109,9 @@ static void take_group_news(struct player *p, const weft_msg *m)
         return;
     }
     want(!known);
-    if (i == p->members->of[g].room) {
-        p->members->of[g].room = 2 * i + 64;
-        p->members->of[g].pid = realloc(p->members->of[g].pid, p->members->of[g].room * sizeof(weft_pid));
+    if (i == p->members->of[g].capacity) {
+        p->members->of[g].capacity = 2 * i + 64;
+        p->members->of[g].pid = realloc(p->members->of[g].pid, p->members->of[g].capacity * sizeof(weft_pid));
         want(p->members->of[g].pid != NULL);
     }
     p->members->of[g].pid[p->members->of[g].count++] = news.who;

@@ -406,8 +406,8 @@ class Record(gdb.Command):
                 print(f"worker {int(worker['index'])} of {node['name'].string()}")
                 ring = worker["recorder"]
                 following, size = atomic(ring["next"]), 32
-                room = int(ring["places"]) // size + 1 if int(ring["places"]) else 0
-                for number in range(max(0, following // size - min(most, room)), following // size):
+                space = int(ring["places"]) // size + 1 if int(ring["places"]) else 0
+                for number in range(max(0, following // size - min(most, space)), following // size):
                     entry = gdb.Value(int(ring["at"]) + (number * size & int(ring["places"])))
                     entry = entry.cast(letters).cast(pointer).dereference()
                     mark = atomic(entry["mark"])

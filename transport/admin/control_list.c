@@ -49,7 +49,7 @@ struct listing {
     /* Rows, one behind the other. */
     uint32_t count;
     uint8_t *rows;
-    size_t size, room;
+    size_t size, capacity;
     bool failed; /* no memory */
     struct called *nodes;
     size_t node_count, last_node; /* that was asked for */
@@ -59,15 +59,15 @@ struct listing {
 
 static weft_writer begin_row(struct listing *l)
 {
-    if (l->room - l->size < ROW_BYTES) {
-        size_t room = 2 * l->room + ROW_BYTES;
-        uint8_t *more = realloc(l->rows, room);
+    if (l->capacity - l->size < ROW_BYTES) {
+        size_t capacity = 2 * l->capacity + ROW_BYTES;
+        uint8_t *more = realloc(l->rows, capacity);
         if (more == NULL) {
             l->failed = true;
             return weft_writer_on(NULL, 0);
         }
         l->rows = more;
-        l->room = room;
+        l->capacity = capacity;
     }
     return weft_writer_on(l->rows + l->size, ROW_BYTES);
 }

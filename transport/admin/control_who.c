@@ -209,9 +209,9 @@ static bool rows_of(const weft_msg *answer, uint32_t most, uint32_t *count, weft
     return r.error == 0 && r.at == end;
 }
 
-static void send_silent(const struct errand *e, const char *why, uint8_t *body, size_t room)
+static void send_silent(const struct errand *e, const char *why, uint8_t *body, size_t space)
 {
-    weft_writer w = weft_writer_on(body, room);
+    weft_writer w = weft_writer_on(body, space);
     weft_put_array(&w, e->count);
     for (uint32_t i = 0; i < e->count; i++) (void)put_row(&w, e->asked[i], e->node, why, NULL);
     /* If it cannot be sent the tool is not told of them, and shows them as it knows them. */
@@ -226,10 +226,10 @@ static void errand_main(const void *arg, size_t size)
     weft_text rows;
     uint32_t count;
     (void)size;
-    size_t room = 64 + e->count * (size_t)(2 * ASKED_MAX + 64);
-    uint8_t *body = weft_alloc(room);
+    size_t space = 64 + e->count * (size_t)(2 * ASKED_MAX + 64);
+    uint8_t *body = weft_alloc(space);
     if (body == NULL) return;
-    weft_writer w = weft_writer_on(body, room);
+    weft_writer w = weft_writer_on(body, space);
     weft_put_array(&w, 2);
     weft_put_bool(&w, false);
     weft_put_array(&w, e->count);
@@ -238,12 +238,12 @@ static void errand_main(const void *arg, size_t size)
     int rc = w.error;
     if (rc == 0) rc = weft_call_name(name, WF_CONTROL_WHO, body, w.size, &answer, weft_after(ANSWER_WITHIN));
     if (rc != 0) {
-        send_silent(e, rc == WEFT_ENONODE ? "its node is not linked" : "its node does not answer", body, room);
+        send_silent(e, rc == WEFT_ENONODE ? "its node is not linked" : "its node does not answer", body, space);
         return;
     }
     if (rows_of(answer, e->count, &count, &rows))
         weft_ignore(weft_send(e->sender, WF_CONTROL_WHO, weft_data(answer), weft_size(answer)));
-    else send_silent(e, "its node is of a version that does not report it", body, room);
+    else send_silent(e, "its node is of a version that does not report it", body, space);
     weft_msg_free(answer);
 }
 

@@ -146,7 +146,7 @@ static enum wf_send write_left(struct wf_loop_conn *c)
             if (atomic_compare_exchange_strong_explicit(&c->tx, &tx, BLOCKED, memory_order_acq_rel,
                                                         memory_order_acquire))
                 return WF_SEND_LATER;
-            atomic_store_explicit(&c->tx, WRITING, memory_order_relaxed); /* NUDGED: there may be room by now */
+            atomic_store_explicit(&c->tx, WRITING, memory_order_relaxed); /* NUDGED: there may be space by now */
         }
     }
     bool ok = c->left_first == c->left_count;

@@ -28,7 +28,7 @@ struct on_loop {
     nng_stream *stream;
     nng_aio *rx, *tx;
     bool filled; /* the last read filled its buffer: perhaps that was all. The owner's thread */
-    bool cut;    /* the last write was cut short: there is no room. The sender's */
+    bool cut;    /* the last write was cut short: there is no space. The sender's */
 };
 
 static struct on_loop *on_loop_of(struct wf_loop_conn *c)

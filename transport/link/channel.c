@@ -167,14 +167,14 @@ static void acknowledge(struct wf_link *l)
     if (in - atomic_load_explicit(&l->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_link_acknowledge(l);
 }
 
-/* Pauses reading until that worker has room (NULL: until the next turn). */
+/* Pauses reading until that worker has space (NULL: until the next turn). */
 static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 {
     struct wf_worker *w = ch->conn->worker;
     WF_ASSERT(atomic_load_explicit(&ch->held_at, memory_order_relaxed) == 0); /* one pause at a time */
     wf_channel_keep(ch);
     atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
-    if (congested != NULL) wf_worker_when_room(congested, &ch->read_on);
+    if (congested != NULL) wf_worker_when_space(congested, &ch->read_on);
     else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->read_on.post);
 }
 

@@ -219,7 +219,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
     wf_list_push(&e->waiting, &waiter.on_source);
     for (;;) {
         set_low(e);
-        rc = wf_task_wait(deadline, "room in a mailbox");
+        rc = wf_task_wait(deadline, "space in a mailbox");
         e = again(w, peer, link, key, &writer);
         if (rc < 0 || waiter.task->killed || e == NULL || e->left > 0) break;
         WF_SOMETIMES("credit: another sender has taken what a sender was woken for", !wf_linked(&waiter.on_source));

@@ -493,7 +493,7 @@ static void route_flush(struct wf_worker *w)
     }
 }
 
-static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
+static int route_wait_space(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
 {
     struct wf_link_writer *writer = find(writers_of(w), to.node);
     WF_ASSERT(writer != NULL); /* the writer has just refused a message, and nothing has run since */
@@ -548,7 +548,7 @@ const struct wf_route wf_transport_route = {.service_ended = route_service_ended
                                             .reaches = route_reaches,
                                             .peers = route_peers,
                                             .interest = wf_topics_interest,
-                                            .wait_room = route_wait_room,
+                                            .wait_space = route_wait_space,
                                             .granted = wf_credit_route_granted,
                                             .grants = wf_credit_route_grants,
                                             .fault = wf_credit_route_fault,

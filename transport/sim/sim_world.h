@@ -18,7 +18,7 @@
  *     pf_env.cond_wait.
  * (8) A pid means one actor of one node of the world: generations of each node that starts begin elsewhere
  *     (wf_slab.begin), at the number of its start times ten million. So what happens can be told of it with the name
- *     of its node, also where the flight recorder has no room for that. Beyond WF_SIM_LIVES starts it is not told.
+ *     of its node, also where the flight recorder has no space for that. Beyond WF_SIM_LIVES starts it is not told.
  *
  * All of it belongs to the thread that made it; none of it may be called from an actor. */
 #ifndef WF_SIM_WORLD_H

@@ -18,7 +18,7 @@ struct page {
     size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
     size_t rows;
     char *body;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static void free_page(void *block)
@@ -32,13 +32,13 @@ static void free_page(void *block)
 static bool add_row(void *arg, const struct wf_store_item *item)
 {
     struct page *p = arg;
-    if (p->size + item->size > p->room) {
-        size_t room = (p->size + item->size) * 2;
-        char *body = realloc(p->body, room);
+    if (p->size + item->size > p->capacity) {
+        size_t capacity = (p->size + item->size) * 2;
+        char *body = realloc(p->body, capacity);
         if (body == NULL) p->rc = WEFT_ENOMEM;
         if (body == NULL) return false;
         p->body = body;
-        p->room = room;
+        p->capacity = capacity;
     }
     if (item->size > 0) memcpy(p->body + p->size, item->data, item->size);
     p->at[p->rows] = p->size;

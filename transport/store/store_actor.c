@@ -295,7 +295,7 @@ static void let_go(struct waiting *w)
 static struct wf_append_batch *next_batch(struct store_actor *s)
 {
     struct waiting **end = &s->stored;
-    size_t count = 0, bytes = 0, room = 0;
+    size_t count = 0, bytes = 0, space = 0;
     while (s->first != NULL && count < WF_STORE_BATCH_MAX &&
            bytes + s->first->in.body.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct waiting *w = pop(s);
@@ -305,11 +305,11 @@ static struct wf_append_batch *next_batch(struct store_actor *s)
         }
         count++;
         bytes += w->in.body.size;
-        room += strlen(w->topic) + 1;
+        space += strlen(w->topic) + 1;
         *end = w;
         end = &w->next;
     }
-    struct wf_append_batch *b = count == 0 ? NULL : wf_append_batch_new(s->file, count, bytes + room);
+    struct wf_append_batch *b = count == 0 ? NULL : wf_append_batch_new(s->file, count, bytes + space);
     for (struct waiting *w = s->stored; w != NULL && b != NULL; w = w->next)
         wf_append_batch_add(b, w->topic, (uint32_t)w->in.tag, w->in.body.data, w->in.body.size, w->limits);
     return b;
@@ -497,10 +497,10 @@ static void take_message(struct store_actor *s, weft_msg *m)
 }
 
 /* While a batch runs, no more is taken than the next one holds; the rest waits in the mailbox, and its senders. */
-static bool has_room(const struct store_actor *s)
+static bool has_space(const struct store_actor *s)
 {
     return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
-           wf_queues_has_room(&s->queues) && wf_cursors_has_room(&s->cursors) && wf_states_has_room(&s->states);
+           wf_queues_has_space(&s->queues) && wf_cursors_has_space(&s->cursors) && wf_states_has_space(&s->states);
 }
 
 static void finish_storing(struct store_actor *s)
@@ -527,13 +527,13 @@ static void serve(struct store_actor *s)
         start_storing(s);
         bool runs = s->runs != NOTHING;
         if (runs) on[count++] = weft_on_offload(s->job);
-        if (!s->stops && (has_room(s) || !runs)) on[count++] = weft_on_mailbox();
+        if (!s->stops && (has_space(s) || !runs)) on[count++] = weft_on_mailbox();
         if (count == 0) continue;
         int which = weft_wait_any(on, count, runs ? WEFT_FOREVER : wf_queues_deadline(&s->queues));
         if (which < 0 && which != WEFT_ETIMEDOUT) return;
         if (which == 0 && runs) finish_storing(s);
         weft_msg *m;
-        while (!s->stops && has_room(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
+        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
     }
 }
 

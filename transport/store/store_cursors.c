@@ -198,7 +198,7 @@ bool wf_cursors_is_idle(const struct wf_store_cursors *c)
     return c->first == NULL;
 }
 
-bool wf_cursors_has_room(const struct wf_store_cursors *c)
+bool wf_cursors_has_space(const struct wf_store_cursors *c)
 {
     return c->waiting < WF_STORE_BATCH_MAX;
 }

@@ -23,7 +23,7 @@ void wf_cursors_advance(struct wf_store_cursors *c, weft_msg *ask);
 bool wf_cursors_start(struct wf_store_cursors *c, weft_job *job);
 void wf_cursors_finish(struct wf_store_cursors *c, weft_job job); /* the job has ended */
 bool wf_cursors_is_idle(const struct wf_store_cursors *c);        /* nothing waits to be stored */
-bool wf_cursors_has_room(const struct wf_store_cursors *c);
+bool wf_cursors_has_space(const struct wf_store_cursors *c);
 void wf_cursors_free(struct wf_store_cursors *c);
 
 #endif

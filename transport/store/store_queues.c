@@ -426,7 +426,7 @@ static bool makes_ready(enum wf_store_change_kind kind)
 static size_t choose_changes(struct wf_store_queues *q, size_t *count)
 {
     struct wf_change_wait **end = &q->running;
-    size_t bytes = 0, room = 0;
+    size_t bytes = 0, space = 0;
     while (q->first != NULL && *count < WF_STORE_BATCH_MAX - WF_STORE_TAKES_MAX &&
            bytes + q->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct wf_change_wait *c = pop_change(q);
@@ -436,18 +436,18 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
         }
         ++*count;
         bytes += c->is.size;
-        room += strlen(c->queue->name) + strlen(c->key) + 2;
+        space += strlen(c->queue->name) + strlen(c->key) + 2;
         *end = c;
         end = &c->next;
         if (makes_ready(c->is.kind)) wf_queue_look_again(&q->table, c->queue);
     }
-    return bytes + room;
+    return bytes + space;
 }
 
 /* Moves takers to `taking`, one of each queue in turn, so that a busy queue does not keep the others waiting. */
 static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
-    size_t takes = 0, room = 0;
+    size_t takes = 0, space = 0;
     for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;) {
         struct wf_hold *h = in_line(wf_list_first(&w->takers));
         leave_queue(h);
@@ -458,10 +458,10 @@ static size_t choose_takers(struct wf_store_queues *q, size_t *count)
         h->state = IS_TAKING;
         wf_list_push(&q->taking, &h->in_line);
         takes++;
-        room += strlen(w->name) + 1;
+        space += strlen(w->name) + 1;
     }
     *count += takes;
-    return room;
+    return space;
 }
 
 static struct wf_change_batch *next_batch(struct wf_store_queues *q)
@@ -612,7 +612,7 @@ bool wf_queues_is_idle(const struct wf_store_queues *q)
     return q->first == NULL;
 }
 
-bool wf_queues_has_room(const struct wf_store_queues *q)
+bool wf_queues_has_space(const struct wf_store_queues *q)
 {
     return q->waiting < WF_STORE_BATCH_MAX && q->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
 }

@@ -60,7 +60,7 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job);
 void wf_queues_finish(struct wf_store_queues *q, weft_job job);
 bool wf_queues_is_idle(const struct wf_store_queues *q); /* nothing waits to be stored */
-bool wf_queues_has_room(const struct wf_store_queues *q);
+bool wf_queues_has_space(const struct wf_store_queues *q);
 /* The deadline after which a job may be due for a taker. */
 int64_t wf_queues_deadline(const struct wf_store_queues *q);
 

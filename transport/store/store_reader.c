@@ -24,7 +24,7 @@ struct page {
     size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
     size_t rows;
     char *body;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static void free_page(void *block)
@@ -39,13 +39,13 @@ static bool add_row(void *arg, const struct wf_store_record *r)
 {
     struct page *p = arg;
     if (p->rows == WF_STORE_PAGE_RECORDS) return false;
-    if (p->size + r->size > p->room) {
-        size_t room = (p->size + r->size) * 2;
-        char *body = realloc(p->body, room);
+    if (p->size + r->size > p->capacity) {
+        size_t capacity = (p->size + r->size) * 2;
+        char *body = realloc(p->body, capacity);
         if (body == NULL) p->rc = WEFT_ENOMEM;
         if (body == NULL) return false;
         p->body = body;
-        p->room = room;
+        p->capacity = capacity;
     }
     if (r->size > 0) memcpy(p->body + p->size, r->data, r->size);
     p->at[p->rows] = p->size;

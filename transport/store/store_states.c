@@ -400,7 +400,7 @@ static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int err
 static size_t choose(struct wf_store_states *s, size_t *count)
 {
     struct wf_state_wait **end = &s->running;
-    size_t bytes = 0, room = 0;
+    size_t bytes = 0, space = 0;
     while (s->first != NULL && *count < WF_STORE_BATCH_MAX && bytes + s->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct wf_state_wait *w = pop(s);
         if (weft_expired(w->ask)) {
@@ -409,11 +409,11 @@ static size_t choose(struct wf_store_states *s, size_t *count)
         }
         ++*count;
         bytes += w->is.size;
-        room += strlen(w->key) + 1;
+        space += strlen(w->key) + 1;
         *end = w;
         end = &w->next;
     }
-    return bytes + room;
+    return bytes + space;
 }
 
 static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
@@ -453,7 +453,7 @@ bool wf_states_is_idle(const struct wf_store_states *s)
     return s->first == NULL;
 }
 
-bool wf_states_has_room(const struct wf_store_states *s)
+bool wf_states_has_space(const struct wf_store_states *s)
 {
     return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
 }

@@ -46,6 +46,6 @@ bool wf_states_down(struct wf_store_states *s, const struct weft_down *down);
 bool wf_states_start(struct wf_store_states *s, weft_job *job);
 void wf_states_finish(struct wf_store_states *s, weft_job job);
 bool wf_states_is_idle(const struct wf_store_states *s); /* nothing waits to be stored */
-bool wf_states_has_room(const struct wf_store_states *s);
+bool wf_states_has_space(const struct wf_store_states *s);
 
 #endif

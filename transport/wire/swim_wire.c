@@ -13,7 +13,7 @@ _Static_assert(WF_NODE_NAME_MAX + WF_FRAME_URLS * (WF_FRAME_URL_MAX + 3) + WF_SW
                        16 <=
                    WF_SWIM_RECORD_MAX,
                "the largest record there is");
-_Static_assert(2 * (WF_SWIM_RECORD_MAX + 64) < WF_SWIM_MESSAGE_MAX, "a frame has room for at least two");
+_Static_assert(2 * (WF_SWIM_RECORD_MAX + 64) < WF_SWIM_MESSAGE_MAX, "a frame has space for at least two");
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 

@@ -1,20 +1,20 @@
 /* runtime/platform/bsd/changes_vnode.c -- changes of directories and files, with kqueue's EVFILT_VNODE.
  *
  * Design notes.
- * (1) A kqueue says that a directory has changed and not what in it, and nothing of what is written to its files. So
- *     a directory is listed again and compared, and each file in it is watched through a descriptor of its own.
- * (2) Listing may block: one thread for the process, which is there while something is watched, does it all. It
+ * (1) A kqueue reports that a directory has changed, but not which entry, and it reports no writes to its files. So a
+ *     changed directory is listed again and compared, and each file in it is watched through a descriptor of its own.
+ * (2) Listing may block, so one thread of the process does it for all watches; it runs while there is a watch. It
  *     writes records into a pipe, whose other end is the handle that the runtime reads and closes.
- * (3) What is to be told is state of the entries, and not a queue: while the pipe is full nothing is lost, later
- *     changes become one with earlier ones. What came and went between two looks is never told.
- * (4) Records are as long as what a pipe takes in one piece everywhere, so no read ends within one.
- * (5) Only the thread closes descriptors and frees watches, after a batch of the kqueue's entries has been gone
- *     through: none of it can mean something newer. An entry names its watch by a number that is used once, for a
- *     watch that could not be opened is freed by who wanted it. libkqueue does not notice that a descriptor is
- *     closed, so that is said.
- * (6) A wait that fails is tried again: libkqueue lets each wait fail once when the process ends, and no more than
- *     that is known. If it goes on failing, all watches end as if what they watch were gone; the next one opened gets
- *     a new kqueue. */
+ * (3) Changes to be reported are state of the entries, not a queue: while the pipe is full nothing is lost, as later
+ *     changes are merged with earlier ones. A file that is created and removed between two listings is never
+ *     reported.
+ * (4) A record has the size that every system writes to a pipe in one piece, so no read ends within a record.
+ * (5) Only the thread closes descriptors and frees watches, after it has handled a batch of the kqueue's entries: so
+ *     no entry of the batch can refer to a newer watch. An entry names its watch by a number that is used once,
+ *     because a watch that could not be opened is freed by the thread that wanted it. libkqueue does not notice that
+ *     a descriptor is closed, so the registration is deleted explicitly.
+ * (6) A wait that fails is repeated, because libkqueue lets each wait fail once when the process ends. If waits keep
+ *     failing, all watches end as if the watched files were gone; the next watch gets a new kqueue. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 
 #include "native.h"
 
-#ifndef O_EVTONLY /* macOS: the file system it is on can still be unmounted */
+#ifndef O_EVTONLY /* macOS: with it, the file system of the file can still be unmounted */
 #define O_EVTONLY O_RDONLY
 #endif
 
@@ -47,7 +47,7 @@ struct record {
 };
 _Static_assert(sizeof(struct record) == 512 && PF_CHANGES_READ % sizeof(struct record) == 0, "whole ones are read");
 
-/* What a change of a file's contents changes. */
+/* The attributes that change when a file's contents change. */
 struct state {
     off_t size;
     struct timespec written;
@@ -58,25 +58,26 @@ struct entry {
     dev_t device;
     ino_t inode;
     struct state state;
-    int fd; /* -1: it cannot be watched, or is no file */
+    int fd; /* -1: it cannot be watched, or is not a file */
     enum pf_change_kind untold;
-    bool known; /* to who reads: it was there at first, or has been told. Then its end has to be told, too. */
-    bool seen;  /* by the look under way */
+    bool
+        known; /* to the reader: the entry existed at first, or was reported. Then its removal must be reported, too. */
+    bool seen; /* by the listing under way */
 };
 
 struct watch {
     struct watch *next;
-    uintptr_t number; /* in the kqueue's entries */
-    int fd;           /* of what is watched */
+    uintptr_t number; /* names this watch in the kqueue's entries */
+    int fd;           /* of the watched file or directory */
     int out;          /* the pipe */
     bool directory, changed;
     struct state state;         /* of a file */
-    bool gone;                  /* what is watched is */
-    bool over;                  /* that has been told, or nobody reads any more */
-    bool incomplete;            /* something could not be watched: to be told */
-    enum pf_change_kind untold; /* of a file itself */
+    bool gone;                  /* the watched file or directory is gone */
+    bool over;                  /* the end was reported, or the reader has closed the pipe */
+    bool incomplete;            /* something could not be watched, which must be reported */
+    enum pf_change_kind untold; /* of the watched file itself */
     struct entry *entries;      /* sorted by name */
-    int count, room;
+    int count, capacity;
 };
 
 static struct {
@@ -125,7 +126,7 @@ static struct state state_of(const struct stat *s)
 #endif
 }
 
-/* Takes the new one. Whether it differs. */
+/* Stores the new state and returns whether it differs. */
 static bool update(struct state *known, struct state now)
 {
     bool same = known->size == now.size && known->written.tv_sec == now.written.tv_sec &&
@@ -134,7 +135,7 @@ static bool update(struct state *known, struct state now)
     return !same;
 }
 
-/* Watches its contents, if they are a file's. */
+/* Watches the contents of the entry, if it is a regular file. */
 static void watch_entry(struct watch *w, struct entry *e, mode_t mode)
 {
     e->fd = -1;
@@ -148,7 +149,7 @@ static void watch_entry(struct watch *w, struct entry *e, mode_t mode)
     if (fd >= 0) close(fd);
 }
 
-/* Also a file that is gone takes room on the disk until this. */
+/* A removed file takes space on the disk until its descriptor is closed here. */
 static void unwatch_entry(struct watch *w, struct entry *e)
 {
     if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
@@ -179,12 +180,12 @@ static void compare(struct watch *w, struct entry *e, const struct stat *s)
 
 static bool add_entry(struct watch *w, const char *name, const struct stat *s, bool first)
 {
-    if (w->count == w->room) {
-        int room = WF_MAX(16, 2 * w->room);
-        struct entry *more = realloc(w->entries, (size_t)room * sizeof *more);
+    if (w->count == w->capacity) {
+        int capacity = WF_MAX(16, 2 * w->capacity);
+        struct entry *more = realloc(w->entries, (size_t)capacity * sizeof *more);
         if (more == NULL) return false;
         w->entries = more;
-        w->room = room;
+        w->capacity = capacity;
     }
     struct entry e = {.name = strdup(name), .seen = true};
     if (e.name == NULL) return false;
@@ -203,7 +204,7 @@ static void drop_entry(struct watch *w, struct entry *e)
     e->name = NULL;
 }
 
-/* Takes those without a name out. */
+/* Takes the entries without a name out of the array. */
 static void compact(struct watch *w)
 {
     int kept = 0;
@@ -236,7 +237,7 @@ static DIR *list(int directory)
     return d;
 }
 
-/* `first`: what is there is not news. False, and errno: it has not seen all. */
+/* `first`: entries found now are not reported. False: it has not seen all entries, errno says why. */
 static bool look(struct watch *w, bool first)
 {
     const struct dirent *d;
@@ -250,7 +251,7 @@ static bool look(struct watch *w, bool first)
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
         struct entry key = {.name = (char *)(uintptr_t)d->d_name};
         struct entry *e = known == 0 ? NULL : bsearch(&key, w->entries, (size_t)known, sizeof key, by_name);
-        if (fstatat(w->fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) < 0) continue; /* gone again */
+        if (fstatat(w->fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) < 0) continue; /* removed since it was listed */
         if (e != NULL) compare(w, e, &s);
         else if (!add_entry(w, d->d_name, &s, first)) whole = false;
     }
@@ -263,7 +264,7 @@ static bool look(struct watch *w, bool first)
 
 /* ---- Telling --------------------------------------------------------------------------------------------------- */
 
-/* False: not now, or nobody reads. */
+/* False: the pipe is full, or its reader has closed it. */
 static bool tell(struct watch *w, enum pf_change_kind kind, const char *name)
 {
     struct record r = {.kind = (unsigned char)kind};
@@ -279,18 +280,18 @@ static bool tell(struct watch *w, enum pf_change_kind kind, const char *name)
 
 static bool tell_entries(struct watch *w, bool removed)
 {
-    bool room = true;
-    for (int i = 0; i < w->count && room; i++) {
+    bool fits = true;
+    for (int i = 0; i < w->count && fits; i++) {
         struct entry *e = &w->entries[i];
         if (e->untold == PF_CHANGE_NONE || (e->untold == PF_CHANGE_REMOVED) != removed) continue;
-        room = tell(w, e->untold, e->name);
-        if (!room) break;
+        fits = tell(w, e->untold, e->name);
+        if (!fits) break;
         e->untold = PF_CHANGE_NONE;
         e->known = true;
         if (removed) drop_entry(w, e);
     }
     if (removed) compact(w);
-    return room;
+    return fits;
 }
 
 static void tell_all(struct watch *w)
@@ -361,7 +362,7 @@ static void go_through(const struct kevent *events, int count)
     }
 }
 
-/* How many there are; -1: the wait fails and fails. */
+/* Returns the number of entries; -1: waits keep failing. */
 static int wait_for_some(int kq, struct kevent *events)
 {
     for (int failed = 0; failed < TRIES;) {
@@ -372,11 +373,12 @@ static int wait_for_some(int kq, struct kevent *events)
     return -1;
 }
 
-/* Nothing more will be heard of any of them. Who has no room for the end finds that of the pipe. */
+/* No changes can be received any more: ends all watches. A reader whose pipe has no space for the record of the end
+ * finds the end of the pipe. */
 static void give_up(void)
 {
     for (struct watch *w = all.watches; w != NULL; w = w->next) {
-        w->changed = w->directory; /* a last look */
+        w->changed = w->directory; /* list it a last time */
         w->gone = true;
     }
     go_through(NULL, 0);
@@ -406,7 +408,7 @@ static void changes_main(void *arg)
     }
 }
 
-/* With the lock, which is let go of until it runs. */
+/* The caller holds the lock, which is released until the thread runs. */
 static int start_thread(void)
 {
     pf_thread *thread;
@@ -421,12 +423,13 @@ static int start_thread(void)
 static int open_error(int error)
 {
 #ifdef PF_LIBKQUEUE
-    if (error == EFAULT) return WEFT_EFULL; /* all that it says; nearly always its watches have run out */
+    /* It reports no other error than EFAULT. The cause is nearly always that the limit of watches is reached. */
+    if (error == EFAULT) return WEFT_EFULL;
 #endif
     return error == ENOSPC ? WEFT_EFULL : pf_file_error(error);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static int begin(struct watch *w)
 {
     bool first = all.kqueue < 0;
@@ -451,7 +454,7 @@ static int begin(struct watch *w)
     return rc;
 }
 
-/* NULL, and why. */
+/* NULL: `rc` says why. */
 static struct watch *open_watch(const char *path, int *rc)
 {
     struct stat s;

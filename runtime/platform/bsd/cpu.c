@@ -1,4 +1,4 @@
-/* runtime/platform/bsd/cpu.c -- how many processors this process may use: all that are there. */
+/* runtime/platform/bsd/cpu.c -- the number of processors that this process may use: all processors of the machine. */
 #include <unistd.h>
 
 #include "native.h"

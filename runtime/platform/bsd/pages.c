@@ -1,10 +1,11 @@
 /* runtime/platform/bsd/pages.c -- memory for stacks on BSD and macOS.
  *
- * Design notes. (1) There are no guard regions here: page protection, up to PROTECT_MAX stacks of the process.
- * (2) MADV_DONTNEED and MADV_FREE promise neither that the memory goes nor that zeroes are found. A new mapping in
- * place of the old one does both. It takes page protection inside with it; the callers trim between guards, as only
- * guard regions survive by themselves anywhere. (3) Address space costs nothing until it is touched; where that has
- * to be asked for, MAP_NORESERVE does so. */
+ * Design notes. (1) These systems have no guard regions: page protection guards up to PROTECT_MAX stacks of the
+ * process.
+ * (2) MADV_DONTNEED and MADV_FREE promise neither that the memory is given back nor that zeroes are found. A new
+ * mapping in place of the old one does both. It removes page protection in the range; so callers trim between guards,
+ * because only guard regions survive it on any system. (3) Address space costs nothing until it is touched; some
+ * systems need MAP_NORESERVE for that. */
 #include <stdatomic.h>
 #include <sys/mman.h>
 

@@ -1,19 +1,21 @@
 /* runtime/platform/bsd/poller_kqueue.c -- readiness with kqueue: BSD and macOS, and Linux through libkqueue.
  *
  * Design notes.
- * (1) Each handle is registered once, for both directions, with EV_CLEAR, which is an edge: waiting needs no change
- *     of its own. The two directions come as entries of their own; those that follow each other become one.
- * (2) Wakes come through a pipe, pf_flag. EVFILT_USER would do for the BSDs that have it, but libkqueue triggers it
- *     under a mutex, which no signal handler may touch. The pipe is emptied when its entry is taken; one that is
- *     full is no loss, its entry has not been taken yet.
- * (3) kqueue replaces a registration where epoll refuses a second one, so the poller remembers the tag of each
- *     handle. The lock makes the two agree while other threads add and remove.
- * (4) libkqueue takes up to 512 handles from its epoll at a time, makes up to two entries of each, and drops those
- *     that do not fit: edges that never come back. After a full batch all handles and children are therefore reported
- *     once, ready for everything: too much, but never too little. Native kernels keep what does not fit.
+ * (1) Each handle is registered once, for both directions, with EV_CLEAR, which makes it edge-triggered: a wait needs
+ *     no change of the registration. Each direction has an entry of its own; two that follow each other are merged.
+ * (2) Wakes come through a pipe, pf_flag. EVFILT_USER would suffice on the BSDs that have it, but libkqueue triggers
+ *     it under a mutex, which no signal handler may lock. The pipe is emptied when its entry is taken; if the pipe is
+ *     full, no wake is lost, because its entry has not been taken yet.
+ * (3) kqueue replaces a registration, whereas epoll refuses a second one, so the poller stores the tag of each
+ *     handle. The lock keeps the tags and the kqueue consistent while other threads add and remove.
+ * (4) libkqueue takes up to 512 handles from its epoll at a time, makes up to two entries of each, and drops the
+ *     entries that do not fit: these edges never come back. So after a full batch all handles and children are
+ *     reported once, as ready for everything: too much, but never too little. Native kernels keep the entries that do
+ *     not fit.
  * (5) udata is the tag, given with every change: some changes overwrite it.
- * (6) libkqueue takes the error of a socket (SO_ERROR) to tell of it in fflags. A read then finds a clean end, so the
- *     error is handed out with the entry. Native kernels leave it where it is, and the read says it first. */
+ * (6) libkqueue consumes the error of a socket (SO_ERROR) and reports it in fflags. A read then finds a clean end, so
+ *     the error is handed out with the entry. Native kernels leave the error in the socket, and the read returns it
+ *     first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,19 +29,20 @@
 #include "native.h"
 
 enum { BATCH = 512, TRIES = 16 };
-static const uint64_t WAKE_TAG = UINT64_MAX; /* also: no registration */
-/* A day at a time: some kernels refuse more, or compute in milliseconds of an int. */
+static const uint64_t WAKE_TAG = UINT64_MAX; /* as the tag of a handle: it is not registered */
+/* One wait lasts a day at most: some kernels refuse more, or compute with an int of milliseconds. */
 static const int64_t LONGEST = WEFT_SEC(86400);
 
 #ifdef PF_LIBKQUEUE
 static const bool drops_what_does_not_fit = true;
-/* A thread of its own frees what is closed; this waits for it. Not in its header, and not in its older versions. */
+/* A thread of libkqueue frees closed objects; this function waits for it. It is not in the header, and not in older
+ * versions. */
 __attribute__((weak)) void libkqueue_drain_pending_close(void);
 #else
 static const bool drops_what_does_not_fit = false;
 #endif
 
-/* A child's end that is watched; its number is here, because reaping takes it away. Free: no child. */
+/* A watched child. Its number is kept here, because reaping clears it in the child. `child` is NULL in a free place. */
 struct watched {
     const struct pf_process *child;
     int64_t pid;
@@ -53,9 +56,10 @@ struct pf_poller {
     pf_mutex *lock;
     uint64_t *tags; /* by handle; under the lock */
     int tag_count;
-    struct watched *children; /* under the lock, in places that they keep */
+    struct watched *children; /* under the lock; a child keeps its place */
     int child_count;
-    /* Its worker's own: what has been taken and not been handed out, and the next handle of a report on all. */
+    /* Only its worker uses these: entries taken from the kernel and not handed out yet, and the next handle of a
+     * report of all handles. */
     int first, count;
     int sweep; /* first the handles, then the children; -1: none */
     struct kevent events[BATCH];
@@ -66,7 +70,8 @@ static void change(struct kevent *k, int handle, int filter, int flags, uint64_t
     EV_SET(k, (uintptr_t)handle, (short)filter, (unsigned short)flags, 0, 0, (void *)(uintptr_t)tag);
 }
 
-/* 0 or an errno. Without room for entries, an error is the call's: EV_RECEIPT is not everywhere. */
+/* Returns 0 or an errno. The call has no space for entries, so it returns the error of the change; not every system
+ * has EV_RECEIPT. */
 static int apply(struct pf_poller *p, const struct kevent *k)
 {
     int n;
@@ -85,8 +90,8 @@ static int kqueue_change(struct pf_poller *p, int64_t ident, int filter, int fla
     return apply(p, &k);
 }
 
-/* Both directions. A pipe has only one, and which error a kernel has for the other one differs. Reading comes second:
- * the second change is what libkqueue asks its epoll for, and only with reading it asks for the other side's end. */
+/* Registers both directions. A pipe has only one, and kernels return different errors for the other one. Reading
+ * comes second: libkqueue's epoll gets the second change, and reports the end of the other side only with reading. */
 static int attach(struct pf_poller *p, int handle, uint64_t tag)
 {
     struct kevent read, write;
@@ -101,7 +106,7 @@ static void detach(struct pf_poller *p, int handle)
     struct kevent read, write;
     change(&read, handle, EVFILT_READ, EV_DELETE, 0);
     change(&write, handle, EVFILT_WRITE, EV_DELETE, 0);
-    /* A failure means that it was closed before, which took it off, too. */
+    /* A failure means that the handle was closed before, which removed it, too. */
     (void)apply(p, &read);
     (void)apply(p, &write);
 }
@@ -157,8 +162,8 @@ void pf_native_poller_destroy(struct pf_poller *p)
     free(p);
 }
 
-/* With the lock: room for this handle's tag. */
-static bool make_room(struct pf_poller *p, int handle)
+/* Makes space for this handle's tag. The caller holds the lock. */
+static bool make_space(struct pf_poller *p, int handle)
 {
     if (handle < p->tag_count) return true;
     int count = WF_MAX(64, p->tag_count);
@@ -171,7 +176,7 @@ static bool make_room(struct pf_poller *p, int handle)
     return true;
 }
 
-/* Kernels differ in what they say to files and folders, which are always ready. */
+/* Files and directories are always ready, but kernels return different errors for them. */
 static int is_pollable(int handle)
 {
     struct stat s;
@@ -181,10 +186,10 @@ static int is_pollable(int handle)
 
 static int add_locked(struct pf_poller *p, int handle, uint64_t tag)
 {
-    if (!make_room(p, handle)) return WEFT_ENOMEM;
+    if (!make_space(p, handle)) return WEFT_ENOMEM;
     if (p->tags[handle] != WAKE_TAG) return WEFT_EEXIST;
     int error = attach(p, handle, tag);
-    /* Devices that know no readiness. */
+    /* The error is that of a device without readiness. */
     if (error == EPERM || error == ENODEV || error == EINVAL) return WEFT_EINVAL;
     if (error != 0) return pf_error(error);
     p->tags[handle] = tag;
@@ -232,7 +237,7 @@ static struct pf_ready translate(const struct kevent *k)
     };
 }
 
-/* Of what has been taken from the kernel, as much as fits. */
+/* Hands out as many of the entries taken from the kernel as fit. */
 static int hand_out(struct pf_poller *p, struct pf_ready *out, int max)
 {
     int n = 0;
@@ -275,8 +280,9 @@ static int report_all(struct pf_poller *p, struct pf_ready *out, int max)
     return n;
 }
 
-/* Takes what the kernel has; `span` in nanoseconds, < 0: for ever. Its result, or -1 when it was interrupted. Tries
- * again if it fails: libkqueue lets each wait fail once when the process ends, and workers may run by then. */
+/* Takes entries from the kernel; `span` is in nanoseconds, < 0: for ever. Returns the result of kevent, or -1 when it
+ * was interrupted. Repeats a wait that fails, because libkqueue lets each wait fail once when the process ends, and
+ * workers may still run then. */
 static int take(struct pf_poller *p, int64_t span)
 {
     struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
@@ -297,7 +303,7 @@ int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, in
 {
     WF_ASSERT(max > 0);
     for (;;) {
-        if (p->first < p->count) return hand_out(p, out, max); /* 0: it was a wake */
+        if (p->first < p->count) return hand_out(p, out, max); /* 0: the entry was a wake */
         if (p->sweep >= 0) return report_all(p, out, max);
         int64_t span = 0;
         if (deadline == WEFT_FOREVER) {
@@ -309,7 +315,7 @@ int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, in
         int taken = take(p, span);
         if (taken < 0) return 0;
         if (taken > 0) continue;
-        /* Nothing: the deadline, unless it was too far away for one call. */
+        /* No entry: the deadline has passed, unless it was too far away for one call. */
         if (span == 0 || pf_native_now(NULL) >= deadline) return 0;
     }
 }
@@ -323,19 +329,19 @@ pf_handle pf_native_poller_handle(struct pf_poller *p)
 {
 #ifdef PF_LIBKQUEUE
     (void)p;
-    return PF_NO_HANDLE; /* what it gives is the end of a pipe, not what it waits with */
+    return PF_NO_HANDLE; /* libkqueue's descriptor is the end of a pipe, not the one it waits with */
 #else
     return p->kqueue;
 #endif
 }
 
-/* A timer that fires once, not before `span` nanoseconds have gone by. 0 or an errno. */
+/* Starts a timer that fires once, not before `span` nanoseconds have passed. Returns 0 or an errno. */
 static int start_timer(struct pf_poller *p, int64_t ident, int64_t span, uint64_t tag)
 {
 #ifdef NOTE_USECONDS
     enum { UNIT = 1000 };
     unsigned unit = NOTE_USECONDS;
-#else /* NetBSD 9, older OpenBSD, DragonFly: they know milliseconds only */
+#else /* NetBSD 9, older OpenBSD, DragonFly have milliseconds only */
     enum { UNIT = 1000 * 1000 };
     unsigned unit = 0;
 #endif
@@ -343,13 +349,13 @@ static int start_timer(struct pf_poller *p, int64_t ident, int64_t span, uint64_
     return kqueue_change(p, ident, EVFILT_TIMER, EV_ADD | EV_ONESHOT, unit, count, tag);
 }
 
-/* A timer of the kqueue, whose entry is one of a wake. */
+/* A timer of the kqueue, whose entry is treated as a wake. */
 int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
 {
     enum { ALARM = 1 };
     int64_t now = pf_native_now(NULL);
     if (deadline == p->alarm_at && deadline > now) return WEFT_OK;
-    (void)kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is none */
+    (void)kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is no timer */
     p->alarm_at = deadline;
     if (deadline == WEFT_FOREVER) return WEFT_OK;
     return pf_error(start_timer(p, ALARM, WF_MIN(deadline - now, LONGEST), WAKE_TAG));
@@ -357,7 +363,7 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
 
 /* ---- Children -------------------------------------------------------------------------------------------------- */
 
-/* With the lock: the place of this child; of NULL: a free one, or NULL without memory. */
+/* Returns the place of this child; for NULL a free place, or NULL if there is no memory. The caller holds the lock. */
 static struct watched *place_of(struct pf_poller *p, const struct pf_process *c)
 {
     for (int i = 0; i < p->child_count; i++) {
@@ -382,7 +388,8 @@ int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t 
     pf_mutex_unlock(p->lock);
     if (w == NULL) return WEFT_ENOMEM;
     int error = kqueue_change(p, c->id, EVFILT_PROC, EV_ADD | EV_ONESHOT, NOTE_EXIT, 0, tag);
-    /* Some kernels know nothing more of a child that has ended. The number of a child is no other timer's. */
+    /* Some kernels do not accept a child that has ended, so a timer reports it. The child's number identifies the
+     * timer; no other timer has it. */
     if (error == ESRCH) error = start_timer(p, c->id, 0, tag);
     if (error != 0) pf_native_process_unwatch(p, c);
     return pf_error(error);

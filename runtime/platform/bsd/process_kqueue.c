@@ -1,4 +1,4 @@
-/* runtime/platform/bsd/process_kqueue.c -- a child's end comes from the kqueue itself: poller_kqueue.c. */
+/* runtime/platform/bsd/process_kqueue.c -- the kqueue itself reports the end of a child: poller_kqueue.c. */
 #include "native.h"
 
 int pf_native_process_possible(void)

@@ -1,5 +1,5 @@
-/* runtime/platform/linux/calls.h -- system calls that a C library may not know yet: musl 1.2.3 does not. meson says
- * so with WF_OWN_CALLS, and calls.c has them. */
+/* runtime/platform/linux/calls.h -- system calls that a C library may lack, as musl 1.2.3 does. Then meson defines
+ * WF_OWN_CALLS, and calls.c implements them. */
 #ifndef PF_LINUX_CALLS_H
 #define PF_LINUX_CALLS_H
 

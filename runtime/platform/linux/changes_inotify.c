@@ -29,7 +29,7 @@ static enum pf_change_kind kind_of(uint32_t mask)
     if ((mask & (IN_DELETE | IN_MOVED_FROM)) != 0) return PF_CHANGE_REMOVED;
     if ((mask & IN_MODIFY) != 0) return PF_CHANGE_MODIFIED;
     if ((mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) != 0) return PF_CHANGE_GONE;
-    if ((mask & IN_IGNORED) != 0) return PF_CHANGE_END; /* follows the latter, unless it has only been moved */
+    if ((mask & IN_IGNORED) != 0) return PF_CHANGE_END; /* follows the events above, unless the file was only moved */
     return PF_CHANGE_NONE;
 }
 
@@ -40,7 +40,7 @@ int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
     memcpy(&e, data, sizeof e);
     if (size - sizeof e < e.len || e.len > sizeof out->name) return WEFT_EFORMAT;
     out->kind = kind_of(e.mask);
-    memcpy(out->name, (const char *)data + sizeof e, e.len); /* with NULs at its end */
+    memcpy(out->name, (const char *)data + sizeof e, e.len); /* padded with NULs */
     if (e.len == 0) out->name[0] = '\0';
     return (int64_t)(sizeof e + e.len);
 }

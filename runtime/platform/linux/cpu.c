@@ -1,4 +1,5 @@
-/* runtime/platform/linux/cpu.c -- how many processors this process may use: its affinity, and a container's share. */
+/* runtime/platform/linux/cpu.c -- the number of processors that this process may use, by its affinity and by the
+ * quota of its container. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@ static int by_affinity(void)
     return count;
 }
 
-/* The quota of the control group this container stands in, rounded up; 0: none. The file holds "max 100000" or
- * "150000 100000". */
+/* The quota of the container's control group, in processors, rounded up; 0: no quota. The file contains "max 100000"
+ * or "150000 100000". */
 static int by_quota(void)
 {
     char text[64];

@@ -1,4 +1,5 @@
-/* runtime/platform/linux/file_now.c -- what the page cache can do at once; the rest needs a thread that may block. */
+/* runtime/platform/linux/file_now.c -- reads and writes that the page cache can serve at once; all others need a
+ * thread that may block. */
 #include <errno.h>
 
 #include "calls.h"
@@ -7,7 +8,8 @@
 int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)
 {
     (void)p;
-    /* What was tried already; the end of the file, or an offset for pf_file_read to refuse. */
+    /* Without `at_once` the runtime has tried it before. An offset below 0 is PF_FILE_END, or one that pf_file_read
+     * refuses. */
     if (!op->at_once || op->offset < 0) return PF_BLOCKING;
     struct iovec part = {.iov_base = op->data, .iov_len = op->size};
     ssize_t n;
@@ -15,8 +17,8 @@ int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)
         n = op->write ? pwritev2((int)op->file, &part, 1, op->offset, RWF_NOWAIT)
                       : preadv2((int)op->file, &part, 1, op->offset, RWF_NOWAIT);
     while (n < 0 && errno == EINTR);
-    /* Not in memory; a file system that cannot say; a kernel before 4.14, or a sandbox. Whatever else is wrong, the
-     * blocking call says it best. */
+    /* The data is not in memory, or the file system cannot tell, or the kernel is older than 4.14, or a sandbox
+     * refuses the call. If anything else is wrong, the blocking call returns the right error. */
     if (n < 0) return PF_BLOCKING;
     op->result = n;
     return WEFT_OK;

@@ -1,11 +1,11 @@
-/* runtime/platform/linux/find_stream.c -- the descriptor of a socket that a library keeps to itself.
+/* runtime/platform/linux/find_stream.c -- finds the descriptor of a socket that a library does not show.
  *
  * Design notes.
- * (1) /proc lists the descriptors of this process. A TCP socket is the only one with its two addresses. Of Unix
- *     sockets many have the same: there the one is taken of which this process has a single descriptor, as each that
- *     was found before has two, and which its peer has not left. Two such are too many: nothing is found.
- * (2) A peer may leave at any moment, so the wrong Unix socket may be found for one whose peer has just left. Its
- *     owner notices with the first write, which fails then. */
+ * (1) /proc lists the descriptors of this process. A TCP socket is the only one with its two addresses. Many Unix
+ *     sockets have the same addresses: so a Unix socket must have a single descriptor in this process (a socket that
+ *     was found before has two), and its peer must not have closed it. If two sockets match, none is found.
+ * (2) A peer may close its end at any moment. So the wrong Unix socket may be found in place of one whose peer has
+ *     just closed it. The owner notices it at the first write, which fails. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ struct found {
     ino_t inode;
 };
 
-/* Those with the two addresses. */
+/* The descriptors of sockets with the two addresses. */
 struct matches {
     struct found *at;
     size_t count, capacity;
@@ -61,7 +61,7 @@ static bool matches(int fd, const struct pf_address *local, const struct pf_addr
 static bool note(struct matches *m, int fd)
 {
     struct stat s;
-    if (fstat(fd, &s) != 0) return true; /* it is closed by now */
+    if (fstat(fd, &s) != 0) return true; /* it was closed meanwhile */
     if (m->count == m->capacity) {
         size_t capacity = m->capacity == 0 ? 8 : 2 * m->capacity;
         struct found *more = realloc(m->at, capacity * sizeof *more);
@@ -73,12 +73,12 @@ static bool note(struct matches *m, int fd)
     return true;
 }
 
-/* All of them; of TCP sockets the first. */
+/* Collects all matches; it stops at the first TCP socket. */
 static bool look(DIR *dir, const struct pf_address *local, const struct pf_address *remote, struct matches *out)
 {
     bool one = !pf_address_is_unix(local != NULL ? local : remote);
     const struct dirent *e;
-    /* The listing is this call's own. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* No other thread uses this listing. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     while ((e = readdir(dir)) != NULL) {
         int fd = (int)strtol(e->d_name, NULL, 10);
         if (e->d_name[0] == '.' || !matches(fd, local, remote)) continue;
@@ -91,7 +91,7 @@ static bool look(DIR *dir, const struct pf_address *local, const struct pf_addre
 static bool is_left(int fd)
 {
     struct pollfd p = {.fd = fd};
-    return poll(&p, 1, 0) > 0; /* POLLHUP and POLLERR need not be asked for */
+    return poll(&p, 1, 0) > 0; /* poll always reports POLLHUP and POLLERR */
 }
 
 static int only_one(const struct matches *m)

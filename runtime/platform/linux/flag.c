@@ -20,9 +20,9 @@ void pf_flag_close(struct pf_flag *f)
 
 void pf_flag_raise(const struct pf_flag *f)
 {
-    int before = errno; /* callable in signal handlers */
+    int before = errno; /* kept, because signal handlers call this */
     uint64_t one = 1;
-    ssize_t n = write((int)f->writing, &one, sizeof one); /* EAGAIN: its count is at the end, so it is up */
+    ssize_t n = write((int)f->writing, &one, sizeof one); /* EAGAIN: its count is at the maximum, so the flag is up */
     WF_ASSERT(n == sizeof one || errno == EAGAIN);
     errno = before;
 }

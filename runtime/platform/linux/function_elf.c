@@ -1,5 +1,5 @@
-/* runtime/platform/linux/function_elf.c -- the names of functions that only the file itself knows: static ones are in
- * its table of symbols, which nobody loads. Nothing in the file is believed: each place is checked against its size.
+/* runtime/platform/linux/function_elf.c -- finds the names of static functions. They are in the file's symbol table,
+ * which is not loaded into memory. The file is not trusted: each offset is checked against its size.
  * */
 #include <elf.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ struct file {
     size_t size;
 };
 
-/* The program itself may be known by a name that is good in another folder only. */
+/* The name of the program itself may be relative to another directory. */
 static const char *path_of(const struct pf_code *code)
 {
     uintptr_t headers = getauxval(AT_PHDR), page = pf_page_size() - 1;
@@ -38,7 +38,7 @@ static bool map(const char *path, struct file *out)
     return true;
 }
 
-/* NULL: it does not lie in the file. */
+/* NULL: the range is not inside the file. */
 static const void *part(const struct file *f, uint64_t offset, uint64_t size)
 {
     return offset > f->size || size > f->size - offset ? NULL : f->at + offset;
@@ -53,7 +53,7 @@ static bool read_section(const struct file *f, const Elf64_Ehdr *head, unsigned 
     return true;
 }
 
-/* Whether one of this table's functions has the code at `offset`. */
+/* Returns whether a function of this table contains the code at `offset`. */
 static bool search(const struct file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, uint64_t offset,
                    char *out, size_t size)
 {

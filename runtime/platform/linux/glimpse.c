@@ -1,19 +1,19 @@
-/* runtime/platform/linux/glimpse.c -- what another thread is doing, without stopping it.
+/* runtime/platform/linux/glimpse.c -- finds out what another thread is doing, without stopping it.
  *
  * Design notes.
- * (1) A realtime signal to that thread alone, PF_GLIMPSE_SIGNAL: its handler notes where the thread is and unwinds
- *     its stack, by the unwinder that fault.c uses, and takes no memory. Names are found afterwards, on the asking
- *     thread. A thread is only asked after it has unblocked the signal itself, when the handler is there; if the
- *     program handles that signal, or ignores it, nothing is ever seen; nor on Valgrind, whose registers are not
- *     the kernel's.
- * (2) One question at a time in a process, `asked`. The handler takes it, or the asker takes it back: whoever changes
- *     `state` from ASKED has it. A handler that has taken it and does not come back (the thread holds a lock of the
- *     unwinder) is the last one: `broken`.
+ * (1) The asking thread sends the realtime signal PF_GLIMPSE_SIGNAL to the other thread alone. The handler notes
+ *     where the thread is and unwinds its stack, with the unwinder that fault.c uses, without allocating memory. The
+ *     asking thread finds the names afterwards. Only threads that have unblocked the signal are asked, and they do
+ *     that after the handler is installed. If the program handles or ignores that signal, a glimpse is never
+ *     possible; nor on Valgrind, whose registers are not the kernel's.
+ * (2) There is one question at a time in a process, `asked`. The handler takes it, or the asker takes it back: the
+ *     thread that changes `state` from ASKED owns it. If a handler has taken it and does not return (because its
+ *     thread holds a lock of the unwinder), no thread is asked any more: `broken`.
  * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler
- *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So /proc says first which
- *     call the thread is in. One that sleeps, and keeps what is left of its time where we can find it, is begun anew
- *     with that: the handler sets the registers back. A thread in another one with a time is left alone: then it is
- *     known what call that is, and no more. */
+ *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So the asker first reads from
+ *     /proc in which call the thread is. A call that sleeps and stores its remaining time where we can find it is
+ *     restarted with that time: the handler sets the registers back. A thread in any other call with a time limit is
+ *     not interrupted: then only the address of the call is known. */
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -35,7 +35,7 @@
 enum { WAIT_MS = 200, FRAMES = 32 };
 enum { IDLE, ASKED, TAKEN, DONE };
 
-/* The system call a thread is in; `number` < 0: none. */
+/* The system call in which a thread is; `number` < 0: it is in none. */
 struct in_call {
     long number;
     unsigned long args[6];
@@ -50,18 +50,18 @@ static struct {
     pthread_t thread;
     void (*see)(void *arg);
     void *arg;
-    uintptr_t frames[FRAMES]; /* not the asker's memory, who may have gone away */
+    uintptr_t frames[FRAMES]; /* not memory of the asker, which may have stopped waiting */
     int most, count;
-    bool again; /* the call is one that has to be begun anew */
+    bool again; /* the handler must restart the call */
     struct in_call call;
-} asked; /* of who has it */
+} asked; /* the thread that owns it may use it */
 
 /* ---- Calls that a signal would end ----------------------------------------------------------------------------- */
 
 enum ending { GOES_ON, ANEW, ANEW_WITH_REST, ENDS };
 
-/* What becomes of the call when a handler has run: the kernel goes on with it; it can be begun anew, as it is, or
- * with argument `rest` in the place of argument `time`; it would end. */
+/* What happens to the call after a handler has run: the kernel continues it; or we can restart it, as it is or with
+ * argument `rest` in place of argument `time`; or it would end. */
 static enum ending ending_of(const struct in_call *c, int *time, int *rest)
 {
     switch (c->number) {
@@ -71,12 +71,12 @@ static enum ending ending_of(const struct in_call *c, int *time, int *rest)
         return c->args[1] == TIMER_ABSTIME ? ANEW : c->args[3] != 0 ? ANEW_WITH_REST : ENDS;
 #ifdef SYS_poll
     case SYS_poll: return (int)c->args[2] < 0 ? ANEW : ENDS;
-    case SYS_select: return ANEW; /* the kernel keeps what is left in their argument; */
+    case SYS_select: return ANEW; /* the kernel stores the remaining time in their argument; */
     case SYS_epoll_wait:
 #endif
     case SYS_epoll_pwait: return (int)c->args[3] < 0 ? ANEW : ENDS;
     case SYS_ppoll:
-    case SYS_pselect6: return ANEW; /* of these, too */
+    case SYS_pselect6: return ANEW; /* in that of these, too */
     case SYS_semtimedop:
     case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? ANEW : ENDS;
     case SYS_io_getevents: return c->args[4] == 0 ? ANEW : ENDS;
@@ -92,7 +92,7 @@ static enum ending ending_of(const struct in_call *c, int *time, int *rest)
     }
 }
 
-/* False: it is not known. */
+/* False: the call is not known. */
 static bool look_at_call(int thread, struct in_call *out)
 {
     char path[64], text[256];
@@ -115,7 +115,7 @@ static bool look_at_call(int thread, struct in_call *out)
     return out->pc != 0;
 }
 
-/* In the handler: the thread's call was ended by it, and has not told the program yet. */
+/* Called in the handler, which has ended the thread's call before it returned to the program. */
 static void begin_anew(ucontext_t *u, const struct in_call *c)
 {
     struct in_call again = *c;
@@ -152,7 +152,7 @@ static void on_glimpse(int number, siginfo_t *info, void *context)
 {
     int before = errno, expected = ASKED;
     (void)number, (void)info;
-    /* Acquire: what was asked. One that comes too late, or from elsewhere, finds nothing to do. */
+    /* Acquire makes the question visible. A signal that comes too late, or from another sender, has no effect. */
     if (!atomic_compare_exchange_strong_explicit(&state, &expected, TAKEN, memory_order_acq_rel,
                                                  memory_order_acquire))
         return;
@@ -168,7 +168,7 @@ static void on_glimpse(int number, siginfo_t *info, void *context)
     errno = before;
 }
 
-/* With the mutex. The handler stays for the life of the process. */
+/* The caller holds the mutex. The handler stays for the life of the process. */
 static bool install(void)
 {
     struct sigaction now, ours;
@@ -210,11 +210,11 @@ static void wait_for_answer(void)
     while (sem_timedwait(&answered, &until) != 0 && errno == EINTR) {}
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static int ask(const pf_thread *t)
 {
     int expected = ASKED;
-    while (sem_trywait(&answered) == 0) {} /* of one that came too late */
+    while (sem_trywait(&answered) == 0) {} /* an answer that came too late */
     atomic_store_explicit(&state, ASKED, memory_order_release);
     if (pthread_kill(t->thread, PF_GLIMPSE_SIGNAL) == 0) wait_for_answer();
     if (atomic_compare_exchange_strong_explicit(&state, &expected, IDLE, memory_order_acq_rel, memory_order_acquire))
@@ -235,7 +235,7 @@ int pf_thread_glimpse(const pf_thread *t, void (*see)(void *arg), void *arg, uin
     if (thread == 0 || !look_at_call(thread, &call)) return WEFT_ENOTSUP;
     enum ending ending = ending_of(&call, &unused, &unused);
     if (ending == ENDS || (ending != GOES_ON && !CAN_BEGIN_ANEW)) {
-        out[0] = call.pc - 1; /* in the call */
+        out[0] = call.pc - 1; /* inside of the call instruction */
         return 1;
     }
     pthread_mutex_lock(&one_at_a_time);

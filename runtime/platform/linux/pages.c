@@ -5,10 +5,10 @@
  * nothing, cost 0.4 us, and survive MADV_DONTNEED over them. Older kernels get page protection for the first
  * PROTECT_MAX stacks of the process and then no guard, so that some mappings are left for others.
  *
- * Each call that takes memory away tells the other cores: 12 us while another thread runs, 1.4 us else. So many
- * ranges go in one process_madvise, which tells them once (0.7 us a range at 64). The guards are a second call over
- * what is empty by then (0.6 us a range): where they have to empty a page themselves, they tell the cores for each.
- * docs/decisions.md has the table. */
+ * Each call that takes memory away notifies the other cores: 12 us while another thread runs, otherwise 1.4 us. So
+ * one process_madvise handles many ranges and notifies them once (0.7 us a range at 64). A second call installs the
+ * guards over the ranges, which are empty by then (0.6 us a range): if it had to empty a page itself, it would notify
+ * the cores for each page. docs/decisions.md has the table. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -47,8 +47,8 @@ void *pf_pages_reserve(size_t size, size_t align)
     if (before > 0) munmap(at, before);
     if (slack > before) munmap(at + before + size, slack - before);
     at += before;
-    /* A huge page would make 64 KiB and more of each stack resident at its first touch. Kernels without them fail
-     * this: fine. */
+    /* A huge page would make 64 KiB and more of each stack resident at its first touch. Kernels without huge pages
+     * return an error, which does not matter. */
     (void)madvise(at, size, MADV_NOHUGEPAGE);
     (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, size, "weft stacks");
     return at;
@@ -76,14 +76,14 @@ void pf_pages_trim(void *at, size_t size)
     int rc;
     do rc = madvise(at, size, MADV_DONTNEED);
     while (rc != 0 && errno == EAGAIN);
-    WF_ASSERT(rc == 0 || errno == EINVAL); /* the latter: locked by mlockall, which is to stay */
+    WF_ASSERT(rc == 0 || errno == EINVAL); /* EINVAL: mlockall has locked the pages, which must stay */
 }
 
-/* Kernels that cannot do it for many at once, or not for the own process, do it one by one. */
+/* Kernels that cannot advise many ranges at once, or not for the calling process, get one call a range. */
 static bool advise_all(const struct pf_range *ranges, int count, int advice)
 {
 #ifdef SYS_process_madvise
-    static _Atomic bool one_by_one; /* relaxed: once known it is so for good */
+    static _Atomic bool one_by_one; /* relaxed: once true it stays true */
     if (count > 1 && !atomic_load_explicit(&one_by_one, memory_order_relaxed)) {
         struct iovec at[PF_RANGES_MAX];
         long sum = 0;
@@ -110,8 +110,8 @@ static bool advise_all(const struct pf_range *ranges, int count, int advice)
 void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind kind)
 {
     WF_ASSERT(count <= PF_RANGES_MAX);
-    (void)advise_all(ranges, count, MADV_DONTNEED); /* what is locked by mlockall stays */
-    /* Without memory for page tables some stay open: nothing depends on the guards. */
+    (void)advise_all(ranges, count, MADV_DONTNEED); /* pages locked by mlockall stay */
+    /* If there is no memory for page tables, some ranges stay without guards: correctness does not depend on them. */
     if (kind == PF_GUARD_BEST) (void)advise_all(ranges, count, MADV_GUARD_INSTALL);
 }
 

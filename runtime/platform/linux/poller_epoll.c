@@ -1,14 +1,14 @@
 /* runtime/platform/linux/poller_epoll.c -- readiness with epoll.
  *
  * Design notes.
- * (1) Each handle is registered once, edge-triggered, for both directions and for the peer's end: waiting needs no
- *     system call of its own.
+ * (1) Each handle is registered once, edge-triggered, for both directions and for the peer's end: a wait for a handle
+ *     needs no system call.
  * (2) Wakes come through an eventfd, registered edge-triggered as well and never read: each write makes a new edge,
- *     and 2^64 of them do not happen.
+ *     and the counter never reaches 2^64.
  * (3) Its tag, WAKE_TAG, is filtered here and refused in poller_add.
- * (4) Deadlines go to the kernel with nanoseconds (epoll_pwait2). The default timer slack of 50 us would make each
- *     one late by as much, so the waiting thread gives it up. Kernels before 5.11 get milliseconds, rounded up:
- *     never early. */
+ * (4) Deadlines go to the kernel with nanoseconds (epoll_pwait2). The default timer slack would make each deadline 50
+ *     us late, so the waiting thread sets it to the minimum. Kernels before 5.11 get milliseconds, rounded up, so no
+ *     wait ends early. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static const uint64_t WAKE_TAG = UINT64_MAX;
 struct pf_poller {
     int epoll;
     int wake;
-    int alarm;         /* -1: there was none yet */
-    int64_t alarm_at;  /* what it is set to */
+    int alarm;         /* the timerfd; -1: not made yet */
+    int64_t alarm_at;  /* the deadline that it is set to */
     bool milliseconds; /* the kernel has no epoll_pwait2 */
     struct epoll_event events[BATCH];
 };
@@ -84,7 +84,7 @@ int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag)
 
 void pf_native_poller_remove(struct pf_poller *p, pf_handle h)
 {
-    /* A failure means that it was closed before, which took it off, too. */
+    /* A failure means that the handle was closed before, which removed it, too. */
     (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, (int)h, NULL);
 }
 
@@ -102,7 +102,7 @@ static void give_up_timer_slack(void)
     done = true;
 }
 
-/* As epoll_wait, `span` in nanoseconds, < 0: for ever. */
+/* As epoll_wait, but `span` is in nanoseconds; < 0: for ever. */
 static int wait_once(struct pf_poller *p, int max, int64_t span)
 {
     if (span == 0) return epoll_wait(p->epoll, p->events, max, 0);
@@ -110,7 +110,7 @@ static int wait_once(struct pf_poller *p, int max, int64_t span)
     if (!p->milliseconds) {
         struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
         int n = epoll_pwait2(p->epoll, p->events, max, &t, NULL);
-        /* EPERM: what some sandboxes answer for calls they do not know. */
+        /* Some sandboxes return EPERM for calls that they do not know. */
         if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
         p->milliseconds = true;
     }
@@ -155,14 +155,14 @@ int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, in
             WF_ASSERT(errno == EINTR);
             return 0;
         }
-        /* Nothing: the deadline, unless it was too far away for one call. */
+        /* No entry: the deadline has passed, unless it was too far away for one call. */
         if (span == 0 || pf_native_now(NULL) >= deadline) return 0;
     }
 }
 
 void pf_native_poller_wake(struct pf_poller *p)
 {
-    int before = errno; /* callable in signal handlers */
+    int before = errno; /* kept, because signal handlers call this */
     uint64_t one = 1;
     ssize_t n = write(p->wake, &one, sizeof one);
     WF_ASSERT(n == sizeof one);
@@ -195,7 +195,7 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
     if (rc < 0) return rc;
     struct itimerspec t = {.it_value = {0, 0}}; /* 0: never */
     if (deadline != WEFT_FOREVER) {
-        int64_t at = WF_MAX(deadline - WF_CLOCK_BEGIN, 1); /* 0 would be never */
+        int64_t at = WF_MAX(deadline - WF_CLOCK_BEGIN, 1); /* 0 would mean never */
         t.it_value.tv_sec = (time_t)(at / 1000000000);
         t.it_value.tv_nsec = (long)(at % 1000000000);
     }

@@ -1,4 +1,4 @@
-/* runtime/platform/linux/process_pidfd.c -- a child's end comes from the poller: a pidfd is readable then. */
+/* runtime/platform/linux/process_pidfd.c -- the poller reports the end of a child: its pidfd becomes readable. */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,16 +7,17 @@
 
 static int open_pidfd(pid_t pid)
 {
-    return (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
+    return (int)syscall(SYS_pidfd_open, pid, 0); /* pidfds are always close-on-exec */
 }
 
 int pf_native_process_possible(void)
 {
-    static _Atomic int known; /* 0: not asked yet; relaxed: any thread may ask again */
+    static _Atomic int known; /* 0: not tested yet; relaxed: any thread may test it again */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (answer == 0) {
         int fd = open_pidfd(getpid());
-        /* A kernel before 5.3, or a sandbox. Whatever else is wrong now, a child's own call will say. */
+        /* The kernel is older than 5.3, or a sandbox refuses the call. Any other error will occur again when a child
+         * is started, and is reported then. */
         answer = fd >= 0 || (errno != ENOSYS && errno != EPERM) ? 1 : -1;
         if (fd >= 0) close(fd);
         atomic_store_explicit(&known, answer, memory_order_relaxed);

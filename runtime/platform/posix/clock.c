@@ -27,7 +27,7 @@ void pf_native_random(struct pf_env *env, void *out, size_t size)
     (void)env;
     char *at = out;
     while (size > 0) {
-        size_t part = WF_MIN(size, (size_t)256); /* as much as one call gives */
+        size_t part = WF_MIN(size, (size_t)256); /* one call gives no more */
         WF_ASSERT(getentropy(at, part) == 0);
         at += part;
         size -= part;

@@ -5,7 +5,7 @@
 
 #include "platform.h"
 
-/* Of an ELF file that was linked for one address, addresses are what tools count. */
+/* Whether this is an ELF file that was linked for a fixed address: tools expect absolute addresses for it. */
 static bool is_at_its_place(const unsigned char *base)
 {
     static const unsigned char elf[] = {0x7F, 'E', 'L', 'F'};

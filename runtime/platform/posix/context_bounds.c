@@ -1,4 +1,5 @@
-/* runtime/platform/posix/context_bounds.c -- see context.h: nobody here asks which stack a thread is on. */
+/* runtime/platform/posix/context_bounds.c -- see context.h: these systems do not need to know on which stack a thread
+ * runs. */
 #include "context.h"
 
 void pf_context_bounds(void *context, char *low, char *high)

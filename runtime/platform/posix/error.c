@@ -1,4 +1,4 @@
-/* runtime/platform/posix/error.c -- from errno to WEFT_E*. */
+/* runtime/platform/posix/error.c -- converts errno to WEFT_E*. */
 #include <errno.h>
 
 #include "native.h"

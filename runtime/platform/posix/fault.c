@@ -1,12 +1,12 @@
 /* runtime/platform/posix/fault.c -- handles a crash before other handlers do.
  *
- * Design notes. (1) A thread that has used up its stack cannot run a handler on it: each has an alternate one.
- * Sanitizers bring their own, which is then left alone. (2) What is not ours goes to the handler that was there
- * before; where there was none, the default action is put back and the faulting instruction runs once more, so that
- * the core dump shows the fault and not this file. (3) While a report is made the other signals of this file are
- * blocked: a fault in it ends the process instead of beginning another report. (4) The unwinder of the compiler's
- * library goes from the handler's stack to the one that crashed by what the C library says of signal frames; it takes
- * no memory. */
+ * Design notes. (1) A thread that has used up its stack cannot run a handler on it, so each thread has an alternate
+ * stack. Sanitizers install their own, which is then kept. (2) Faults that weft does not explain go to the previously
+ * installed handler. If there was none, the default action is restored and the faulting instruction runs once more,
+ * so that the core dump shows the fault and not this file. (3) During a report the other signals of this file are
+ * blocked: a fault in the report ends the process instead of starting another report. (4) The unwinder of the
+ * compiler's library finds the way from the handler's stack to the one that crashed, because the C library describes
+ * signal frames; it allocates no memory. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static const struct {
 
 static _Atomic(pf_fault_report *) reporter; /* set once, before the handler that reads it is installed */
 static struct sigaction before_us[WF_COUNT(WATCHED)];
-/* Of the thread that called pf_fault_watch, for its life; kept where leak checkers see it. */
+/* The alternate stack of the thread that called pf_fault_watch, for its life. It is stored here so that leak checkers
+ * find it. */
 static __attribute__((used)) void *watchers_stack;
 
 void *pf_signal_stack_add(void)
@@ -45,7 +46,7 @@ void *pf_signal_stack_add(void)
 void pf_signal_stack_drop(void *memory)
 {
     if (memory == NULL) return;
-    stack_t none = {.ss_flags = SS_DISABLE, .ss_size = SIGNAL_STACK_BYTES}; /* macOS looks at the size all the same */
+    stack_t none = {.ss_flags = SS_DISABLE, .ss_size = SIGNAL_STACK_BYTES}; /* macOS checks the size also here */
     WF_ASSERT(sigaltstack(&none, NULL) == 0);
     free(memory);
 }
@@ -77,7 +78,7 @@ void pf_where(const void *context, uintptr_t *pc, uintptr_t *sp)
 
 #ifdef PF_UNWINDER
 struct walk {
-    uintptr_t pc; /* of the innermost frame to be taken; those before it are the handler's */
+    uintptr_t pc; /* of the innermost frame to be stored; frames before it belong to the handler */
     uintptr_t *out;
     int count, most;
     bool inside;
@@ -86,7 +87,7 @@ struct walk {
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *arg)
 {
     struct walk *k = arg;
-    int at_next = 0; /* whether it is the instruction itself, and not the one behind a call */
+    int at_next = 0; /* whether it is the address of the instruction itself, not of the one after a call */
     uintptr_t pc = _Unwind_GetIPInfo(context, &at_next);
     k->inside |= pc == k->pc;
     if (!k->inside || pc == 0) return _URC_NO_REASON;
@@ -118,7 +119,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
     size_t i = 0;
     while (WATCHED[i].number != signal_number) i++;
     const struct sigaction *before = &before_us[i];
-    /* By kill(), not by an access: not positive on Linux, SI_USER (0x10001) and above on BSD and macOS. */
+    /* Whether kill() sent it, and no access raised it: then the code is not positive on Linux, and SI_USER (0x10001)
+     * or above on BSD and macOS. */
     bool sent = info->si_code <= 0 || info->si_code > 0x10000;
     bool by_default = (before->sa_flags & SA_SIGINFO) == 0 && before->sa_handler == SIG_DFL;
     struct pf_fault f = {.signal = WATCHED[i].name, .fatal = by_default};
@@ -144,7 +146,7 @@ void pf_fault_watch(pf_fault_report *report)
 {
     pf_fault_report *before = NULL;
     if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
-        WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
+        WF_ASSERT(before == report); /* a process may have many nodes; one watch serves them all */
         return;
     }
     watchers_stack = pf_signal_stack_add();

@@ -17,14 +17,14 @@ int pf_file_error(int system_error)
     case EDQUOT: return WEFT_ENOSPC;
     case EFBIG:
     case EOVERFLOW: return WEFT_ETOOBIG;
-    case EBADF: return WEFT_EACCESS; /* not opened for that */
+    case EBADF: return WEFT_EACCESS; /* the file was not opened for this operation */
     case ETXTBSY:
     case EBUSY: return WEFT_EBUSY;
     case ENXIO:
     case ENODEV:
     case ESPIPE:
     case ENAMETOOLONG: return WEFT_EINVAL;
-    case EAGAIN: return WEFT_ESYSTEM; /* a file never has to be waited for */
+    case EAGAIN: return WEFT_ESYSTEM; /* a file is always ready */
     default: return pf_error(system_error);
     }
 }
@@ -39,7 +39,7 @@ static int system_flags(unsigned flags)
     return system | O_CLOEXEC | O_NOCTTY;
 }
 
-/* Without O_NONBLOCK, as pf_file_read is to wait for a device that is slow. */
+/* Clears O_NONBLOCK, because pf_file_read must wait for a slow device. */
 static int check_kind(int fd, int flags)
 {
     struct stat info;
@@ -52,7 +52,7 @@ static int check_kind(int fd, int flags)
 int pf_file_open(pf_handle *out, const char *path, unsigned flags, unsigned mode)
 {
     int fd, system = system_flags(flags);
-    /* O_NONBLOCK: a named pipe without another end is refused, not waited for. */
+    /* O_NONBLOCK: opening a named pipe whose other end is not open must fail, not wait. */
     do fd = open(path, system | O_NONBLOCK, (mode_t)mode);
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return pf_file_error(errno);
@@ -94,7 +94,7 @@ int pf_file_sync(pf_handle h)
     int rc;
     do rc = fsync((int)h);
     while (rc != 0 && errno == EINTR);
-    if (rc == 0 || errno == EINVAL || errno == EROFS) return WEFT_OK; /* what has no disk under it */
+    if (rc == 0 || errno == EINVAL || errno == EROFS) return WEFT_OK; /* a file that is not on a disk */
     return pf_file_error(errno);
 }
 

@@ -1,4 +1,4 @@
-/* runtime/platform/posix/file_blocking.c -- for kernels that do nothing with a file without blocking. */
+/* runtime/platform/posix/file_blocking.c -- for kernels that cannot use a file without blocking. */
 #include "native.h"
 
 int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)

@@ -1,4 +1,4 @@
-/* runtime/platform/posix/flag_pipe.c -- flags for other loops where there is no eventfd: a pipe. */
+/* runtime/platform/posix/flag_pipe.c -- flags for other loops, made of a pipe, for systems without eventfd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,8 +29,8 @@ void pf_flag_close(struct pf_flag *f)
 
 void pf_flag_raise(const struct pf_flag *f)
 {
-    int before = errno;                        /* callable in signal handlers */
-    ssize_t n = write((int)f->writing, "", 1); /* EAGAIN: it is full, so the flag is up */
+    int before = errno;                        /* kept, because signal handlers call this */
+    ssize_t n = write((int)f->writing, "", 1); /* EAGAIN: the pipe is full, so the flag is up */
     WF_ASSERT(n == 1 || errno == EAGAIN);
     errno = before;
 }

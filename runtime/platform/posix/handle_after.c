@@ -14,7 +14,7 @@ static int configure(int fd)
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
 #ifdef SO_NOSIGPIPE
         int on = 1;
-        (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on); /* fails once the peer has gone: fine */
+        (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on); /* fails if the peer has closed: fine */
 #endif
         return fd;
     }

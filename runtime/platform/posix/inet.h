@@ -1,4 +1,4 @@
-/* runtime/platform/posix/inet.h -- what this system calls the headers of socket addresses; windows/ has its own. */
+/* runtime/platform/posix/inet.h -- includes the headers of socket addresses; windows/ has its own file. */
 #ifndef PF_INET_H
 #define PF_INET_H
 

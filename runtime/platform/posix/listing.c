@@ -1,4 +1,4 @@
-/* runtime/platform/posix/listing.c -- what is in a directory. */
+/* runtime/platform/posix/listing.c -- lists the entries of a directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

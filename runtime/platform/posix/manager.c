@@ -1,4 +1,5 @@
-/* runtime/platform/posix/manager.c -- systemd, and what else speaks as it does: one datagram for each message. */
+/* runtime/platform/posix/manager.c -- the protocol of systemd and compatible service managers: one datagram for each
+ * message. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,7 +15,7 @@
 
 #include "native.h"
 
-/* Races with setenv only, which no program with threads may call. */
+/* This races only with setenv, which no program with threads may call. */
 static const char *variable(const char *name)
 {
     return getenv(name); /* NOLINT(concurrency-mt-unsafe) */
@@ -27,7 +28,7 @@ void pf_manager_notify(const char *lines)
     size_t size = path == NULL ? 0 : strlen(path);
     if (size < 2 || size >= sizeof to.sun_path || (path[0] != '/' && path[0] != '@')) return;
     memcpy(to.sun_path, path, size);
-    if (path[0] == '@') to.sun_path[0] = '\0'; /* a name of Linux's that is in no file system */
+    if (path[0] == '@') to.sun_path[0] = '\0'; /* an abstract name of Linux, which is in no file system */
     int before = errno, s = socket(AF_UNIX, SOCK_DGRAM, 0);
     if (s >= 0) {
         (void)fcntl(s, F_SETFD, FD_CLOEXEC);
@@ -51,7 +52,7 @@ int64_t pf_manager_watchdog(void)
 
 enum { HANDED_FIRST = 3, HANDED_MAX = 64 };
 
-/* A bit for each: it was given to somebody. Relaxed: descriptors are the kernel's, nothing is published with them. */
+/* One bit for each descriptor: it was taken. Relaxed, because no data is published with a descriptor. */
 static _Atomic uint64_t taken;
 
 static bool is_taken(int i)
@@ -59,7 +60,7 @@ static bool is_taken(int i)
     return (atomic_load_explicit(&taken, memory_order_relaxed) >> i & 1) != 0;
 }
 
-/* How many there are. */
+/* The number of descriptors passed. */
 static int handed(void)
 {
     const char *whose = variable("LISTEN_PID"), *count = variable("LISTEN_FDS");
@@ -68,8 +69,8 @@ static int handed(void)
     return n > HANDED_MAX ? HANDED_MAX : (int)n;
 }
 
-/* Whether the i-th part between colons is `name`. Those that have no part are called "unknown", as systemd does
- * it. */
+/* Whether the i-th part of `names`, between colons, is `name`. A descriptor without a part is called "unknown", as in
+ * systemd. */
 static bool is_called(const char *names, int i, const char *name)
 {
     for (; names != NULL && i > 0; i--) {
@@ -81,7 +82,7 @@ static bool is_called(const char *names, int i, const char *name)
     return strlen(name) == size && memcmp(names, name, size) == 0;
 }
 
-/* WEFT_EINVAL: it is something else. */
+/* WEFT_EINVAL: it is not a listening stream socket. */
 static int make_listener(int fd)
 {
     int type = 0, listens = 0, on = 1, flags = fcntl(fd, F_GETFL);
@@ -91,7 +92,7 @@ static int make_listener(int fd)
     size = sizeof listens;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens) return WEFT_EINVAL;
     if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return pf_error(errno);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* as pf_listen; a Unix socket has none */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* as pf_listen; fails for Unix sockets */
     return WEFT_OK;
 }
 
@@ -100,7 +101,7 @@ int pf_manager_listener(const char *name, pf_handle *out)
     const char *names = variable("LISTEN_FDNAMES");
     int count = handed(), rc = WEFT_ENOTFOUND;
     *out = PF_NO_HANDLE;
-    /* All of them: programs that are started here are to have none. */
+    /* Marks all of them, because children must not inherit them. */
     for (int i = 0; i < count; i++)
         if (!is_taken(i)) (void)fcntl(HANDED_FIRST + i, F_SETFD, FD_CLOEXEC);
     for (int i = 0; i < count; i++) {
@@ -115,7 +116,7 @@ int pf_manager_listener(const char *name, pf_handle *out)
             *out = HANDED_FIRST + i;
             return WEFT_OK;
         }
-        if (rc == WEFT_ENOTFOUND) rc = WEFT_EINUSE; /* another thread was faster */
+        if (rc == WEFT_ENOTFOUND) rc = WEFT_EINUSE; /* another thread has taken it */
     }
     return rc;
 }

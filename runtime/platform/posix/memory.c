@@ -1,4 +1,4 @@
-/* runtime/platform/posix/memory.c -- blocks at addresses the caller chooses the alignment of. */
+/* runtime/platform/posix/memory.c -- memory blocks with an alignment that the caller chooses. */
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -18,20 +18,21 @@ void pf_stderr(const char *data, size_t size)
         if (n >= 0) {
             data += n;
             size -= (size_t)n;
-        } else if (errno == EAGAIN) { /* somebody made it non-blocking */
+        } else if (errno == EAGAIN) { /* other code has made it non-blocking */
             struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
             if (poll(&p, 1, 1000) <= 0) break;
         } else if (errno != EINTR) {
-            break; /* nobody is left to tell */
+            break; /* the text cannot be written */
         }
     }
     errno = before;
 }
 
-/* The variable is inherited by children whose standard error is something else: it says of which file it holds. */
+/* Children inherit the variable, also if their standard error is another file. So it names the file for which it is
+ * valid. */
 bool pf_stderr_is_journal(void)
 {
-    /* Races with setenv only, which no program with threads may call. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* This races only with setenv, which no program with threads may call. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     const char *stream = getenv("JOURNAL_STREAM");
     struct stat s;
     char is[64];

@@ -1,4 +1,4 @@
-/* runtime/platform/posix/pages.c -- memory for stacks: what is the same on all kernels. */
+/* runtime/platform/posix/pages.c -- memory for stacks: code that is the same on all kernels. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -20,19 +20,19 @@ size_t pf_page_size(void)
 void pf_pages_release(void *at, size_t size)
 {
     if (at == NULL || munmap(at, size) == 0) return;
-    /* A process at its limit of mappings cannot take away the middle of one, which two neighbours have become: the
-     * addresses stay taken, the memory does not. */
+    /* The kernel may have merged neighbouring mappings into one. A process at its limit of mappings cannot unmap the
+     * middle of it: the addresses stay reserved, but the memory is given back. */
     WF_ASSERT(errno == ENOMEM);
     (void)madvise(at, size, MADV_DONTNEED);
 }
 
 bool pf_pages_stack(void *at, size_t size, const void *low)
 {
-    (void)at, (void)size, (void)low; /* pages appear where they are touched */
+    (void)at, (void)size, (void)low; /* the kernel adds pages when they are touched */
     return true;
 }
 
-/* The type of the answer differs between systems. */
+/* The type of the result differs between systems. */
 static bool ask(const char *at, size_t size, unsigned char *there)
 {
     return mincore((void *)(uintptr_t)at, size, (void *)there) == 0;

@@ -16,7 +16,7 @@ static int set_flags(int fd, bool ours)
 int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours)
 {
     int ends[2];
-#if defined(__APPLE__) /* the call below is missing there */
+#if defined(__APPLE__) /* it lacks the call below */
     if (pipe(ends) != 0) return pf_error(errno);
 #else
     if (pipe2(ends, O_CLOEXEC) != 0) return pf_error(errno);
@@ -35,13 +35,14 @@ int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool w
 
 int pf_duplicate(pf_handle h, pf_handle *out)
 {
-    int fd = fcntl((int)h, F_DUPFD_CLOEXEC, 3); /* not one of the standard ones, whatever is closed */
+    int fd = fcntl((int)h, F_DUPFD_CLOEXEC, 3); /* 3: never a standard one, even if these are closed */
     if (fd < 0) return pf_error(errno);
     *out = fd;
     return WEFT_OK;
 }
 
-/* Not waiting is a property of the open file, which a terminal's is of the shell as well: so it is opened again. */
+/* O_NONBLOCK is a property of the open file, and a terminal's open file is shared with the shell: so we open it
+ * again. */
 static int open_again(int which)
 {
     char path[64];
@@ -51,7 +52,7 @@ static int open_again(int which)
 #if defined(__linux__)
     snprintf(path, sizeof path, "/proc/self/fd/%d", which);
 #else
-    /* Elsewhere /dev/fd is a duplicate, or does not look at the flags; a terminal has a name of its own. */
+    /* On other systems /dev/fd makes a duplicate, or ignores the flags; but a terminal has a name of its own. */
     if (ttyname_r(which, path, sizeof path) != 0) return -1;
 #endif
     return open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -62,11 +63,11 @@ int pf_standard(pf_handle *out, int which)
     int flags = fcntl(which, F_GETFL);
     if (flags < 0) return WEFT_ECLOSED;
     int fd = open_again(which);
-    if (fd < 0) { /* a socket; a terminal that is somebody else's; no /proc */
+    if (fd < 0) { /* a socket, or a terminal of another user, or there is no /proc */
         fd = fcntl(which, F_DUPFD_CLOEXEC, 3);
         if (fd < 0) return pf_error(errno);
         if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
-            int rc = pf_error(errno); /* before close() says something of its own */
+            int rc = pf_error(errno); /* before close() changes errno */
             close(fd);
             return rc;
         }
@@ -77,5 +78,5 @@ int pf_standard(pf_handle *out, int which)
 
 void pf_standard_drain(void)
 {
-    /* It is out when it is written. */
+    /* pf_write writes to the stream itself, so nothing has to be waited for. */
 }

@@ -3,9 +3,9 @@
  * Design notes.
  * (1) posix_spawn: the child shares this process's memory until it is another program, and runs none of our code;
  *     libraries with threads of their own, which do not survive a fork, never see one.
- * (2) What a child inherits is the three streams. Every descriptor of the runtime is close-on-exec; where the C
- *     library can, or /proc says which they are, all others are closed as well, whoever opened them.
- * (3) A child is waited for by its number, which the system keeps until it is reaped: nobody else reaps it. */
+ * (2) A child inherits the three streams only. Every descriptor of the runtime is close-on-exec. Descriptors that
+ *     other code opened are closed as well, if the C library can do that, or /proc lists them.
+ * (3) We wait for a child by its number, which the system keeps until the child is reaped: no other code may reap it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 #if defined(__APPLE__)
 #include <crt_externs.h>
-#define environ (*_NSGetEnviron()) /* what a library has instead of the variable */
+#define environ (*_NSGetEnviron()) /* libraries have this instead of the variable */
 #else
 extern char **environ;
 #endif
@@ -38,8 +38,8 @@ static int spawn_error(int system_error)
     }
 }
 
-/* Copies of the caller's handles above the standard ones: else giving the first to the child could overwrite the
- * second. */
+/* Copies the caller's handles to numbers above the standard ones: otherwise giving the first to the child could
+ * overwrite the second. */
 static int copy_handles(const struct pf_process_options *o, pf_handle copy[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -63,14 +63,14 @@ static int add_stream(posix_spawn_file_actions_t *a, const struct pf_process_opt
     }
 }
 
-/* All but the standard ones. */
+/* Closes all descriptors except the standard ones in the child. */
 static int add_closing(posix_spawn_file_actions_t *a)
 {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
     return posix_spawn_file_actions_addclosefrom_np(a, 3);
 #elif defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
     (void)a;
-    return 0; /* an attribute does it */
+    return 0; /* an attribute does it on this system */
 #else
     pf_listing *open_ones;
     struct pf_entry e;
@@ -94,7 +94,7 @@ static int add_actions(posix_spawn_file_actions_t *a, const struct pf_process_op
     return rc;
 }
 
-/* Our threads block signals, and SIGPIPE may be ignored: a program expects neither. */
+/* Our threads block signals, and this process may ignore SIGPIPE; a child must start with neither. */
 static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process_options *o)
 {
     sigset_t none, pipe_only;
@@ -110,7 +110,7 @@ static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process
     return rc == 0 ? posix_spawnattr_setflags(attributes, (short)flags) : rc;
 }
 
-/* Of sd_listen_fds(3): descriptors that a child does not have. */
+/* Whether it is a variable of sd_listen_fds(3), which describes descriptors that a child does not have. */
 static bool is_ours_alone(const char *variable)
 {
     static const char *const names[] = {"LISTEN_PID=", "LISTEN_PIDFDID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
@@ -119,7 +119,7 @@ static bool is_ours_alone(const char *variable)
     return false;
 }
 
-/* What a child gets of our environment: `environ` itself, or a list to be freed. NULL: no memory. */
+/* The environment of a child: `environ` itself, or a list to be freed. NULL: no memory. */
 static char **environment(void)
 {
     size_t count = 0, kept = 0, at = 0;
@@ -145,7 +145,7 @@ static int spawn(struct pf_process *out, const struct pf_process_options *o, con
     if (rc == 0) {
         rc = add_actions(&actions, o, copy);
         if (rc == 0) rc = add_attributes(&attributes, o);
-        /* Its prototype promises not to write to them, in a comment. */
+        /* posix_spawn does not write to them, though its prototype has no const. */
         char *const *argv = (char *const *)(uintptr_t)o->argv;
         if (rc == 0) rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, env);
         (void)posix_spawnattr_destroy(&attributes);
@@ -169,9 +169,9 @@ int pf_process_start(struct pf_process *out, const struct pf_process_options *o)
     for (int i = 0; i < 3; i++) pf_close(copy[i]);
     if (rc < 0) return rc;
     rc = pf_native_process_open(out);
-    if (rc < 0) { /* nobody would hear of its end */
+    if (rc < 0) { /* the end of the child could not be reported */
         struct pf_exit unused;
-        /* One that may not be killed is the system's when this process ends. */
+        /* A child that may not be killed is inherited by init when this process ends. */
         if (kill((pid_t)out->id, SIGKILL) == 0) (void)pf_process_wait(out, &unused);
     }
     return rc;
@@ -185,7 +185,7 @@ static int reap(struct pf_process *c, struct pf_exit *out, int options)
     while (pid < 0 && errno == EINTR);
     if (pid == 0) return PF_AGAIN;
     *out = (struct pf_exit){.code = -1};
-    c->id = 0; /* from here on it may be another process's */
+    c->id = 0; /* from here on the number may belong to another process */
     if (pid < 0) return WEFT_ESYSTEM;
     if (WIFEXITED(status)) out->code = WEXITSTATUS(status);
     else out->signal = WTERMSIG(status);

@@ -1,5 +1,5 @@
-/* runtime/platform/posix/resolve.c -- names looked up by the C library: /etc/hosts, DNS and what else the system is
- * told to ask. */
+/* runtime/platform/posix/resolve.c -- resolves names with the C library: /etc/hosts, DNS and the other sources that
+ * the system is configured to use. */
 #include <netdb.h>
 
 #include "socket.h"

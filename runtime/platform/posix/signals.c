@@ -1,11 +1,12 @@
-/* runtime/platform/posix/signals.c -- signals as calls on a thread of their own.
+/* runtime/platform/posix/signals.c -- delivers signals as calls on a thread of their own.
  *
  * Design notes.
- * (1) The handler does nothing but write the number into a pipe; a thread that sleeps until there is one makes the
- *     call, outside of any handler, where locks may be taken.
- * (2) All threads of the runtime block signals, and perhaps all of the user's do. So the thread here unblocks those
- *     that are caught: somebody is always there to take them. It is told to by the pipe, too.
- * (3) The pipe stays for the process's life: a handler may still run when nothing is caught any more. */
+ * (1) The handler only writes the number into a pipe. A thread that waits for the pipe makes the call, outside of any
+ *     handler, where locks may be taken.
+ * (2) All threads of the runtime block signals, and perhaps all threads of the user do. So the thread of this file
+ *     unblocks the caught signals: one thread always takes them. The pipe also carries the request to unblock a
+ *     signal.
+ * (3) The pipe is never closed, because a handler may still run when no signal is caught any more. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,12 +22,12 @@ enum { NUMBERS = 65, UNBLOCK = 128, QUIT = 0 };
 
 static struct {
     pthread_mutex_t lock;
-    int count; /* of numbers caught */
+    int count; /* caught signals */
     bool caught[NUMBERS];
     struct sigaction before[NUMBERS];
     pthread_t thread;
     int pipe[2]; /* -1: not made yet */
-    /* Relaxed: it is the same function for all. */
+    /* Relaxed, because all signals have the same function. */
     _Atomic(void (*)(int number)) on;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .pipe = {-1, -1}};
 
@@ -37,9 +38,9 @@ static void tell(int what)
         ssize_t n = write(all.pipe[1], &byte, 1);
         if (n == 1 || (errno != EINTR && errno != EAGAIN)) return;
         bool full = errno == EAGAIN;
-        if (full && what != QUIT && what < UNBLOCK) return; /* so many signals that one less does not matter */
-        struct pollfd room = {.fd = all.pipe[1], .events = POLLOUT};
-        if (full) (void)poll(&room, 1, -1);
+        if (full && what != QUIT && what < UNBLOCK) return; /* the pipe is full of signals, so this one may be lost */
+        struct pollfd space = {.fd = all.pipe[1], .events = POLLOUT};
+        if (full) (void)poll(&space, 1, -1);
     }
 }
 
@@ -56,7 +57,7 @@ static void *signals_main(void *arg)
     for (;;) {
         unsigned char byte;
         struct pollfd more = {.fd = all.pipe[0], .events = POLLIN};
-        (void)poll(&more, 1, -1); /* not read, in which ThreadSanitizer delivers no signals */
+        (void)poll(&more, 1, -1); /* not read, during which ThreadSanitizer delivers no signals */
         ssize_t n = read(all.pipe[0], &byte, 1);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         WF_ASSERT(n == 1);
@@ -93,7 +94,8 @@ static int start_thread(void)
     return rc == 0 ? WEFT_OK : WEFT_ENOMEM;
 }
 
-/* Faults of the program itself have to be handled where they are; the other two cannot be. */
+/* Signals of the program's own faults must be handled on the thread that raised them; SIGKILL and SIGSTOP cannot be
+ * caught. */
 static bool may_be_caught(int number)
 {
     static const int never[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
@@ -162,17 +164,17 @@ void pf_signals_hold_off(struct pf_held_off *out)
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
         if (sigismember(&before, of_writes[i]) == 0) out->unblock |= 1U << i;
     }
-    /* One that was not blocked was not pending either. */
+    /* A signal that was not blocked was not pending either. */
     if (out->unblock != (1U << WF_COUNT(of_writes)) - 1) (void)sigpending(&pending);
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
         if ((out->unblock & 1U << i) != 0 || sigismember(&pending, of_writes[i]) == 0) out->take |= 1U << i;
     }
 }
 
-/* Those of the set that are pending. */
+/* Discards the pending signals of the set. */
 static void take_pending(const sigset_t *set)
 {
-#if defined(__APPLE__) || defined(__OpenBSD__) /* the call below is missing there */
+#if defined(__APPLE__) || defined(__OpenBSD__) /* they lack the call below */
     sigset_t pending;
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
         sigset_t one;

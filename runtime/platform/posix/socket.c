@@ -13,19 +13,19 @@
 
 #include "socket.h"
 
-enum { SLICES = 64 }; /* per system call */
+enum { SLICES = 64 }; /* slices per system call */
 
 static int open_socket(const union pf_any_address *a)
 {
     int fd = pf_handle_socket(a->head.sa_family, SOCK_STREAM);
     if (fd < 0) return pf_error(errno);
     int on = 1;
-    /* Writers batch for themselves; what they write should go out. Accepted sockets inherit it. */
+    /* Writers batch by themselves, so the kernel must not delay their data. Accepted sockets inherit the option. */
     if (pf_is_internet(a)) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return fd;
 }
 
-/* A socket file nobody listens on is what a process that died left behind. */
+/* Removes a socket file on which no process listens: a process that died has left it. */
 static bool remove_stale(const union pf_any_address *a, socklen_t size)
 {
     struct stat s;
@@ -61,7 +61,7 @@ int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reu
     *out = fd;
     return WEFT_OK;
 failed:;
-    /* ENOENT: the socket's directory is not there. */
+    /* ENOENT: the socket's directory does not exist. */
     int rc = errno == ENOENT ? WEFT_EADDRESS : pf_error(errno);
     close(fd);
     return rc;
@@ -105,7 +105,7 @@ int pf_peer_address(pf_handle h, struct pf_address *out)
     return address_of(ask_peer, h, out);
 }
 
-/* A new descriptor is the lowest that is free. So its number says how many are left at least. */
+/* A new descriptor has the lowest free number. So its number tells how many can be left at most. */
 static bool is_reserved(int fd)
 {
     struct rlimit limit;
@@ -125,7 +125,7 @@ bool pf_handles_scarce(void)
 
 int pf_accept(pf_handle listener, pf_handle *out)
 {
-    static _Atomic bool scarce; /* relaxed, a hint: the last one that was accepted is reserved */
+    static _Atomic bool scarce; /* relaxed, a hint: the last accepted descriptor is a reserved one */
     *out = PF_NO_HANDLE;
     if (atomic_load_explicit(&scarce, memory_order_relaxed)) {
         if (pf_handles_scarce()) return WEFT_EFULL;
@@ -140,7 +140,7 @@ int pf_accept(pf_handle listener, pf_handle *out)
         }
         switch (errno) {
         case EINTR:
-        case ECONNABORTED: /* gave up while it stood in the queue; the next one may be there */
+        case ECONNABORTED: /* the client closed it while it was queued; the next one may be there */
         case EPROTO:
         case ENETDOWN:
         case ENETUNREACH:
@@ -164,7 +164,7 @@ int pf_connect(pf_handle *out, const struct pf_address *to)
     }
     close(fd);
     return rc == EAGAIN ? WEFT_EREFUSED
-                        : pf_error(rc); /* EAGAIN: a Unix listener's queue is full; nothing to wait for */
+                        : pf_error(rc); /* EAGAIN: the queue of a Unix listener is full; nothing reports space */
 }
 
 int pf_connect_result(pf_handle h)
@@ -177,13 +177,13 @@ int pf_connect_result(pf_handle h)
         struct pf_address peer;
         int rc = pf_peer_address(h, &peer);
         if (rc != WEFT_ERESET) return rc;
-        /* Not connected, and no error either: under way, unless the error was asked for before, as libkqueue does. */
+        /* It is not connected and has no error: it is under way, unless libkqueue has consumed the error before. */
         if (over) return WEFT_EREFUSED;
         if (pf_is_ready(h, true) != 1) return PF_AGAIN;
     }
 }
 
-/* recv and send are the short ways for what nearly always is a socket. */
+/* The handle is nearly always a socket, for which recv and send are the faster calls. */
 int64_t pf_read(pf_handle h, void *buffer, size_t size)
 {
     ssize_t n;
@@ -196,7 +196,7 @@ int64_t pf_read(pf_handle h, void *buffer, size_t size)
     return n >= 0 ? n : pf_error(errno);
 }
 
-/* `socket`: false for a pipe or a terminal, which is written to with SIGPIPE blocked. */
+/* `socket`: false for a pipe or a terminal; then SIGPIPE is blocked during the write. */
 static __attribute__((noinline)) ssize_t write_parts(int fd, bool socket, const struct pf_slice *slices, int count)
 {
     struct iovec parts[SLICES];
@@ -236,7 +236,7 @@ void pf_abort(pf_handle h)
 
 void pf_close(pf_handle h)
 {
-    if (h != PF_NO_HANDLE) (void)close((int)h); /* not again after EINTR: the number may be somebody else's by now */
+    if (h != PF_NO_HANDLE) (void)close((int)h); /* not again after EINTR: another thread may have the number now */
 }
 
 int pf_is_ready(pf_handle h, bool for_write)
@@ -255,5 +255,5 @@ void pf_raise_handle_limit(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max) return;
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* a system with a lower limit of its own refuses: as before then */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* a system with a lower limit refuses, and the limit stays as before */
 }

@@ -1,4 +1,4 @@
-/* runtime/platform/posix/socket.h -- what the files about sockets share. */
+/* runtime/platform/posix/socket.h -- shared by the files about sockets. */
 #ifndef PF_POSIX_SOCKET_H
 #define PF_POSIX_SOCKET_H
 
@@ -7,13 +7,13 @@
 #include "socket_shared.h"
 
 #ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* macOS: the sockets have SO_NOSIGPIPE */
+#define MSG_NOSIGNAL 0 /* macOS: the sockets have SO_NOSIGPIPE instead */
 #endif
 #ifndef MSG_CMSG_CLOEXEC
 #define MSG_CMSG_CLOEXEC 0 /* macOS */
 #endif
 #ifndef POLLRDHUP
-#define POLLRDHUP 0 /* elsewhere the other side's end is readiness like any other */
+#define POLLRDHUP 0 /* other systems report the end of the other side as readiness to read */
 #endif
 
 #endif

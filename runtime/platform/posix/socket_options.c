@@ -83,7 +83,7 @@ int pf_adopt(pf_handle h)
 
 union control {
     struct cmsghdr head;
-    char room[CMSG_SPACE(sizeof(int))];
+    char space[CMSG_SPACE(sizeof(int))];
 };
 
 int pf_send_handle(pf_handle h, pf_handle sent)
@@ -104,7 +104,7 @@ int pf_send_handle(pf_handle h, pf_handle sent)
     do n = sendmsg((int)h, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n >= 0) return WEFT_OK;
-    /* ETOOMANYREFS: too many handles are on their way and nobody takes them. */
+    /* ETOOMANYREFS: too many handles are under way and were not received. */
     return errno == EBADF ? WEFT_EINVAL : errno == ETOOMANYREFS ? WEFT_EFULL : pf_error(errno);
 }
 
@@ -115,7 +115,7 @@ int pf_receive_handle(pf_handle h, pf_handle *out)
     union control control;
     char byte;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    /* Room for one handle only, so that the kernel keeps what else there is from us. */
+    /* There is space for one handle only, so that the kernel does not pass further ones. */
     struct msghdr m = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
     ssize_t n;

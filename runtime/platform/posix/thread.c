@@ -12,7 +12,7 @@
 
 _Thread_local struct pf_thread *pf_thread_here;
 
-/* Every system has this call, and each has its own form of it. */
+/* Every system has this call, in a form of its own. */
 static void name_this(const char *name)
 {
 #if defined(__APPLE__)
@@ -43,7 +43,7 @@ int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void
     snprintf(t->name, sizeof t->name, "%s", name);
     t->run = run;
     t->arg = arg;
-    /* The new thread inherits the mask: there is no moment in which it could be hit. */
+    /* The new thread inherits the mask, so no signal can reach it at any moment. */
     sigset_t blocked, before;
     static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigfillset(&blocked);
@@ -92,7 +92,7 @@ int pf_mutex_create(pf_mutex **out)
         free(m);
         return WEFT_ENOMEM;
     }
-    wf_tsan_release(m); /* what it is part of may be handed over by an atomic operation */
+    wf_tsan_release(m); /* an atomic operation may hand over the object that contains it */
     *out = m;
     return WEFT_OK;
 }
@@ -114,14 +114,14 @@ void pf_mutex_lock(pf_mutex *m)
 void pf_mutex_unlock(pf_mutex *m)
 {
     WF_ASSERT(pthread_mutex_unlock(&m->mutex) == 0);
-    wf_tsan_release(m); /* its address alone: it may be gone */
+    wf_tsan_release(m); /* this uses the address only: the mutex may be gone */
 }
 
 struct pf_cond {
     pthread_cond_t cond;
 };
 
-#ifdef __APPLE__ /* its conditions know no clock but that of the wall; but spans */
+#ifdef __APPLE__ /* its conditions support the wall clock only, but also time spans */
 
 static int init_cond(pthread_cond_t *c)
 {
@@ -133,7 +133,7 @@ static int wait_until(pthread_cond_t *c, pthread_mutex_t *m, int64_t at)
     int64_t now = pf_native_now(NULL), span = at > now ? at - now : 0;
     struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
     int rc = pthread_cond_timedwait_relative_np(c, m, &t);
-    return rc == ETIMEDOUT && pf_native_now(NULL) < at ? 0 : rc; /* early: as if woken for no reason */
+    return rc == ETIMEDOUT && pf_native_now(NULL) < at ? 0 : rc; /* early: treat it as a spurious wake */
 }
 
 #else

@@ -77,9 +77,9 @@ int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interf
     int rc = setsockopt((int)h, level, join ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP, &request, sizeof request);
     if (rc == 0) return WEFT_OK;
     switch (errno) {
-    case EINVAL: /* no multicast address */
+    case EINVAL: /* not a multicast address */
     case ENODEV:
-    case EADDRNOTAVAIL: return WEFT_EADDRESS; /* not joined */
+    case EADDRNOTAVAIL: return WEFT_EADDRESS; /* the group was not joined */
     case EADDRINUSE: return WEFT_EEXIST;
     default: return pf_error(errno);
     }

@@ -7,7 +7,7 @@
 struct sim_poller {
     struct pf_sim *sim;
     struct pf_poller *real;
-    _Atomic bool woken; /* any thread: release; the poller's own: acquire */
+    _Atomic bool woken; /* any thread sets it with release; the poller's thread reads it with acquire */
 };
 
 static struct pf_sim *sim_of(struct pf_env *env)
@@ -131,7 +131,7 @@ static int poller_wait(struct pf_poller *poller, struct pf_ready *out, int max, 
     if (until != WEFT_NOW || woken || pf_sim_has_handles(s)) {
         int n = native->poller_wait(p->real, out, max, woken ? WEFT_NOW : until);
         if (n > 0) return n;
-        /* The real one is woken a little later than `woken` says: such a wait is no passing of time either. */
+        /* The real poller is woken a little after `woken` is set: time must not pass in such a wait either. */
         woken |= until != WEFT_NOW && native->now(native) < until;
     }
     if (woken || take_wake(p) || deadline == WEFT_FOREVER) return 0;
@@ -142,7 +142,7 @@ static int poller_wait(struct pf_poller *poller, struct pf_ready *out, int max, 
 static void poller_wake(struct pf_poller *p)
 {
     atomic_store_explicit(&poller_of(p)->woken, true, memory_order_release);
-    pf_env_native()->poller_wake(poller_of(p)->real); /* the wait may be a real one */
+    pf_env_native()->poller_wake(poller_of(p)->real); /* the poller may be in a real wait */
 }
 
 static pf_handle poller_handle(struct pf_poller *p)
@@ -150,14 +150,15 @@ static pf_handle poller_handle(struct pf_poller *p)
     return pf_env_native()->poller_handle(poller_of(p)->real);
 }
 
-/* In virtual time no foreign loop waits for it. */
+/* A simulation is not embedded in another loop, so no loop waits for the alarm. */
 static int poller_alarm(struct pf_poller *p, int64_t deadline)
 {
     (void)p, (void)deadline;
     return WEFT_ENOTSUP;
 }
 
-/* At once: virtual time does not pass while a disk turns, and no thread comes into a simulation. */
+/* The operation is done at once: virtual time does not pass during disk accesses, and a simulation has no other
+ * thread. */
 static int file_submit(struct pf_poller *p, struct pf_file_op *op)
 {
     (void)p;
@@ -172,7 +173,7 @@ static void file_cancel(struct pf_poller *p, struct pf_file_op *op)
     (void)op;
 }
 
-/* Children are of the world outside, like descriptors. */
+/* Children are outside of the simulation, like descriptors. */
 static int process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag)
 {
     int rc = pf_env_native()->process_watch(poller_of(p)->real, c, tag);

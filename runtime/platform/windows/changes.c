@@ -1,12 +1,12 @@
 /* runtime/platform/windows/changes.c -- changes of directories and files.
  *
  * Design notes.
- * (1) A thread for each watch reads the system's records and writes ours into a pipe (pipe.c), from which the poller
- *     knows how to read. While the pipe is full it reads none: the system then keeps some, and says when it had to
- *     lose some.
- * (2) A directory does not tell of its own end, nor can a file be watched. So the folder around is watched as well,
- *     for the one name, where there is one: a drive has none.
- * (3) The thread ends when the reader has closed the pipe, of which it hears as of anything else: by an event. */
+ * (1) A thread for each watch reads the system's records and writes ours into a pipe (pipe.c), which the poller can
+ *     wait for. While the pipe is full it reads no records: the system then buffers some, and reports when it had to
+ *     drop some.
+ * (2) A directory does not report its own removal, and a file cannot be watched. So the parent directory is watched
+ *     as well, for this one name. A drive has no parent directory.
+ * (3) The thread ends when the reader has closed the pipe, which an event reports, like all else. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { BUFFER = 16 * 1024, SOCKET_BUFFER = 32 * 1024, NAME_MAX_WIDE = 256 };
 
 struct record {
     uint32_t kind;
-    uint32_t size; /* of the name that follows, with its NUL */
+    uint32_t size; /* size of the name that follows, with its NUL */
 };
 
 struct folder {
@@ -32,7 +32,7 @@ struct watch {
     HANDLE out_event;
     struct folder of[FOLDERS];
     wchar_t path[PF_PATH_WIDE];
-    const wchar_t *name; /* in the folder around: the end of `path` */
+    const wchar_t *name; /* in the parent directory: the last part of `path` */
 };
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ size_t pf_changes_end(void *out)
     return make_record(out, PF_CHANGE_END, "");
 }
 
-/* False: nobody reads any more. */
+/* False: the reader has closed the pipe. */
 static bool tell(struct watch *w, enum pf_change_kind kind, const char *name)
 {
     char data[sizeof(struct record) + sizeof((struct pf_change *)0)->name];
@@ -118,7 +118,7 @@ static bool take_inside(struct watch *w, const FILE_NOTIFY_INFORMATION *i)
     return tell(w, kind, name);
 }
 
-/* False also when it is gone: nothing comes after that. */
+/* Returns false also when the watched file is gone, because no record follows that. */
 static bool take_around(struct watch *w, const FILE_NOTIFY_INFORMATION *i)
 {
     if (!has_name(i, w->name)) return true;
@@ -127,7 +127,7 @@ static bool take_around(struct watch *w, const FILE_NOTIFY_INFORMATION *i)
     return kind != PF_CHANGE_MODIFIED || w->of[INSIDE].handle != NULL || tell(w, kind, "");
 }
 
-/* The system had to lose some. */
+/* The system had to drop records. */
 static bool lose(struct watch *w, int which)
 {
     if (which == AROUND && GetFileAttributesW(w->path) == INVALID_FILE_ATTRIBUTES)
@@ -191,7 +191,8 @@ static DWORD WINAPI run(void *arg)
 {
     struct watch *w = arg;
     bool inside = w->of[INSIDE].handle != NULL;
-    /* What came first inside is told before the end that is seen around. */
+    /* The events of the directory come first, so that its changes are reported before its removal, which the parent
+     * reports. */
     HANDLE events[] = {w->out_event, w->of[inside ? INSIDE : AROUND].o.hEvent, w->of[AROUND].o.hEvent};
     DWORD count = 1 + (DWORD)inside + (DWORD)(w->of[AROUND].handle != NULL);
     for (bool good = true; good;) {
@@ -215,7 +216,7 @@ static int open_folder(struct folder *f, const wchar_t *path)
     return f->o.hEvent == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
 
-/* Splits the path in two. A drive's root has no folder around. */
+/* Splits the path in two. A drive's root has no parent directory. */
 static int open_around(struct watch *w)
 {
     wchar_t *end = wcsrchr(w->path, L'\\');
@@ -238,7 +239,7 @@ static int open_all(struct watch *w, const char *path)
     if (GetFileAttributesW(w->path) == INVALID_FILE_ATTRIBUTES) return pf_file_error((int)GetLastError());
     int rc = is_folder(w->path) ? open_folder(&w->of[INSIDE], w->path) : WEFT_OK;
     int around = rc < 0 ? rc : open_around(w);
-    /* Who may not look there does not hear when the folder goes, and that is all. */
+    /* Without the right to read the parent directory, only the removal of the directory is not reported. */
     return around < 0 && w->of[INSIDE].handle != NULL && around == WEFT_EACCESS ? WEFT_OK : around;
 }
 
@@ -264,7 +265,7 @@ int pf_changes_open(pf_handle *out, const char *path)
     w->out = INVALID_SOCKET;
     int rc = open_all(w, path);
     if (rc == WEFT_OK) rc = open_pipe(w, &reading);
-    /* From here on nothing is missed. */
+    /* From here on no change is missed. */
     if (rc == WEFT_OK && !(ask(w, INSIDE) && ask(w, AROUND))) rc = pf_file_error((int)GetLastError());
     if (rc == WEFT_OK && (thread = CreateThread(NULL, 0, run, w, 0, NULL)) == NULL) rc = WEFT_EFULL;
     if (rc < 0) {

@@ -11,7 +11,7 @@ static const int64_t UNIX_EPOCH = 116444736000000000; /* in 100 ns since 1601 */
 int64_t pf_native_now(struct pf_env *env)
 {
     (void)env;
-    static _Atomic int64_t frequency; /* relaxed: everybody finds the same */
+    static _Atomic int64_t frequency; /* relaxed: all threads store the same value */
     int64_t per_second = atomic_load_explicit(&frequency, memory_order_relaxed);
     LARGE_INTEGER t;
     if (per_second == 0) {

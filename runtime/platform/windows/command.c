@@ -1,4 +1,4 @@
-/* runtime/platform/windows/command.c -- a program's path, its command line and its environment. */
+/* runtime/platform/windows/command.c -- makes a program's path, its command line and its environment. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ enum { LINE_MAX_WIDE = 32767, PATH_LIST_WIDE = 32768 }; /* the system's limits, 
 
 /* ---- The program ----------------------------------------------------------------------------------------------- */
 
-/* A path that does not depend on the folder it is looked for from; `name` as it is, if it is to be searched for. */
+/* Makes the path absolute; a `name` without a separator is copied, because it will be searched for. */
 static int whole_path(const wchar_t *name, wchar_t out[PF_PATH_WIDE])
 {
     if (wcspbrk(name, L"/\\:") == NULL) {
@@ -38,7 +38,7 @@ static int find_program(const char *name, wchar_t **out)
     size = SearchPathW(folders, path, L".exe", PF_PATH_WIDE, found, NULL);
     free(folders);
     if (size == 0 || size >= PF_PATH_WIDE) return WEFT_ENOTFOUND;
-    /* Its normal form: without what the system overlooks at a name's end. */
+    /* The normal form of the path has no trailing dots and spaces, which the system ignores. */
     size = GetFullPathNameW(found, PF_PATH_WIDE, path, NULL);
     if (size == 0 || size >= PF_PATH_WIDE) return WEFT_ENOTFOUND;
     if (is_batch(path)) return WEFT_EFORMAT;
@@ -57,7 +57,7 @@ static void put(struct line *l, wchar_t c, size_t times)
     while (times-- > 0 && l->at < l->end) *l->at++ = c;
 }
 
-/* Backslashes count only before a quote: there each is doubled, and the quote has one of its own. */
+/* Backslashes are special only before a quote: there each one is doubled, and the quote gets one of its own. */
 static void put_argument(struct line *l, const wchar_t *arg)
 {
     bool quoted = arg[0] == L'\0' || wcspbrk(arg, L" \t\n\v\"") != NULL;
@@ -77,10 +77,10 @@ static void put_argument(struct line *l, const wchar_t *arg)
 static int make_line(const char *const *argv, wchar_t **out)
 {
     int rc = WEFT_OK;
-    wchar_t *room = malloc(2 * LINE_MAX_WIDE * sizeof *room);
-    if (room == NULL) return WEFT_ENOMEM;
-    wchar_t *arg = room + LINE_MAX_WIDE;
-    struct line l = {room, room + LINE_MAX_WIDE};
+    wchar_t *space = malloc(2 * LINE_MAX_WIDE * sizeof *space);
+    if (space == NULL) return WEFT_ENOMEM;
+    wchar_t *arg = space + LINE_MAX_WIDE;
+    struct line l = {space, space + LINE_MAX_WIDE};
     for (size_t i = 0; argv[i] != NULL && rc == WEFT_OK; i++) {
         rc = pf_wide(argv[i], arg, LINE_MAX_WIDE);
         if (rc < 0) break;
@@ -90,23 +90,23 @@ static int make_line(const char *const *argv, wchar_t **out)
     }
     put(&l, L'\0', 1);
     if (rc == WEFT_OK && l.at == l.end) rc = WEFT_ETOOBIG;
-    if (rc == WEFT_OK) *out = room;
-    else free(room);
+    if (rc == WEFT_OK) *out = space;
+    else free(space);
     return rc;
 }
 
 /* ---- The rest -------------------------------------------------------------------------------------------------- */
 
-/* One after the other, and an empty one. */
+/* The variables follow each other, and an empty one ends the list. */
 static int make_environment(const char *const *env, wchar_t **out)
 {
-    size_t room = 2;
+    size_t space = 2;
     if (env == NULL) return WEFT_OK;
-    for (size_t i = 0; env[i] != NULL; i++) room += strlen(env[i]) + 1; /* no character has more units than bytes */
-    wchar_t *texts = calloc(room, sizeof *texts), *at = texts;
+    for (size_t i = 0; env[i] != NULL; i++) space += strlen(env[i]) + 1; /* no character has more units than bytes */
+    wchar_t *texts = calloc(space, sizeof *texts), *at = texts;
     if (texts == NULL) return WEFT_ENOMEM;
     for (size_t i = 0; env[i] != NULL; i++) {
-        int size = pf_wide(env[i], at, room - (size_t)(at - texts));
+        int size = pf_wide(env[i], at, space - (size_t)(at - texts));
         if (size < 0) {
             free(texts);
             return size;

@@ -1,11 +1,12 @@
-/* runtime/platform/windows/command.h -- what a child is to run, as the system wants to hear it. */
+/* runtime/platform/windows/command.h -- the program, command line and environment of a child, in the form that the
+ * system expects. */
 #ifndef PF_WINDOWS_COMMAND_H
 #define PF_WINDOWS_COMMAND_H
 
 #include "system.h"
 
 struct pf_command {
-    wchar_t *program; /* its whole path */
+    wchar_t *program; /* its absolute path */
     wchar_t *line;
     wchar_t *env;       /* NULL: this process's */
     wchar_t *directory; /* NULL: this process's */

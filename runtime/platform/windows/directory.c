@@ -1,4 +1,4 @@
-/* runtime/platform/windows/directory.c -- folders and files of this user alone. */
+/* runtime/platform/windows/directory.c -- directories and files that only this user may use. */
 #include <string.h>
 
 #include "system.h"
@@ -8,7 +8,7 @@
 int pf_private_directory_of(const char *path)
 {
     char folder[512];
-    if (strncmp(path, "\\\\.\\pipe\\", 9) == 0) return WEFT_OK; /* lies in no folder */
+    if (strncmp(path, "\\\\.\\pipe\\", 9) == 0) return WEFT_OK; /* a pipe is in no directory */
     const char *end = NULL;
     for (const char *c = path; *c != '\0'; c++)
         if (*c == '/' || *c == '\\') end = c;
@@ -17,12 +17,12 @@ int pf_private_directory_of(const char *path)
     if (size >= sizeof folder) return WEFT_EADDRESS;
     memcpy(folder, path, size);
     folder[size] = '\0';
-    /* What it inherits: in a user's profile, access for nobody else. */
+    /* The directory inherits its access rights: in a user's profile no other user has access. */
     if (CreateDirectoryA(folder, NULL) || GetLastError() == ERROR_ALREADY_EXISTS) return WEFT_OK;
     return GetLastError() == ERROR_ACCESS_DENIED ? WEFT_EACCESS : WEFT_ENOTFOUND;
 }
 
-/* Everyone, all users who have signed in, or the group of users. */
+/* Whether it is "Everyone", "Authenticated Users", or the group "Users". */
 static bool is_many(PSID sid)
 {
     return IsWellKnownSid(sid, WinWorldSid) || IsWellKnownSid(sid, WinAuthenticatedUserSid) ||
@@ -36,7 +36,7 @@ bool pf_file_is_shared(const char *path)
     if (GetNamedSecurityInfoA(path, SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL, &list, NULL, &all) !=
         ERROR_SUCCESS)
         return false;
-    bool shared = list == NULL; /* no list: everybody may do everything */
+    bool shared = list == NULL; /* no list: all users may do everything */
     for (DWORD i = 0; list != NULL && i < list->AceCount; i++) {
         ACCESS_ALLOWED_ACE *entry;
         if (!GetAce(list, i, (void **)&entry) || entry->Header.AceType != ACCESS_ALLOWED_ACE_TYPE) continue;

@@ -1,11 +1,11 @@
-/* runtime/platform/windows/error.c -- from the system's error codes, those of sockets among them, to WEFT_E*; and
- * from UTF-8 to UTF-16. */
+/* runtime/platform/windows/error.c -- converts the system's error codes, also those of sockets, to WEFT_E*; and UTF-8
+ * to UTF-16. */
 #include "system.h"
 
-int pf_wide(const char *text, wchar_t *out, size_t room)
+int pf_wide(const char *text, wchar_t *out, size_t space)
 {
     int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, out,
-                                   (int)WF_MIN(room, (size_t)INT32_MAX));
+                                   (int)WF_MIN(space, (size_t)INT32_MAX));
     return size > 0 ? size : GetLastError() == ERROR_INSUFFICIENT_BUFFER ? WEFT_ETOOBIG : WEFT_EINVAL;
 }
 

@@ -1,7 +1,8 @@
 /* runtime/platform/windows/fault.c -- handles memory faults before other handlers do.
  *
- * Design notes. The system calls vectored handlers on the stack that faulted. For a stack that has overflown it
- * keeps some pages back (pf_report_room), which are inside what stack.c calls the guard: the address says whose. */
+ * Design notes. The system calls vectored handlers on the stack that faulted. It reserves some pages for the report
+ * of an overflow (pf_report_space). These are inside the range that stack.c calls the guard, so the address tells
+ * which stack has overflown. */
 #include <stdlib.h>
 
 #include "system.h"
@@ -34,9 +35,9 @@ int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most)
 void pf_fault_watch(pf_fault_report *report)
 {
     pf_fault_report *before = NULL;
-    pf_report_room(); /* of the calling thread; those the runtime starts do it themselves */
+    pf_report_space(); /* for the calling thread; threads of the runtime call it themselves */
     if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
-        WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
+        WF_ASSERT(before == report); /* a process may have many nodes; one watch serves them all */
         return;
     }
     WF_ASSERT(AddVectoredExceptionHandler(1, on_fault) != NULL);

@@ -1,11 +1,13 @@
 /* runtime/platform/windows/file.c -- files: overlapped reads and writes at positions.
  *
  * Design notes.
- * (1) Every handle is opened for overlapped use. It is tied to the completion port of the poller it is first used
- *     with; no handle can be tied to another later.
- * (2) The system may be done at once (what is cached; always so at the end of the file), and then sends no packet,
- *     as it is asked not to. Whether it will be cannot be known before, so `at_once` is never tried.
- * (3) A blocking call waits for an event of its own, whose lowest bit keeps its packet from the port. */
+ * (1) Every handle is opened for overlapped use. It is bound to the completion port of the poller that first uses it;
+ *     a handle cannot be bound to another port later.
+ * (2) The system may finish an operation at once (for cached data; always at the end of the file). Then it sends no
+ *     packet, because we tell it not to. It is not known before whether it will, so `at_once` always returns
+ *     PF_BLOCKING.
+ * (3) A blocking call waits for an event of its own; the lowest bit of the event's handle tells the system not to
+ *     send a packet to the port. */
 #include <string.h>
 
 #include "port.h"
@@ -79,7 +81,7 @@ void pf_file_close(pf_handle h)
     CloseHandle((HANDLE)h);
 }
 
-/* PF_FILE_END is the system's own "at the end". */
+/* PF_FILE_END is the value that the system itself uses for "at the end". */
 static OVERLAPPED at(int64_t offset)
 {
     return (OVERLAPPED){.Offset = (DWORD)offset, .OffsetHigh = (DWORD)((uint64_t)offset >> 32)};
@@ -129,7 +131,7 @@ int64_t pf_file_size(pf_handle h)
 
 int pf_file_sync(pf_handle h)
 {
-    /* Not opened for writing: nothing of it can be missing on the disk. */
+    /* A file that was not opened for writing has no data that must go to the disk. */
     return FlushFileBuffers((HANDLE)h) || GetLastError() == ERROR_ACCESS_DENIED ? WEFT_OK : last_error();
 }
 
@@ -146,7 +148,7 @@ int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)
 {
     if (op->at_once) return PF_BLOCKING;
     if (op->offset < 0 && !(op->write && op->offset == PF_FILE_END)) return WEFT_EINVAL;
-    /* Fails if it is tied to one. */
+    /* This fails if the handle is bound to a port already. */
     (void)CreateIoCompletionPort((HANDLE)op->file, pf_poller_port(p), PF_KEY_FILE, 0);
     OVERLAPPED *o = (OVERLAPPED *)(void *)op->platform;
     *o = at(op->offset);
@@ -159,7 +161,7 @@ int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)
 void pf_native_file_cancel(struct pf_poller *p, struct pf_file_op *op)
 {
     (void)p;
-    (void)CancelIoEx((HANDLE)op->file, (OVERLAPPED *)(void *)op->platform); /* it may be done by now */
+    (void)CancelIoEx((HANDLE)op->file, (OVERLAPPED *)(void *)op->platform); /* fails if it is done */
 }
 
 struct pf_ready pf_file_done(OVERLAPPED *o)

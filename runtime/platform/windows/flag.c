@@ -1,4 +1,5 @@
-/* runtime/platform/windows/flag.c -- flags for other loops: no handle here is one that each loop can wait for. */
+/* runtime/platform/windows/flag.c -- flags for other loops: not supported, because no kind of handle of this system
+ * suits every loop. */
 #include "native.h"
 
 int pf_flag_open(struct pf_flag *f)

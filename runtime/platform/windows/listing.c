@@ -1,4 +1,4 @@
-/* runtime/platform/windows/listing.c -- what is in a directory. */
+/* runtime/platform/windows/listing.c -- lists the entries of a directory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +7,13 @@
 struct pf_listing {
     HANDLE find;
     WIN32_FIND_DATAW entry;
-    bool has_entry; /* not taken yet */
+    bool has_entry; /* `entry` has not been returned yet */
 };
 
 int pf_listing_open(pf_listing **out, const char *path)
 {
     wchar_t wide[PF_PATH_WIDE];
-    int size = pf_wide(path, wide, PF_PATH_WIDE - 2); /* with the NUL */
+    int size = pf_wide(path, wide, PF_PATH_WIDE - 2); /* includes the NUL */
     if (size < 0) return WEFT_ENOTFOUND;
     if (size == 1) return WEFT_ENOTFOUND;
     memcpy(wide + size - 1, L"\\*", 3 * sizeof *wide);
@@ -24,7 +24,7 @@ int pf_listing_open(pf_listing **out, const char *path)
     DWORD error = l->has_entry ? ERROR_SUCCESS : GetLastError();
     wide[size - 1] = L'\0';
     DWORD there = error == ERROR_FILE_NOT_FOUND ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
-    /* A drive's root has no entries for itself: it may be empty. */
+    /* A drive's root has no entries "." and "..", so it may be empty. */
     bool empty = there != INVALID_FILE_ATTRIBUTES && (there & FILE_ATTRIBUTE_DIRECTORY) != 0;
     if (error == ERROR_SUCCESS || empty) {
         *out = l;
@@ -52,7 +52,7 @@ int pf_listing_next(pf_listing *l, struct pf_entry *out)
         const wchar_t *name = l->entry.cFileName;
         if (wcscmp(name, L".") == 0 || wcscmp(name, L"..") == 0) continue;
         out->kind = kind_of(&l->entry);
-        /* What is no UTF-16 has U+FFFD in its place. */
+        /* Invalid UTF-16 becomes U+FFFD. */
         return WideCharToMultiByte(CP_UTF8, 0, name, -1, out->name, sizeof out->name, NULL, NULL) > 0 ? 1
                                                                                                       : WEFT_ETOOBIG;
     }

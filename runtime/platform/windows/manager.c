@@ -1,4 +1,4 @@
-/* runtime/platform/windows/manager.c -- nothing here speaks as systemd does. */
+/* runtime/platform/windows/manager.c -- this system has no service manager with systemd's protocol. */
 #include "system.h"
 
 void pf_manager_notify(const char *lines)

@@ -9,7 +9,7 @@ void pf_stderr(const char *data, size_t size)
     while (size > 0) {
         DWORD written = 0;
         DWORD part = (DWORD)WF_MIN(size, (size_t)1 << 20);
-        if (!WriteFile(to, data, part, &written, NULL) || written == 0) break; /* nobody is left to tell */
+        if (!WriteFile(to, data, part, &written, NULL) || written == 0) break; /* the text cannot be written */
         data += written;
         size -= written;
     }
@@ -29,7 +29,7 @@ static DWORD WINAPI flush(void *arg)
 
 void pf_flush_stdout(void)
 {
-    enum { PATIENCE_MS = 1000 }; /* nobody can try the lock of a stream here */
+    enum { PATIENCE_MS = 1000 }; /* ms to wait, because this system has no call that tries the lock of a stream */
     HANDLE thread = CreateThread(NULL, 0, flush, NULL, 0, NULL);
     if (thread == NULL) return;
     (void)WaitForSingleObject(thread, PATIENCE_MS);

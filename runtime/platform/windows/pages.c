@@ -1,22 +1,23 @@
 /* runtime/platform/windows/pages.c -- memory for stacks: address space reserved in bulk, committed as stacks grow.
  *
  * Design notes.
- * (1) There is no memory on credit here: what is committed counts against what the system has. And there is no page
- *     that appears by itself when it is touched, but for one case: a page marked as guard, just below what is
- *     committed of the running thread's stack. When it is touched the system commits it, marks the next one and
- *     moves the stack's limit in the thread's block. Which stack is running the thread's block says, too: so the
- *     context switch keeps these words (context_x86_64_windows.S), and a coroutine's stack grows as a thread's does.
- * (2) So a slot begins as one page and a guard page below it (pf_pages_stack). Below them it is reserved only, which
- *     no access survives: a guard that costs nothing. Within the last pages above a stack's end the system reports an
- *     overflow instead of growing it; that end is the slot's base, so this happens where the core expects its guard.
+ * (1) This system does not overcommit: committed memory counts against the memory of the system. Touching a page does
+ *     not commit it, with one exception: the guard page just below the committed part of the running thread's stack.
+ *     When it is touched the system commits it, marks the next page as guard and moves the stack's limit in the
+ *     thread's block. That block also says which stack is running. So the context switch saves and restores these
+ *     words (context_x86_64_windows.S), and a coroutine's stack grows as a thread's does.
+ * (2) So a slot begins as one page and a guard page below it (pf_pages_stack). Memory below them is only reserved, so
+ *     any access to it faults: a guard that costs nothing. Within the last pages above a stack's end the system
+ *     reports an overflow instead of growing the stack; that end is the slot's base, so this happens in the range
+ *     where the core expects its guard.
  * (3) The words in a suspended context say where the stack ends. They must be right when its slot is used again or
- *     was parked: pf_context_bounds asks the system what is committed and writes them. */
+ *     was parked: pf_context_bounds asks the system which pages are committed and writes the words. */
 #include "context.h"
 #include "system.h"
 
 size_t pf_page_size(void)
 {
-    return 4096; /* on each processor this file is built for */
+    return 4096; /* on all processors for which this file is built */
 }
 
 void *pf_pages_reserve(size_t size, size_t align)
@@ -24,7 +25,8 @@ void *pf_pages_reserve(size_t size, size_t align)
     size_t page = pf_page_size();
     if (size == 0 || size % page != 0 || (align & (align - 1)) != 0) return NULL;
     char *at = VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_READWRITE);
-    /* Nothing can be cut off a reservation: take a larger one, give it back, and be quick. */
+    /* A part of a reservation cannot be released. So reserve a larger range, release it, and reserve the aligned part
+     * of it before another thread does. */
     for (int tries = 0; at != NULL && (uintptr_t)at % align != 0 && tries < 16; tries++) {
         VirtualFree(at, 0, MEM_RELEASE);
         char *larger = VirtualAlloc(NULL, size + align, MEM_RESERVE, PAGE_READWRITE);
@@ -49,7 +51,7 @@ void pf_pages_release(void *at, size_t size)
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
 {
     (void)at, (void)size, (void)kind;
-    return true; /* nothing there is committed */
+    return true; /* no page of it is committed */
 }
 
 bool pf_pages_stack(void *at, size_t size, const void *low)
@@ -60,7 +62,7 @@ bool pf_pages_stack(void *at, size_t size, const void *low)
     return VirtualAlloc(first - pf_page_size(), pf_page_size(), MEM_COMMIT, PAGE_READWRITE | PAGE_GUARD) != NULL;
 }
 
-/* What VirtualFree takes must lie in one reservation. */
+/* A range for VirtualFree must lie in one reservation. */
 static void decommit(char *at, size_t size)
 {
     for (char *end = at + size; at < end;) {
@@ -91,7 +93,7 @@ void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind
 
 void pf_pages_open(void *at, size_t size)
 {
-    (void)at, (void)size; /* pf_pages_stack does it */
+    (void)at, (void)size; /* pf_pages_stack makes the guard */
 }
 
 static bool is_in_use(const MEMORY_BASIC_INFORMATION *m)

@@ -1,11 +1,11 @@
 /* runtime/platform/windows/pipe.c -- pipes, and copies of handles.
  *
  * Design notes.
- * (1) The port tells what has been done with a pipe of this system, not what could be, and the driver of sockets
- *     knows sockets only. So a pipe is a pair of connected sockets of the loopback network: they suit the poller as
- *     all others do, and a child reads and writes a socket that was not made for overlapped use like a file.
- * (2) Between listening and accepting anybody on this machine could connect: only the one that we have connected is
- *     taken. */
+ * (1) The port reports finished operations on pipes of this system, not readiness, and the driver of sockets supports
+ *     sockets only. So a pipe is a pair of connected sockets of the loopback network: the poller supports them as any
+ *     other, and a child can read and write a socket that was not made for overlapped use like a file.
+ * (2) Between listening and accepting, any process on this machine could connect: only the socket that we have
+ *     connected is accepted. */
 #include "socket.h"
 
 static SOCKET new_socket(bool ours)
@@ -22,7 +22,7 @@ static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_port == b->sin_port && a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* The one whose other end is `to`. */
+/* Accepts the connection whose other end is `to`. */
 static SOCKET accept_from(SOCKET listener, SOCKET to)
 {
     struct sockaddr_in wanted, from;
@@ -31,7 +31,8 @@ static SOCKET accept_from(SOCKET listener, SOCKET to)
     for (;;) {
         size = sizeof from;
         SOCKET s = accept(listener, (struct sockaddr *)&from, &size);
-        if (s == INVALID_SOCKET && WSAGetLastError() == WSAECONNRESET) continue; /* a stranger's, given up */
+        /* Another process has connected and closed the connection. */
+        if (s == INVALID_SOCKET && WSAGetLastError() == WSAECONNRESET) continue;
         if (s == INVALID_SOCKET || is_same(&from, &wanted)) return s;
         closesocket(s);
     }
@@ -59,7 +60,7 @@ static pf_handle finish(SOCKET s, bool ours)
 int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours)
 {
     pf_sockets_load();
-    /* What is accepted is of its listener's kind. */
+    /* An accepted socket is of its listener's kind. */
     SOCKET listener = new_socket(writing_is_ours), in = new_socket(reading_is_ours), out = INVALID_SOCKET;
     int rc = listener == INVALID_SOCKET || in == INVALID_SOCKET ? pf_socket_error() : WEFT_OK;
     if (rc == WEFT_OK) rc = connect_pair(listener, in, &out);

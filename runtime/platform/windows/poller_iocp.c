@@ -1,16 +1,17 @@
 /* runtime/platform/windows/poller_iocp.c -- readiness with a completion port.
  *
  * Design notes.
- * (1) A port tells what has been done, not what could be. So readiness is an operation, too: the driver of sockets
- *     can be asked to complete when one of several things holds of a socket, which is what select asks it. poller_arm
- *     asks for one direction, once: what holds already completes at once, so nothing is missed between a call that
- *     said PF_AGAIN and its arm.
+ * (1) A port reports finished operations, not readiness. So readiness is made an operation, too: the driver
+ *     of sockets can complete a request when one of several conditions holds for a socket, as it does for select.
+ *     poller_arm requests one direction, once: a condition that holds already completes at once, so no change is
+ *     missed between a call that returned PF_AGAIN and its arm.
  * (2) Both operations of a handle lie in its registration. The system writes to them until their packets have come
- *     out of the port: a registration that is removed cancels them and is freed when the last has.
+ *     out of the port: removing a registration cancels them, and the registration is freed after the last packet.
  * (3) Registrations are found by handle in a table under a lock; wait takes it once a batch.
- * (4) A wake is a packet of its own. Between two waits one is enough: `woken` says that it is on its way.
- * (5) Ending a connection on this side completes nothing by itself: pf_abort looks for who waits in all pollers.
- * (6) Timeouts are milliseconds of a coarse clock: rounded up, and asked for again if they were early. */
+ * (4) A wake is a packet of its own. Between two waits one is enough: `woken` is true while it is under way.
+ * (5) Shutting down a connection on this side does not complete operations: pf_abort searches all pollers for them
+ *     and cancels them.
+ * (6) Timeouts are milliseconds of a coarse clock: they are rounded up, and a wait that ends early is repeated. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,34 +49,34 @@ NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK *request, IO_STATUS
 
 struct registration;
 struct operation {
-    IO_STATUS_BLOCK status; /* first: what the port hands out */
+    IO_STATUS_BLOCK status; /* first: the port hands out its address */
     struct afd_poll poll;
     struct registration *of;
     bool for_write;
     bool under_way; /* the system may write to it */
 };
 
-/* All under the poller's lock. */
+/* All fields are under the poller's lock. */
 struct registration {
     struct registration *next; /* in its bucket */
     pf_handle handle;
-    SOCKET socket; /* as the driver knows it */
+    SOCKET socket; /* the socket of the driver */
     uint64_t tag;
     bool removed;
-    bool aborted;             /* see pf_abort */
+    bool aborted;             /* pf_abort was called */
     struct operation side[2]; /* [for_write] */
 };
 
 struct pf_poller {
-    struct pf_poller *next; /* all there are, under all_lock */
+    struct pf_poller *next; /* in the list of all pollers, under all_lock */
     HANDLE port;
     HANDLE driver;
     _Atomic bool woken;
     SRWLOCK lock;
-    struct registration **bucket; /* under lock, as the rest */
+    struct registration **bucket; /* under lock, as are the fields below */
     size_t bucket_count;          /* a power of two */
     size_t count;
-    size_t under_way; /* operations */
+    size_t under_way; /* operations under way */
     OVERLAPPED_ENTRY entries[BATCH];
 };
 
@@ -146,7 +147,7 @@ static struct registration **place_of(struct pf_poller *p, pf_handle h)
     return at;
 }
 
-/* Without memory the chains grow instead. */
+/* If there is no memory, the chains become longer. */
 static void grow(struct pf_poller *p)
 {
     size_t before = p->bucket_count;
@@ -167,7 +168,7 @@ static void grow(struct pf_poller *p)
 static void cancel(struct pf_poller *p, struct operation *o)
 {
     IO_STATUS_BLOCK status;
-    /* It may have completed meanwhile: then there is nothing to cancel. */
+    /* If it has completed meanwhile, there is nothing to cancel. */
     if (o->under_way) (void)NtCancelIoFileEx(p->driver, &o->status, &status);
 }
 
@@ -192,14 +193,14 @@ static int ask(struct pf_poller *p, struct operation *o)
     NTSTATUS rc = NtDeviceIoControlFile(p->driver, NULL, NULL, o, &o->status, IOCTL_AFD_POLL, &o->poll,
                                         sizeof o->poll, &o->poll, sizeof o->poll);
     if (rc < 0) return pf_error((int)RtlNtStatusToDosError(rc));
-    o->under_way = true; /* also if it is done: a packet comes in any case */
+    o->under_way = true; /* also if it is done already, because a packet comes in any case */
     p->under_way++;
     return WEFT_OK;
 }
 
 /* ---- The contract ---------------------------------------------------------------------------------------------- */
 
-/* Layered providers wrap sockets; the driver knows the innermost. */
+/* Layered providers wrap sockets; the driver accepts only the innermost one. */
 static int innermost(pf_handle h, SOCKET *out)
 {
     DWORD size = 0;
@@ -260,7 +261,7 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
 void pf_abort(pf_handle h)
 {
     (void)shutdown((SOCKET)h, SD_BOTH);
-    /* Which is news for the other side only: those who wait on this one must hear of it, too. */
+    /* The shutdown notifies the other side only: waits on this side must be ended, too. */
     AcquireSRWLockShared(&all_lock);
     for (struct pf_poller *p = all; p != NULL; p = p->next) {
         AcquireSRWLockExclusive(&p->lock);
@@ -274,7 +275,7 @@ void pf_abort(pf_handle h)
     ReleaseSRWLockShared(&all_lock);
 }
 
-/* Whether there is anything to report. */
+/* Returns whether there is an entry to report. */
 static bool complete(struct pf_poller *p, struct operation *o, struct pf_ready *out)
 {
     struct registration *r = o->of;
@@ -299,7 +300,8 @@ static int translate(struct pf_poller *p, ULONG count, struct pf_ready *out)
     AcquireSRWLockExclusive(&p->lock);
     for (ULONG i = 0; i < count; i++) {
         const OVERLAPPED_ENTRY *e = &p->entries[i];
-        if (e->lpCompletionKey == PF_KEY_WAKE) atomic_store(&p->woken, false); /* before the caller looks for why */
+        /* It is cleared before the caller looks for the cause of the wake. */
+        if (e->lpCompletionKey == PF_KEY_WAKE) atomic_store(&p->woken, false);
         else if (e->lpCompletionKey == PF_KEY_FILE) out[n++] = pf_file_done(e->lpOverlapped);
         else if (e->lpCompletionKey == PF_KEY_PROCESS)
             out[n++] = (struct pf_ready){.tag = (uint64_t)(uintptr_t)e->lpOverlapped, .readable = true};

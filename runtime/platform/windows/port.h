@@ -1,5 +1,4 @@
-/* runtime/platform/windows/port.h -- what comes out of a poller's completion port, between the files that put it
- * in. */
+/* runtime/platform/windows/port.h -- the packets of a poller's completion port, for the files that send them. */
 #ifndef PF_WINDOWS_PORT_H
 #define PF_WINDOWS_PORT_H
 
@@ -8,7 +7,7 @@
 enum { PF_KEY_WAKE = 1, PF_KEY_POLL, PF_KEY_FILE, PF_KEY_PROCESS };
 
 HANDLE pf_poller_port(struct pf_poller *p);
-/* The entry for an operation on a file. */
+/* Makes the entry of a finished file operation. */
 struct pf_ready pf_file_done(OVERLAPPED *o);
 
 #endif

@@ -1,12 +1,12 @@
 /* runtime/platform/windows/process.c -- child processes.
  *
  * Design notes.
- * (1) A child inherits the handles of a list, which are copies of the three streams, and nothing else of what this
- *     process has marked as inheritable.
- * (2) Its end: a thread of the system's pool waits for the handle and posts a packet with the tag to the port.
- * (3) A command line is one text. It is written so that the C library of the child takes it apart into the arguments
- *     that were given. The interpreter of batch files has other rules, by which an argument could become a command:
- *     so those are no programs here. */
+ * (1) A child inherits a list of handles, which are copies of the three streams, and no other inheritable handle of
+ *     this process.
+ * (2) A thread of the system's pool waits for the end of a child and posts a packet with the tag to the port.
+ * (3) A command line is one text. It is written so that the C library of the child splits it into the given
+ *     arguments. The interpreter of batch files has other rules, by which an argument could become a command: so
+ *     batch files are refused. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct child {
     HANDLE wait; /* NULL: not watched */
     HANDLE port;
     uint64_t tag;
-    _Atomic int ended_by; /* the signal; relaxed: its handle orders it */
+    _Atomic int ended_by; /* the signal; relaxed: the child's handle orders it */
 };
 
 static struct child *child_of(const struct pf_process *c)
@@ -42,7 +42,7 @@ static int start_error(DWORD error)
 
 /* ---- Streams --------------------------------------------------------------------------------------------------- */
 
-/* A copy that is inherited; NULL: the child has no such stream. */
+/* Makes a copy that the child inherits; NULL: the child has no such stream. */
 static int stream_for(const struct pf_process_options *o, int which, HANDLE *out)
 {
     static const DWORD standard[] = {STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
@@ -83,7 +83,7 @@ static int create(struct pf_process *out, const struct pf_command *c, bool detac
     return WEFT_OK;
 }
 
-/* With nothing inherited but these. */
+/* Starts the child, which inherits only these handles. */
 static int create_with(struct pf_process *out, const struct pf_command *c, bool detached, const HANDLE stream[3])
 {
     STARTUPINFOEXW start = {.StartupInfo = {.cb = sizeof start,
@@ -96,7 +96,7 @@ static int create_with(struct pf_process *out, const struct pf_command *c, bool 
     for (int i = 0; i < 3; i++)
         if (stream[i] != NULL) given[count++] = stream[i];
     if (count == 0) return create(out, c, detached, &start);
-    (void)InitializeProcThreadAttributeList(NULL, 1, 0, &size); /* how large it is */
+    (void)InitializeProcThreadAttributeList(NULL, 1, 0, &size); /* finds out its size */
     if ((start.lpAttributeList = malloc(size)) == NULL) return WEFT_ENOMEM;
     int rc = WEFT_ESYSTEM;
     if (InitializeProcThreadAttributeList(start.lpAttributeList, 1, 0, &size)) {
@@ -129,7 +129,7 @@ int pf_process_start(struct pf_process *out, const struct pf_process_options *o)
 
 /* ---- Its end --------------------------------------------------------------------------------------------------- */
 
-/* What a fault's status is called elsewhere; 0: it has returned that. */
+/* The signal that other systems raise for this exit status of a fault; 0: the child returned this code itself. */
 static int signal_of(DWORD code)
 {
     switch (code) {
@@ -150,7 +150,7 @@ static int reap(struct pf_process *p, struct pf_exit *out, DWORD milliseconds)
     DWORD code;
     if (WaitForSingleObject(c->process, milliseconds) == WAIT_TIMEOUT) return PF_AGAIN;
     *out = (struct pf_exit){.code = -1};
-    p->id = 0; /* from here on it may be another process's */
+    p->id = 0; /* from here on the number may belong to another process */
     if (!GetExitCodeProcess(c->process, &code)) return WEFT_ESYSTEM;
     out->signal = atomic_load_explicit(&c->ended_by, memory_order_relaxed);
     if (out->signal == 0) out->signal = signal_of(code);
@@ -179,7 +179,7 @@ int pf_process_signal(struct pf_process *p, int number)
     if (TerminateProcess(c->process, 128 + (UINT)number)) return WEFT_OK;
     int rc = pf_error((int)GetLastError());
     atomic_store_explicit(&c->ended_by, before, memory_order_relaxed);
-    /* Which it also says of one that is about to end by itself. */
+    /* The system also returns this for a child that is just ending by itself. */
     bool over = rc == WEFT_EACCESS && WaitForSingleObject(c->process, 0) == WAIT_OBJECT_0;
     return over ? WEFT_ECLOSED : rc;
 }
@@ -215,6 +215,6 @@ void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *process)
     struct child *c = child_of(process);
     (void)p;
     if (c->wait == NULL) return;
-    (void)UnregisterWaitEx(c->wait, INVALID_HANDLE_VALUE); /* returns when on_end has */
+    (void)UnregisterWaitEx(c->wait, INVALID_HANDLE_VALUE); /* returns after on_end has returned */
     c->wait = NULL;
 }

@@ -1,4 +1,4 @@
-/* runtime/platform/windows/resolve.c -- names looked up by the system. */
+/* runtime/platform/windows/resolve.c -- resolves names with the system. */
 #include "socket.h"
 
 static int error_of(int rc)

@@ -1,14 +1,14 @@
-/* runtime/platform/windows/signals.c -- what a console sends: SIGINT is its Ctrl-C, SIGBREAK its Ctrl-Break, SIGTERM
- * the end of the console, the session or the system, and Ctrl-Break, too, where nobody has caught that by itself. The
- * system starts a thread for each, so no thread of our own is needed. */
+/* runtime/platform/windows/signals.c -- the events of a console: SIGINT is its Ctrl-C, SIGBREAK its Ctrl-Break,
+ * SIGTERM the end of the console, the session or the system. Ctrl-Break is SIGTERM if SIGBREAK is not caught. The
+ * system starts a thread for each event, so no thread of our own is needed. */
 #include <signal.h>
 
 #include "system.h"
 
 _Static_assert(SIGINT == PF_SIGINT && SIGTERM == PF_SIGTERM, "as everywhere");
 
-static SRWLOCK changing = SRWLOCK_INIT; /* `caught` is written */
-static SRWLOCK calling = SRWLOCK_INIT;  /* shared: `on` runs */
+static SRWLOCK changing = SRWLOCK_INIT; /* held while `caught` is changed */
+static SRWLOCK calling = SRWLOCK_INIT;  /* held shared while `on` runs */
 static bool caught[3];                  /* of SIGINT, SIGTERM, SIGBREAK; under both locks */
 static void (*on_one)(int number);
 
@@ -26,12 +26,13 @@ static BOOL WINAPI on_control(DWORD what)
     bool watched = *caught_of(number);
     if (watched) on_one(number);
     ReleaseSRWLockShared(&calling);
-    /* After these the process is ended as soon as this returns: leave the node the time the system allows. */
+    /* After these events the system ends the process as soon as this returns: so do not return, and leave the node
+     * the time that the system allows. */
     if (watched && what != CTRL_C_EVENT && what != CTRL_BREAK_EVENT) Sleep(INFINITE);
     return watched;
 }
 
-/* Both locks: nothing is called when this returns that was not to be. */
+/* The caller holds `changing`; with `calling` as well, no call for a released signal is running when this returns. */
 static bool set(int number, bool value)
 {
     AcquireSRWLockExclusive(&calling);
@@ -49,7 +50,7 @@ int pf_signal_catch(int number, void (*on)(int number))
     if (!again) {
         on_one = on;
         (void)set(number, true);
-        /* A process that was started with Ctrl-C switched off, as in the background, hears it again. */
+        /* A process that was started with Ctrl-C disabled, for example in the background, receives it again. */
         (void)SetConsoleCtrlHandler(NULL, FALSE);
         WF_ASSERT(!first || SetConsoleCtrlHandler(on_control, TRUE));
     }
@@ -65,7 +66,7 @@ void pf_signal_release(int number)
     ReleaseSRWLockExclusive(&changing);
 }
 
-/* A write that fails is an error here, never a signal. */
+/* On this system a failed write returns an error and raises no signal. */
 void pf_signals_hold_off(struct pf_held_off *out)
 {
     *out = (struct pf_held_off){0};

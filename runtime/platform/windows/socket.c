@@ -1,7 +1,7 @@
 /* runtime/platform/windows/socket.c -- non-blocking sockets that children do not inherit; errors as WEFT_E*. */
 #include "socket.h"
 
-enum { SLICES = 64 }; /* per system call */
+enum { SLICES = 64 }; /* slices per system call */
 
 static BOOL CALLBACK load_library(INIT_ONCE *once, void *arg, void **context)
 {
@@ -24,7 +24,7 @@ void pf_make_ours(SOCKET s)
     (void)SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
 }
 
-/* Writers batch for themselves; what they write should go out. */
+/* Writers batch by themselves, so the system must not delay their data. */
 static void write_at_once(SOCKET s, const union pf_any_address *a)
 {
     int on = 1;
@@ -47,7 +47,7 @@ int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reu
     union pf_any_address a;
     pf_load(&a, at);
     *out = PF_NO_HANDLE;
-    /* SO_REUSEADDR is another thing here: it lets two processes steal each other's connections. */
+    /* SO_REUSEADDR has another meaning on this system: it lets two processes steal each other's connections. */
     if (reuse_port) return WEFT_EINVAL;
     SOCKET s = open_socket(&a);
     if (s == INVALID_SOCKET) return pf_socket_error();
@@ -57,7 +57,7 @@ int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reu
         *out = (pf_handle)s;
         return WEFT_OK;
     }
-    /* The former: who has it has it for himself alone. */
+    /* WSAEACCES: another process uses the address exclusively. */
     int rc = WSAGetLastError() == WSAEACCES && pf_is_internet(&a) ? WEFT_EINUSE : pf_socket_error();
     closesocket(s);
     return rc;
@@ -110,7 +110,7 @@ int pf_accept(pf_handle listener, pf_handle *out)
             return WEFT_OK;
         }
         switch (WSAGetLastError()) {
-        case WSAECONNRESET: /* gave up while it stood in the queue; the next one may be there */
+        case WSAECONNRESET: /* the client closed it while it was queued; the next one may be there */
         case WSAECONNABORTED:
         case WSAENETDOWN: continue;
         default: return pf_socket_error();
@@ -138,7 +138,7 @@ int pf_connect_result(pf_handle h)
     if (result != 0) return pf_error(result);
     struct pf_address peer;
     int rc = pf_peer_address(h, &peer);
-    return rc == WEFT_ERESET ? PF_AGAIN : rc; /* not connected, and no error either: under way */
+    return rc == WEFT_ERESET ? PF_AGAIN : rc; /* it is not connected and has no error, so it is under way */
 }
 
 int64_t pf_read(pf_handle h, void *buffer, size_t size)
@@ -170,7 +170,7 @@ void pf_close(pf_handle h)
     if (h == PF_NO_HANDLE) return;
     pf_standard_closes(h);
     if (closesocket((SOCKET)h) == 0) return;
-    /* A copy of a handle that others have made; or sockets were never used. */
+    /* The handle was made by other code; or no socket was used before, so the library is not loaded. */
     if (WSAGetLastError() == WSAENOTSOCK || WSAGetLastError() == WSANOTINITIALISED) (void)CloseHandle((HANDLE)h);
 }
 
@@ -186,5 +186,5 @@ int pf_is_ready(pf_handle h, bool for_write)
 
 void pf_raise_handle_limit(void)
 {
-    /* As many as there is memory for. */
+    /* Memory is the only limit of handles. */
 }

@@ -1,26 +1,26 @@
-/* runtime/platform/windows/socket.h -- between the files that make socket calls. */
+/* runtime/platform/windows/socket.h -- shared by the files that call socket functions. */
 #ifndef PF_WINDOWS_SOCKET_H
 #define PF_WINDOWS_SOCKET_H
 
 #include "socket_shared.h"
 
-/* What is no socket was closed: that other handles come here is prevented where they come in. */
+/* WSAENOTSOCK means that the socket was closed, because pf_adopt and others refuse handles that are not sockets. */
 static inline int pf_socket_error(void)
 {
     return WSAGetLastError() == WSAENOTSOCK ? WEFT_ECLOSED : pf_error(WSAGetLastError());
 }
 
-/* Whether any handle has this number. */
+/* Whether a handle with this number is open. */
 static inline bool pf_is_open(pf_handle h)
 {
     DWORD flags;
     return h != PF_NO_HANDLE && GetHandleInformation((HANDLE)h, &flags);
 }
 
-/* Before it is closed, in case it is a standard stream's. */
+/* Called before a handle is closed, because it may be that of a standard stream. */
 void pf_standard_closes(pf_handle h);
 
-/* Non-blocking, and not inherited by children. */
+/* Makes the socket non-blocking, and not inherited by children. */
 void pf_make_ours(SOCKET s);
 
 #endif

@@ -1,12 +1,13 @@
 /* runtime/platform/windows/standard.c -- this process's standard streams.
  *
  * Design notes.
- * (1) They may be consoles, files, sockets or pipes of others, of which the poller knows next to nothing. So each has
- *     a thread, which reads or writes it and blocks there, and a pipe (pipe.c) between that thread and the poller.
- * (2) What was written is on its way only when that thread has written it, too. So the end of a node waits for those
- *     whose stream was closed, a while: the end of the process would end them.
- * (3) An input that is closed is not read any more, as far as the system lets go of a read under way. One that has
- *     not quite begun takes a piece of the input with it, and the thread ends then. */
+ * (1) They may be consoles, files, sockets or pipes of other processes, most of which the poller does not support. So
+ *     each has a thread, which reads or writes it and may block, and a pipe (pipe.c) between that thread and the
+ *     poller.
+ * (2) Data reaches the stream only when that thread has written it. So the end of a node waits, for a limited time,
+ *     for the threads whose stream was closed, because the end of the process would end them.
+ * (3) The thread stops reading an input that is closed, if the system can cancel the read under way. A read that is
+ *     just starting is not cancelled: it takes a piece of the input, and then the thread ends. */
 #include <stdlib.h>
 
 #include "socket.h"
@@ -14,8 +15,8 @@
 enum { PIECE = 4096, PATIENCE_MS = 10000 };
 
 struct carrier {
-    struct carrier *next; /* all there are, under lock */
-    pf_handle ours;       /* the end the stream has; PF_NO_HANDLE: it was closed. Under lock */
+    struct carrier *next; /* in the list of all of them, under lock */
+    pf_handle ours;       /* the end that the user has; PF_NO_HANDLE: it was closed. Under lock */
     SOCKET theirs;
     HANDLE thing, thread;
     bool out;
@@ -45,11 +46,11 @@ static bool send_all(SOCKET to, const char *data, int size)
     return true;
 }
 
-/* What ends a console's read with nothing may be Ctrl-C, and that is not the end of the input. */
-static bool read_some(HANDLE from, char *data, DWORD room, DWORD *size)
+/* A console's read that returns no data may have been ended by Ctrl-C, which is not the end of the input. */
+static bool read_some(HANDLE from, char *data, DWORD space, DWORD *size)
 {
     SetLastError(ERROR_SUCCESS);
-    return ReadFile(from, data, room, size, NULL) && (*size > 0 || GetLastError() == ERROR_OPERATION_ABORTED);
+    return ReadFile(from, data, space, size, NULL) && (*size > 0 || GetLastError() == ERROR_OPERATION_ABORTED);
 }
 
 static bool is_wanted(const struct carrier *c)
@@ -135,7 +136,8 @@ int pf_standard(pf_handle *out, int which)
 
 void pf_standard_closes(pf_handle h)
 {
-    if (atomic_load_explicit(&all, memory_order_relaxed) == NULL) return; /* whoever closes it has opened it */
+    /* The thread that closes a handle has opened it, so it sees the list. */
+    if (atomic_load_explicit(&all, memory_order_relaxed) == NULL) return;
     AcquireSRWLockExclusive(&lock);
     struct carrier *c = atomic_load(&all);
     while (c != NULL && c->ours != h) c = c->next;

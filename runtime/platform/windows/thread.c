@@ -9,7 +9,8 @@
 /* Windows 10; not in each compiler's headers. */
 WINBASEAPI HRESULT WINAPI SetThreadDescription(HANDLE thread, PCWSTR name);
 
-/* Of a stack that has overflown, for the report of it: below what stack.c calls the guard. */
+/* Bytes of a stack that are reserved for the report of its overflow; they are in the range that stack.c calls the
+ * guard. */
 enum { REPORT_BYTES = 3 * 4096 };
 
 struct pf_thread {
@@ -19,17 +20,17 @@ struct pf_thread {
     void *arg;
 };
 
-void pf_report_room(void)
+void pf_report_space(void)
 {
-    ULONG room = REPORT_BYTES;
-    (void)SetThreadStackGuarantee(&room);
+    ULONG space = REPORT_BYTES;
+    (void)SetThreadStackGuarantee(&space);
 }
 
 static unsigned __stdcall thread_main(void *arg)
 {
     struct pf_thread *t = arg;
     (void)SetThreadDescription(GetCurrentThread(), t->name);
-    pf_report_room();
+    pf_report_space();
     t->run(t->arg);
     return 0;
 }
@@ -41,7 +42,8 @@ int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void
     for (size_t i = 0; i < WF_COUNT(t->name) - 1 && name[i] != '\0'; i++) t->name[i] = (wchar_t)name[i];
     t->run = run;
     t->arg = arg;
-    /* Not before `out` is set: the caller may be asked for it by the new thread. */
+    /* The thread starts suspended and runs only after `out` is set, because the new thread may ask its creator for
+     * it. */
     t->handle = (HANDLE)_beginthreadex(NULL, 0, thread_main, t, CREATE_SUSPENDED, NULL);
     if (t->handle == NULL) {
         free(t);
@@ -131,7 +133,8 @@ int pf_cond_wait(pf_cond *c, pf_mutex *m, int64_t deadline)
 {
     if (SleepConditionVariableSRW(&c->cond, &m->lock, pf_milliseconds_until(deadline), 0)) return WEFT_OK;
     WF_ASSERT(GetLastError() == ERROR_TIMEOUT);
-    /* Too far away for one call, or a clock that is coarser than ours: the caller looks and comes back. */
+    /* The deadline was too far away for one call, or the system's clock is coarser than ours: then the caller checks
+     * and waits again. */
     return deadline != WEFT_FOREVER && pf_native_now(NULL) >= deadline ? WEFT_ETIMEDOUT : WEFT_OK;
 }
 

@@ -13,7 +13,7 @@ int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse)
     SOCKET s = WSASocketW(a.head.sa_family, SOCK_DGRAM, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
     if (s == INVALID_SOCKET) return pf_socket_error();
     pf_make_ours(s);
-    /* What an earlier datagram met is told by receives only where the socket is connected: see pf_udp_connect. */
+    /* A receive reports the errors of earlier datagrams only if the socket is connected: see pf_udp_connect. */
     BOOL tell = FALSE;
     DWORD size = 0;
     (void)WSAIoctl(s, SIO_UDP_CONNRESET, &tell, sizeof tell, NULL, 0, &size, NULL, NULL);
@@ -39,7 +39,7 @@ int pf_udp_connect(pf_handle h, const struct pf_address *to)
     return connect((SOCKET)h, &a.head, (int)to->size) == 0 ? WEFT_OK : pf_socket_error();
 }
 
-/* "Connection reset" is how it says that nobody listens there. */
+/* "Connection reset" means that no process listens at that address. */
 static int failed(void)
 {
     switch (WSAGetLastError()) {
@@ -87,7 +87,7 @@ int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interf
                    sizeof request) == 0)
         return WEFT_OK;
     switch (WSAGetLastError()) {
-    case WSAEINVAL: /* no multicast address */
+    case WSAEINVAL: /* not a multicast address */
     case WSAEADDRNOTAVAIL: return WEFT_EADDRESS;
     case WSAEADDRINUSE: return WEFT_EEXIST;
     default: return pf_socket_error();

@@ -34,10 +34,10 @@ static void pack_order(msgpack_packer *p)
 
 START_TEST(what_is_packed_is_a_message)
 {
-    for (size_t room = 0; room < 40; room++) {
+    for (size_t space = 0; space < 40; space++) {
         weft_msg_packer p;
         weft_msg *m;
-        weft_msg_packer_init(&p, TAG, room);
+        weft_msg_packer_init(&p, TAG, space);
         pack_order(&p.packer);
         ck_assert_int_eq(weft_msg_packer_done(&p, &m), 0);
         ck_assert_uint_eq(weft_tag(m), TAG);
@@ -225,13 +225,13 @@ END_TEST
 
 /* ---- Printing ---- */
 
-static void check_print(const char *data, size_t size, size_t room, const char *expected)
+static void check_print(const char *data, size_t size, size_t space, const char *expected)
 {
     char out[200];
     memset(out, 'x', sizeof out);
     weft_msg *m = message_of(data, size);
-    ck_assert_str_eq(weft_msg_print(m, out, room), expected);
-    for (size_t i = room; i < sizeof out; i++) ck_assert_int_eq(out[i], 'x');
+    ck_assert_str_eq(weft_msg_print(m, out, space), expected);
+    for (size_t i = space; i < sizeof out; i++) ck_assert_int_eq(out[i], 'x');
     weft_msg_free(m);
 }
 
@@ -239,11 +239,11 @@ START_TEST(messages_are_printed)
 {
     static const char order[] = "\x93\xA3tea\x02\x81\xA1k\xC4\x02\x01x";
     check_print(order, 13, 200, "[\"tea\", 2, {\"k\"=>\"\\x01x\"}]");
-    for (size_t room = 12; room < 30; room++) {
+    for (size_t space = 12; space < 30; space++) {
         char out[200], whole[] = "[\"tea\", 2, {\"k\"=>\"\\x01x\"}]";
         weft_msg *m = message_of(order, 13);
-        weft_msg_print(m, out, room);
-        ck_assert_uint_lt(strlen(out), room);
+        weft_msg_print(m, out, space);
+        ck_assert_uint_lt(strlen(out), space);
         ck_assert_int_eq(strncmp(whole, out, strlen(out)), 0);
         weft_msg_free(m);
     }

@@ -275,7 +275,7 @@ static void bounds_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(it_does_not_wait_for_room)
+START_TEST(it_does_not_wait_for_space)
 {
     run_on(2, bounds_body);
 }
@@ -337,4 +337,4 @@ END_TEST
 TEST_MAIN("later", a_message_comes_when_its_time_has_come, what_was_cancelled_does_not_come,
           an_interval_does_not_drift_and_has_no_backlog, an_interval_ends_at_the_end_of_time,
           it_ends_with_the_actor_that_armed_it, nothing_is_left_of_it, a_receiver_that_is_gone_is_counted_once,
-          it_does_not_wait_for_room, intervals_of_other_workers_are_one_message_each, bad_arguments)
+          it_does_not_wait_for_space, intervals_of_other_workers_are_one_message_each, bad_arguments)

@@ -1,4 +1,4 @@
-/* Suspended senders: nothing is lost, all that waits gets its room, and every end of either side is noticed. */
+/* Suspended senders: nothing is lost, all that waits gets its space, and every end of either side is noticed. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2, DONE = 3, OTHER = 4 };
@@ -111,7 +111,7 @@ static void one_place_body(const void *arg, size_t size)
     one_place(2);
 }
 
-START_TEST(room_in_an_almost_full_mailbox_is_used)
+START_TEST(space_in_an_almost_full_mailbox_is_used)
 {
     atomic_store(&ends, 0);
     run_on(2, one_place_body);
@@ -147,7 +147,7 @@ static void last_place(int worker)
     want_int(say(to, OTHER, 0), 0);
     until(seems_full(to));
     weft_pid from = kid_with(send_go, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
-    await_wait(from, "room in a mailbox");
+    await_wait(from, "space in a mailbox");
     tell_news(to);
     await_end(to);
 }
@@ -159,7 +159,7 @@ static void last_place_body(const void *arg, size_t size)
     last_place(2);
 }
 
-START_TEST(one_message_taken_makes_room_for_one)
+START_TEST(one_message_taken_makes_space_for_one)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER)); /* a hang is the failure */
@@ -198,11 +198,11 @@ static void fair_body(const void *arg, size_t size)
                            &(weft_spawn_options){.mailbox_max = 16, .worker = 1});
     for (int64_t i = 0; i < 16; i++) want_int(say(to, DATA, i), 0);
     weft_pid first = kid_with(send_number, (struct kid){.other = to, .n = 16}, &here);
-    await_wait(first, "room in a mailbox");
+    await_wait(first, "space in a mailbox");
     tell_news(to);
     want_int(hear(DONE), 0);
     weft_pid second = kid_with(send_number, (struct kid){.other = to, .n = 17}, &here);
-    await_wait(second, "room in a mailbox");
+    await_wait(second, "space in a mailbox");
     may_go_on = true;
     await_end(to);
 }
@@ -230,7 +230,7 @@ static void timeout_on(int worker)
     want_int(rc, WEFT_EFULL);
     want(sent >= 4);
     want_int(try_say(to, DATA, 0), WEFT_EFULL);
-    want(worker != 1 || peek(to)->more->backlog->room.first == NULL); /* its request was taken back */
+    want(worker != 1 || peek(to)->more->backlog->space.first == NULL); /* its request was taken back */
     want_int(weft_stop(to), 0);
     await_end(to);
 }
@@ -261,7 +261,7 @@ static void long_past_body(const void *arg, size_t size)
     want_int(weft_stop(to), 0);
 }
 
-START_TEST(a_call_with_a_deadline_long_past_waits_for_no_room)
+START_TEST(a_call_with_a_deadline_long_past_waits_for_no_space)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER)); /* a hang is the failure */
     node_spawn(n, 1, long_past_body);
@@ -269,7 +269,7 @@ START_TEST(a_call_with_a_deadline_long_past_waits_for_no_room)
 }
 END_TEST
 
-/* Room for bytes: one message taken from many leaves the budget as used up as it was. */
+/* Space for bytes: one message taken from many leaves the budget as used up as it was. */
 static _Atomic bool may_take;
 
 static void takes_one(const void *arg, size_t size)
@@ -300,7 +300,7 @@ static void bytes_body(const void *arg, size_t size)
     want_int(weft_stop(to), 0);
 }
 
-START_TEST(one_message_taken_is_no_room_while_the_byte_budget_is_used_up)
+START_TEST(one_message_taken_is_no_space_while_the_byte_budget_is_used_up)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .mailbox_bytes_max = 160000));
     node_spawn(n, 1, bytes_body);
@@ -333,9 +333,9 @@ static void sender_ends_on(int receiver)
                                 &(weft_spawn_options){.worker = 1});
     weft_pid killed = kid_with(push_stubborn, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
     weft_pid left = kid_with(push_until_error, (struct kid){.other = to, .n = 1}, &(weft_spawn_options){.worker = 1});
-    await_wait(stopped, "room in a mailbox");
-    await_wait(killed, "room in a mailbox");
-    await_wait(left, "room in a mailbox");
+    await_wait(stopped, "space in a mailbox");
+    await_wait(killed, "space in a mailbox");
+    await_wait(left, "space in a mailbox");
     want_int(weft_stop(stopped), 0);
     await_end(stopped);
     want_int(weft_stop(killed), 0);
@@ -402,7 +402,7 @@ START_TEST(many_senders_share_a_mailbox_of_one)
 }
 END_TEST
 
-/* One of those told of room is gone: the room goes to the next. */
+/* One of those told of space is gone: the space goes to the next. */
 static void take_one(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -418,7 +418,7 @@ static void send_one(const void *arg, size_t size)
     (void)say(((const struct kid *)arg)->other, DATA, 0);
 }
 
-static void unused_room(const void *arg, size_t size)
+static void unused_space(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     weft_spawn_options here = {.worker = 1, .mailbox_max = 1};
@@ -427,25 +427,25 @@ static void unused_room(const void *arg, size_t size)
     weft_pid first = kid_with(send_one, (struct kid){.other = to}, &here);
     weft_pid second = kid_with(send_one, (struct kid){.other = to}, &here);
     weft_pid third = kid_with(send_one, (struct kid){.other = to}, &here);
-    await_wait(third, "room in a mailbox");
+    await_wait(third, "space in a mailbox");
     tell_news(to);
-    until(peek(first)->room_news); /* and before it can run: */
+    until(peek(first)->space_news); /* and before it can run: */
     want_int(weft_stop(first), 0);
     await_end(to);
     await_end(second);
     await_end(third);
 }
 
-START_TEST(room_that_a_stopped_sender_leaves_goes_to_the_next)
+START_TEST(space_that_a_stopped_sender_leaves_goes_to_the_next)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER));
-    node_spawn(n, 1, unused_room);
+    node_spawn(n, 1, unused_space);
     node_end(n);
 }
 END_TEST
 
-/* The receiver, its sender and others that always find the place first share a worker: who was told of room has it. */
+/* The receiver, its sender and others that always find the place first share a worker: who was told of space has it. */
 enum { TURNS = 6 };
 
 static void takes_turns(const void *arg, size_t size)
@@ -482,13 +482,13 @@ static void pushed_aside(const void *arg, size_t size)
     weft_pid to = kid_with(takes_turns, (struct kid){.n = 0}, &here);
     kid_with(pushes_in, (struct kid){.other = to}, &here);
     weft_pid sender = kid_with(send_other, (struct kid){.other = to}, &here);
-    await_wait(sender, "room in a mailbox");
+    await_wait(sender, "space in a mailbox");
     tell_news(to);
     int64_t turns = hear(DONE);
     want(turns <= TURNS);
 }
 
-START_TEST(a_sender_that_was_told_of_room_has_it)
+START_TEST(a_sender_that_was_told_of_space_has_it)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, pushed_aside);
@@ -524,9 +524,9 @@ static void choke(void)
     kid_on(2, hog, 0);
     until(atomic_load(&held_worker));
     weft_pid from = kid_with(send_many, (struct kid){.other = to, .n = SOME}, &(weft_spawn_options){.worker = 1});
-    await_wait(from, "room at a worker");
+    await_wait(from, "space at a worker");
     from = kid_with(send_many, (struct kid){.other = other, .n = FEW}, &(weft_spawn_options){.worker = 1});
-    await_wait(from, "room at a worker"); /* one call asks for both */
+    await_wait(from, "space at a worker"); /* one call asks for both */
     want_int(try_say(to, DATA, 0), WEFT_EFULL);
     want_int(weft_node_send(weft_here(), to, DATA, NULL, 0), WEFT_EFULL);
     atomic_store(&hold_worker, false);
@@ -550,7 +550,7 @@ START_TEST(senders_wait_for_a_congested_worker)
 }
 END_TEST
 
-/* ---- Room that is made by dropping ----------------------------------------------------------------------------- */
+/* ---- Space that is made by dropping ----------------------------------------------------------------------------- */
 
 static void waits_for_one(const void *arg, size_t size)
 {
@@ -577,7 +577,7 @@ static void tell_or_publish(weft_pid to, bool publish, uint32_t tag, int64_t val
     want_int(weft_yield(), 0);
 }
 
-/* Who waits for one kind of message has looked at all that is there; that goes for want of room, one by one. */
+/* Who waits for one kind of message has looked at all that is there; that goes for want of space, one by one. */
 static void looked_at_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -600,11 +600,12 @@ START_TEST(what_was_looked_at_may_be_dropped)
 }
 END_TEST
 
-TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst_to_another_worker_is_not_lost,
-          room_in_an_almost_full_mailbox_is_used, one_message_taken_makes_room_for_one,
-          room_in_an_almost_full_mailbox_is_used, no_sender_of_the_same_worker_overtakes_one_that_waits,
-          the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
-          one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
+TEST_MAIN("backpressure", a_full_mailbox_suspends_its_senders_and_loses_nothing,
+          a_burst_to_another_worker_is_not_lost, space_in_an_almost_full_mailbox_is_used,
+          one_message_taken_makes_space_for_one, space_in_an_almost_full_mailbox_is_used,
+          no_sender_of_the_same_worker_overtakes_one_that_waits, the_send_timeout_ends_in_efull,
+          a_call_with_a_deadline_long_past_waits_for_no_space,
+          one_message_taken_is_no_space_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
-          room_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_room_has_it,
+          space_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_space_has_it,
           senders_wait_for_a_congested_worker, what_was_looked_at_may_be_dropped)

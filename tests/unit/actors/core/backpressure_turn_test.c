@@ -1,4 +1,4 @@
-/* Whose turn it is where senders wait for room: models/room.pml's cases, on real workers. */
+/* Whose turn it is where senders wait for space: models/space.pml's cases, on real workers. */
 #include "../node_harness.h"
 
 enum { DATA = 1, ASK, LOOKED };
@@ -39,7 +39,7 @@ static void send_one(const void *arg, size_t size)
 {
     (void)size;
     if (say(((const struct kid *)arg)->other, DATA, 0) == 0) atomic_fetch_add(&arrived, 1);
-    uint32_t asked = wf_actor_self()->room_asked;
+    uint32_t asked = wf_actor_self()->space_asked;
     if (asked > atomic_load(&most_asked)) atomic_store(&most_asked, asked);
 }
 
@@ -47,7 +47,7 @@ static void look(const void *arg, size_t size)
 {
     (void)size;
     struct kid k = *(const struct kid *)arg;
-    await_wait(k.other, k.n == 0 ? "room in a mailbox" : "room at a worker");
+    await_wait(k.other, k.n == 0 ? "space in a mailbox" : "space at a worker");
     want_int(say(k.parent, LOOKED, 0), 0);
 }
 
@@ -59,15 +59,15 @@ static void count_mail(const void *arg, size_t size)
     want_int(say(k.parent, LOOKED, 0), 0);
 }
 
-/* Until so many wait for room in it. */
-static void count_room(const void *arg, size_t size)
+/* Until so many wait for space in it. */
+static void count_space(const void *arg, size_t size)
 {
     (void)size;
     struct kid k = *(const struct kid *)arg;
     for (int64_t n = -1; n != k.n; wf_task_yield()) {
         n = 0;
         const struct wf_actor_more *more = peek(k.other)->more;
-        const weft_msg *m = more == NULL || more->backlog == NULL ? NULL : more->backlog->room.first;
+        const weft_msg *m = more == NULL || more->backlog == NULL ? NULL : more->backlog->space.first;
         for (; m != NULL; m = (const weft_msg *)m->post.next) n++;
     }
     want_int(say(k.parent, LOOKED, 0), 0);
@@ -130,14 +130,14 @@ static void expired_body(const void *arg, size_t size)
     weft_pid asker = kid_with(ask_in_vain, (struct kid){.other = to}, &(weft_spawn_options){.worker = 3});
     until(peek(to)->mail_count == 1);
     weft_pid sender = kid_with(send_one, (struct kid){.other = to}, &(weft_spawn_options){.worker = 3});
-    await_wait(sender, "room in a mailbox");
+    await_wait(sender, "space in a mailbox");
     await_end(asker);
     reach(1);
     await_end(to);
     want_int(atomic_load(&arrived), 1);
 }
 
-START_TEST(what_expires_in_a_full_mailbox_makes_room)
+START_TEST(what_expires_in_a_full_mailbox_makes_space)
 {
     run_three(expired_body);
 }
@@ -176,7 +176,7 @@ static void place_body(const void *arg, size_t size)
     weft_pid two = kid_with(send_one, (struct kid){.other = to}, &(weft_spawn_options){.worker = 2});
     await_wait_there(two, false);
     weft_spawn_options there = beside(to);
-    kid_with(count_room, (struct kid){.other = to, .n = 2}, &there);
+    kid_with(count_space, (struct kid){.other = to, .n = 2}, &there);
     hear(LOOKED);
     hold_worker(2);
     reach(1);
@@ -230,7 +230,7 @@ static void ask_twice(const void *arg, size_t size)
     while (atomic_load(&stage) < 2);
     atomic_store(&asks_again, true);
     if (say(to, DATA, 0) == 0) atomic_fetch_add(&arrived, 1);
-    atomic_store(&most_asked, wf_actor_self()->room_asked);
+    atomic_store(&most_asked, wf_actor_self()->space_asked);
 }
 
 static void earlier_body(const void *arg, size_t size)
@@ -241,7 +241,7 @@ static void earlier_body(const void *arg, size_t size)
     fill(to, 1);
     weft_pid from = kid_with(ask_twice, (struct kid){.other = to}, &(weft_spawn_options){.worker = 2});
     weft_spawn_options there = beside(to);
-    kid_with(count_room, (struct kid){.other = to, .n = 1}, &there);
+    kid_with(count_space, (struct kid){.other = to, .n = 1}, &there);
     hear(LOOKED);
     reach(1);
     until(atomic_load(&asks_again));
@@ -288,12 +288,12 @@ static void crowd_body(const void *arg, size_t size)
     want_int(atomic_load(&most_asked), 1);
 }
 
-START_TEST(who_was_told_of_room_need_not_ask_again)
+START_TEST(who_was_told_of_space_need_not_ask_again)
 {
     run_three(crowd_body);
 }
 END_TEST
 
-TEST_MAIN("room_turn", what_expires_in_a_full_mailbox_makes_room,
+TEST_MAIN("backpressure_turn", what_expires_in_a_full_mailbox_makes_space,
           a_place_that_was_promised_and_given_up_goes_to_the_next, news_of_an_earlier_question_answer_no_later_one,
-          who_was_told_of_room_need_not_ask_again)
+          who_was_told_of_space_need_not_ask_again)

@@ -258,10 +258,10 @@ static const struct {
     {"call", at_call, "an answer"},
     {"call_across", at_call_across, "an answer"},
     {"call_name", at_call_name, "an answer"},
-    {"send", at_send, "room"},
-    {"send_across", at_send_across, "room"},
-    {"send_msg", at_send_msg, "room"},
-    {"call_full", at_call_full, "room"},
+    {"send", at_send, "space"},
+    {"send_across", at_send_across, "space"},
+    {"send_msg", at_send_msg, "space"},
+    {"call_full", at_call_full, "space"},
     {"accept", at_accept, "connection"},
     {"read", at_read, "stream to read"},
     {"read_exact", at_read_exact, "stream to read"},
@@ -271,7 +271,7 @@ static const struct {
     {"gather", at_gather, ""},
     {"name", at_name, ""},
     {"offload", at_offload, ""},
-    {"publish", at_publish, "room"},
+    {"publish", at_publish, "space"},
     {"yield", at_yield, NULL},
 };
 

@@ -137,7 +137,7 @@ END_TEST
 
 /* ---- Members of a pool ----------------------------------------------------------------------------------------- */
 /* A message is outstanding until it is answered, freed or sent on: by the function, or after it has returned. One
- * that is kept stays so. With room for two the pool passes on no third one until then. */
+ * that is kept stays so. With space for two the pool passes on no third one until then. */
 static void works(void *state, weft_msg *m)
 {
     static weft_msg *kept;

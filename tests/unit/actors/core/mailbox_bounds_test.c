@@ -45,11 +45,11 @@ static void sends_one(const void *arg, size_t size)
     atomic_fetch_add(&sent, 1);
 }
 
-/* n < 0: a block of so many bytes. It waits for room there. */
+/* n < 0: a block of so many bytes. It waits for space there. */
 static weft_pid waiter(weft_pid to, int64_t n)
 {
     weft_pid from = kid_with(sends_one, (struct kid){.other = to, .n = n}, &(weft_spawn_options){.worker = 1});
-    await_wait(from, "room in a mailbox");
+    await_wait(from, "space in a mailbox");
     return from;
 }
 
@@ -57,7 +57,7 @@ static weft_pid waiter(weft_pid to, int64_t n)
 static void want_waiting(weft_pid from)
 {
     for (int i = 0; i < 5; i++) (void)weft_yield();
-    await_wait(from, "room in a mailbox");
+    await_wait(from, "space in a mailbox");
 }
 
 /* As it is delivered when it comes from another worker, where it was under way; from an actor of another node; or
@@ -89,7 +89,7 @@ static void run_short(weft_actor *body)
 
 /* ---- The share of a worker ------------------------------------------------------------------------------------- */
 
-/* What it takes itself makes no room, but for the one message that an empty mailbox always takes. */
+/* What it takes itself makes no space, but for the one message that an empty mailbox always takes. */
 static void taking_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -113,7 +113,7 @@ static void taking_body(const void *arg, size_t size)
     want_int(drops(weft_here(), WF_DROP_FULL), 0);
 }
 
-START_TEST(what_one_takes_is_no_room_while_others_have_all_bytes)
+START_TEST(what_one_takes_is_no_space_while_others_have_all_bytes)
 {
     run_short(taking_body);
 }
@@ -145,7 +145,7 @@ START_TEST(bytes_that_come_free_are_for_one_after_the_other)
 }
 END_TEST
 
-/* Short of bytes, and then full by its own bound: then only what it takes itself makes room. */
+/* Short of bytes, and then full by its own bound: then only what it takes itself makes space. */
 static void own_bound_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -164,7 +164,7 @@ static void own_bound_body(const void *arg, size_t size)
     for (int i = 0; i < 2; i++) take(to), take(next), take(other);
 }
 
-START_TEST(bytes_are_no_room_where_places_are_missing)
+START_TEST(bytes_are_no_space_where_places_are_missing)
 {
     run_short(own_bound_body);
 }
@@ -258,7 +258,7 @@ START_TEST(what_comes_from_another_node_has_to_fit)
 }
 END_TEST
 
-TEST_MAIN("mailbox_bounds", what_one_takes_is_no_room_while_others_have_all_bytes,
-          bytes_that_come_free_are_for_one_after_the_other, bytes_are_no_room_where_places_are_missing,
+TEST_MAIN("mailbox_bounds", what_one_takes_is_no_space_while_others_have_all_bytes,
+          bytes_that_come_free_are_for_one_after_the_other, bytes_are_no_space_where_places_are_missing,
           a_bound_smaller_than_any_message_lets_one_in_at_a_time, after_a_scan_the_oldest_goes_as_before,
           what_comes_from_another_node_has_to_fit)

@@ -72,17 +72,17 @@ static void crowded(const void *arg, size_t size)
     for (uint32_t most = 1; most <= 4; most += 3) {
         weft_pid to = collector(0, most);
         weft_pid from = kid_with(sends, (struct kid){.other = to, .n = 20}, &(weft_spawn_options){.worker = 1});
-        await_wait(from, "room in a mailbox");
+        await_wait(from, "space in a mailbox");
         go = true;
         await_end(from);
         want(ask(to) == sum_of(20));
         want_int(weft_stop(to), 0);
     }
-    /* One that has taken all there is makes room for the next of those that wait. */
+    /* One that has taken all there is makes space for the next of those that wait. */
     weft_pid to = collector(0, 1), from[4];
     for (int i = 0; i < 4; i++) {
         from[i] = kid_with(sends, (struct kid){.other = to, .n = 2}, &(weft_spawn_options){.worker = 1});
-        await_wait(from[i], "room in a mailbox");
+        await_wait(from[i], "space in a mailbox");
     }
     go = true;
     for (int i = 0; i < 4; i++) await_end(from[i]);

@@ -65,8 +65,8 @@ static bool is_full(const struct spec *s)
     return count_mail(s, false) >= s->max;
 }
 
-/* Whether there is room, or was made by dropping the oldest. */
-static bool make_room(struct spec *s)
+/* Whether there is space, or was made by dropping the oldest. */
+static bool make_space(struct spec *s)
 {
     while (is_full(s) && s->policy == WEFT_FULL_DROP_OLDEST) (void)take(s, first_mail(s, 0, false));
     return !is_full(s);
@@ -226,7 +226,7 @@ static void receive_both(struct spec *s, const struct wanted *w, bool memory)
 
 static void send_both(struct spec *s, struct item i)
 {
-    int rc = make_room(s) || s->policy == WEFT_FULL_DROP_NEWEST ? WEFT_OK : WEFT_EFULL;
+    int rc = make_space(s) || s->policy == WEFT_FULL_DROP_NEWEST ? WEFT_OK : WEFT_EFULL;
     if (!is_full(s)) add(s, i);
     int real = weft_try_send(weft_self(), i.tag, &i.id, sizeof i.id);
     check(real == rc, "result of a send", real, rc);
@@ -234,7 +234,7 @@ static void send_both(struct spec *s, struct item i)
 
 static void ask_both(struct spec *s, struct item i)
 {
-    if (!make_room(s)) return;
+    if (!make_space(s)) return;
     add(s, i);
     weft_msg *m = wf_request_new(wf_here, i.tag, sizeof i.id, WEFT_FOREVER);
     want(m != NULL);
@@ -256,7 +256,7 @@ static void signal_both(struct spec *s, struct item i)
 static void publish_both(struct spec *s, struct item i)
 {
     if (i.counted) add_counted(s, i);
-    else if (make_room(s)) add(s, i);
+    else if (make_space(s)) add(s, i);
     want_int(weft_publish(i.counted ? "counted" : "plain", i.tag, &i.id, sizeof i.id) <= 1, true);
 }
 

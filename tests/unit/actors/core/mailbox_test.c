@@ -305,7 +305,7 @@ static void signals_at_the_bound(const void *arg, size_t size)
         weft_pid to = kid_with(hear_news_then_wait, (struct kid){.n = 0}, &o);
         while (try_say(to, DATA, 0) == 0) (void)weft_yield();
         weft_pid from = kid_with(send_one, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
-        await_wait(from, "room in a mailbox");
+        await_wait(from, "space in a mailbox");
         wf_node_tell(weft_here(), to, WEFT_TAG_NODE_UP, &(struct weft_node_news){.incarnation = 1});
         hear(GO);
         want_int(weft_stop(to), 0);
@@ -411,7 +411,7 @@ static void hog(const void *arg, size_t size)
     weft_msg_free(m);
     if (k->n == 0) return; /* its end lets go of all */
     const struct wf_actors *wa = wf_actors_of(wf_here);
-    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes room
+    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes space
      * for all that the three send. */
     while (wa->mail_bytes + 1024 > wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
     want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
@@ -436,7 +436,7 @@ static void starve_on(int worker, int how)
     until(wf_actor_is_full(there));
     for (int i = 0; i < 3; i++) {
         from[i] = kid_with(say_two, (struct kid){.other = other}, &(weft_spawn_options){.worker = 1});
-        await_wait(from[i], "room in a mailbox"); /* `other` itself never takes anything */
+        await_wait(from[i], "space in a mailbox"); /* `other` itself never takes anything */
     }
     wf_node_tell(weft_here(), glutton, WEFT_TAG_NODE_UP, &(struct weft_node_news){.incarnation = 1});
     for (int i = 0; i < 3; i++) hear(GO);
@@ -452,7 +452,7 @@ static void starve_body(const void *arg, size_t size)
     for (int i = 0; i < 4; i++) starve_on(1 + i % 2, i / 2);
 }
 
-START_TEST(bytes_of_another_mailbox_are_room_too)
+START_TEST(bytes_of_another_mailbox_are_space_too)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .mailbox_bytes_max = 2 << 20, .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, starve_body);
@@ -530,7 +530,7 @@ static void full_of_others(const void *arg, size_t size)
     (void)size;
     struct kid k = *(const struct kid *)arg;
     weft_msg *m;
-    want_int(weft_recv_tag(&m, GO, WEFT_FOREVER), WEFT_EFULL); /* GO waits for room */
+    want_int(weft_recv_tag(&m, GO, WEFT_FOREVER), WEFT_EFULL); /* GO waits for space */
     int64_t next = 0;
     while ((k.n = weft_recv_tag(&m, GO, WEFT_FOREVER)) == WEFT_EFULL) want_int(hear(DATA), next++);
     want_int(k.n, 0);
@@ -594,6 +594,6 @@ TEST_MAIN("mailbox", messages_come_in_the_order_they_were_sent, receive_by_tag_k
           the_newest_or_the_oldest_is_dropped_and_counted, the_byte_budget_is_a_bound_too,
           signals_and_mail_are_received_in_the_order_of_their_arrival, the_system_lane_is_never_full,
           a_full_mailbox_keeps_no_signal_out, a_mailbox_is_bounded_by_bytes,
-          a_sender_waits_for_bytes_and_loses_nothing, bytes_of_another_mailbox_are_room_too,
+          a_sender_waits_for_bytes_and_loses_nothing, bytes_of_another_mailbox_are_space_too,
           a_mailbox_may_fail_its_senders, a_selective_receive_passes_over_so_many_at_most,
           a_selective_receive_does_not_wait_on_a_mailbox_full_of_others, mail_wins_over_a_deadline_of_the_same_turn)

@@ -245,7 +245,7 @@ static void asker_ends_on(int worker)
     hear(GO);
     until(try_say(to, DATA, 0) == WEFT_EFULL);
     asker = kid_with(ask_stubbornly, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
-    await_wait(asker, "room in a mailbox");
+    await_wait(asker, "space in a mailbox");
     want_int(weft_stop(asker), 0);
     await_end(asker);
     want_int(weft_stop(first), 0);

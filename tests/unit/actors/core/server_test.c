@@ -163,7 +163,7 @@ static void pours(const void *arg, size_t size)
     want(n == WEFT_ERESET || n == WEFT_ECANCELED);
 }
 
-static void waits_for_room(const void *arg, size_t size)
+static void waits_for_space(const void *arg, size_t size)
 {
     weft_listener l;
     struct connection c;
@@ -189,7 +189,7 @@ static void waits_for_room(const void *arg, size_t size)
 
 START_TEST(back_pressure_holds_up_only_who_writes)
 {
-    run_on(1, waits_for_room);
+    run_on(1, waits_for_space);
 }
 END_TEST
 

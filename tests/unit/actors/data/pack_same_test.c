@@ -85,19 +85,19 @@ START_TEST(writes_the_same)
     for (size_t i = 0; i < sizeof text; i++) text[i] = (uint8_t)(i * 7);
     for (uint64_t run = first; run < first + count; run++) {
         uint64_t seed = run;
-        size_t room = random_below(&seed, 100) == 0 ? sizeof bytes - 8 : random_below(&seed, 80);
+        size_t space = random_below(&seed, 100) == 0 ? sizeof bytes - 8 : random_below(&seed, 80);
         bool measures = random_below(&seed, 4) == 0;
-        memset(bytes, 0xEE, room + 8), memset(others, 0xEE, room + 8);
-        weft_writer w = weft_writer_on(measures ? NULL : bytes, room);
-        weft_writer ref = weft_writer_on(measures ? NULL : others, room);
+        memset(bytes, 0xEE, space + 8), memset(others, 0xEE, space + 8);
+        weft_writer w = weft_writer_on(measures ? NULL : bytes, space);
+        weft_writer ref = weft_writer_on(measures ? NULL : others, space);
         if (measures && random_below(&seed, 8) == 0) w.size = ref.size = SIZE_MAX - random_below(&seed, 100);
         for (uint32_t n = random_below(&seed, 12); n > 0; n--) {
             put_both(&seed, &w, &ref);
             SAME(w.size == ref.size && w.error == ref.error);
             SAME(measures ? w.at == NULL && w.end == ref.end : w.at - bytes == ref.at - others);
-            SAME(measures || w.end == bytes + room);
+            SAME(measures || w.end == bytes + space);
         }
-        SAME(memcmp(bytes, others, room + 8) == 0); /* and nothing behind what was written */
+        SAME(memcmp(bytes, others, space + 8) == 0); /* and nothing behind what was written */
     }
 }
 END_TEST

@@ -194,13 +194,13 @@ END_TEST
 START_TEST(writer_neither_overruns_nor_writes_halves)
 {
     uint8_t buffer[8];
-    for (size_t room = 0; room < 8; room++) {
+    for (size_t space = 0; space < 8; space++) {
         memset(buffer, 0xEE, sizeof buffer);
-        weft_writer w = weft_writer_on(buffer, room);
+        weft_writer w = weft_writer_on(buffer, space);
         weft_put_int(&w, 1);
         weft_put_str(&w, weft_cstr("hello")); /* 7 bytes in all */
-        ck_assert_int_eq(w.error, room < 7 ? WEFT_ETOOBIG : 0);
-        ck_assert_uint_eq(w.size, room == 0 ? 0 : room < 7 ? 1 : 7);
+        ck_assert_int_eq(w.error, space < 7 ? WEFT_ETOOBIG : 0);
+        ck_assert_uint_eq(w.size, space == 0 ? 0 : space < 7 ? 1 : 7);
         for (size_t i = w.size; i < sizeof buffer; i++) ck_assert_uint_eq(buffer[i], 0xEE);
         size_t before = w.size;
         if (w.error != 0) weft_put_nil(&w); /* would fit, but the writer has failed */

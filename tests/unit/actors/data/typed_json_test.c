@@ -202,7 +202,7 @@ START_TEST(reals_read_back_the_same)
 }
 END_TEST
 
-START_TEST(it_ends_where_the_room_ends)
+START_TEST(it_ends_where_the_space_ends)
 {
     struct part p = {{"tea", 3}, 3.5};
     const char *whole = "{\"name\": \"tea\", \"price\": 3.5}";
@@ -245,7 +245,7 @@ int main(void)
     tcase_add_test(t, random_text_is_always_json);
     tcase_add_test(t, numbers);
     tcase_add_test(t, reals_read_back_the_same);
-    tcase_add_test(t, it_ends_where_the_room_ends);
+    tcase_add_test(t, it_ends_where_the_space_ends);
     tcase_add_test(t, of_a_message);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -37,7 +37,7 @@ START_TEST(the_last_events_are_kept)
 }
 END_TEST
 
-START_TEST(a_recorder_without_room_takes_everything_and_has_nothing)
+START_TEST(a_recorder_without_space_takes_everything_and_has_nothing)
 {
     struct wf_recorder r;
     uint64_t oldest, next;
@@ -222,7 +222,7 @@ START_TEST(a_fault_in_an_actor_prints_the_last_events)
 END_TEST
 #endif
 
-TEST_MAIN("record", the_last_events_are_kept, a_recorder_without_room_takes_everything_and_has_nothing,
+TEST_MAIN("record", the_last_events_are_kept, a_recorder_without_space_takes_everything_and_has_nothing,
           an_event_that_is_read_while_others_are_written_is_whole,
           a_node_records_who_starts_sends_receives_waits_and_ends,
           sends_within_a_worker_are_recorded_if_that_is_asked_for,

@@ -45,7 +45,7 @@ START_TEST(a_name_has_one_owner)
     ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(1), &a), 0);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(2), &b), WEFT_EEXIST);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(1), &a), WEFT_EEXIST);
-    ck_assert_int_eq(wf_names_add(n, weft_cstr("no room"), pid(1), &a), WEFT_EINVAL);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("no space"), pid(1), &a), WEFT_EINVAL);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("rooms"), pid(1), &a), 0);
     ck_assert_str_eq(wf_names_first(a), "room");
     ck_assert_int_eq(wf_names_find(n, weft_cstr("roo"), &found), WEFT_ENOACTOR);

@@ -44,16 +44,16 @@ END_TEST
 /* ---- Copies of other nodes' queue groups ----------------------------------------------------------------------- */
 
 struct chosen {
-    bool room;        /* of members of this node */
+    bool space;       /* of members of this node */
     uint64_t missing; /* not reached */
     uint64_t node, actor;
     int lost;
 };
 
-static bool room(uint64_t actor, void *arg)
+static bool space(uint64_t actor, void *arg)
 {
     (void)actor;
-    return ((struct chosen *)arg)->room;
+    return ((struct chosen *)arg)->space;
 }
 
 static void take(const struct wf_queue_member *m, void *arg)
@@ -79,7 +79,7 @@ static const weft_text PATTERN = {"job.*", 5}, TOPIC = {"job.1", 5}, QUEUE = {"q
 
 static struct chosen choose(struct wf_topics *t, struct chosen c, bool far)
 {
-    struct wf_queue_choice ask = {room, take, far ? reaches : NULL, pass, &c};
+    struct wf_queue_choice ask = {space, take, far ? reaches : NULL, pass, &c};
     ck_assert_uint_eq(wf_queue_groups_choose(t, TOPIC, &ask), wf_queue_groups_any(t) != 0);
     return c;
 }
@@ -125,9 +125,9 @@ START_TEST(members_here_come_first_then_nodes_in_turn)
     ck_assert_uint_eq(choose(t, (struct chosen){.lost = 0}, true).node, 5);
     ck_assert_int_eq(choose(t, (struct chosen){.lost = 0}, false).lost, 0); /* nobody here, none of our business */
     ck_assert_int_eq(wf_queue_groups_add(t, PATTERN, "q", 0, &member), 1);
-    ck_assert_uint_eq(choose(t, (struct chosen){.room = true}, true).actor, 77);
-    ck_assert_uint_eq(choose(t, (struct chosen){.room = false}, true).node, 6);
-    ck_assert_int_eq(choose(t, (struct chosen){.room = false}, false).lost, 1);
+    ck_assert_uint_eq(choose(t, (struct chosen){.space = true}, true).actor, 77);
+    ck_assert_uint_eq(choose(t, (struct chosen){.space = false}, true).node, 6);
+    ck_assert_int_eq(choose(t, (struct chosen){.space = false}, false).lost, 1);
     ck_assert(wf_queue_groups_take_copy(t, from(5), PATTERN, QUEUE));
     ck_assert(!wf_queue_groups_take_copy(t, from(5), PATTERN, QUEUE));
     ck_assert_int_eq(choose(t, (struct chosen){.missing = 6}, true).lost, 1);
@@ -146,8 +146,8 @@ END_TEST
 START_TEST(one_group_is_asked_by_its_name)
 {
     struct wf_topics *t = topics();
-    struct chosen c = {.room = true};
-    struct wf_queue_choice here = {room, take, NULL, pass, &c}, anywhere = {room, take, reaches, pass, &c};
+    struct chosen c = {.space = true};
+    struct wf_queue_choice here = {space, take, NULL, pass, &c}, anywhere = {space, take, reaches, pass, &c};
     wf_queue_groups_choose_in(t, PATTERN, QUEUE, &here);
     ck_assert_int_eq(c.lost, 1); /* there is no such group */
     ck_assert_int_eq(wf_queue_groups_put_copy(t, from(5), PATTERN, QUEUE), 1);

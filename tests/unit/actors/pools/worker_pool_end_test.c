@@ -272,7 +272,7 @@ static void has_no_places(const void *arg, size_t size)
     stop_in_order(pool);
 }
 
-START_TEST(a_node_without_room_for_members_stays_healthy)
+START_TEST(a_node_without_space_for_members_stays_healthy)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .actors_max = 10));
     node_spawn(n, 1, has_no_places);
@@ -354,5 +354,5 @@ END_TEST
 
 TEST_MAIN("worker_pool_end", a_pool_is_resized, members_end_one_after_the_other, a_pool_is_ended_by_force,
           a_linked_pool_ends_with_its_owner, whoever_is_killed_in_a_request_leaves_nothing,
-          a_node_stops_with_its_pools, bad_arguments_have_their_errors, a_node_without_room_for_members_stays_healthy,
-          members_come_and_go_under_load)
+          a_node_stops_with_its_pools, bad_arguments_have_their_errors,
+          a_node_without_space_for_members_stays_healthy, members_come_and_go_under_load)

@@ -130,7 +130,7 @@ static void holds_back(const void *arg, size_t size)
     want_int(say(member_of(pool, 1).pid, LET_GO, 0), 0);
     until(info_of(pool).waiting == 2);
     want_int(info_of(pool).outstanding, 2);
-    want_int(weft_pool_resize(pool, 5, WEFT_FOREVER), 0); /* heard although no member has room */
+    want_int(weft_pool_resize(pool, 5, WEFT_FOREVER), 0); /* heard although no member has space */
     want_int(hear(DONE), 5);
     want_int(info_of(pool).passed_on, 6);
     for (int i = 0; i < 5; i++) want_int(say(member_of(pool, i).pid, LET_GO, 0), 0);

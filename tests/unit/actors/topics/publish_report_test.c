@@ -5,7 +5,7 @@
 
 enum { NEWS = 1, READY = 2, GO = 3, KIDS = 8 };
 
-/* n: 1: of a queue group; 2: its publishers wait for room. */
+/* n: 1: of a queue group; 2: its publishers wait for space. */
 static void subscriber(const void *arg, size_t size)
 {
     (void)size;

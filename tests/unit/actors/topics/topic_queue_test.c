@@ -149,7 +149,7 @@ static void kill_a_publisher(int64_t kind)
     weft_pid more = kid_with(sleeper, (struct kid){.n = WEFT_SEC(3600)}, &o);
     hear(READY), hear(READY);
     weft_pid from = kid_on(1, publish_on, kind);
-    await_wait(from, "room in a mailbox");
+    await_wait(from, "space in a mailbox");
     want_int(weft_kill(from), 0);
     await_end(from);
     want_int(weft_stop(to), 0);

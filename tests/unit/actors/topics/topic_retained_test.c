@@ -375,7 +375,7 @@ START_TEST(each_node_has_its_own_quota)
 }
 END_TEST
 
-START_TEST(what_a_gone_node_has_published_makes_room_and_ends)
+START_TEST(what_a_gone_node_has_published_makes_space_and_ends)
 {
     open_table(10, 10000);
     ck_assert_int_eq(put_many("one", 8, 1), 8);
@@ -432,7 +432,7 @@ START_TEST(a_node_that_comes_back_keeps_what_it_says_again)
 }
 END_TEST
 
-START_TEST(without_an_end_the_longest_gone_make_room)
+START_TEST(without_an_end_the_longest_gone_make_space)
 {
     open_table(10, 10000);
     table.keep = WEFT_FOREVER;
@@ -603,7 +603,7 @@ static void racing_reader(const void *arg, size_t size)
             for (int i = 0; i < TOPICS; i++) over = over && last[i] / TOPICS == ROUNDS;
         }
         want_int(weft_unsubscribe(s), 0);
-        /* What was under way for the mailbox is read away; a publisher that waits for room may still come through. */
+        /* What was under way for the mailbox is read away; a publisher that waits for space may still come through. */
         if (!over) {
             want_int(weft_yield(), 0);
             want_int(try_say(weft_self(), GO, 0), 0);
@@ -698,8 +698,8 @@ TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic
           what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, a_stamp_of_a_time_to_come_is_not_believed,
           a_stamp_is_believed_up_to_five_minutes_ahead, a_node_with_a_broken_clock_replaces_its_own,
-          each_node_has_its_own_quota, what_a_gone_node_has_published_makes_room_and_ends,
+          each_node_has_its_own_quota, what_a_gone_node_has_published_makes_space_and_ends,
           how_long_a_node_has_been_gone_is_told, a_node_that_comes_back_keeps_what_it_says_again,
-          without_an_end_the_longest_gone_make_room, copies_are_bounded_and_an_old_message_does_not_stay,
+          without_an_end_the_longest_gone_make_space, copies_are_bounded_and_an_old_message_does_not_stay,
           so_many_clearings_are_remembered, a_mark_keeps_its_place_while_messages_are_replaced,
           what_is_published_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)

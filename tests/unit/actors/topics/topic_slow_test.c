@@ -98,7 +98,7 @@ static void oldest_body(const void *arg, size_t size)
     (void)s;
 }
 
-START_TEST(the_oldest_makes_room_and_signals_keep_their_place)
+START_TEST(the_oldest_makes_space_and_signals_keep_their_place)
 {
     run_on(1, oldest_body);
 }
@@ -403,7 +403,7 @@ static void twice_body(const void *arg, size_t size)
     weft_pid kid = kid_with(waited_for_twice, (struct kid){0}, &here);
     hear(READY);
     weft_pid from = kid_with(publishes_three, (struct kid){0}, &here);
-    await_wait(from, "room in a mailbox");
+    await_wait(from, "space in a mailbox");
     want_int(atomic_load(&wf_actors_of(wf_here)->full_awaited), 1);
     tell_news(kid);
     await_end(from);
@@ -417,7 +417,7 @@ START_TEST(who_is_waited_for_twice_is_waited_for_to_the_last)
 }
 END_TEST
 
-TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_room_and_signals_keep_their_place,
+TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_space_and_signals_keep_their_place,
           order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
           the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
           a_full_mailbox_is_dealt_with_by_the_subscription, who_was_waited_for_in_vain_is_told,

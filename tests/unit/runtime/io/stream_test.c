@@ -322,7 +322,7 @@ START_TEST(printf_formats_then_writes)
 END_TEST
 
 /* ---- How calls end ---- */
-/* A connection that is full may have room again a little later, when the kernel has moved what it holds. This is more
+/* A connection that is full may have space again a little later, when the kernel has moved what it holds. This is more
  * than it ever has. */
 enum { NEVER_FITS = 64 * 1024 * 1024 };
 

@@ -223,7 +223,7 @@ static void descriptors(void *arg)
     int pipes[2];
     want_int(pipe(pipes), 0);
     weft_wait both[] = {weft_on_fd(pipes[0], false), weft_on_fd(pipes[1], true), weft_on_fd(pipes[0], false)};
-    want_int(weft_wait_any(both, 2, WEFT_FOREVER), 1); /* room to write */
+    want_int(weft_wait_any(both, 2, WEFT_FOREVER), 1); /* space to write */
     want_int(weft_wait_any(both, 1, weft_after(WEFT_MS(1))), WEFT_ETIMEDOUT);
     weft_wait twice[] = {both[0], both[2]}; /* the same descriptor twice in one wait */
     struct waiting wait = {.sources = twice, .count = 2, .deadline = WEFT_FOREVER};

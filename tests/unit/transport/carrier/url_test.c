@@ -31,7 +31,7 @@ static const struct {
     {"tcp://*:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://127.evil.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://127.0.0-1:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
-    {"ws://a-name-of-more-bytes-than-a-reason-has-room-for.example:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"ws://a-name-of-more-bytes-than-a-reason-has-space-for.example:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://localhost.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"ws://0.0.0.0:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"ws://a.example/127.0.0.1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},

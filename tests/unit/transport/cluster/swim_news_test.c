@@ -19,7 +19,7 @@ START_TEST(news_are_told_a_bounded_number_of_times)
 }
 END_TEST
 
-START_TEST(a_message_has_room_for_so_many_news)
+START_TEST(a_message_has_space_for_so_many_news)
 {
     for (uint64_t node = 100; node < 140; node++) told(2, update(node, WF_SWIM_ALIVE, 0, 0));
     forget_sent();
@@ -307,7 +307,7 @@ int main(void)
     TCase *t = tcase_create("rules");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, news_are_told_a_bounded_number_of_times);
-    tcase_add_test(t, a_message_has_room_for_so_many_news);
+    tcase_add_test(t, a_message_has_space_for_so_many_news);
     tcase_add_test(t, tables_that_differ_are_sent_whole);
     tcase_add_test(t, a_new_record_spreads_with_a_new_number);
     tcase_add_test(t, a_successor_of_the_same_name_ends_a_suspect);

@@ -35,7 +35,7 @@ START_TEST(base64_that_is_none)
     ck_assert(!wf_etcd_unbase64("Zg==Zg==", back, 4)); /* more behind the end */
     ck_assert(!wf_etcd_unbase64("AA==", back, 4));     /* a NUL */
     ck_assert(!wf_etcd_unbase64("Zg==", back, 0));
-    ck_assert(!wf_etcd_unbase64("", back, 0)); /* no room for the NUL */
+    ck_assert(!wf_etcd_unbase64("", back, 0)); /* no space for the NUL */
     ck_assert(!wf_etcd_unbase64("A", back, 0));
 }
 END_TEST

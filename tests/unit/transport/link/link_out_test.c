@@ -62,7 +62,7 @@ START_TEST(each_call_says_that_a_link_is_full)
 }
 END_TEST
 
-static void waits_for_room(const void *arg, size_t size)
+static void waits_for_space(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     fill();
@@ -70,13 +70,13 @@ static void waits_for_room(const void *arg, size_t size)
     over = true;
 }
 
-/* Room comes with what is acknowledged; or nobody waits any more, as the link has ended. */
+/* Space comes with what is acknowledged; or nobody waits any more, as the link has ended. */
 START_TEST(who_waits_for_a_link_is_woken)
 {
     static const int expected[] = {WEFT_OK, WEFT_ENONODE, WEFT_EFULL};
     open_with(WF_CAN_CREDIT, false);
     peer->deaf = _i != 0;
-    ck_assert_int_eq(weft_node_spawn(node, NULL, waits_for_room, NULL, 0, NULL), WEFT_OK);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, waits_for_space, NULL, 0, NULL), WEFT_OK);
     pass(WEFT_SEC(1));
     ck_assert(!over);
     for (int i = 0; _i == 0 && !over && i < 100; i++) acknowledge(peer);
@@ -109,8 +109,8 @@ static void counts_retained(struct line *l, const struct heard *h)
     retained_heard += h->kind == WF_FRAME_RETAINED;
 }
 
-/* What is retained is kept anyway: the peer is told when there is room. */
-START_TEST(what_is_retained_waits_for_room)
+/* What is retained is kept anyway: the peer is told when there is space. */
+START_TEST(what_is_retained_waits_for_space)
 {
     open_with(WF_CAN_CREDIT | (_i == 1 ? WF_CAN_TOPICS : 0), false);
     retained_heard = 0;
@@ -564,7 +564,7 @@ int main(void)
     TCase *t = tcase_create("what goes out");
     tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
     tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
-    tcase_add_loop_test(t, what_is_retained_waits_for_room, 0, 2);
+    tcase_add_loop_test(t, what_is_retained_waits_for_space, 0, 2);
     tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
     tcase_add_loop_test(t, what_is_acknowledged_while_it_is_sent_is_not_lost, 0, 2);
     tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);

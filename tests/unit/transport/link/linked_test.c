@@ -40,7 +40,7 @@ static void watches_long(const void *arg, size_t size)
     watches_for(WEFT_SEC(2));
 }
 
-START_TEST(those_that_have_ended_make_room_for_others)
+START_TEST(those_that_have_ended_make_space_for_others)
 {
     struct wf_hello tool = hello("tool", false);
     tool.flags = WF_HELLO_CLIENT;
@@ -310,7 +310,7 @@ START_TEST(a_flood_of_messages_for_a_worker)
 }
 END_TEST
 
-/* The path of a socket may be longer than what the log has room for. */
+/* The path of a socket may be longer than what the log has space for. */
 START_TEST(a_remote_of_any_length_is_told)
 {
     open_plainly();
@@ -653,7 +653,7 @@ int main(void)
 {
     Suite *s = suite_create("linked");
     TCase *t = tcase_create("linked");
-    tcase_add_test(t, those_that_have_ended_make_room_for_others);
+    tcase_add_test(t, those_that_have_ended_make_space_for_others);
     tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
     tcase_add_loop_test(t, a_subscription_is_sent_before_what_its_actor_says_next, 0, 2);

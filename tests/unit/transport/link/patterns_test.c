@@ -127,7 +127,7 @@ START_TEST(a_link_that_takes_few_is_told_of_all_topics_instead)
     while (say_part(&links[0], 100, 1000)) continue;
     ck_assert_uint_eq(links[0].mark.sent, FEW - 1);
     (void)wf_patterns_remove(&table, text_of(0, text));
-    ck_assert(say_part(&links[0], 100, 1000)); /* there is room again */
+    ck_assert(say_part(&links[0], 100, 1000)); /* there is space again */
     (void)wf_patterns_add(&table, text_of(7, text));
     ck_assert(say_part(&links[0], 100, 1000));
     ck_assert(links[0].has[7]);

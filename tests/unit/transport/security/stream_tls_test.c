@@ -241,7 +241,7 @@ static void full(void *arg)
         wf_task_yield();
     }
     want_int(c.result, 5);
-    want(seen <= sent + sizeof block + 5); /* of the block that found no room there may be a part */
+    want(seen <= sent + sizeof block + 5); /* of the block that found no space there may be a part */
     close_pair(a, b);
 }
 

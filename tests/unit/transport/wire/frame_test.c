@@ -159,15 +159,15 @@ START_TEST(a_body_may_be_written_apart)
 }
 END_TEST
 
-/* Its head has no room at any place, or its body is larger than one may be. */
-START_TEST(a_body_apart_needs_room_for_its_head)
+/* Its head has no space at any place, or its body is larger than one may be. */
+START_TEST(a_body_apart_needs_space_for_its_head)
 {
     weft_writer whole = writer();
     wf_put_before_body(&whole, &call, 5);
     ck_assert_int_eq(whole.error, 0);
-    for (size_t room = 0; room < whole.size; room++) {
-        uint8_t *exact = malloc(room + 1);
-        weft_writer w = weft_writer_on(exact, room);
+    for (size_t space = 0; space < whole.size; space++) {
+        uint8_t *exact = malloc(space + 1);
+        weft_writer w = weft_writer_on(exact, space);
         wf_put_before_body(&w, &call, 5);
         ck_assert_int_eq(w.error, WEFT_ETOOBIG);
         free(exact);
@@ -180,12 +180,12 @@ END_TEST
 
 START_TEST(a_body_is_as_large_as_a_message_may_be)
 {
-    const size_t room = WEFT_MESSAGE_MAX + 100;
-    uint8_t *large = calloc(1, room);
+    const size_t space = WEFT_MESSAGE_MAX + 100;
+    uint8_t *large = calloc(1, space);
     char *body = calloc(1, WEFT_MESSAGE_MAX + 1);
     ck_assert(large != NULL && body != NULL);
     for (size_t more = 0; more < 2; more++) {
-        weft_writer w = weft_writer_on(large, room);
+        weft_writer w = weft_writer_on(large, space);
         struct wf_frame f;
         wf_put_to_actor(&w, WF_MSG_SEND, 1, 2, 3, 0, body, WEFT_MESSAGE_MAX + more, 0);
         ck_assert_int_eq(w.error, 0);
@@ -329,9 +329,9 @@ START_TEST(a_publication_for_queue_groups_has_its_trace_id)
                                .size = 4,
                                .trace = wf_frame_trace_of(b, bytes)};
     weft_writer w = writer();
-    size_t room = wf_publish_to_size(&to);
+    size_t space = wf_publish_to_size(&to);
     wf_put_publish_to(&w, &to);
-    ck_assert_uint_le(w.size, room);
+    ck_assert_uint_le(w.size, space);
     struct wf_frame f = read_one(&w);
     want_traced(&f, "body");
     wf_body_drop(NULL, b);
@@ -420,7 +420,7 @@ int main(void)
     TCase *t = tcase_create("frames");
     tcase_add_test(t, what_is_written_is_read);
     tcase_add_test(t, a_body_may_be_written_apart);
-    tcase_add_test(t, a_body_apart_needs_room_for_its_head);
+    tcase_add_test(t, a_body_apart_needs_space_for_its_head);
     tcase_add_test(t, a_body_is_as_large_as_a_message_may_be);
     tcase_add_test(t, a_cut_batch_ends_in_an_error);
     tcase_add_test(t, flipped_bits_are_survived);

@@ -1,21 +1,21 @@
-/* models/room.pml -- senders wait for room in the mailbox of an actor on another worker. None waits for ever while
- * there is room, also if others give up, or the receiver ends.
+/* models/space.pml -- senders wait for space in the mailbox of an actor on another worker. No sender waits for ever
+ * while there is space, also if other senders give up, or the receiver ends.
  *
- * Stands for: send_across, wait_for_room, wait_for_mailbox, ask_room (actors/core/send.c); wf_on_space_asked,
- * wf_on_space_made, tell_room, wf_space_notify_all, deliver_room, drop_room (actors/core/backpressure.c); receive,
- * drop_if_dead, wait_for_mail (actors/core/mailbox.c); wf_deliver (actors/core/deliver.c). Bounds by count; those
- * by bytes take the same ways.
+ * Stands for: send_across, wait_for_space, wait_for_mailbox, ask_space (actors/core/send.c); wf_on_space_asked,
+ * wf_on_space_made, tell_space, wf_space_notify_all, deliver_space, drop_space (actors/core/backpressure.c); receive,
+ * drop_if_dead, wait_for_mail (actors/core/mailbox.c); wf_deliver (actors/core/deliver.c). The model bounds the mailbox
+ * by messages; a bound by bytes takes the same paths.
  *
- * What is between two workers comes in order (outbox and inbox are queues) and WF_MSG_SPACE is never refused. All that
- * the home worker does with an arrival, and each step of the receiver, is one step, as its thread does one at a time.
- * A sender on the home worker itself is one whose messages arrive at once. A sender that is killed gives up.
+ * Messages between two workers arrive in order (outbox and inbox are queues) and WF_MSG_SPACE is never refused. All
+ * that the home worker does with an arrival is one step, and so is each step of the receiver, because its thread does
+ * one thing at a time. A sender on the home worker is a sender whose messages arrive at once. A killed sender gives up.
  *
- * Memory order: the one thing shared without a message is `full` of the actor, read relaxed. Here a sender believes
- * of it what it likes: nothing relies on it. Messages are ordered by the inbox (models/sleep.pml).
+ * Memory order: workers share one thing without a message: `full` of the actor, which is read relaxed. Here a sender
+ * may believe either value of it, because nothing relies on it. The inbox orders messages (models/sleep.pml).
  *
- * -DBUG=1: who gives up does not take its request back.  -DBUG=2: nobody is told when a request has
- * expired and is dropped.  -DBUG=3: who was told of room and then gives up because the lane to that worker is full keeps its
- * place.  -DBUG=4: the senders are not told when the receiver ends. */
+ * -DBUG=1: a sender that gives up does not take its request back.  -DBUG=2: no sender is notified when a request has
+ * expired and is dropped.  -DBUG=3: a sender that was notified of space and then gives up, because the lane to that
+ * worker is full, keeps its place.  -DBUG=4: the senders are not notified when the receiver ends. */
 #ifndef SENDERS
 #define SENDERS 2
 #endif
@@ -35,27 +35,27 @@
 mtype = { DATA, ASK, FORGET };
 chan to_home[SENDERS] = [5] of { mtype, byte };
 chan news[SENDERS] = [5] of { byte };
-chan room = [2 * SENDERS] of { byte, byte }; /* wf_actor.room: who asked, and the number of its request */
+chan space = [2 * SENDERS] of { byte, byte }; /* wf_actor.space: who asked, and the number of its request */
 byte count;                              /* wf_actor.mail_count */
 bool alive = true, receives = true, waits_for_mail;
 bool may_stop, may_end; /* the receiver, in this run */
 bool waiting[SENDERS];
 
-inline tell(most) /* tell_room */
+inline tell(most) /* tell_space */
 {
     places = (count < MAX -> MAX - count : 0);
     places = (places < most -> places : most);
     do
-    :: places > 0 && nempty(room) -> room?who, n; news[who]!n; places--
-    :: places == 0 || empty(room) -> break
+    :: places > 0 && nempty(space) -> space?who, n; news[who]!n; places--
+    :: places == 0 || empty(space) -> break
     od
 }
 
 inline forget(i)
 {
     if
-    :: room??[eval(i), _] -> room??eval(i), n
-    :: !(room??[eval(i), _])
+    :: space??[eval(i), _] -> space??eval(i), n
+    :: !(space??[eval(i), _])
     fi;
     tell(MAX)
 }
@@ -72,8 +72,8 @@ inline arrives(i)
     :: alive && kind == DATA -> count++; waits_for_mail = false
     :: alive && kind == ASK ->
         if
-        :: count >= MAX || nempty(room) -> room!i, n /* behind those that wait */
-        :: count < MAX && empty(room) -> news[i]!n
+        :: count >= MAX || nempty(space) -> space!i, n /* behind those that wait */
+        :: count < MAX && empty(space) -> news[i]!n
         fi
     :: alive && kind == FORGET -> forget(i)
     fi;
@@ -116,12 +116,12 @@ end_idle:
     :: d_step { may_end && alive -> /* wf_mailbox_close */
             alive = false; count = 0; waits_for_mail = false;
             do
-            :: nempty(room) ->
-                room?who, n;
+            :: nempty(space) ->
+                space?who, n;
 #if BUG != 4
                 news[who]!n
 #endif
-            :: empty(room) -> break
+            :: empty(space) -> break
             od;
             n = 0; who = 0
         }
@@ -134,7 +134,7 @@ proctype sender(byte me)
     bool told, may_give_up = true;
     do
     :: left == 0 || !alive -> break
-    :: left > 0 && alive -> /* there seems to be room */
+    :: left > 0 && alive -> /* there seems to be space */
         to_home[me]!DATA, 0;
         left--;
         told = false
