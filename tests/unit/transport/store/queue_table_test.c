@@ -100,7 +100,7 @@ START_TEST(queues_become_due_in_order)
     int64_t due[COUNT];
     uint32_t seed = 1;
     for (int i = 0; i < COUNT; i++) w[i] = use_with_takers(i), due[i] = INT64_MAX;
-    for (int step = 0; step < 20000; step++) {
+    for (int step = 0; step < repeats(20000); step++) {
         seed = seed * 1664525 + 1013904223;
         int i = (int)(seed >> 16) % COUNT;
         int64_t min = INT64_MAX;
