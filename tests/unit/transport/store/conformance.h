@@ -1,4 +1,4 @@
-/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine.h), as
+/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine/engine.h), as
  * tests. A program that includes it defines `fixture` for its engine, and adds conformance_case() to its suite. */
 #ifndef WF_STORE_CONFORMANCE_H
 #define WF_STORE_CONFORMANCE_H
