@@ -5,10 +5,11 @@
 
 #include <weft/offload.h>
 
+#include "postgres_engine.h"
 #include "sqlite.h"
 #include "store_file.h"
 
-static const struct wf_store_engine *const engines[] = {&wf_store_sqlite};
+static const struct wf_store_engine *const engines[] = {&wf_store_sqlite, &wf_store_postgres};
 
 int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why)
 {

@@ -21,7 +21,8 @@
  * Errors, besides those that each function names:
  *     WEFT_ENOSPC   the disk is full; nothing was stored, and the store can be used again when there is space
  *     WEFT_ESYSTEM  the disk failed. After a failed sync nothing is appended until the store is opened again, because
- *                   nobody knows what of the written bytes is on disk
+ *                   nobody knows what of the written bytes is on disk. Or the connection to the server was lost: then a
+ *                   batch that was being stored is there as a whole or not at all, and the next call connects again
  *     WEFT_EFORMAT  what is on disk is damaged
  *     WEFT_EACCESS  the file, or the store, is read-only
  *     WEFT_ENOMEM */
@@ -227,14 +228,18 @@ typedef bool wf_store_each_item(void *arg, const struct wf_store_item *item);
 
 struct wf_store_engine {
     const char *scheme; /* of its URLs: "sqlite" */
+    const char *usage;  /* what one looks like: "sqlite:FILE" */
 
     /* Opens the store; makes it if there is none.
      * Errors: WEFT_EINUSE (another process, or another store of this one, is its owner), WEFT_ENOTSUP (a newer
      * version of weft made it), WEFT_EFORMAT (no store of weft, or damaged), WEFT_ENOTFOUND (no such folder, or
-     * nothing there to open read-only). */
+     * nothing there to open read-only), WEFT_EINVAL (the URL), WEFT_ESYSTEM (its server cannot be reached). */
     int (*open)(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                 struct wf_store_why *why);
     void (*close)(struct wf_store *s); /* NULL is allowed */
+    /* Writes what messages say of the URL `where`, its scheme included; NULL: they say what the URL is. For URLs that may
+     * have a password. */
+    void (*show)(const char *where, char *out, size_t size);
     /* The time of the store's clock: ns since 1970, UTC, perhaps to the millisecond only. */
     int64_t (*clock)(struct wf_store *s);
 

@@ -218,6 +218,7 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
 
 const struct wf_store_engine wf_store_sqlite = {
     .scheme = "sqlite",
+    .usage = "sqlite:FILE",
     .open = open_store,
     .close = close_store,
     .clock = read_clock,
