@@ -6,8 +6,8 @@
  * (2) The owner holds a session-level advisory lock on its writer's connection. A transaction of that connection can only
  *     be committed while its session lives, which has the lock. So two owners never write at the same time.
  * (3) When that connection is lost, so is the lock, and another node may take the store. The row of the table `store` has
- *     the owner's number, a random one of each opening, and counts the commits. Each transaction compares both and adds to
- *     the count. A new connection goes on only if they are what this owner knows: if nobody else was the owner meanwhile,
+ *     the owner's number, a random one of each opening, and counts the commits. Each transaction that changes something
+ *     compares both and adds to the count. A new connection goes on only if they are what this owner knows: if nobody else was the owner meanwhile,
  *     and if no acknowledged commit is missing, as would be after the fail-over to a standby that is behind. A commit whose
  *     answer was lost may be counted or not; what is kept in memory is read again.
  * (4) Statements of a transaction go out in libpq's pipeline mode, and their answers are looked at when the next rows are
@@ -31,8 +31,9 @@ enum {
 
 /* What has been sent, and has no answer yet. */
 struct pq_sent {
-    enum { PQ_PLAIN, PQ_PREPARE, PQ_ONE, PQ_FENCE, PQ_SYNC } kind; /* PQ_ONE, PQ_FENCE: has to change one row */
-    struct pq_row *row;                                            /* of PQ_PREPARE */
+    /* PQ_ONE, PQ_FENCE: has to change one row; PQ_ASKED: the answer is kept for the row's statement. */
+    enum { PQ_PLAIN, PQ_PREPARE, PQ_ONE, PQ_FENCE, PQ_ASKED, PQ_SYNC } kind;
+    struct pq_row *row; /* of PQ_PREPARE */
 };
 
 struct pq_row {
@@ -53,12 +54,18 @@ struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
     bool in_transaction;
-    int cursors; /* that are open; the first of them has begun a transaction if there was none */
+    /* Of the writer: a transaction begins with its first statement, and compares the owner with its first change. */
+    bool begin_due, fence_due;
+    int64_t owner, commits; /* what it compares */
+    int cursors;            /* that are open; the first of them has begun a transaction if there was none */
     bool own_transaction;
     int failed;  /* the first error of what was sent since the transaction began */
     bool fenced; /* that error: this store has another owner, or lacks commits */
     struct pq_sent sent[PQ_QUEUE_MAX];
     int sent_count;
+    struct pq_row *asked; /* the statement of these answers */
+    PGresult *answer[SQL_AHEAD_MAX];
+    int asked_count, answered, taken;
     struct pq_row row[SQL_STATEMENTS];
 };
 

@@ -67,8 +67,16 @@ int pq_connect(struct pq_connection *c, const char *where, bool read_only, struc
     return rc;
 }
 
+void pq_forget_answers(struct pq_connection *c)
+{
+    for (; c->taken < c->answered; c->taken++) PQclear(c->answer[c->taken]);
+    c->asked_count = c->answered = c->taken = 0;
+    c->asked = NULL;
+}
+
 void pq_disconnect(struct pq_connection *c)
 {
+    pq_forget_answers(c);
     for (int i = 0; i < SQL_STATEMENTS; i++) PQclear(c->row[i].result);
     PQfinish(c->pg);
     *c = (struct pq_connection){.base = {.driver = &pq_driver}};
@@ -161,10 +169,11 @@ int pq_wait(struct pq_connection *c, PGresult **last)
     if (last != NULL) *last = NULL;
     if (c->sent_count == 0 || c->sent[c->sent_count - 1].kind != PQ_SYNC) pq_push(c);
     for (int i = 0; i < c->sent_count; i++) {
-        bool is_sync = c->sent[i].kind == PQ_SYNC;
+        const int kind = c->sent[i].kind;
         PGresult *answer = take_answer(c, &c->sent[i]);
-        PQclear(is_sync ? answer : result);
-        if (!is_sync) result = answer;
+        if (kind == PQ_ASKED) c->answer[c->answered++] = answer;
+        else PQclear(kind == PQ_SYNC ? answer : result);
+        if (kind != PQ_ASKED && kind != PQ_SYNC) result = answer;
     }
     c->sent_count = 0;
     if (last != NULL && c->failed == WEFT_OK) *last = result;

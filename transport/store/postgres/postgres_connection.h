@@ -22,6 +22,7 @@ void pq_push(struct pq_connection *c);
 /* Waits for all answers. `last` (may be NULL) receives the last one, for PQclear, if there is no error. Returns the first
  * error since the transaction began. */
 int pq_wait(struct pq_connection *c, PGresult **last);
+void pq_forget_answers(struct pq_connection *c); /* to what was asked ahead */
 /* Runs one statement at once, with numbers for its parameters. The same result. */
 int pq_query(struct pq_connection *c, const char *text, const int64_t *numbers, int count, PGresult **out);
 int64_t pq_number(const PGresult *result, int row, int column); /* 0: there is none */

@@ -65,15 +65,17 @@ static void write_text(const struct pq_row *row, const char *before, char *out)
         if (*out == '?') *out = '$';
 }
 
-static int send_prepared(struct pq_row *row, int kind)
+static int send_prepared(struct pq_row *row, int kind, bool changes)
 {
     struct pq_connection *c = row->of;
     char name[8], text[TEXT_MAX];
+    int rc = pq_before(c, changes);
+    if (rc < 0) return rc;
     snprintf(name, sizeof name, "s%d", (int)row->which);
     if (!row->prepared) {
         write_text(row, "", text);
         row->prepared = true;
-        int rc = pq_sent(c, PQsendPrepare(c->pg, name, text, row->count, row->type), PQ_PREPARE, row);
+        rc = pq_sent(c, PQsendPrepare(c->pg, name, text, row->count, row->type), PQ_PREPARE, row);
         if (rc < 0) return rc;
     }
     int sent = PQsendQueryPrepared(c->pg, name, row->count, row->value, row->length, row->binary, 1);
@@ -97,12 +99,14 @@ static int open_cursor(struct pq_row *row)
         c->in_transaction = c->own_transaction = true;
         (void)pq_send(c, "BEGIN");
     }
+    int rc = pq_before(c, false);
+    if (rc < 0) return rc;
     snprintf(before, sizeof before, "DECLARE c%d NO SCROLL CURSOR FOR ", (int)row->which);
     write_text(row, before, text);
     row->opened = true;
     c->cursors++;
     int sent = PQsendQueryParams(c->pg, text, row->count, row->type, row->value, row->length, row->binary, 1);
-    int rc = pq_sent(c, sent, PQ_PLAIN, NULL);
+    rc = pq_sent(c, sent, PQ_PLAIN, NULL);
     return rc < 0 ? rc : fetch(row);
 }
 
@@ -128,11 +132,22 @@ static void begin_anew(struct pq_connection *c)
     c->failed = WEFT_OK;
 }
 
+static int take_asked(struct pq_row *row)
+{
+    struct pq_connection *c = row->of;
+    int rc = c->taken < c->answered ? WEFT_OK : pq_wait(c, NULL);
+    if (rc < 0) return rc;
+    row->result = c->answer[c->taken++];
+    if (c->taken == c->asked_count) pq_forget_answers(c);
+    return WEFT_OK;
+}
+
 static int first_rows(struct pq_row *row)
 {
+    if (row->of->asked == row) return take_asked(row);
     begin_anew(row->of);
     if (sql_text_of[row->which].many) return open_cursor(row);
-    int rc = send_prepared(row, PQ_PLAIN);
+    int rc = send_prepared(row, PQ_PLAIN, false);
     return rc < 0 ? rc : pq_wait(row->of, &row->result);
 }
 
@@ -166,10 +181,22 @@ static void reset(struct sql_row *base)
     if (row->opened) close_cursor(row);
 }
 
+static int ask(struct sql_row *base)
+{
+    struct pq_row *row = row_of(base);
+    struct pq_connection *c = row->of;
+    assert((c->asked == NULL || c->asked == row) && c->asked_count < SQL_AHEAD_MAX);
+    c->asked = row;
+    c->asked_count++;
+    int rc = send_prepared(row, PQ_ASKED, false);
+    reset(base);
+    return rc;
+}
+
 static int run(struct sql_row *base, bool one)
 {
     struct pq_row *row = row_of(base);
-    int rc = send_prepared(row, one ? PQ_ONE : PQ_PLAIN);
+    int rc = send_prepared(row, one ? PQ_ONE : PQ_PLAIN, true);
     reset(base);
     return rc;
 }
@@ -177,7 +204,7 @@ static int run(struct sql_row *base, bool one)
 static int run_counted(struct sql_row *base, int64_t *changes)
 {
     struct pq_row *row = row_of(base);
-    int rc = send_prepared(row, PQ_PLAIN);
+    int rc = send_prepared(row, PQ_PLAIN, true);
     if (rc == WEFT_OK) rc = pq_wait(row->of, &row->result);
     if (rc == WEFT_OK) *changes = strtoll(PQcmdTuples(row->result), NULL, 10);
     reset(base);
@@ -262,6 +289,7 @@ const struct sql_driver pq_driver = {
     .reset = reset,
     .run = run,
     .run_counted = run_counted,
+    .ask = ask,
     .begin = pq_begin,
     .finish = pq_finish,
     .begin_reading = begin_reading,

@@ -85,11 +85,23 @@ int pq_begin(struct sql_store *base)
         int rc = connect_again(s);
         if (rc < 0) return rc;
     }
-    const int64_t known[] = {(int64_t)s->owner, (int64_t)s->commits};
+    if (c->sent_count > 0) (void)pq_wait(c, NULL);
     c->failed = WEFT_OK;
     c->fenced = false;
-    c->in_transaction = true;
-    (void)pq_send(c, "BEGIN");
+    c->in_transaction = c->begin_due = c->fence_due = true;
+    c->owner = (int64_t)s->owner;
+    c->commits = (int64_t)s->commits;
+    return WEFT_OK;
+}
+
+int pq_before(struct pq_connection *c, bool changes)
+{
+    const int64_t known[] = {c->owner, c->commits};
+    int rc = WEFT_OK;
+    if (c->begin_due) rc = pq_send(c, "BEGIN");
+    c->begin_due = false;
+    if (rc < 0 || !changes || !c->fence_due) return rc;
+    c->fence_due = false;
     return pq_send_numbers(c, "UPDATE store SET commits = commits + 1 WHERE id = 1 AND owner = $1 AND commits = $2",
                            known, 2, PQ_FENCE);
 }
@@ -98,6 +110,13 @@ static int commit(struct pq_store *s)
 {
     PGresult *result;
     struct pq_connection *c = &s->writer;
+    bool changes_nothing = c->fence_due, has_begun = !c->begin_due;
+    c->begin_due = c->fence_due = false;
+    if (changes_nothing) {
+        if (has_begun) (void)pq_send(c, "ROLLBACK");
+        if (has_begun) pq_push(c);
+        return c->failed;
+    }
     int rc = pq_wait(c, NULL); /* whether each statement did what it had to do */
     if (rc < 0) return rc;
     s->in_doubt = true;
@@ -117,7 +136,9 @@ int pq_finish(struct sql_store *base, int rc)
     if (rc == WEFT_OK) rc = commit(s);
     c->in_transaction = false;
     if (rc == WEFT_OK) return rc;
+    c->begin_due = c->fence_due = false;
     (void)pq_wait(c, NULL);
+    pq_forget_answers(c);
     bool fenced = c->fenced;
     if (pq_query(c, "ROLLBACK", NULL, 0, NULL) == WEFT_OK) s->in_doubt = false;
     else pq_disconnect(c);

@@ -9,6 +9,9 @@ int pq_lock(struct pq_store *s);
 /* Draws a new number, which makes this store the owner. */
 int pq_own(struct pq_store *s);
 
+/* To be called before a statement is sent: sends what has to come before it. */
+int pq_before(struct pq_connection *c, bool changes);
+
 /* Of the driver (sql.h). A connection that was lost is made again first. */
 int pq_begin(struct sql_store *s);
 int pq_finish(struct sql_store *s, int rc);

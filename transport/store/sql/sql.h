@@ -28,6 +28,7 @@ enum {
     SQL_READERS_MAX = 4, /* idle connections that are kept */
     SQL_OFFSET_BITS = 40,
     SQL_QUEUE_BUCKETS = 1024,
+    SQL_AHEAD_MAX = 64, /* statements that are asked before their answers are needed */
 };
 
 /* What sql_step returns, besides a WEFT_E*. */
@@ -146,6 +147,11 @@ struct sql_driver {
      * one row. A driver may say an error of this statement at a later call for the same transaction. */
     int (*run)(struct sql_row *row, bool one);
     int (*run_counted)(struct sql_row *row, int64_t *changes); /* the same, at once; how many rows were changed */
+
+    /* Asks a bound statement of the writer that gives one row at most, and resets it: the next SQL_AHEAD_MAX first steps of
+     * that statement get the answers, in the order of asking. So a batch waits once for many answers. NULL: an answer is no
+     * wait. */
+    int (*ask)(struct sql_row *row);
 
     int (*begin)(struct sql_store *s); /* a transaction of the writer */
     /* Ends it: commits if `rc` is 0, or rolls back. Returns 0 when the commit is on disk. */

@@ -32,6 +32,12 @@ static bool is_sound(struct sql_row *row, const char *name, const char *topic, s
     return sql_int(row, 2) == cursor_sum(name, topic, *out) && out->epoch != 0;
 }
 
+static void bind_cursor(struct sql_row *row, const char *name, const char *topic)
+{
+    sql_bind_text(row, 1, name);
+    sql_bind_text(row, 2, topic);
+}
+
 /* Returns 0 or a WEFT_E*; `*damaged`: the cursor is there, and is not what was written. */
 static int read_cursor(struct sql_connection *c, const char *name, const char *topic, struct wf_store_cursor *out,
                        bool *damaged)
@@ -41,8 +47,7 @@ static int read_cursor(struct sql_connection *c, const char *name, const char *t
     *damaged = false;
     struct sql_row *row = sql_prepare(c, SQL_CURSOR, &code);
     if (row == NULL) return code;
-    sql_bind_text(row, 1, name);
-    sql_bind_text(row, 2, topic);
+    bind_cursor(row, name, topic);
     code = sql_step(row);
     if (code == SQL_ROW) *damaged = !is_sound(row, name, topic, out);
     sql_reset(row);
@@ -92,15 +97,43 @@ static int write_cursor(struct sql_store *s, const struct wf_store_advance *a)
     return sql_run(row);
 }
 
+static bool is_advance(const struct wf_store_advance *a)
+{
+    bool removes = a->to.epoch == 0;
+    if (!is_key(a->name) || !wf_store_topic_ok(a->topic)) return false;
+    return !(removes && a->to.offset > 0) && a->to.offset <= WF_STORE_OFFSET_MAX;
+}
+
+static bool is_among(const struct wf_store_advance *a, const struct wf_store_advance *others, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(a->name, others[i].name) == 0 && strcmp(a->topic, others[i].topic) == 0) return true;
+    return false;
+}
+
+/* Asks for the cursors at the beginning of the batch, up to one that is there twice. `*asked`: how many. */
+static int ask_ahead(struct sql_store *s, const struct wf_store_advance *batch, size_t count, size_t *asked)
+{
+    int code = WEFT_OK;
+    for (*asked = 0; s->driver->ask != NULL && *asked < count && *asked < SQL_AHEAD_MAX && code == WEFT_OK;
+         ++*asked) {
+        const struct wf_store_advance *a = &batch[*asked];
+        if (!is_advance(a) || is_among(a, batch, *asked)) break;
+        struct sql_row *row = sql_prepare(s->writer, SQL_CURSOR, &code);
+        if (row == NULL) break;
+        bind_cursor(row, a->name, a->topic);
+        code = s->driver->ask(row);
+    }
+    return code;
+}
+
 /* Returns 0 or a WEFT_E*, which is for the whole batch. */
 static int advance_one(struct sql_store *s, struct wf_store_advance *a)
 {
     struct wf_store_cursor now;
     bool damaged, removes = a->to.epoch == 0;
-    a->error = WEFT_EINVAL;
-    if (!is_key(a->name) || !wf_store_topic_ok(a->topic)) return WEFT_OK;
-    if ((removes && a->to.offset > 0) || a->to.offset > WF_STORE_OFFSET_MAX) return WEFT_OK;
-    a->error = WEFT_OK;
+    a->error = is_advance(a) ? WEFT_OK : WEFT_EINVAL;
+    if (a->error < 0) return WEFT_OK;
     int code = read_cursor(s->writer, a->name, a->topic, &now, &damaged);
     if (code != WEFT_OK) return code;
     if (damaged && !removes) a->error = WEFT_EFORMAT;
@@ -117,7 +150,11 @@ int sql_advance(struct wf_store *store, struct wf_store_advance *batch, size_t c
     int rc = count == 0 || count > WF_STORE_BATCH_MAX ? WEFT_EINVAL : sql_begin(s);
     if (rc == WEFT_OK) {
         int code = count_cursors(s);
-        for (size_t i = 0; i < count && code == WEFT_OK; i++) code = advance_one(s, &batch[i]);
+        for (size_t i = 0, ahead = 0, asked; i < count && code == WEFT_OK; i++) {
+            if (i == ahead) code = ask_ahead(s, &batch[i], count - i, &asked);
+            if (i == ahead) ahead += asked > 0 ? asked : 1;
+            if (code == WEFT_OK) code = advance_one(s, &batch[i]);
+        }
         rc = sql_finish(s, code);
         if (rc < 0) s->cursors = -1;
     }

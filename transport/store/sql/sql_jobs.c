@@ -426,6 +426,42 @@ static int change_one(struct commit *c, struct wf_store_change *x)
     return WEFT_OK;
 }
 
+static bool is_of_a_job(const struct wf_store_change *x)
+{
+    bool is_taken = x->kind == WF_JOB_DONE || x->kind == WF_JOB_RETURN || x->kind == WF_JOB_UNTAKE ||
+                    x->kind == WF_JOB_EXTEND;
+    return is_taken && wf_store_topic_ok(x->queue) && x->delay >= 0;
+}
+
+/* Asks for the jobs at the beginning of the batch, up to one that is there twice, or a change of another kind, which may
+ * change any job. `*asked`: how many. */
+static int ask_ahead(struct sql_store *s, const struct wf_store_change *batch, size_t count, size_t *asked)
+{
+    int rc = WEFT_OK;
+    for (*asked = 0; s->driver->ask != NULL && *asked < count && *asked < SQL_AHEAD_MAX && rc == WEFT_OK; ++*asked) {
+        const struct wf_store_change *x = &batch[*asked];
+        bool again = false;
+        for (size_t i = 0; i < *asked; i++) again = again || batch[i].id == x->id;
+        if (again || !is_of_a_job(x)) break;
+        struct sql_row *row = sql_prepare(s->writer, SQL_JOB, &rc);
+        if (row == NULL) break;
+        sql_bind_int(row, 1, (int64_t)x->id);
+        rc = s->driver->ask(row);
+    }
+    return rc;
+}
+
+static int change_all(struct commit *c, struct wf_store_change *batch, size_t count)
+{
+    int rc = WEFT_OK;
+    for (size_t i = 0, ahead = 0, asked; i < count && rc == WEFT_OK; i++) {
+        if (i == ahead) rc = ask_ahead(c->s, &batch[i], count - i, &asked);
+        if (i == ahead) ahead += asked > 0 ? asked : 1;
+        if (rc == WEFT_OK) rc = change_one(c, &batch[i]);
+    }
+    return rc;
+}
+
 static int write_count(struct commit *c)
 {
     int rc;
@@ -482,8 +518,7 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
     if (rc == WEFT_OK) rc = sql_begin(s);
     if (rc == WEFT_OK) {
         struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys};
-        int code = WEFT_OK;
-        for (size_t i = 0; i < count && code == WEFT_OK; i++) code = change_one(&c, &batch[i]);
+        int code = change_all(&c, batch, count);
         if (code == WEFT_OK) code = write_count(&c);
         rc = sql_finish(s, code);
         finish(&c, rc == WEFT_OK);

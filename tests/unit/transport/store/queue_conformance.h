@@ -334,7 +334,7 @@ START_TEST(queues_without_jobs_take_no_place)
         change_names(WF_JOB_PUT, first, 0, x);
     }
     put_job("after.refused", "one", 0, 0);
-    for (int first = 0; first < 2 * WF_STORE_QUEUES_MAX; first += NAMES_AT_ONCE) {
+    for (int first = 0; first < WF_STORE_QUEUES_MAX + NAMES_AT_ONCE; first += NAMES_AT_ONCE) {
         struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
         change_names(WF_JOB_PUT, first, 9, x);
         change_names(WF_JOB_TAKE, first, 9, x);
