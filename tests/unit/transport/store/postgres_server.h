@@ -1,5 +1,5 @@
 /* tests/unit/transport/store/postgres_server.h -- a PostgreSQL server of the test's own, on a Unix socket in a temporary
- * folder, and the fixture of conformance.h for it. The server ends with the test. PostgreSQL does not run as root, so
+ * folder. The server ends with the test. PostgreSQL does not run as root, so
  * root starts it as "nobody". */
 #ifndef WF_POSTGRES_SERVER_H
 #define WF_POSTGRES_SERVER_H
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "conformance.h"
 #include "postgres_engine.h"
+#include "suite.h"
 
 static struct {
     char programs[200], folder[32], data[48], where[128];
@@ -140,13 +140,10 @@ static void run_sql(const char *sql)
     run_sql_for(sql, NULL, 0);
 }
 
+/* An empty database. */
 static void begin(void)
 {
     run_sql("DROP SCHEMA IF EXISTS weft CASCADE");
-}
-
-static void end(void)
-{
 }
 
 /* Makes the server. Returns 0, or the exit code of the test: 77 if PostgreSQL is not installed. */
@@ -175,11 +172,6 @@ static int use_a_server(const char *fsync)
         fprintf(stderr, "the server cannot be made: initdb returns %d\n", rc);
         return rc == 77 ? 77 : 1;
     }
-    fixture.engine = &wf_store_postgres;
-    fixture.where = server.where;
-    fixture.begin = begin;
-    fixture.end = end;
-    fixture.threads = true;
     return 0;
 }
 
