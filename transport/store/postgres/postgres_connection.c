@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "postgres_connection.h"
+#include "postgres_url.h"
 
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */
 
@@ -16,9 +17,12 @@ static const char settings[] =
     "SET tcp_keepalives_count TO 3; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 
-static void ignore_notice(void *arg, const char *text)
+/* A session that the server ends gets a last message, as an error or a warning of the class 57P. */
+static void look_at_notice(void *arg, const PGresult *result)
 {
-    (void)arg, (void)text;
+    struct pq_connection *c = arg;
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state != NULL && strncmp(state, "57P", 3) == 0) c->is_ending = true;
 }
 
 static int settle(struct pq_connection *c, bool read_only)
@@ -48,16 +52,18 @@ int pq_connect(struct pq_connection *c, const char *where, bool read_only, struc
         "keepalives_count",          "tcp_user_timeout", "dbname",          NULL};
     const char *const values[] = {"weft", "5", "10", "5", "3", "30000", where, NULL};
     *c = (struct pq_connection){.base = {.driver = &pq_driver}};
-    PQconninfoOption *options = PQconninfoParse(where, NULL);
+    PQconninfoOption *options = pq_words(where);
     if (options == NULL) {
-        if (why != NULL) snprintf(why->text, sizeof why->text, "is no URL of PostgreSQL");
+        if (why != NULL)
+            snprintf(why->text, sizeof why->text,
+                     "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F)");
         return WEFT_EINVAL;
     }
     PQconninfoFree(options);
     c->pg = PQconnectdbParams(words, values, 1);
     int rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
     if (rc == WEFT_OK) {
-        PQsetNoticeProcessor(c->pg, ignore_notice, NULL);
+        PQsetNoticeReceiver(c->pg, look_at_notice, c);
         rc = settle(c, read_only);
     }
     if (rc == WEFT_OK && PQenterPipelineMode(c->pg) != 1) rc = WEFT_ESYSTEM;
@@ -84,7 +90,10 @@ void pq_disconnect(struct pq_connection *c)
 
 bool pq_is_alive(struct pq_connection *c)
 {
-    return c->pg != NULL && PQconsumeInput(c->pg) == 1 && PQstatus(c->pg) == CONNECTION_OK;
+    if (c->pg == NULL) return false;
+    if (c->sent_count > 0) (void)pq_wait(c, NULL);
+    if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
+    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------------------------- */

@@ -85,7 +85,6 @@ int pq_begin(struct sql_store *base)
         int rc = connect_again(s);
         if (rc < 0) return rc;
     }
-    if (c->sent_count > 0) (void)pq_wait(c, NULL);
     c->failed = WEFT_OK;
     c->fenced = false;
     c->in_transaction = c->begin_due = c->fence_due = true;

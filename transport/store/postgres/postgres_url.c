@@ -1,5 +1,4 @@
 /* transport/store/postgres/postgres_url.c -- see postgres_url.h. */
-#include <libpq-fe.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +25,23 @@ static const char *option(const PQconninfoOption *options, const char *name)
     return "";
 }
 
+PQconninfoOption *pq_words(const char *where)
+{
+    static const char *const shown[] = {"user", "host", "port", "dbname"};
+    PQconninfoOption *options = PQconninfoParse(where, NULL);
+    bool is_url = strncmp(where, "postgres", 8) == 0, fine = true;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown && options != NULL && is_url; i++)
+        fine = fine && strchr(option(options, shown[i]), '@') == NULL;
+    if (fine) return options;
+    PQconninfoFree(options);
+    return NULL;
+}
+
 /* libpq's own words about a text that it cannot parse may quote it, with a password. So nothing of such a text is shown. */
 void pq_show(const char *text, char *out, size_t size)
 {
     char *where = pq_where(text);
-    PQconninfoOption *options = where == NULL ? NULL : PQconninfoParse(where, NULL);
+    PQconninfoOption *options = where == NULL ? NULL : pq_words(where);
     free(where);
     snprintf(out, size, "postgres:");
     if (options == NULL) return;

@@ -4,10 +4,13 @@
 #define WF_STORE_CONFORMANCE_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine.h"
 #include "suite.h"
@@ -16,7 +19,8 @@ static struct {
     const struct wf_store_engine *engine;
     const char *vfs, *where;
     void (*begin)(void), (*end)(void); /* before the first opening of a test, and after the last close */
-    bool threads;                      /* whether several may use it at once */
+    bool threads;                      /* whether several threads and processes may use it at once */
+    void (*run_sql)(const char *sql);  /* changes the tables by hand, while the store is closed; NULL: nobody can */
 } fixture;
 
 static struct wf_store *store;
@@ -571,6 +575,25 @@ START_TEST(readers_and_the_writer_at_once)
 }
 END_TEST
 
+/* A process that dies leaves no lock and no half of a record. */
+START_TEST(the_lock_goes_with_its_process)
+{
+    if (!fixture.threads) return;
+    close_it();
+    pid_t child = fork();
+    if (child == 0) {
+        open_it();
+        append_ok("a", "one");
+        raise(SIGKILL);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
 __attribute__((unused)) static TCase *conformance_case(const char *name)
 {
     TCase *c = tcase_create(name);
@@ -599,6 +622,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, tools_read_beside_the_owner);
     tcase_add_test(c, what_is_not_there_is_not_made_read_only);
     tcase_add_test(c, readers_and_the_writer_at_once);
+    tcase_add_test(c, the_lock_goes_with_its_process);
     return c;
 }
 

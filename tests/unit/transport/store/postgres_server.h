@@ -126,7 +126,7 @@ static void run_sql_for(const char *sql, char *out, size_t size)
 {
     PGconn *c = PQconnectdb(server.where);
     ck_assert_msg(PQstatus(c) == CONNECTION_OK, "%s", PQerrorMessage(c));
-    PQclear(PQexec(c, "SET client_min_messages TO error"));
+    PQclear(PQexec(c, "SET client_min_messages TO error; SET search_path TO weft"));
     PGresult *result = PQexec(c, sql);
     ExecStatusType status = PQresultStatus(result);
     ck_assert_msg(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, "%s", PQerrorMessage(c));
