@@ -29,10 +29,12 @@ enum {
     PQ_ROWS = 32, /* that a cursor gives at a time; each may have a megabyte */
 };
 
+/* PQ_ONE, PQ_FENCE: has to change one row. PQ_ASKED: the answer is kept for the row's statement. */
+enum pq_kind { PQ_PLAIN, PQ_PREPARE, PQ_ONE, PQ_FENCE, PQ_ASKED, PQ_SYNC };
+
 /* What has been sent, and has no answer yet. */
 struct pq_sent {
-    /* PQ_ONE, PQ_FENCE: has to change one row; PQ_ASKED: the answer is kept for the row's statement. */
-    enum { PQ_PLAIN, PQ_PREPARE, PQ_ONE, PQ_FENCE, PQ_ASKED, PQ_SYNC } kind;
+    enum pq_kind kind;
     struct pq_row *row; /* of PQ_PREPARE */
 };
 

@@ -125,7 +125,7 @@ static void fail(struct pq_connection *c, int error)
 
 /* ---- Sending, and answers -------------------------------------------------------------------------------------- */
 
-int pq_sent(struct pq_connection *c, int was_sent, int kind, struct pq_row *row)
+int pq_sent(struct pq_connection *c, int was_sent, enum pq_kind kind, struct pq_row *row)
 {
     if (was_sent != 1) fail(c, WEFT_ESYSTEM);
     if (was_sent != 1) return c->failed;
@@ -178,7 +178,7 @@ int pq_wait(struct pq_connection *c, PGresult **last)
     if (last != NULL) *last = NULL;
     if (c->sent_count == 0 || c->sent[c->sent_count - 1].kind != PQ_SYNC) pq_push(c);
     for (int i = 0; i < c->sent_count; i++) {
-        const int kind = c->sent[i].kind;
+        const enum pq_kind kind = c->sent[i].kind;
         PGresult *answer = take_answer(c, &c->sent[i]);
         if (kind == PQ_ASKED) c->answer[c->answered++] = answer;
         else PQclear(kind == PQ_SYNC ? answer : result);
@@ -190,7 +190,7 @@ int pq_wait(struct pq_connection *c, PGresult **last)
     return c->failed;
 }
 
-int pq_send_numbers(struct pq_connection *c, const char *text, const int64_t *numbers, int count, int kind)
+int pq_send_numbers(struct pq_connection *c, const char *text, const int64_t *numbers, int count, enum pq_kind kind)
 {
     const char *values[PQ_PARAMETERS];
     int lengths[PQ_PARAMETERS], binary[PQ_PARAMETERS];

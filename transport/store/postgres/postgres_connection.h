@@ -13,9 +13,9 @@ bool pq_is_alive(struct pq_connection *c);
 int pq_error(const PGresult *result); /* of an answer, as a WEFT_E* */
 
 /* To be called after PQsend*, with its result: what was sent gets its answer later. Returns the first error so far. */
-int pq_sent(struct pq_connection *c, int was_sent, int kind, struct pq_row *row);
+int pq_sent(struct pq_connection *c, int was_sent, enum pq_kind kind, struct pq_row *row);
 /* The same for a statement that is not prepared, with numbers for its parameters, or without any. */
-int pq_send_numbers(struct pq_connection *c, const char *text, const int64_t *numbers, int count, int kind);
+int pq_send_numbers(struct pq_connection *c, const char *text, const int64_t *numbers, int count, enum pq_kind kind);
 int pq_send(struct pq_connection *c, const char *text);
 /* Lets the server answer what was sent, and does not wait for it. */
 void pq_push(struct pq_connection *c);

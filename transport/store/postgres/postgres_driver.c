@@ -65,7 +65,7 @@ static void write_text(const struct pq_row *row, const char *before, char *out)
         if (*out == '?') *out = '$';
 }
 
-static int send_prepared(struct pq_row *row, int kind, bool changes)
+static int send_prepared(struct pq_row *row, enum pq_kind kind, bool changes)
 {
     struct pq_connection *c = row->of;
     char name[8], text[TEXT_MAX];

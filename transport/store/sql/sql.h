@@ -43,6 +43,8 @@ struct sql_log {
     struct wf_store_log will;
     int64_t will_id;
     uint64_t first_before;
+    const struct wf_store_limits *limits; /* to be applied before the commit, as at `limits_time`; NULL: none */
+    int64_t limits_time;
     bool touched;
     struct sql_log *next_touched;
 };

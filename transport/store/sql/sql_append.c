@@ -32,6 +32,7 @@ static void touch(struct commit *c, struct sql_log *log)
     log->touched = true;
     log->will = log->is;
     log->will_id = log->id;
+    log->limits = NULL;
     log->next_touched = c->touched;
     c->touched = log;
 }
@@ -108,13 +109,38 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
     return sql_run(row);
 }
 
+/* What is over the limits goes once for a log and a batch, as its records mostly have the same limits. */
+static int apply_limits(struct sql_store *s, struct sql_log *log)
+{
+    const struct wf_store_limits *limits = log->limits;
+    log->limits = NULL;
+    return limits == NULL ? WEFT_OK : remove_old(s, log, limits, log->limits_time);
+}
+
+static bool is_same(const struct wf_store_limits *a, const struct wf_store_limits *b)
+{
+    return a->count == b->count && a->bytes == b->bytes && a->age == b->age;
+}
+
+/* Those of a new record. Other limits than those before it do not count for the records before. */
+static int set_limits(struct sql_store *s, struct sql_log *log, const struct wf_store_append *a)
+{
+    bool is_other = log->limits == NULL || a->limits == NULL || !is_same(log->limits, a->limits);
+    int rc = is_other ? apply_limits(s, log) : WEFT_OK;
+    if (is_other || a->time > log->limits_time) log->limits_time = a->time;
+    log->limits = a->limits;
+    return rc;
+}
+
 /* ---- A transaction --------------------------------------------------------------------------------------------- */
 
 static int write_logs(struct commit *c)
 {
     int rc = WEFT_OK;
-    for (struct sql_log *log = c->touched; log != NULL && rc == WEFT_OK; log = log->next_touched)
-        rc = write_log(c->s, log, log->stored ? SQL_UPDATE_LOG : SQL_INSERT_LOG);
+    for (struct sql_log *log = c->touched; log != NULL && rc == WEFT_OK; log = log->next_touched) {
+        rc = apply_limits(c->s, log);
+        if (rc == WEFT_OK) rc = write_log(c->s, log, log->stored ? SQL_UPDATE_LOG : SQL_INSERT_LOG);
+    }
     if (rc != WEFT_OK || c->logs == c->s->stored_logs) return rc;
     struct sql_row *row = sql_prepare(c->s->writer, SQL_COUNT_LOGS, &rc);
     if (row == NULL) return rc;
@@ -212,13 +238,14 @@ static int append_one(struct commit *c, struct wf_store_append *a)
         return WEFT_OK;
     }
     struct wf_store_record r = {log->will.last + 1, a->time, a->tag, a->data, a->size};
-    int rc = write_record(c->s, log, &r);
+    int rc = set_limits(c->s, log, a);
+    if (rc == WEFT_OK) rc = write_record(c->s, log, &r);
     if (rc != WEFT_OK) return rc;
     log->will.last = r.offset;
     log->will.bytes += a->size;
     a->epoch = log->will.epoch;
     a->offset = r.offset;
-    return a->limits == NULL ? WEFT_OK : remove_old(c->s, log, a->limits, a->time);
+    return WEFT_OK;
 }
 
 static int check_batch(const struct wf_store_append *batch, size_t count)

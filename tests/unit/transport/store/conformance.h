@@ -325,6 +325,31 @@ START_TEST(limits_hold_at_each_append)
 }
 END_TEST
 
+/* Limits are of a record: one without any does not remove what is before it, and one that has others does not undo that. */
+START_TEST(limits_hold_within_a_batch)
+{
+    const struct wf_store_limits one = {.count = 1}, three = {.count = 3}, young = {.age = 10};
+    struct wf_store_append batch[] = {{.topic = "a", .data = "1", .size = 1, .limits = &three},
+                                      {.topic = "a", .data = "2", .size = 1, .limits = &one},
+                                      {.topic = "a", .data = "3", .size = 1},
+                                      {.topic = "b", .data = "1", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "2", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "3", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "4", .size = 1, .limits = &three},
+                                      {.topic = "c", .data = "1", .size = 1, .time = 1},
+                                      {.topic = "c", .data = "2", .size = 1, .time = 20, .limits = &young},
+                                      {.topic = "c", .data = "3", .size = 1, .time = 5, .limits = &young}};
+    ck_assert_int_eq(fixture.engine->append(store, batch, sizeof batch / sizeof *batch), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_str_eq(read_text("b", 1, 9, 9), "2=2 3=3 4=4 ");
+    ck_assert_str_eq(read_text("c", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_uint_eq(find_log("b").bytes, 3);
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
 static void expect_cursor(const char *name, const char *topic, uint64_t epoch, uint64_t offset)
@@ -611,6 +636,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, many_logs);
     tcase_add_test(c, old_records_go);
     tcase_add_test(c, limits_hold_at_each_append);
+    tcase_add_test(c, limits_hold_within_a_batch);
     tcase_add_test(c, cursors_go_forward);
     tcase_add_test(c, a_batch_of_cursors);
     tcase_add_test(c, cursors_are_removed);
