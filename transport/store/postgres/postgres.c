@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "postgres_connection.h"
 #include "postgres_engine.h"
@@ -179,9 +178,8 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
 /* This machine's, as for SQLite: to ask the server would take a round trip for each batch. */
 static int64_t read_clock(struct wf_store *s)
 {
-    struct timespec now;
     (void)s;
-    return timespec_get(&now, TIME_UTC) == 0 ? 0 : (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return sql_clock(NULL);
 }
 
 const struct wf_store_engine wf_store_postgres = {

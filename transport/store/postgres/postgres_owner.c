@@ -139,7 +139,8 @@ int pq_finish(struct sql_store *base, int rc)
     (void)pq_wait(c, NULL);
     pq_forget_answers(c);
     bool fenced = c->fenced;
-    if (pq_query(c, "ROLLBACK", NULL, 0, NULL) == WEFT_OK) s->in_doubt = false;
-    else pq_disconnect(c);
-    return fenced ? give_up(s, "another node has had this store open meanwhile") : rc;
+    /* After a COMMIT without its answer the next connection looks at what became of it. */
+    if (s->in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) pq_disconnect(c);
+    if (fenced) return give_up(s, "another node has had this store open meanwhile");
+    return rc == WEFT_EINUSE ? WEFT_ESYSTEM : rc; /* somebody has locked a table for long */
 }

@@ -1,8 +1,8 @@
 /* transport/store/sql/sql.h -- an engine that keeps its data in tables: what the engines for SQLite and PostgreSQL share.
  *
  * The rules of engine.h are written once, in this room, over a table of functions (struct sql_driver) that knows how to
- * run statements. A driver knows its database, and none of the rules. sqlite3.h is used here for its mutex and its random
- * numbers alone, as libweft-store is given nothing of libweft's platform.
+ * run statements. A driver knows its database, and none of the rules. sqlite3.h is used here for its mutex, its random
+ * numbers and its clock alone, as libweft-store is given nothing of libweft's platform.
  *
  * Design notes.
  * (1) One connection writes. A batch is one transaction. Its commit returns when it is on disk, and only then do readers

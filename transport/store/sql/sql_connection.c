@@ -40,6 +40,20 @@ void sql_finish_store(struct sql_store *s)
     sqlite3_mutex_free(s->lock);
 }
 
+/* SQLite counts ms, or days, from the beginning of the Julian calendar. */
+int64_t sql_clock(const char *name)
+{
+    enum { MS_OF_DAY = 86400000 };
+    const int64_t begin = INT64_C(2440587) * MS_OF_DAY + MS_OF_DAY / 2; /* of 1970 */
+    sqlite3_int64 ms = begin;
+    double days;
+    sqlite3_vfs *vfs = sqlite3_vfs_find(name);
+    if (vfs == NULL) return 0;
+    if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64 != NULL) (void)vfs->xCurrentTimeInt64(vfs, &ms);
+    else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK) ms = (sqlite3_int64)(days * MS_OF_DAY);
+    return (ms - begin) * 1000000;
+}
+
 static struct sql_connection *take_idle(struct sql_store *s)
 {
     sqlite3_mutex_enter(s->lock);
@@ -63,9 +77,8 @@ struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
 
 void sql_give_back(struct sql_store *s, struct sql_connection *c)
 {
-    bool usable = s->driver->is_usable == NULL || s->driver->is_usable(c);
     sqlite3_mutex_enter(s->lock);
-    bool keep = usable && s->idle_count < SQL_READERS_MAX;
+    bool keep = s->idle_count < SQL_READERS_MAX;
     if (keep) c->next = s->idle, s->idle = c, s->idle_count++;
     sqlite3_mutex_leave(s->lock);
     if (!keep) s->driver->disconnect(c);

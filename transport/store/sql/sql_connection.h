@@ -13,6 +13,9 @@ int sql_load(struct sql_store *s, struct wf_store_why *why);
 /* Closes the connections of readers, and frees what sql_init and sql_load have made, but not the store. */
 void sql_finish_store(struct sql_store *s);
 
+/* The time of a VFS of SQLite; NULL: that of this machine. */
+int64_t sql_clock(const char *vfs);
+
 /* A connection for a reader; NULL: *rc is the error. */
 struct sql_connection *sql_borrow(struct sql_store *s, int *rc);
 void sql_give_back(struct sql_store *s, struct sql_connection *c);

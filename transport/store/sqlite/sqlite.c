@@ -184,18 +184,9 @@ static void close_store(struct wf_store *store)
     free(s);
 }
 
-/* SQLite counts ms, or days, from the beginning of the Julian calendar. */
 static int64_t read_clock(struct wf_store *s)
 {
-    enum { MS_OF_DAY = 86400000 };
-    const int64_t begin = INT64_C(2440587) * MS_OF_DAY + MS_OF_DAY / 2; /* of 1970 */
-    sqlite3_int64 ms = begin;
-    double days;
-    sqlite3_vfs *vfs = sqlite3_vfs_find(((struct sq_store *)s)->vfs);
-    if (vfs == NULL) return 0;
-    if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64 != NULL) (void)vfs->xCurrentTimeInt64(vfs, &ms);
-    else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK) ms = (sqlite3_int64)(days * MS_OF_DAY);
-    return (ms - begin) * 1000000;
+    return sql_clock(((struct sq_store *)s)->vfs);
 }
 
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
