@@ -5,7 +5,7 @@
 
 #include <weft/offload.h>
 
-#include "postgres_engine.h"
+#include "postgres.h"
 #include "sqlite.h"
 #include "store_file.h"
 

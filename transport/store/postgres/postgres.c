@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "postgres_connection.h"
-#include "postgres_engine.h"
+#include "postgres_driver.h"
+#include "postgres.h"
 #include "postgres_owner.h"
 #include "postgres_url.h"
-#include "sql_connection.h"
+#include "sql_store.h"
 #include "sql_logs.h"
 #include "sql_tables.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "postgres_connection.h"
+#include "postgres_driver.h"
 #include "postgres_url.h"
 
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 #ifndef WF_STORE_POSTGRES_CONNECTION_H
 #define WF_STORE_POSTGRES_CONNECTION_H
 
-#include "postgres.h"
+#include "postgres_store.h"
 
 /* Connects. On an error `why` (may be NULL) has what libpq says. Returns 0 or a WEFT_E*. */
 int pq_connect(struct pq_connection *c, const char *where, bool read_only, struct wf_store_why *why);

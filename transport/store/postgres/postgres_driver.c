@@ -1,10 +1,11 @@
-/* transport/store/postgres/postgres_driver.c -- statements and their rows, as sql.h wants them. */
+/* transport/store/postgres/postgres_driver.c -- see postgres_driver.h. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "postgres_connection.h"
+#include "postgres_driver.h"
 #include "postgres_owner.h"
 #include "sql_statements.h"
 

@@ -1,7 +1,7 @@
 /* transport/store/postgres/postgres_none.c -- a build without libpq. */
 #include <stdio.h>
 
-#include "postgres_engine.h"
+#include "postgres.h"
 
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                       struct wf_store_why *why)

@@ -5,7 +5,7 @@
 
 #include "postgres_connection.h"
 #include "postgres_owner.h"
-#include "sql_connection.h"
+#include "sql_store.h"
 
 int pq_lock(struct pq_store *s)
 {

@@ -2,7 +2,7 @@
 #ifndef WF_STORE_POSTGRES_OWNER_H
 #define WF_STORE_POSTGRES_OWNER_H
 
-#include "postgres.h"
+#include "postgres_store.h"
 
 /* The lock of the owner, on the writer's connection. WEFT_EINUSE: another session has had it for two seconds. */
 int pq_lock(struct pq_store *s);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql_connection.h"
 #include "sql_logs.h"
 #include "sql_states.h"
+#include "sql_store.h"
 #include "sql_tables.h"
 #include "sqlite.h"
 #include "sqlite_connection.h"

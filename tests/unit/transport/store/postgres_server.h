@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "postgres_engine.h"
+#include "postgres.h"
 #include "suite.h"
 
 static struct {

@@ -1,9 +1,0 @@
-/* transport/store/postgres/postgres_engine.h -- the engine for PostgreSQL: "postgres:URL". Without libpq it says so. */
-#ifndef WF_STORE_POSTGRES_ENGINE_H
-#define WF_STORE_POSTGRES_ENGINE_H
-
-#include "engine.h"
-
-extern const struct wf_store_engine wf_store_postgres;
-
-#endif
