@@ -57,10 +57,10 @@ static void bind_int(struct sql_row *base, int at, int64_t value)
 
 /* ---- Running --------------------------------------------------------------------------------------------------- */
 
-/* The statement with $1 where it has ?1, behind `before`. */
-static void write_text(const struct pq_row *row, const char *before, char *out)
+/* The statement with $1 where it has ?1, behind `before` and in front of `after`. */
+static void write_text(const struct pq_row *row, const char *before, const char *after, char *out)
 {
-    int size = snprintf(out, TEXT_MAX, "%s%s", before, sql_text_of[row->which].text);
+    int size = snprintf(out, TEXT_MAX, "%s%s%s", before, sql_text_of[row->which].text, after);
     assert(size > 0 && size < TEXT_MAX);
     for (; *out != '\0'; out++)
         if (*out == '?') *out = '$';
@@ -74,7 +74,9 @@ static int send_prepared(struct pq_row *row, enum pq_kind kind, bool changes)
     if (rc < 0) return rc;
     snprintf(name, sizeof name, "s%d", (int)row->which);
     if (!row->prepared) {
-        write_text(row, "", text);
+        char limit[16] = "";
+        if (sql_text_of[row->which].many) snprintf(limit, sizeof limit, " LIMIT %d", PQ_ROWS);
+        write_text(row, "", limit, text);
         row->prepared = true;
         rc = pq_sent(c, PQsendPrepare(c->pg, name, text, row->count, row->type), PQ_PREPARE, row);
         if (rc < 0) return rc;
@@ -103,12 +105,11 @@ static int open_cursor(struct pq_row *row)
     int rc = pq_before(c, false);
     if (rc < 0) return rc;
     snprintf(before, sizeof before, "DECLARE c%d NO SCROLL CURSOR FOR ", (int)row->which);
-    write_text(row, before, text);
+    write_text(row, before, "", text);
     row->opened = true;
     c->cursors++;
     int sent = PQsendQueryParams(c->pg, text, row->count, row->type, row->value, row->length, row->binary, 1);
-    rc = pq_sent(c, sent, PQ_PLAIN, NULL);
-    return rc < 0 ? rc : fetch(row);
+    return pq_sent(c, sent, PQ_PLAIN, NULL);
 }
 
 static void close_cursor(struct pq_row *row)
@@ -123,6 +124,19 @@ static void close_cursor(struct pq_row *row)
     c->own_transaction = c->in_transaction = false;
     (void)pq_send(c, "COMMIT");
     pq_push(c);
+}
+
+/* In a transaction, what is read does not change between two statements: the owner is the only one who writes, and readers
+ * have a snapshot. So there the first rows need no cursor, which would be planned each time; mostly there are no more. */
+static int first_of_many(struct pq_row *row)
+{
+    struct pq_connection *c = row->of;
+    if (!c->in_transaction || c->own_transaction) {
+        int rc = open_cursor(row);
+        return rc < 0 ? rc : fetch(row);
+    }
+    int rc = send_prepared(row, PQ_PLAIN, false);
+    return rc < 0 ? rc : pq_wait(c, &row->result);
 }
 
 /* What was wrong before a transaction began does not count in it. */
@@ -147,17 +161,22 @@ static int first_rows(struct pq_row *row)
 {
     if (row->of->asked == row) return take_asked(row);
     begin_anew(row->of);
-    if (sql_text_of[row->which].many) return open_cursor(row);
+    if (sql_text_of[row->which].many) return first_of_many(row);
     int rc = send_prepared(row, PQ_PLAIN, false);
     return rc < 0 ? rc : pq_wait(row->of, &row->result);
 }
 
 static int next_rows(struct pq_row *row)
 {
+    char skip[32];
     PQclear(row->result);
     row->result = NULL;
     row->at = 0;
-    return fetch(row);
+    if (row->opened) return fetch(row);
+    int rc = open_cursor(row);
+    snprintf(skip, sizeof skip, "MOVE %d FROM c%d", PQ_ROWS, (int)row->which);
+    if (rc == WEFT_OK) rc = pq_send(row->of, skip);
+    return rc < 0 ? rc : fetch(row);
 }
 
 static int step(struct sql_row *base)
@@ -166,8 +185,7 @@ static int step(struct sql_row *base)
     int rc = WEFT_OK;
     row->at++;
     if (row->result == NULL) rc = first_rows(row);
-    else if (row->at >= PQntuples(row->result) && row->opened && PQntuples(row->result) == PQ_ROWS)
-        rc = next_rows(row);
+    else if (row->at >= PQntuples(row->result) && PQntuples(row->result) == PQ_ROWS) rc = next_rows(row);
     if (rc < 0) return rc;
     return row->at < PQntuples(row->result) ? SQL_ROW : SQL_DONE;
 }

@@ -12,7 +12,7 @@
  *     answer was lost may be counted or not; what is kept in memory is read again.
  * (4) Statements of a transaction go out in libpq's pipeline mode, and their answers are looked at when the next rows are
  *     needed, and before COMMIT is sent. So an error of a statement may be said at a later call.
- * (5) A statement that may give many rows is run by a cursor of the server's, a few rows at a time. */
+ * (5) A statement that may give many rows gives a few at a time, by a cursor of the server's if there are more. */
 #ifndef WF_STORE_POSTGRES_STORE_H
 #define WF_STORE_POSTGRES_STORE_H
 

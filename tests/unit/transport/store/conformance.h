@@ -325,6 +325,18 @@ START_TEST(limits_hold_at_each_append)
 }
 END_TEST
 
+START_TEST(many_old_records_go)
+{
+    static struct wf_store_append batch[150];
+    for (int i = 0; i < 150; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 150), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 2}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "149=x 150=x ");
+    ck_assert_uint_eq(find_log("a").bytes, 2);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 /* Limits are of a record: one without any does not remove what is before it, and one that has others does not undo that. */
 START_TEST(limits_hold_within_a_batch)
 {
@@ -635,6 +647,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, logs_are_listed_in_order);
     tcase_add_test(c, many_logs);
     tcase_add_test(c, old_records_go);
+    tcase_add_test(c, many_old_records_go);
     tcase_add_test(c, limits_hold_at_each_append);
     tcase_add_test(c, limits_hold_within_a_batch);
     tcase_add_test(c, cursors_go_forward);
