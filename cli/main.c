@@ -230,7 +230,7 @@ static const struct cli_verb verbs[] = {
     {"store topics",
      "",
      "Lists the topics in a store: how many records each has, and from which offset to which",
-     "Reads the file of --store, also while a node has it open.",
+     "Reads the store, also while a node has it open.",
      "weft store topics --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -240,7 +240,7 @@ static const struct cli_verb verbs[] = {
     {"store read",
      "TOPIC",
      "Prints the records of a topic in a store",
-     "Reads the file of --store, also while a node has it open. A line for each record: epoch and offset, tag, body.",
+     "Reads the store, also while a node has it open. A line for each record: epoch and offset, tag, body.",
      "weft store read room.tea --store sqlite:rooms.db --from 17",
      {CLI_STORE, CLI_FROM, CLI_COUNT, CLI_JSON, CLI_CONFIG, CLI_END},
      1,
@@ -250,7 +250,7 @@ static const struct cli_verb verbs[] = {
     {"store export",
      "[TOPIC]",
      "Writes the records of a store to standard output, one JSON object a line",
-     "Reads the file of --store, also while a node has it open. Each object has topic, epoch, offset, time,\n"
+     "Reads the store, also while a node has it open. Each object has topic, epoch, offset, time,\n"
      "tag, and the bytes as text, or as base64 where they are no text. 'weft store import' reads them.",
      "weft store export --store sqlite:rooms.db > rooms.jsonl",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -273,7 +273,7 @@ static const struct cli_verb verbs[] = {
     {"store check",
      "",
      "Reads all of a store and says what is damaged or missing",
-     "Reads the file of --store, also while a node has it open. Code 1 if there is a fault.",
+     "Reads the store, also while a node has it open. Code 1 if there is a fault.",
      "weft store check --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -283,7 +283,7 @@ static const struct cli_verb verbs[] = {
     {"store cursors",
      "",
      "Lists the cursors in a store: where each is, and how many records are behind it",
-     "Reads the file of --store, also while a node has it open. A line for each cursor: name, topic, epoch and "
+     "Reads the store, also while a node has it open. A line for each cursor: name, topic, epoch and "
      "offset.",
      "weft store cursors --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -294,7 +294,7 @@ static const struct cli_verb verbs[] = {
     {"store queues",
      "",
      "Lists the work queues in a store: how many of their jobs are ready, delayed, leased and dead",
-     "Reads the file of --store, also while a node has it open.",
+     "Reads the store, also while a node has it open.",
      "weft store queues --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -304,7 +304,7 @@ static const struct cli_verb verbs[] = {
     {"store states",
      "",
      "Lists the states of actors in a store: how large each is, and how often it was opened",
-     "Reads the file of --store, also while a node has it open. A line for each state: key, bytes of the snapshot, "
+     "Reads the store, also while a node has it open. A line for each state: key, bytes of the snapshot, "
      "events since and their bytes, openings.",
      "weft store states --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -315,7 +315,7 @@ static const struct cli_verb verbs[] = {
     {"store dead",
      "QUEUE",
      "Prints the dead jobs of a queue: those that were taken too often and not done",
-     "Reads the file of --store, also while a node has it open. A line for each job: id, attempts, tag, body.",
+     "Reads the store, also while a node has it open. A line for each job: id, attempts, tag, body.",
      "weft store dead mail.out --store sqlite:rooms.db",
      {CLI_STORE, CLI_COUNT, CLI_JSON, CLI_CONFIG, CLI_END},
      1,
@@ -605,6 +605,7 @@ int main(int argc, char **argv)
 {
     cli_verbs = verbs;
     cli_verb_count = VERBS;
+    cli_config_show_store = cli_store_shown;
     if (argc < 2) return help(stderr, CLI_USAGE);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return help(stdout, CLI_OK);
@@ -622,6 +623,7 @@ int main(int argc, char **argv)
     struct cli c = {0};
     int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 1 - words, argv + 1 + words);
     if (rc < 0) cli_help(stdout, verb);
+    else cli_store_hide(&c, argc, argv);
     bool about_file = verb->run == cli_config_check || verb->run == cli_config_show; /* which may be wrong */
     if (rc == CLI_OK && !about_file) rc = cli_configure(&c);
     if (rc == CLI_OK) rc = verb->run(&c);

@@ -44,6 +44,34 @@ void cli_print_stored(const struct cli *c, const struct weft_stored *r)
     print_record(c, r->topic, r->at, &row);
 }
 
+/* ---- URLs ------------------------------------------------------------------------------------------------------ */
+
+const char *cli_store_shown(const char *url)
+{
+    static char text[256];
+    wf_store_url_show(url, text, sizeof text);
+    return text;
+}
+
+/* The URL is copied, and what `ps` shows becomes what messages say. */
+void cli_store_hide(struct cli *c, int count, char **words)
+{
+    static char copy[1024];
+    if (c->store == NULL || strcmp(cli_store_shown(c->store), c->store) == 0 || strlen(c->store) >= sizeof copy)
+        return;
+    for (int i = 0; i < count; i++) {
+        size_t size = strlen(words[i]);
+        if (c->store < words[i] || c->store > words[i] + size) continue;
+        char *word = words[i] + (c->store - words[i]);
+        size = strlen(word);
+        memcpy(copy, word, size + 1);
+        c->store = copy;
+        memset(word, '\0', size);
+        snprintf(word, size + 1, "%s", cli_store_shown(copy));
+        return;
+    }
+}
+
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
 struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code)
@@ -51,7 +79,7 @@ struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *c
     struct wf_store_why why;
     struct wf_store_file *f = NULL;
     *code = CLI_OK;
-    if (c->store == NULL) *code = cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE");
+    if (c->store == NULL) *code = cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE or postgres:URL");
     else if (wf_store_file_open(&f, c->store, read_only, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
     return *code == CLI_OK ? f : NULL;
 }
@@ -75,7 +103,7 @@ static bool print_log(void *arg, const struct wf_store_log *log)
 static int end(const struct cli *c, struct wf_store_file *f, int rc)
 {
     wf_store_file_release(f);
-    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", cli_store_shown(c->store), weft_strerror(rc)) : CLI_OK;
 }
 
 int cli_store_topics(const struct cli *c)
@@ -107,7 +135,8 @@ static int read_log(struct wf_store_file *f, struct printing *p, struct cli_posi
     const struct cli *c = p->c;
     struct wf_store_log log = {.epoch = 0};
     int rc = f->store->engine->find(f->store, c->argv[0], &log);
-    if (rc == WEFT_ENOTFOUND) return cli_fail(c, CLI_FAILED, "%s has no topic %s", c->store, c->argv[0]);
+    if (rc == WEFT_ENOTFOUND)
+        return cli_fail(c, CLI_FAILED, "%s has no topic %s", cli_store_shown(c->store), c->argv[0]);
     if (rc == WEFT_OK && from.epoch != 0 && from.epoch != log.epoch)
         return cli_fail(c, CLI_FAILED, "the log has another epoch: %016" PRIx64, log.epoch);
     p->epoch = log.epoch;
@@ -120,7 +149,7 @@ static int read_log(struct wf_store_file *f, struct printing *p, struct cli_posi
     if (rc == WEFT_EFORMAT)
         return cli_fail(c, CLI_FAILED, "record %" PRIu64 " is damaged or missing; --from %" PRIu64 " reads behind it",
                         next, next + 1);
-    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", cli_store_shown(c->store), weft_strerror(rc)) : CLI_OK;
 }
 
 int cli_store_read(const struct cli *c)
@@ -145,7 +174,7 @@ static void print_fault(void *arg, const char *topic, uint64_t offset, const cha
         cli_print_string(stdout, text, strlen(text));
         puts("}");
     } else if (topic == NULL) {
-        printf("%s: %s\n", c->store, text);
+        printf("%s: %s\n", cli_store_shown(c->store), text);
     } else {
         printf("%s %" PRIu64 ": %s\n", topic, offset, text);
     }
@@ -159,8 +188,8 @@ int cli_store_check(const struct cli *c)
     int faults = f->store->engine->check(f->store, print_fault, (void *)(uintptr_t)c);
     if (faults < 0) return end(c, f, faults);
     wf_store_file_release(f);
-    if (faults > 0) return cli_fail(c, CLI_FAILED, "%s: %d faults", c->store, faults);
-    if (!c->json) printf("%s: no fault\n", c->store);
+    if (faults > 0) return cli_fail(c, CLI_FAILED, "%s: %d faults", cli_store_shown(c->store), faults);
+    if (!c->json) printf("%s: no fault\n", cli_store_shown(c->store));
     return CLI_OK;
 }
 
@@ -461,7 +490,7 @@ static void open_and_go_on(const void *arg, size_t size)
                                         .states = states,
                                         .state_count = running->states.count};
     int rc = weft_store_open(&options, NULL, WEFT_FOREVER);
-    if (rc < 0) weft_fail(rc, "--store %s: %s", running->store, weft_strerror(rc));
+    if (rc < 0) weft_fail(rc, "--store %s: %s", cli_store_shown(running->store), weft_strerror(rc));
     module_first(arg, size);
 }
 

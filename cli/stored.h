@@ -6,6 +6,10 @@
 
 #include "client.h"
 
+/* What messages say of the store: without a password, if its URL has one. */
+const char *cli_store_shown(const char *url);
+/* Hides a password in the URL of --store from `ps`: the words are the process's own. */
+void cli_store_hide(struct cli *c, int count, char **words);
 struct wf_store_file;
 /* Opens the file of --store. NULL: `*code` is the exit code. */
 struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code);

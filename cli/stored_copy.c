@@ -91,11 +91,12 @@ int cli_store_export(const struct cli *c)
     int rc = c->argc == 0 ? engine->list(f->store, NULL, export_log, &e) : engine->find(f->store, c->argv[0], &log);
     if (rc == WEFT_OK && c->argc > 0) (void)export_log(&e, &log);
     wf_store_file_release(f);
-    if (rc == WEFT_ENOTFOUND) return cli_fail(c, CLI_FAILED, "%s has no topic %s", c->store, c->argv[0]);
+    if (rc == WEFT_ENOTFOUND)
+        return cli_fail(c, CLI_FAILED, "%s has no topic %s", cli_store_shown(c->store), c->argv[0]);
     if (e.rc == WEFT_EFORMAT) return CLI_FAILED;
     if (rc == WEFT_OK && e.rc < 0) rc = e.rc;
     if (fflush(stdout) != 0) return cli_fail(c, CLI_FAILED, "cannot write to standard output");
-    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", c->store, weft_strerror(rc)) : CLI_OK;
+    return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", cli_store_shown(c->store), weft_strerror(rc)) : CLI_OK;
 }
 
 /* ---- Import ---------------------------------------------------------------------------------------------------- */
@@ -288,6 +289,6 @@ int cli_store_import(const struct cli *c)
     free(text);
     if (code != CLI_OK) return code;
     if (c->json) printf("{\"imported\": %" PRIu64 "}\n", im.done);
-    else printf("%s: %" PRIu64 " records\n", c->store, im.done);
+    else printf("%s: %" PRIu64 " records\n", cli_store_shown(c->store), im.done);
     return CLI_OK;
 }

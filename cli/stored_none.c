@@ -6,6 +6,17 @@ static int none(const struct cli *c)
     return cli_fail(c, CLI_FAILED, "this weft was built without SQLite: install libsqlite3-dev and build weft again");
 }
 
+const char *cli_store_shown(const char *url)
+{
+    (void)url;
+    return "";
+}
+
+void cli_store_hide(struct cli *c, int count, char **words)
+{
+    (void)c, (void)count, (void)words;
+}
+
 int cli_store_topics(const struct cli *c)
 {
     return none(c);

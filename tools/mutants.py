@@ -161,7 +161,7 @@ def put(path, data):
 def make_tree(tree):
     in_sites()
     wanted = {os.path.join(*room, "mutant.h"): os.path.join(HERE, "mutant.h")
-              for room in (("runtime", "platform"), ("transport", "store"))}  # the store is given no other room
+              for room in (("runtime", "platform"), ("transport", "store", "engine"))}  # the store is given no other room
     for top in os.listdir(ROOT):
         start = os.path.join(ROOT, top)
         if NOT_SOURCE.match(top):

@@ -95,6 +95,8 @@ int cli_config_check(const struct cli *c)
     return rc == CLI_OK && unread > 0 ? CLI_FAILED : rc;
 }
 
+const char *(*cli_config_show_store)(const char *url);
+
 /* ---- show ------------------------------------------------------------------------------------------------------ */
 
 static void print_list(const struct cli_list *list, bool json)
@@ -119,6 +121,7 @@ static void print_value(const struct cli *v, const struct cli_option *o, bool js
     case CLI_SECONDS: printf("%.9g", (double)*(const int64_t *)field / 1e9); break;
     case CLI_LIST: print_list(field, json); break;
     case CLI_WORD:
+        if (o == cli_option(CLI_STORE) && cli_config_show_store != NULL) word = cli_config_show_store(word);
         if (json) cli_print_string(stdout, word, strlen(word));
         else if (word[strcspn(word, " \t#")] != '\0') printf("\"%s\"", word);
         else fputs(word, stdout);

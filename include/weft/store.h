@@ -61,7 +61,7 @@ struct weft_stored_states {
 };
 
 typedef struct {
-    const char *url; /* "sqlite:FILE"; the file is made if there is none */
+    const char *url; /* "sqlite:FILE" or "postgres:URL" (docs/store.md); what is not there is made */
     /* The first pattern that matches a topic counts. A topic that matches none is not stored. */
     const struct weft_stored_topics *topics;
     size_t topic_count; /* up to WEFT_STORE_PATTERNS_MAX; 0 if there are queues or states */
@@ -105,7 +105,8 @@ struct weft_position {
  *     WEFT_ENOMEM
  * With these it is not known whether it was stored; if it is published again, it may be there twice:
  *     WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENONODE (the store's node is lost), WEFT_ENOREPLY (the store has ended)
- *     WEFT_ESYSTEM    the disk failed. The store takes nothing more until it is opened again */
+ *     WEFT_ESYSTEM    the disk failed. The store takes nothing more until it is opened again. Or the connection to
+ *                     its database was lost: it may be stored, and the store connects again */
 WEFT_API WEFT_CHECKED int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_t size,
                                               struct weft_position *out, int64_t deadline);
 
@@ -228,7 +229,8 @@ WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *to
  *     WEFT_ENOTSUP    the store is of an older version
  * With these it is not known whether it was advanced; the call can be repeated:
  *     WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENONODE, WEFT_ENOREPLY
- *     WEFT_ESYSTEM    the disk failed. The store takes nothing more until it is opened again */
+ *     WEFT_ESYSTEM    the disk failed. The store takes nothing more until it is opened again. Or the connection to
+ *                     its database was lost: it may be stored, and the store connects again */
 WEFT_API WEFT_CHECKED int weft_cursor_advance(const char *name, const char *topic, struct weft_position upto,
                                               int64_t deadline);
 

@@ -1,63 +1,19 @@
 #!/usr/bin/env python3
 """examples/postgres.c against a PostgreSQL of the test's own, on a Unix socket in a temporary folder."""
-import glob
 import json
 import os
-import pwd
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-from harness import PATIENCE, Cluster, Program, built
+from harness import PATIENCE, Cluster, built
+from postgres_server import Postgres, missing
 
-FOLDERS = sorted(os.path.dirname(path) for path in glob.glob("/usr/lib/postgresql/*/bin/initdb"))
 MODULE = built("examples", "postgres.so")
 WEFT = built("cli", "weft")
-USER = "nobody"  # PostgreSQL refuses to run as root
-SOMEBODY_ELSE = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups"]
+WHY = missing() or (None if os.path.exists(MODULE) else "built without libpq (Debian: libpq-dev)")
 
 
-class Postgres:
-    """A server of the test's own; the folder of its socket is what clients connect to."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="pg-")
-        self.prefix = SOMEBODY_ELSE if os.geteuid() == 0 else []
-        if self.prefix:
-            os.chown(self.folder, pwd.getpwnam(USER).pw_uid, -1)
-        self.data = os.path.join(self.folder, "data")
-        subprocess.run([*self.prefix, FOLDERS[-1] + "/initdb", "-D", self.data, "-A", "trust", "-U", "weft",
-                        "-E", "UTF8", "--locale=C", "--no-sync"],
-                       check=True, stdout=subprocess.DEVNULL, timeout=4 * PATIENCE)
-        self.start()
-
-    def start(self):
-        settings = ("listen_addresses=", "fsync=off", "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
-                    "log_disconnections=on", "log_min_messages=debug1", "log_line_prefix=%a: ")
-        self.program = Program(*self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
-                               *(word for s in settings for word in ("-c", s)))
-        self.program.log("database system is ready to accept connections")
-
-    def sql(self, text):
-        subprocess.run([FOLDERS[-1] + "/psql", "-h", self.folder, "-U", "weft", "-d", "postgres", "-qAtc", text],
-                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
-
-    def close(self):
-        self.program.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def missing():
-    """Why there is nothing to test, or None."""
-    if not FOLDERS or not shutil.which("setpriv"):
-        return "PostgreSQL is not installed (Debian: postgresql)"
-    if os.geteuid() == 0 and subprocess.run([*SOMEBODY_ELSE, "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        return "this root may not become somebody else, and PostgreSQL does not run as root"
-    return None if os.path.exists(MODULE) else "built without libpq (Debian: libpq-dev)"
-
-
-@unittest.skipIf(missing(), missing())
+@unittest.skipIf(WHY, WHY)
 class ForeignDescriptor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

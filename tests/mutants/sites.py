@@ -281,91 +281,91 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
 '''),
-    ("transport/store/sqlite.c", '''\
-    int rc = s->read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+    ("transport/store/sqlite/sqlite.c", '''\
+    int rc = s->base.read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
 ''', '''\
-    int rc = s->read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+    int rc = s->base.read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
     if (rc == SQLITE_OK && wf_mutant("store_commits_without_sync")) rc = exec(s, "PRAGMA synchronous=NORMAL");
 '''),
-    ("transport/store/sqlite_append.c", '''\
-    int error = sq_finish(c->s, rc);
+    ("transport/store/sql/sql_append.c", '''\
+    int error = sql_finish(c->s, rc);
 ''', '''\
-    int error = sq_finish(c->s, rc);
-    if (wf_mutant("store_believes_commit")) error = sq_error(rc);
+    int error = sql_finish(c->s, rc);
+    if (wf_mutant("store_believes_commit")) error = sql_error(rc);
 '''),
-    ("transport/store/sqlite_append.c", '''\
-    if (is_lasting(rc)) s->broken = true;
+    ("transport/store/sqlite/sqlite_connection.c", '''\
+    if (c->disk_failed) s->broken = true;
 ''', '''\
-    if (is_lasting(rc) && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
+    if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
 '''),
-    ("transport/store/sqlite_append.c", '''\
+    ("transport/store/sql/sql_append.c", '''\
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 ''', '''\
     if (wf_mutant("store_sums_nothing")) return 0;
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 '''),
-    ("transport/store/sqlite_read.c", '''\
-        if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+    ("transport/store/sql/sql_read.c", '''\
+        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
 ''', '''\
-        if (rc == SQLITE_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
-        if (rc == SQLITE_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+        if (rc == SQL_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
+        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
 '''),
-    ("transport/store/sqlite_cursors.c", '''\
-    if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return SQLITE_OK;
+    ("transport/store/sql/sql_cursors.c", '''\
+    if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return WEFT_OK;
 ''', '''\
-    if (a->error < 0) return SQLITE_OK;
+    if (a->error < 0) return WEFT_OK;
     if (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged && !wf_mutant("cursor_goes_back"))
-        return SQLITE_OK;
+        return WEFT_OK;
 '''),
-    ("transport/store/sqlite_cursors.c", '''\
-        rc = sq_finish(s, code);
+    ("transport/store/sql/sql_cursors.c", '''\
+        rc = sql_finish(s, code);
         if (rc < 0) s->cursors = -1;
 ''', '''\
-        rc = sq_finish(s, code);
-        if (wf_mutant("cursor_believes_commit")) rc = sq_error(code);
+        rc = sql_finish(s, code);
+        if (wf_mutant("cursor_believes_commit")) rc = sql_error(code);
         if (rc < 0) s->cursors = -1;
 '''),
-    ("transport/store/sqlite_jobs.c", '''\
+    ("transport/store/sql/sql_jobs.c", '''\
     if (j->dead || j->lease == 0 || j->lease != x->lease) {
 ''', '''\
     if (j->dead || j->lease == 0 || (j->lease != x->lease && !wf_mutant("queue_takes_any_lease"))) {
 '''),
-    ("transport/store/sqlite_jobs.c", '''\
+    ("transport/store/sql/sql_jobs.c", '''\
         bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
 ''', '''\
         bool dies = is_used_up(&x->job, x->attempts) && !wf_mutant("queue_job_never_dies");
 '''),
-    ("transport/store/sqlite_jobs.c", '''\
-    if (rc == SQLITE_OK && x->key != NULL) rc = write_key(c, x);
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (rc == WEFT_OK && x->key != NULL) rc = write_key(c, x);
 ''', '''\
-    if (rc == SQLITE_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
+    if (rc == WEFT_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
-    ("transport/store/sqlite_jobs.c", '''\
-    if (rc == SQLITE_OK) rc = delete_by_id(c->s, SQ_DELETE_BODY, x->id);
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    if (rc == SQLITE_OK) rc = delete_by_id(c->s, SQ_DELETE_BODY, x->id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
 '''),
-    ("transport/store/sqlite_jobs.c", '''\
-        rc = sq_finish(s, code);
+    ("transport/store/sql/sql_jobs.c", '''\
+        rc = sql_finish(s, code);
 ''', '''\
-        rc = sq_finish(s, code);
-        if (wf_mutant("queue_believes_commit")) rc = sq_error(code);
+        rc = sql_finish(s, code);
+        if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
 '''),
-    ("transport/store/sqlite_states.c", '''\
+    ("transport/store/sql/sql_states.c", '''\
     else if (x->kind != WF_STATE_OPEN && (found < 0 || x->owner != x->state.owner)) x->error = WEFT_ECLOSED;
 ''', '''\
     else if (x->kind != WF_STATE_OPEN &&
              (found < 0 || (x->owner != x->state.owner && !wf_mutant("state_takes_any_owner"))))
         x->error = WEFT_ECLOSED;
 '''),
-    ("transport/store/sqlite_states.c", '''\
-        rc = sq_finish(s, code);
+    ("transport/store/sql/sql_states.c", '''\
+        rc = sql_finish(s, code);
 ''', '''\
-        rc = sq_finish(s, code);
-        if (wf_mutant("state_believes_commit")) rc = sq_error(code);
+        rc = sql_finish(s, code);
+        if (wf_mutant("state_believes_commit")) rc = sql_error(code);
 '''),
-    ("transport/store/sqlite_states.c", '''\
+    ("transport/store/sql/sql_states.c", '''\
         if (c->s->damaged_states > 0) x->error = WEFT_EFORMAT;
 ''', '''\
         if (c->s->damaged_states > 0 && !wf_mutant("state_begins_in_place_of_damaged")) x->error = WEFT_EFORMAT;

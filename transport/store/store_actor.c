@@ -188,9 +188,11 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         (void)weft_offload_drop(job);
         return rc;
     }
+    char shown[256];
     rc = o->rc;
-    if (rc < 0) weft_log(WEFT_ERROR, "store %s: %s: %s", o->url, weft_strerror(rc), o->why.text);
-    else weft_log(WEFT_INFO, "store %s is open", o->url);
+    wf_store_url_show(o->url, shown, sizeof shown);
+    if (rc < 0) weft_log(WEFT_ERROR, "store %s: %s: %s", shown, weft_strerror(rc), o->why.text);
+    else weft_log(WEFT_INFO, "store %s is open", shown);
     if (rc == WEFT_OK) {
         s->file = wf_store_file_share(o->file);
         s->parked.secret = s->file->store->secret;

@@ -14,7 +14,9 @@ struct wf_store_file {
     atomic_int users;
 };
 
-/* Opens the store of a URL, "sqlite:FILE". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such
+/* Writes what messages say of a URL: without a password, if it has one. */
+WEFT_API void wf_store_url_show(const char *url, char *out, size_t size);
+/* Opens the store of a URL, "sqlite:FILE" or "postgres:URL". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such
  * engine. */
 WEFT_API int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only,
                                 struct wf_store_why *why);

@@ -1,13 +1,16 @@
-/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine.h), as
+/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine/engine.h), as
  * tests. A program that includes it defines `fixture` for its engine, and adds conformance_case() to its suite. */
 #ifndef WF_STORE_CONFORMANCE_H
 #define WF_STORE_CONFORMANCE_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine.h"
 #include "suite.h"
@@ -16,7 +19,8 @@ static struct {
     const struct wf_store_engine *engine;
     const char *vfs, *where;
     void (*begin)(void), (*end)(void); /* before the first opening of a test, and after the last close */
-    bool threads;                      /* whether several may use it at once */
+    bool threads;                      /* whether several threads and processes may use it at once */
+    void (*run_sql)(const char *sql);  /* changes the tables by hand, while the store is closed; NULL: nobody can */
 } fixture;
 
 static struct wf_store *store;
@@ -321,6 +325,43 @@ START_TEST(limits_hold_at_each_append)
 }
 END_TEST
 
+START_TEST(many_old_records_go)
+{
+    static struct wf_store_append batch[150];
+    for (int i = 0; i < 150; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 150), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 2}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "149=x 150=x ");
+    ck_assert_uint_eq(find_log("a").bytes, 2);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+/* Limits are of a record: one without any does not remove what is before it, and one that has others does not undo that. */
+START_TEST(limits_hold_within_a_batch)
+{
+    const struct wf_store_limits one = {.count = 1}, three = {.count = 3}, young = {.age = 10};
+    struct wf_store_append batch[] = {{.topic = "a", .data = "1", .size = 1, .limits = &three},
+                                      {.topic = "a", .data = "2", .size = 1, .limits = &one},
+                                      {.topic = "a", .data = "3", .size = 1},
+                                      {.topic = "b", .data = "1", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "2", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "3", .size = 1, .limits = &three},
+                                      {.topic = "b", .data = "4", .size = 1, .limits = &three},
+                                      {.topic = "c", .data = "1", .size = 1, .time = 1},
+                                      {.topic = "c", .data = "2", .size = 1, .time = 20, .limits = &young},
+                                      {.topic = "c", .data = "3", .size = 1, .time = 5, .limits = &young}};
+    ck_assert_int_eq(fixture.engine->append(store, batch, sizeof batch / sizeof *batch), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_str_eq(read_text("b", 1, 9, 9), "2=2 3=3 4=4 ");
+    ck_assert_str_eq(read_text("c", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_uint_eq(find_log("b").bytes, 3);
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 9), "2=2 3=3 ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
 static void expect_cursor(const char *name, const char *topic, uint64_t epoch, uint64_t offset)
@@ -571,6 +612,25 @@ START_TEST(readers_and_the_writer_at_once)
 }
 END_TEST
 
+/* A process that dies leaves no lock and no half of a record. */
+START_TEST(the_lock_goes_with_its_process)
+{
+    if (!fixture.threads) return;
+    close_it();
+    pid_t child = fork();
+    if (child == 0) {
+        open_it();
+        append_ok("a", "one");
+        raise(SIGKILL);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
 __attribute__((unused)) static TCase *conformance_case(const char *name)
 {
     TCase *c = tcase_create(name);
@@ -587,7 +647,9 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, logs_are_listed_in_order);
     tcase_add_test(c, many_logs);
     tcase_add_test(c, old_records_go);
+    tcase_add_test(c, many_old_records_go);
     tcase_add_test(c, limits_hold_at_each_append);
+    tcase_add_test(c, limits_hold_within_a_batch);
     tcase_add_test(c, cursors_go_forward);
     tcase_add_test(c, a_batch_of_cursors);
     tcase_add_test(c, cursors_are_removed);
@@ -599,6 +661,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, tools_read_beside_the_owner);
     tcase_add_test(c, what_is_not_there_is_not_made_read_only);
     tcase_add_test(c, readers_and_the_writer_at_once);
+    tcase_add_test(c, the_lock_goes_with_its_process);
     return c;
 }
 

@@ -243,6 +243,22 @@ START_TEST(a_job_dies_after_its_last_attempt)
 }
 END_TEST
 
+START_TEST(many_dead_jobs_are_revived)
+{
+    struct wf_store_change x = {.kind = WF_JOB_RETURN, .queue = "q", .attempts = 1};
+    for (int i = 0; i < 80; i++) put_job("q", "job", i, 0);
+    for (int i = 0; i < 80; i++) {
+        struct wf_store_job j = take_job("q", "job", i);
+        x.id = j.id, x.lease = j.lease, x.now = i;
+        ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    }
+    expect_queues(100, "q=0,0,0,80 ");
+    ck_assert_uint_eq(change_one((struct wf_store_change){.kind = WF_JOB_REVIVE, .queue = "q", .now = 100}).count,
+                      80);
+    expect_queues(100, "q=80,0,0,0 ");
+}
+END_TEST
+
 START_TEST(a_key_is_put_once)
 {
     struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "q", .data = "one", .size = 3, .tag = 7, .key = "k"};
@@ -334,7 +350,7 @@ START_TEST(queues_without_jobs_take_no_place)
         change_names(WF_JOB_PUT, first, 0, x);
     }
     put_job("after.refused", "one", 0, 0);
-    for (int first = 0; first < 2 * WF_STORE_QUEUES_MAX; first += NAMES_AT_ONCE) {
+    for (int first = 0; first < WF_STORE_QUEUES_MAX + NAMES_AT_ONCE; first += NAMES_AT_ONCE) {
         struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
         change_names(WF_JOB_PUT, first, 9, x);
         change_names(WF_JOB_TAKE, first, 9, x);
@@ -378,6 +394,7 @@ static void add_queue_tests(TCase *c)
     tcase_add_test(c, a_job_that_is_given_back_comes_again);
     tcase_add_test(c, a_lease_has_its_worker);
     tcase_add_test(c, a_job_dies_after_its_last_attempt);
+    tcase_add_test(c, many_dead_jobs_are_revived);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
     tcase_add_test(c, queues_without_jobs_take_no_place);

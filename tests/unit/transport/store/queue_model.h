@@ -1,4 +1,4 @@
-/* tests/unit/transport/store/queue_model.h -- what two queues have, in memory: sqlite_programs_test.c compares the
+/* tests/unit/transport/store/queue_model.h -- what two queues have, in memory: programs.h compares the
  * store with it. It is a part of that file, which has `m` and MUST. */
 #ifndef WF_QUEUE_MODEL_H
 #define WF_QUEUE_MODEL_H
@@ -191,13 +191,13 @@ static void check_change(const struct wf_store_change *x, bool stored)
 static void choose_job(struct wf_store_change *x)
 {
     const struct queue_model *q = &queues.is;
-    size_t from = q->count == 0 ? 0 : (size_t)faulty_random(q->count);
+    size_t from = q->count == 0 ? 0 : (size_t)program_random(q->count);
     for (size_t i = 0; i < q->count; i++) {
         const struct model_job *j = &q->job[(from + i) % q->count];
-        if (j->is.lease == 0 && faulty_random(20) > 0) continue;
+        if (j->is.lease == 0 && program_random(20) > 0) continue;
         x->queue = queue_of[j->queue];
         x->id = j->is.id;
-        x->lease = j->is.lease + (faulty_random(20) == 0);
+        x->lease = j->is.lease + (program_random(20) == 0);
         return;
     }
 }
@@ -207,19 +207,19 @@ static struct wf_store_change random_change(uint8_t *body)
     static const enum wf_store_change_kind kinds[] = {WF_JOB_PUT,    WF_JOB_PUT,    WF_JOB_PUT,   WF_JOB_TAKE,
                                                       WF_JOB_TAKE,   WF_JOB_TAKE,   WF_JOB_DONE,  WF_JOB_RETURN,
                                                       WF_JOB_RETURN, WF_JOB_EXTEND, WF_JOB_UNTAKE};
-    struct wf_store_change x = {.kind = kinds[faulty_random(sizeof kinds / sizeof *kinds)],
-                                .queue = queue_of[faulty_random(QUEUES)],
+    struct wf_store_change x = {.kind = kinds[program_random(sizeof kinds / sizeof *kinds)],
+                                .queue = queue_of[program_random(QUEUES)],
                                 .now = queues.now,
-                                .delay = (int64_t)faulty_random(2) * (int64_t)faulty_random(40),
+                                .delay = (int64_t)program_random(2) * (int64_t)program_random(40),
                                 .attempts = ATTEMPTS,
                                 .jobs_max = JOBS_MAX};
-    if (faulty_random(30) == 0) x.kind = WF_JOB_REVIVE;
+    if (program_random(30) == 0) x.kind = WF_JOB_REVIVE;
     if (x.kind == WF_JOB_TAKE || x.kind == WF_JOB_EXTEND) x.delay = LEASE;
     if (x.kind == WF_JOB_PUT) {
         x.tag = ++m.numbers;
         x.data = body;
         x.size = body_of(x.tag, body);
-        x.key = faulty_random(3) == 0 ? key_of[faulty_random(KEYS)] : NULL;
+        x.key = program_random(3) == 0 ? key_of[program_random(KEYS)] : NULL;
         x.key_age = KEY_AGE;
     } else if (x.kind != WF_JOB_TAKE && x.kind != WF_JOB_REVIVE) {
         choose_job(&x);
@@ -232,8 +232,8 @@ static bool change_some(void)
 {
     static uint8_t body[CHANGES][BODY_MAX];
     struct wf_store_change batch[CHANGES];
-    size_t count = 1 + (size_t)faulty_random(CHANGES);
-    queues.now += (int64_t)faulty_random(20);
+    size_t count = 1 + (size_t)program_random(CHANGES);
+    queues.now += (int64_t)program_random(20);
     for (size_t i = 0; i < count; i++) batch[i] = random_change(body[i]);
     int rc = engine->change(m.store, batch, count);
     queues.doubt = queues.is;
@@ -307,7 +307,7 @@ static void decide_queues(const char *when)
 }
 
 /* After a flipped bit: a job that is given is as it was, and comes once. */
-static void take_all(void)
+__attribute__((unused)) static void take_all(void)
 {
     for (int queue = 0; queue < QUEUES; queue++)
         for (;;) {

@@ -1,13 +1,7 @@
 /* tests/unit/transport/store/sqlite_faults_test.c -- the engine for SQLite on a disk that fails. */
 #include "faulty_store.h"
 
-static void expect_refused(int error, const char *text)
-{
-    int rc;
-    ck_assert_ptr_null(open_as(false, &rc));
-    ck_assert_msg(rc == error, "%s: %s", weft_error_name(rc), why.text);
-    ck_assert_msg(strstr(why.text, text) != NULL, "%s", why.text);
-}
+#include "damage.h"
 
 /* ---- Files that are not ours ----------------------------------------------------------------------------------- */
 
@@ -90,172 +84,6 @@ START_TEST(a_read_only_file_is_refused)
 }
 END_TEST
 
-/* ---- Damage ---------------------------------------------------------------------------------------------------- */
-
-static int faults;
-
-static void count_fault(void *arg, const char *topic, uint64_t offset, const char *text)
-{
-    (void)arg, (void)topic, (void)text;
-    faults += offset == 2;
-}
-
-static void expect_record_two_is_damaged(void)
-{
-    open_it();
-    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
-    ck_assert_str_eq(read_text("a", 2, 9, 99), "WEFT_EFORMAT");
-    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=three ");
-    append_ok("a", "four");
-    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=three 4=four ");
-    faults = 0;
-    ck_assert_int_ge(fixture.engine->check(store, count_fault, NULL), 1);
-    ck_assert_int_eq(faults, 1);
-}
-
-static void change_by_hand(const char *sql)
-{
-    append_ok("a", "one");
-    append_ok("a", "two");
-    append_ok("a", "three");
-    close_it();
-    run_sql(sql);
-}
-
-START_TEST(a_record_with_other_bytes_is_not_served)
-{
-    change_by_hand("UPDATE records SET body = CAST('twO' AS BLOB) WHERE id = (1 << 40) + 2");
-    expect_record_two_is_damaged();
-}
-END_TEST
-
-START_TEST(a_record_of_another_offset_is_not_served)
-{
-    change_by_hand(
-        "UPDATE records SET (time, tag, body, sum) = (SELECT time, tag, body, sum FROM records WHERE id = (1 << 40)"
-        " + 1) WHERE id = (1 << 40) + 2");
-    expect_record_two_is_damaged();
-}
-END_TEST
-
-START_TEST(a_hole_is_found)
-{
-    change_by_hand("DELETE FROM records WHERE id = (1 << 40) + 2");
-    expect_record_two_is_damaged();
-}
-END_TEST
-
-START_TEST(a_missing_end_is_found)
-{
-    change_by_hand("DELETE FROM records WHERE id = (1 << 40) + 3");
-    open_it();
-    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
-    ck_assert_str_eq(read_text("a", 3, 9, 99), "WEFT_EFORMAT");
-}
-END_TEST
-
-START_TEST(a_log_with_another_last_offset_is_refused)
-{
-    change_by_hand("UPDATE logs SET last = 2");
-    expect_refused(WEFT_EFORMAT, "row 1");
-}
-END_TEST
-
-START_TEST(a_missing_log_is_refused)
-{
-    change_by_hand("DELETE FROM logs");
-    expect_refused(WEFT_EFORMAT, "row 1");
-}
-END_TEST
-
-static void count_cursor_fault(void *arg, const char *topic, uint64_t offset, const char *text)
-{
-    (void)arg;
-    ck_assert_str_eq(topic, "a");
-    ck_assert_uint_eq(offset, 0);
-    ck_assert_str_eq(text, "the cursor c is damaged");
-}
-
-START_TEST(damaged_cursors_are_found)
-{
-    struct wf_store_cursor at;
-    ck_assert_int_eq(advance_to("c", "a", 3, 3), WEFT_OK);
-    close_it();
-    run_sql("UPDATE cursors SET last = 4");
-    open_it();
-    ck_assert_int_eq(fixture.engine->cursor(store, "c", "a", &at), WEFT_EFORMAT);
-    expect_cursors("", "", 9, "");
-    ck_assert_int_eq(fixture.engine->check(store, count_cursor_fault, NULL), 1);
-    ck_assert_int_eq(advance_to("c", "a", 3, 5), WEFT_EFORMAT);
-    ck_assert_int_eq(advance_to("c", "a", 0, 0), WEFT_OK);
-    ck_assert_int_eq(advance_to("c", "a", 3, 5), WEFT_OK);
-    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
-}
-END_TEST
-
-static int job_faults;
-
-static void count_job_fault(void *arg, const char *topic, uint64_t offset, const char *text)
-{
-    (void)arg, (void)text;
-    job_faults += topic != NULL && strcmp(topic, "q") == 0 && offset == 1;
-}
-
-static void expect_job_one_is_damaged(const char *sql)
-{
-    put_job("q", "one", 0, 0);
-    put_job("q", "two", 0, 0);
-    close_it();
-    run_sql(sql);
-    open_it();
-    struct wf_store_job two = take_job("q", "two", 0);
-    struct wf_store_change x = change_one((struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q"});
-    ck_assert(x.error == WEFT_ENOTFOUND && x.count == 1);
-    ck_assert_int_eq(done_job("q", two), WEFT_OK);
-    expect_jobs("q", false, "");
-    job_faults = 0;
-    ck_assert_int_ge(fixture.engine->check(store, count_job_fault, NULL), 1);
-    ck_assert_int_eq(job_faults, 1);
-}
-
-START_TEST(a_job_with_other_bytes_is_not_given)
-{
-    expect_job_one_is_damaged("UPDATE job_bodies SET body = CAST('onE' AS BLOB) WHERE id = 1");
-}
-END_TEST
-
-START_TEST(a_job_with_another_state_is_not_given)
-{
-    expect_job_one_is_damaged("UPDATE jobs SET attempts = 7 WHERE id = 1");
-}
-END_TEST
-
-START_TEST(a_job_without_its_bytes_is_not_given)
-{
-    expect_job_one_is_damaged("DELETE FROM job_bodies WHERE id = 1");
-}
-END_TEST
-
-START_TEST(a_damaged_count_of_jobs_is_refused)
-{
-    close_it();
-    run_sql("UPDATE job_count SET last = 5");
-    expect_refused(WEFT_EFORMAT, "queues");
-}
-END_TEST
-
-START_TEST(a_damaged_key_is_said)
-{
-    struct wf_store_change x = {.kind = WF_JOB_PUT, .queue = "q", .key = "k", .key_age = 9};
-    ck_assert_int_eq(change_one(x).error, WEFT_OK);
-    close_it();
-    run_sql("UPDATE job_keys SET job = 5");
-    open_it();
-    ck_assert_int_eq(change_one(x).error, WEFT_EFORMAT);
-    ck_assert_int_eq(fixture.engine->check(store, count_job_fault, NULL), 1);
-}
-END_TEST
-
 /* ---- Disks ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_full_disk_is_said_and_can_be_emptied)
@@ -311,6 +139,7 @@ int main(void)
     fixture.where = "s.db";
     fixture.begin = begin;
     fixture.end = end;
+    fixture.run_sql = run_sql;
     Suite *suite = suite_create("the store on a disk that fails");
     TCase *c = tcase_create("faults");
     suite_add_tcase(suite, conformance_case("conformance"));
@@ -321,18 +150,7 @@ int main(void)
     tcase_add_test(c, a_database_of_others_is_refused);
     tcase_add_test(c, what_is_no_database_is_refused);
     tcase_add_test(c, a_read_only_file_is_refused);
-    tcase_add_test(c, a_record_with_other_bytes_is_not_served);
-    tcase_add_test(c, a_record_of_another_offset_is_not_served);
-    tcase_add_test(c, a_hole_is_found);
-    tcase_add_test(c, a_missing_end_is_found);
-    tcase_add_test(c, a_log_with_another_last_offset_is_refused);
-    tcase_add_test(c, a_missing_log_is_refused);
-    tcase_add_test(c, damaged_cursors_are_found);
-    tcase_add_test(c, a_job_with_other_bytes_is_not_given);
-    tcase_add_test(c, a_job_with_another_state_is_not_given);
-    tcase_add_test(c, a_job_without_its_bytes_is_not_given);
-    tcase_add_test(c, a_damaged_count_of_jobs_is_refused);
-    tcase_add_test(c, a_damaged_key_is_said);
+    add_damage_tests(c);
     tcase_add_test(c, a_full_disk_is_said_and_can_be_emptied);
     tcase_add_test(c, after_a_failed_sync_nothing_is_appended);
     tcase_add_test(c, what_was_acknowledged_survives_a_power_cut);

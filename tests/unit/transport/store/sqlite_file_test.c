@@ -1,6 +1,4 @@
 /* tests/unit/transport/store/sqlite_file_test.c -- the engine for SQLite on a file of this machine. */
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "conformance.h"
@@ -30,24 +28,6 @@ START_TEST(a_folder_that_is_missing)
     fixture.where = "";
     ck_assert_ptr_null(open_as(false, &rc));
     ck_assert_int_eq(rc, WEFT_EINVAL);
-}
-END_TEST
-
-/* A process that dies leaves no lock and no half of a record. */
-START_TEST(the_lock_goes_with_its_process)
-{
-    close_it();
-    pid_t child = fork();
-    if (child == 0) {
-        open_it();
-        append_ok("a", "one");
-        raise(SIGKILL);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    open_it();
-    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
 }
 END_TEST
 
@@ -84,7 +64,6 @@ int main(void)
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
     tcase_add_test(files, a_folder_that_is_missing);
-    tcase_add_test(files, the_lock_goes_with_its_process);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns);
     return run_suite(suite);

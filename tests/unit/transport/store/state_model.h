@@ -1,4 +1,4 @@
-/* tests/unit/transport/store/state_model.h -- what two states of actors have, in memory: sqlite_programs_test.c compares
+/* tests/unit/transport/store/state_model.h -- what two states of actors have, in memory: programs.h compares
  * the store with it. It is a part of that file, which has `m` and MUST.
  *
  * Each state has an owner, and those that had it before, who go on writing: all that they write is refused. */
@@ -61,12 +61,12 @@ static int model_change_state(struct model_state *s, const struct wf_store_state
 static struct wf_store_state_change random_state_change(const struct model_state *s, int which, uint8_t *body)
 {
     struct wf_store_state_change x = {.key = state_of[which], .owner = s->owner, .number = s->last + 1, .now = 5};
-    uint64_t kind = faulty_random(40);
+    uint64_t kind = program_random(40);
     x.kind = kind < 3 ? WF_STATE_OPEN : kind < 4 ? WF_STATE_REMOVE : kind < 10 ? WF_STATE_SAVE : WF_STATE_APPEND;
     if (s->last + 2 - s->first >= EVENTS_MAX) x.kind = WF_STATE_SAVE;
     if (x.kind == WF_STATE_SAVE) x.number = s->last;
-    if (faulty_random(5) == 0) x.owner = states.old_owner[which][faulty_random(OWNERS)];
-    if (faulty_random(20) == 0) x.number += faulty_random(3) - 1;
+    if (program_random(5) == 0) x.owner = states.old_owner[which][program_random(OWNERS)];
+    if (program_random(20) == 0) x.number += program_random(3) - 1;
     if (x.kind == WF_STATE_APPEND || x.kind == WF_STATE_SAVE) {
         x.tag = ++m.numbers;
         x.data = body;
@@ -81,7 +81,7 @@ static void note_change(const struct wf_store_state_change *x, int which, int er
     states.refused += error == WEFT_ECLOSED;
     if (x->kind != WF_STATE_OPEN) return;
     states.opened++;
-    states.old_owner[which][faulty_random(OWNERS)] = states.is[which].owner;
+    states.old_owner[which][program_random(OWNERS)] = states.is[which].owner;
 }
 
 /* Returns true if the program goes on. */
@@ -90,11 +90,11 @@ static bool change_some_states(void)
     static uint8_t body[STATE_CHANGES][BODY_MAX];
     struct wf_store_state_change batch[STATE_CHANGES];
     struct model_state guess[STATES];
-    size_t count = 1 + (size_t)faulty_random(STATE_CHANGES);
+    size_t count = 1 + (size_t)program_random(STATE_CHANGES);
     int which[STATE_CHANGES], expected;
     memcpy(guess, states.is, sizeof guess);
     for (size_t i = 0; i < count; i++) {
-        which[i] = (int)faulty_random(STATES);
+        which[i] = (int)program_random(STATES);
         batch[i] = random_state_change(&guess[which[i]], which[i], body[i]);
         if (batch[i].kind != WF_STATE_OPEN) (void)model_change_state(&guess[which[i]], &batch[i]);
     }
@@ -159,7 +159,7 @@ static void read_model_state(int which, const char *when, bool may_stop)
     struct state_reading r = {s, 0, when};
     int rc;
     while (s->exists && (rc = engine->read_state(m.store, state_of[which], s->owner, r.next,
-                                                 1 + (size_t)faulty_random(20), 30000, compare_item, &r)) != 0) {
+                                                 1 + (size_t)program_random(20), 30000, compare_item, &r)) != 0) {
         if (may_stop && rc == WEFT_EFORMAT) return;
         MUST(rc > 0, "%s: reading the state %s: %d", when, state_of[which], rc);
     }
@@ -193,7 +193,7 @@ static void decide_states(const char *when)
 }
 
 /* After a flipped bit: what is served is as it was, and no state begins anew. */
-static void read_flipped_states(void)
+__attribute__((unused)) static void read_flipped_states(void)
 {
     for (int i = 0; i < STATES; i++) {
         struct wf_store_state_change x = {.kind = WF_STATE_OPEN, .key = state_of[i]};

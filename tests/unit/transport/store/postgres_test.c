@@ -1,0 +1,232 @@
+/* tests/unit/transport/store/postgres_test.c -- the engine for PostgreSQL, with a server of the test's own: what every
+ * engine promises, and what it does when its sessions end, or others take its place. */
+#include "conformance.h"
+#include "postgres_server.h"
+
+#include "damage.h"
+#include "state_damage.h"
+
+static void end(void)
+{
+}
+
+/* ---- Databases that are not ours -------------------------------------------------------------------------------- */
+
+START_TEST(a_newer_store_is_refused)
+{
+    append_ok("a", "one");
+    close_it();
+    run_sql("UPDATE store SET version = 2");
+    expect_refused(WEFT_ENOTSUP, "newer");
+    run_sql("UPDATE store SET version = 1");
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+START_TEST(a_schema_of_others_is_refused)
+{
+    close_it();
+    run_sql("DROP SCHEMA weft CASCADE; CREATE SCHEMA weft; CREATE TABLE weft.theirs(x INT)");
+    expect_refused(WEFT_EFORMAT, "no store");
+    run_sql("CREATE TABLE weft.store(id BIGINT, version BIGINT)");
+    expect_refused(WEFT_EFORMAT, "no store");
+    run_sql("DROP SCHEMA weft CASCADE; CREATE SCHEMA weft"); /* an administrator may make it before */
+    open_it();
+    append_ok("a", "one");
+}
+END_TEST
+
+START_TEST(a_user_without_rights_is_refused)
+{
+    char where[200];
+    close_it();
+    run_sql("DROP SCHEMA weft CASCADE; CREATE ROLE guest LOGIN");
+    snprintf(where, sizeof where, "host=%s user=guest dbname=postgres", server.folder);
+    fixture.where = where;
+    expect_refused(WEFT_EACCESS, "no right");
+}
+END_TEST
+
+/* ---- URLs ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(urls_and_words_are_taken)
+{
+    char url[200];
+    append_ok("a", "one");
+    close_it();
+    snprintf(url, sizeof url, "//weft@/postgres?host=%s", server.folder); /* behind "postgres:" */
+    fixture.where = url;
+    open_it();
+    close_it();
+    snprintf(url, sizeof url, "postgres://weft@/postgres?host=%s", server.folder);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+static const char *shown(const char *where)
+{
+    static char text[100];
+    fixture.engine->show(where, text, sizeof text);
+    return text;
+}
+
+START_TEST(passwords_are_not_shown)
+{
+    static const char *const refused[] = {"//weft:secret@127.0.0.1:1/db",
+                                          "host=127.0.0.1 port=1 password=secret",
+                                          "//weft:secret@127.0.0.1:port/db",
+                                          "//weft:a/secret@127.0.0.1:1/db",
+                                          "//weft:a@secret@127.0.0.1:1/db",
+                                          "//weft:secret@[",
+                                          "password=secret nonsense",
+                                          "secret",
+                                          "//weft@127.0.0.1:1/db?password=secret",
+                                          "password='secret"};
+    int rc;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        fixture.where = refused[i];
+        ck_assert_ptr_null(open_as(false, &rc));
+        ck_assert_msg(rc == WEFT_ESYSTEM || rc == WEFT_EINVAL, "%s", weft_error_name(rc));
+        ck_assert_msg(why.text[0] != '\0' && strstr(why.text, "secret") == NULL, "%s", why.text);
+        ck_assert_msg(strstr(shown(refused[i]), "secret") == NULL, "%s", shown(refused[i]));
+    }
+    ck_assert_str_eq(shown("//ann:secret@db.example:5433/shop"), "postgres:ann@db.example:5433/shop");
+    ck_assert_str_eq(shown("host=db user=ann password=secret"), "postgres:ann@db");
+    fixture.where = server.where;
+}
+END_TEST
+
+/* ---- Sessions that end ------------------------------------------------------------------------------------------ */
+
+static void end_sessions(const char *which)
+{
+    char sql[300];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND pid"
+        " %s (SELECT pid FROM pg_locks WHERE locktype = 'advisory')",
+        which);
+    run_sql(sql);
+}
+
+START_TEST(a_session_that_ended_is_replaced)
+{
+    append_ok("a", "one");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one "); /* there is a reader's connection */
+    end_sessions("IN");
+    append_ok("a", "two");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    put_job("q", "job", 0, 0);
+    end_sessions("IN");
+    ck_assert_uint_eq(take_job("q", "job", 0).id, 1);
+    run_sql("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+/* ---- Another owner ---------------------------------------------------------------------------------------------- */
+
+START_TEST(an_owner_that_was_replaced_writes_nothing)
+{
+    int rc;
+    append_ok("a", "one");
+    struct wf_store *first = store;
+    run_sql("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_locks WHERE locktype = 'advisory'");
+    open_it();
+    append_ok("a", "two");
+    struct wf_store *second = store;
+    store = first;
+    ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM); /* the other one has the lock */
+    fixture.engine->close(second);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_int_eq(advance_to("c", "a", 1, 1), WEFT_ESYSTEM);
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    ck_assert_ptr_null(open_as(false, &rc));
+}
+END_TEST
+
+/* Without the lock, and in the same session: it is fenced all the same. */
+START_TEST(each_change_compares_the_owner)
+{
+    static const char *const ways[] = {"UPDATE store SET owner = owner + 1",
+                                       "UPDATE store SET commits = commits + 1"};
+    append_ok("a", "one");
+    run_sql(ways[_i]);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(append_one("a", "two", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    reopen();
+    append_ok("a", "three");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=three ");
+}
+END_TEST
+
+/* As after the fail-over to a standby that is behind. */
+START_TEST(a_database_that_lacks_commits_gets_no_more)
+{
+    append_ok("a", "one");
+    append_ok("a", "two");
+    run_sql("UPDATE store SET commits = commits - 1");
+    end_sessions("IN");
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+}
+END_TEST
+
+/* The user's setting would acknowledge what is in memory only. */
+START_TEST(commits_are_synchronous)
+{
+    char flushed[8];
+    close_it();
+    run_sql("ALTER ROLE weft SET synchronous_commit TO off");
+    open_it();
+    append_ok("a", "one");
+    run_sql_for("SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()", flushed, sizeof flushed);
+    run_sql("ALTER ROLE weft RESET synchronous_commit");
+    ck_assert_str_eq(flushed, "t");
+}
+END_TEST
+
+static TCase *case_of(const char *name)
+{
+    TCase *c = tcase_create(name);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    return c;
+}
+
+int main(void)
+{
+    int rc = use_a_server("fsync=off");
+    if (rc != 0) return rc;
+    fixture.engine = &wf_store_postgres;
+    fixture.where = server.where;
+    fixture.begin = begin;
+    fixture.end = end;
+    fixture.run_sql = run_sql;
+    fixture.threads = true;
+    Suite *suite = suite_create("the store in PostgreSQL");
+    TCase *damage = case_of("damage"), *own = case_of("sessions");
+    suite_add_tcase(suite, damage);
+    suite_add_tcase(suite, own);
+    suite_add_tcase(suite, conformance_case("conformance"));
+    add_damage_tests(damage);
+    add_state_damage_tests(damage);
+    tcase_add_test(own, a_newer_store_is_refused);
+    tcase_add_test(own, a_schema_of_others_is_refused);
+    tcase_add_test(own, a_user_without_rights_is_refused);
+    tcase_add_test(own, urls_and_words_are_taken);
+    tcase_add_test(own, passwords_are_not_shown);
+    tcase_add_test(own, a_session_that_ended_is_replaced);
+    tcase_add_test(own, an_owner_that_was_replaced_writes_nothing);
+    tcase_add_loop_test(own, each_change_compares_the_owner, 0, 2);
+    tcase_add_test(own, a_database_that_lacks_commits_gets_no_more);
+    tcase_add_test(own, commits_are_synchronous);
+    rc = run_suite(suite);
+    server_end();
+    return rc;
+}

@@ -1,0 +1,17 @@
+/* transport/store/engine/stored_topic.h -- topics and patterns, by the rules of weft/topic.h. */
+#ifndef WF_STORED_TOPIC_H
+#define WF_STORED_TOPIC_H
+
+#include <stdbool.h>
+
+#include <weft/api.h>
+
+/* Words of letters, digits, '_', '-' and '$', joined by dots: at most 255 bytes and 16 words. A pattern may also have
+ * '*' for a word, and '>' for its last ones. */
+WEFT_API bool wf_store_topic_ok(const char *topic);
+WEFT_API bool wf_store_pattern_ok(const char *pattern);
+/* The name of a cursor: 1 to 64 letters, digits, '_', '-' and '.'. */
+bool wf_store_cursor_ok(const char *name);
+bool wf_store_topic_matches(const char *pattern, const char *topic);
+
+#endif

@@ -1,0 +1,231 @@
+/* transport/store/postgres/postgres_connection.c -- see postgres_connection.h. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "postgres_connection.h"
+#include "postgres_driver.h"
+#include "postgres_url.h"
+
+/* ---- Connecting ------------------------------------------------------------------------------------------------ */
+
+/* A commit is acknowledged when it is on the server's disk. Sequential scans are never what these statements need, also
+ * when the server knows nothing yet of new tables; plans are made once. */
+static const char settings[] =
+    "SET search_path TO weft; SET lock_timeout TO '2s'; SET enable_seqscan TO off;"
+    "SET plan_cache_mode TO force_generic_plan; SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5;"
+    "SET tcp_keepalives_count TO 3; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+
+/* A session that the server ends gets a last message, as an error or a warning of the class 57P. */
+static void look_at_notice(void *arg, const PGresult *result)
+{
+    struct pq_connection *c = arg;
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state != NULL && strncmp(state, "57P", 3) == 0) c->is_ending = true;
+}
+
+static int settle(struct pq_connection *c, bool read_only)
+{
+    PGresult *result = PQexec(c->pg, settings);
+    int rc = pq_error(result);
+    PQclear(result);
+    if (rc < 0 || !read_only) return rc;
+    result = PQexec(c->pg, "SET default_transaction_read_only TO on");
+    rc = pq_error(result);
+    PQclear(result);
+    return rc;
+}
+
+/* The first line of what libpq says. */
+static void say(struct wf_store_why *why, PGconn *pg)
+{
+    const char *text = pg == NULL ? "out of memory" : PQerrorMessage(pg);
+    if (why != NULL) snprintf(why->text, sizeof why->text, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* What stands before `dbname` are defaults, which the URL can change. A server that is silent is lost after some time. */
+int pq_connect(struct pq_connection *c, const char *where, bool read_only, struct wf_store_why *why)
+{
+    static const char *const words[] = {
+        "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
+        "keepalives_count",          "tcp_user_timeout", "dbname",          NULL};
+    const char *const values[] = {"weft", "5", "10", "5", "3", "30000", where, NULL};
+    *c = (struct pq_connection){.base = {.driver = &pq_driver}};
+    PQconninfoOption *options = pq_words(where);
+    if (options == NULL) {
+        if (why != NULL)
+            snprintf(why->text, sizeof why->text,
+                     "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F)");
+        return WEFT_EINVAL;
+    }
+    PQconninfoFree(options);
+    c->pg = PQconnectdbParams(words, values, 1);
+    int rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
+    if (rc == WEFT_OK) {
+        PQsetNoticeReceiver(c->pg, look_at_notice, c);
+        rc = settle(c, read_only);
+    }
+    if (rc == WEFT_OK && PQenterPipelineMode(c->pg) != 1) rc = WEFT_ESYSTEM;
+    if (rc == WEFT_OK) return WEFT_OK;
+    say(why, c->pg);
+    pq_disconnect(c);
+    return rc;
+}
+
+void pq_forget_answers(struct pq_connection *c)
+{
+    for (; c->taken < c->answered; c->taken++) PQclear(c->answer[c->taken]);
+    c->asked_count = c->answered = c->taken = 0;
+    c->asked = NULL;
+}
+
+void pq_disconnect(struct pq_connection *c)
+{
+    pq_forget_answers(c);
+    for (int i = 0; i < SQL_STATEMENTS; i++) PQclear(c->row[i].result);
+    PQfinish(c->pg);
+    *c = (struct pq_connection){.base = {.driver = &pq_driver}};
+}
+
+bool pq_is_alive(struct pq_connection *c)
+{
+    if (c->pg == NULL) return false;
+    if (c->sent_count > 0) (void)pq_wait(c, NULL);
+    if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
+    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending;
+}
+
+/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+
+int pq_error(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result); /* of NULL: a fatal error */
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_PIPELINE_SYNC) return WEFT_OK;
+    const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state == NULL) return WEFT_ESYSTEM; /* the connection is lost */
+    static const struct {
+        const char *state; /* or its beginning, a class of errors */
+        int error;
+    } known[] = {
+        {"53100", WEFT_ENOSPC},  {"53200", WEFT_ENOMEM}, {"25006", WEFT_EACCESS},
+        {"42501", WEFT_EACCESS}, {"55P03", WEFT_EINUSE}, {"54", WEFT_ETOOBIG},
+        {"XX00", WEFT_EFORMAT},  {"42", WEFT_EFORMAT}, /* the statements are right, so the tables are not ours any more */
+        {"23", WEFT_EFORMAT},    {"22", WEFT_EFORMAT},   {"3F", WEFT_EFORMAT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(state, known[i].state, strlen(known[i].state)) == 0) return known[i].error;
+    return WEFT_ESYSTEM;
+}
+
+static void fail(struct pq_connection *c, int error)
+{
+    if (c->failed == WEFT_OK) c->failed = error;
+}
+
+/* ---- Sending, and answers -------------------------------------------------------------------------------------- */
+
+int pq_sent(struct pq_connection *c, int was_sent, enum pq_kind kind, struct pq_row *row)
+{
+    if (was_sent != 1) fail(c, WEFT_ESYSTEM);
+    if (was_sent != 1) return c->failed;
+    assert(c->sent_count < PQ_QUEUE_MAX);
+    c->sent[c->sent_count++] = (struct pq_sent){kind, row};
+    if (kind != PQ_SYNC && c->sent_count >= PQ_QUEUE_MAX - 2) return pq_wait(c, NULL); /* which sends a sync */
+    return c->failed;
+}
+
+int pq_send(struct pq_connection *c, const char *text)
+{
+    return pq_send_numbers(c, text, NULL, 0, PQ_PLAIN);
+}
+
+void pq_push(struct pq_connection *c)
+{
+    (void)pq_sent(c, PQpipelineSync(c->pg), PQ_SYNC, NULL);
+}
+
+static void check_answer(struct pq_connection *c, const struct pq_sent *sent, const PGresult *result)
+{
+    int rc = pq_error(result);
+    if (sent->kind == PQ_PREPARE && rc < 0) sent->row->prepared = false;
+    bool is_one = rc < 0 || strcmp(PQcmdTuples((PGresult *)result), "1") == 0;
+    if (sent->kind == PQ_ONE && !is_one) rc = WEFT_EFORMAT;
+    if (sent->kind == PQ_FENCE && !is_one) {
+        rc = WEFT_ESYSTEM;
+        c->fenced = c->failed == WEFT_OK;
+    }
+    /* Of what is skipped behind an error that error is known. */
+    if (rc < 0) fail(c, rc);
+}
+
+/* The answer to one statement is one result, and then NULL; that to a sync has no NULL. */
+static PGresult *take_answer(struct pq_connection *c, const struct pq_sent *sent)
+{
+    PGresult *result = PQgetResult(c->pg), *more;
+    check_answer(c, sent, result);
+    while (sent->kind != PQ_SYNC && result != NULL && (more = PQgetResult(c->pg)) != NULL) {
+        PQclear(result);
+        result = more;
+        if (pq_error(result) < 0) check_answer(c, sent, result);
+    }
+    return result;
+}
+
+int pq_wait(struct pq_connection *c, PGresult **last)
+{
+    PGresult *result = NULL;
+    if (last != NULL) *last = NULL;
+    if (c->sent_count == 0 || c->sent[c->sent_count - 1].kind != PQ_SYNC) pq_push(c);
+    for (int i = 0; i < c->sent_count; i++) {
+        const enum pq_kind kind = c->sent[i].kind;
+        PGresult *answer = take_answer(c, &c->sent[i]);
+        if (kind == PQ_ASKED) c->answer[c->answered++] = answer;
+        else PQclear(kind == PQ_SYNC ? answer : result);
+        if (kind != PQ_ASKED && kind != PQ_SYNC) result = answer;
+    }
+    c->sent_count = 0;
+    if (last != NULL && c->failed == WEFT_OK) *last = result;
+    else PQclear(result);
+    return c->failed;
+}
+
+int pq_send_numbers(struct pq_connection *c, const char *text, const int64_t *numbers, int count, enum pq_kind kind)
+{
+    const char *values[PQ_PARAMETERS];
+    int lengths[PQ_PARAMETERS], binary[PQ_PARAMETERS];
+    Oid types[PQ_PARAMETERS];
+    char bytes[PQ_PARAMETERS][8];
+    assert(count <= PQ_PARAMETERS);
+    for (int i = 0; i < count; i++) {
+        pq_put_number(bytes[i], numbers[i]);
+        values[i] = bytes[i];
+        lengths[i] = 8;
+        binary[i] = 1;
+        types[i] = PQ_BIGINT;
+    }
+    return pq_sent(c, PQsendQueryParams(c->pg, text, count, types, values, lengths, binary, 1), kind, NULL);
+}
+
+int pq_query(struct pq_connection *c, const char *text, const int64_t *numbers, int count, PGresult **out)
+{
+    if (!c->in_transaction) c->failed = WEFT_OK;
+    int rc = pq_send_numbers(c, text, numbers, count, PQ_PLAIN);
+    return rc < 0 ? rc : pq_wait(c, out);
+}
+
+void pq_put_number(char bytes[8], int64_t number)
+{
+    for (int k = 0; k < 8; k++) bytes[k] = (char)((uint64_t)number >> (56 - 8 * k));
+}
+
+int64_t pq_number(const PGresult *result, int row, int column)
+{
+    if (row < 0 || row >= PQntuples(result) || column >= PQnfields(result)) return 0;
+    const unsigned char *bytes = (const unsigned char *)PQgetvalue(result, row, column);
+    int length = PQgetlength(result, row, column);
+    uint64_t value = length > 0 && bytes[0] >= 0x80 ? UINT64_MAX : 0;
+    for (int i = 0; i < length && i < 8; i++) value = value << 8 | bytes[i];
+    return (int64_t)value;
+}

@@ -1,0 +1,200 @@
+/* transport/store/sql/sql.h -- an engine that keeps its data in tables: what the engines for SQLite and PostgreSQL share.
+ *
+ * The rules of engine.h are written once, in this room, over a table of functions (struct sql_driver) that knows how to
+ * run statements. A driver knows its database, and none of the rules. sqlite3.h is used here for its mutex, its random
+ * numbers and its clock alone, as libweft-store is given nothing of libweft's platform.
+ *
+ * Design notes.
+ * (1) One connection writes. A batch is one transaction. Its commit returns when it is on disk, and only then do readers
+ *     see its records. Each reader has a connection of its own from a list of idle ones.
+ * (2) The table `logs` is kept in memory, too (struct sql_log). Memory is what append, find and list look at; the
+ *     database is compared with it when the store is opened. So a damaged page cannot make a log disappear while it is
+ *     open.
+ * (3) The key of a record is the number of its log and its offset in one integer: the table needs no second index.
+ * (4) A job has a small row with its state and one with its body, which is not written again when the state changes.
+ *     Which job is due next is looked up in an index; only the number of jobs of each queue is kept in memory. What the
+ *     index says is believed only as far as the checksum of the job's row confirms it.
+ * (5) A state of an actor has a row, found by its key, and a snapshot and events, found by its id, which is never used
+ *     again. When the store is opened all rows are read, and counted. If one is damaged or missing no new state begins,
+ *     as it may be that one; so no actor is given an empty state instead of its damaged one. */
+#ifndef WF_STORE_SQL_H
+#define WF_STORE_SQL_H
+
+#include <sqlite3.h>
+
+#include "engine.h"
+
+enum {
+    SQL_READERS_MAX = 4, /* idle connections that are kept */
+    SQL_OFFSET_BITS = 40,
+    SQL_QUEUE_BUCKETS = 1024,
+    SQL_AHEAD_MAX = 64, /* statements that are asked before their answers are needed */
+};
+
+/* What sql_step returns, besides a WEFT_E*. */
+enum { SQL_DONE = 0, SQL_ROW = 1 };
+
+struct sql_log {
+    struct wf_store_log is; /* as readers see it: what is committed */
+    int64_t id;             /* 1, 2, 3, ...; 0: not in the table yet */
+    bool stored;
+    struct sql_log *next; /* with the same hash */
+    /* Of the running commit. */
+    struct wf_store_log will;
+    int64_t will_id;
+    uint64_t first_before;
+    const struct wf_store_limits *limits; /* to be applied before the commit, as at `limits_time`; NULL: none */
+    int64_t limits_time;
+    bool touched;
+    struct sql_log *next_touched;
+};
+
+/* A queue that has jobs, or gets some from the running commit. */
+struct sql_queue {
+    char name[WF_STORE_TOPIC_MAX + 1];
+    uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */
+    bool touched;
+    struct sql_queue *next; /* with the same hash */
+    struct sql_queue *next_touched;
+};
+
+/* Statements (sql_statements.c). A connection prepares each when it is first needed. */
+enum sql_statement {
+    SQL_INSERT_RECORD,
+    SQL_DELETE_RECORDS,
+    SQL_RECORD_SIZES,
+    SQL_READ_RECORDS,
+    SQL_INSERT_LOG,
+    SQL_UPDATE_LOG,
+    SQL_READ_LOGS,
+    SQL_COUNT_LOGS,
+    SQL_READ_COUNT,
+    SQL_ADVANCE,
+    SQL_REMOVE_CURSOR,
+    SQL_CURSOR,
+    SQL_CURSORS,
+    SQL_COUNT_CURSORS,
+    SQL_INSERT_JOB,
+    SQL_INSERT_BODY,
+    SQL_UPDATE_JOB,
+    SQL_DELETE_JOB,
+    SQL_DELETE_BODY,
+    SQL_JOB,
+    SQL_DUE_JOBS,
+    SQL_NEXT_DUE,
+    SQL_BODY,
+    SQL_COUNT_JOBS,
+    SQL_READ_LAST_JOB,
+    SQL_INSERT_KEY,
+    SQL_KEY,
+    SQL_FORGET_KEYS,
+    SQL_COUNT_KEYS,
+    SQL_QUEUE_SIZES,
+    SQL_QUEUES,
+    SQL_JOBS,
+    SQL_ALL_JOBS,
+    SQL_ALL_BODIES,
+    SQL_ALL_KEYS,
+    SQL_INSERT_WORKER,
+    SQL_DELETE_WORKER,
+    SQL_LEASES,
+    SQL_ALL_WORKERS,
+    SQL_WRITE_STATE,
+    SQL_DELETE_STATE,
+    SQL_STATE,
+    SQL_STATES,
+    SQL_COUNT_STATES,
+    SQL_READ_STATE_COUNT,
+    SQL_WRITE_SNAPSHOT,
+    SQL_DELETE_SNAPSHOT,
+    SQL_SNAPSHOT,
+    SQL_INSERT_EVENT,
+    SQL_DELETE_EVENTS,
+    SQL_EVENTS,
+    SQL_LOST_ITEMS,
+    SQL_STATEMENTS
+};
+
+struct sql_store;
+struct sql_driver;
+
+/* Each begins a struct of its driver's. */
+struct sql_connection {
+    const struct sql_driver *driver;
+    struct sql_connection *next; /* in the list of idle ones */
+};
+struct sql_row { /* a statement of a connection, and the row that it is at */
+    const struct sql_driver *driver;
+};
+
+/* What a database is to this room. Functions that can fail return 0 or a WEFT_E*. */
+struct sql_driver {
+    /* A connection for a reader. */
+    int (*connect)(struct sql_store *s, struct sql_connection **out);
+    void (*disconnect)(struct sql_connection *c);
+    /* Whether an idle connection can be used again; NULL: each can. */
+    bool (*is_usable)(struct sql_connection *c);
+
+    struct sql_row *(*prepare)(struct sql_connection *c, enum sql_statement which, int *rc);
+    /* Parameters from 1 on, and columns from 0 on. What is bound has to stay until the statement was run or reset; what
+     * is got, until the next step or reset. */
+    void (*bind_int)(struct sql_row *row, int at, int64_t value);
+    void (*bind_bytes)(struct sql_row *row, int at, bool is_text, const void *data, size_t size);
+    int (*step)(struct sql_row *row); /* SQL_ROW, SQL_DONE or a WEFT_E* */
+    int64_t (*get_int)(struct sql_row *row, int at);
+    const char *(*get_text)(struct sql_row *row, int at); /* NULL: it is none */
+    const void *(*get_bytes)(struct sql_row *row, int at, size_t *size);
+    void (*reset)(struct sql_row *row); /* also forgets what was bound */
+    /* Runs a statement of the writer that gives no rows, and resets it. `one`: WEFT_EFORMAT if it does not change exactly
+     * one row. A driver may say an error of this statement at a later call for the same transaction. */
+    int (*run)(struct sql_row *row, bool one);
+    int (*run_counted)(struct sql_row *row, int64_t *changes); /* the same, at once; how many rows were changed */
+
+    /* Asks a bound statement of the writer that gives one row at most, and resets it: the next SQL_AHEAD_MAX first steps of
+     * that statement get the answers, in the order of asking. So a batch waits once for many answers. NULL: an answer is no
+     * wait. */
+    int (*ask)(struct sql_row *row);
+
+    int (*begin)(struct sql_store *s); /* a transaction of the writer */
+    /* Ends it: commits if `rc` is 0, or rolls back. Returns 0 when the commit is on disk. */
+    int (*finish)(struct sql_store *s, int rc);
+    /* What a reader reads in between is of one moment. */
+    int (*begin_reading)(struct sql_connection *c);
+    void (*end_reading)(struct sql_connection *c);
+    /* The database's own check of its file; NULL: it has none. Returns the number of faults. */
+    int (*check)(struct sql_connection *c, wf_store_each_fault *each, void *arg);
+};
+
+struct sql_store {
+    struct wf_store base;
+    const struct sql_driver *driver;
+    char *name;                    /* what messages say of it */
+    bool read_only, broken;        /* broken: nothing is written until the store is opened again */
+    struct sql_connection *writer; /* of a store that is open read-only: used under `lock` */
+    sqlite3_mutex *lock;           /* for what follows */
+    struct sql_connection *idle;
+    int idle_count;
+    struct sql_log **bucket; /* a power of two of them */
+    size_t buckets, logs;
+    int64_t stored_logs;
+    int64_t cursors;                          /* the writer's; -1: it has to count them */
+    bool has_queues, has_states, has_workers; /* the database has their tables */
+    /* The writer's alone: */
+    struct sql_queue *queue[SQL_QUEUE_BUCKETS];
+    size_t queues;
+    int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
+    int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */
+};
+
+static inline struct sql_store *sql_of(struct wf_store *s)
+{
+    return (struct sql_store *)s;
+}
+
+/* What a step, or a function that returns 0 or an error, says of errors. */
+static inline int sql_error(int rc)
+{
+    return rc < 0 ? rc : WEFT_OK;
+}
+
+#endif

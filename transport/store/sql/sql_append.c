@@ -1,0 +1,288 @@
+/* transport/store/sql/sql_append.c -- the writer: a batch is one transaction. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "sql_append.h"
+#include "sql_connection.h"
+#include "sql_logs.h"
+#include "stored_topic.h"
+
+/* The list of logs that the running transaction has touched ends here. */
+struct commit {
+    struct sql_store *s;
+    struct sql_log *touched;
+    int64_t logs;
+};
+
+static int64_t key_of(const struct sql_log *log, uint64_t offset)
+{
+    return log->will_id << SQL_OFFSET_BITS | (int64_t)offset;
+}
+
+int64_t sql_record_sum(uint64_t epoch, const struct wf_store_record *r)
+{
+    uint64_t numbers[] = {epoch, r->offset, (uint64_t)r->time, r->tag, r->size};
+    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
+}
+
+static void touch(struct commit *c, struct sql_log *log)
+{
+    if (log->touched) return;
+    log->touched = true;
+    log->will = log->is;
+    log->will_id = log->id;
+    log->limits = NULL;
+    log->next_touched = c->touched;
+    c->touched = log;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+static int write_log(struct sql_store *s, const struct sql_log *log, enum sql_statement which)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, which, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, log->will_id);
+    sql_bind_text(row, 2, log->will.topic);
+    sql_bind_int(row, 3, (int64_t)log->will.epoch);
+    sql_bind_int(row, 4, (int64_t)log->will.first);
+    sql_bind_int(row, 5, (int64_t)log->will.last);
+    sql_bind_int(row, 6, (int64_t)log->will.bytes);
+    sql_bind_int(row, 7, sql_log_sum(log->will_id, &log->will));
+    return sql_run_one(row);
+}
+
+static int write_record(struct sql_store *s, const struct sql_log *log, const struct wf_store_record *r)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_INSERT_RECORD, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, key_of(log, r->offset));
+    sql_bind_int(row, 2, r->time);
+    sql_bind_int(row, 3, r->tag);
+    sql_bind_bytes(row, 4, r->data, r->size);
+    sql_bind_int(row, 5, sql_record_sum(log->will.epoch, r));
+    return sql_run(row);
+}
+
+/* ---- Removing what is over the limits -------------------------------------------------------------------------- */
+
+static bool is_over(const struct wf_store_log *log, const struct wf_store_limits *limits, int64_t time, int64_t now)
+{
+    if (limits->count > 0 && log->last - log->first + 1 > limits->count) return true;
+    if (limits->bytes > 0 && log->bytes > limits->bytes) return true;
+    return limits->age > 0 && time < now - limits->age;
+}
+
+/* Whether count and bytes alone say that nothing has to go; the age of the first record is not known yet. */
+static bool surely_within(const struct wf_store_log *log, const struct wf_store_limits *limits)
+{
+    return limits->age == 0 && !is_over(log, limits, 0, 0);
+}
+
+static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now)
+{
+    struct wf_store_log *will = &log->will;
+    if (will->first >= will->last || surely_within(will, limits)) return WEFT_OK;
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_RECORD_SIZES, &rc);
+    if (row == NULL) return rc;
+    uint64_t from = will->first;
+    sql_bind_int(row, 1, key_of(log, from));
+    sql_bind_int(row, 2, key_of(log, will->last - 1));
+    while ((rc = sql_step(row)) == SQL_ROW) {
+        if (sql_int(row, 0) != key_of(log, will->first)) rc = WEFT_EFORMAT;
+        if (rc != SQL_ROW || !is_over(will, limits, sql_int(row, 1), now)) break;
+        uint64_t size = (uint64_t)sql_int(row, 2);
+        will->bytes -= size < will->bytes ? size : will->bytes;
+        will->first++;
+    }
+    sql_reset(row);
+    if (rc != SQL_ROW && rc != SQL_DONE) return rc;
+    if (will->first == from) return WEFT_OK;
+    row = sql_prepare(s->writer, SQL_DELETE_RECORDS, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, key_of(log, from));
+    sql_bind_int(row, 2, key_of(log, will->first - 1));
+    return sql_run(row);
+}
+
+/* What is over the limits goes once for a log and a batch, as its records mostly have the same limits. */
+static int apply_limits(struct sql_store *s, struct sql_log *log)
+{
+    const struct wf_store_limits *limits = log->limits;
+    log->limits = NULL;
+    return limits == NULL ? WEFT_OK : remove_old(s, log, limits, log->limits_time);
+}
+
+static bool is_same(const struct wf_store_limits *a, const struct wf_store_limits *b)
+{
+    return a->count == b->count && a->bytes == b->bytes && a->age == b->age;
+}
+
+/* Those of a new record. Other limits than those before it do not count for the records before. */
+static int set_limits(struct sql_store *s, struct sql_log *log, const struct wf_store_append *a)
+{
+    bool is_other = log->limits == NULL || a->limits == NULL || !is_same(log->limits, a->limits);
+    int rc = is_other ? apply_limits(s, log) : WEFT_OK;
+    if (is_other || a->time > log->limits_time) log->limits_time = a->time;
+    log->limits = a->limits;
+    return rc;
+}
+
+/* ---- A transaction --------------------------------------------------------------------------------------------- */
+
+static int write_logs(struct commit *c)
+{
+    int rc = WEFT_OK;
+    for (struct sql_log *log = c->touched; log != NULL && rc == WEFT_OK; log = log->next_touched) {
+        rc = apply_limits(c->s, log);
+        if (rc == WEFT_OK) rc = write_log(c->s, log, log->stored ? SQL_UPDATE_LOG : SQL_INSERT_LOG);
+    }
+    if (rc != WEFT_OK || c->logs == c->s->stored_logs) return rc;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_COUNT_LOGS, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, c->logs);
+    sql_bind_int(row, 2, sql_count_sum(c->logs));
+    return sql_run(row);
+}
+
+/* Readers have to know that records are gone before these are: a record that is missing behind `first` is damage. */
+static void announce(struct commit *c)
+{
+    sqlite3_mutex_enter(c->s->lock);
+    for (struct sql_log *log = c->touched; log != NULL; log = log->next_touched) {
+        log->first_before = log->is.first;
+        log->is.first = log->will.first <= log->is.last ? log->will.first : log->is.last + 1;
+    }
+    sqlite3_mutex_leave(c->s->lock);
+}
+
+/* Lets readers see what was committed. */
+static void publish(struct commit *c, bool committed)
+{
+    sqlite3_mutex_enter(c->s->lock);
+    for (struct sql_log *log = c->touched, *next; log != NULL; log = next) {
+        next = log->next_touched;
+        log->touched = false;
+        log->is.first = log->first_before;
+        if (!committed) continue;
+        log->is = log->will;
+        log->id = log->will_id;
+        log->stored = true;
+    }
+    if (committed) c->s->stored_logs = c->logs;
+    sqlite3_mutex_leave(c->s->lock);
+}
+
+static int commit(struct commit *c, int rc)
+{
+    if (rc == WEFT_OK) rc = write_logs(c);
+    announce(c);
+    int error = sql_finish(c->s, rc);
+    publish(c, error == WEFT_OK);
+    return error;
+}
+
+/* ---- Appending ------------------------------------------------------------------------------------------------- */
+
+static int check_record(const struct wf_store_append *a)
+{
+    if (!wf_store_topic_ok(a->topic) || (a->data == NULL && a->size > 0)) return WEFT_EINVAL;
+    if ((a->as_epoch == 0) != (a->as_offset == 0) || a->as_offset > WF_STORE_OFFSET_MAX) return WEFT_EINVAL;
+    return a->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+/* The log of a record, which is made if there is none. NULL: `a->error` says why. */
+static struct sql_log *log_for(struct commit *c, struct wf_store_append *a)
+{
+    struct sql_store *s = c->s;
+    sqlite3_mutex_enter(s->lock);
+    struct sql_log *log = sql_log_find(s, a->topic);
+    if (log == NULL) {
+        log = s->logs >= WF_STORE_LOGS_MAX ? NULL : sql_log_add(s, a->topic);
+        if (log == NULL) a->error = s->logs >= WF_STORE_LOGS_MAX ? WEFT_EFULL : WEFT_ENOMEM;
+    }
+    sqlite3_mutex_leave(s->lock);
+    if (log != NULL && !log->touched) {
+        touch(c, log);
+        if (!log->stored) log->will_id = ++c->logs;
+    }
+    return log;
+}
+
+/* The epoch and offset of a copied record: it begins a log, or follows its last record. */
+static bool place_copy(struct sql_log *log, const struct wf_store_append *a)
+{
+    if (!log->stored && log->will.last == 0) {
+        log->will.epoch = a->as_epoch;
+        log->will.first = a->as_offset;
+        log->will.last = a->as_offset - 1;
+    }
+    return log->will.epoch == a->as_epoch && a->as_offset == log->will.last + 1;
+}
+
+static int append_one(struct commit *c, struct wf_store_append *a)
+{
+    a->error = check_record(a);
+    struct sql_log *log = a->error < 0 ? NULL : log_for(c, a);
+    if (log == NULL) return WEFT_OK;
+    if (log->will.last >= WF_STORE_OFFSET_MAX) {
+        a->error = WEFT_EFULL;
+        return WEFT_OK;
+    }
+    if (a->as_offset != 0 && !place_copy(log, a)) {
+        a->error = WEFT_EEXIST;
+        return WEFT_OK;
+    }
+    struct wf_store_record r = {log->will.last + 1, a->time, a->tag, a->data, a->size};
+    int rc = set_limits(c->s, log, a);
+    if (rc == WEFT_OK) rc = write_record(c->s, log, &r);
+    if (rc != WEFT_OK) return rc;
+    log->will.last = r.offset;
+    log->will.bytes += a->size;
+    a->epoch = log->will.epoch;
+    a->offset = r.offset;
+    return WEFT_OK;
+}
+
+static int check_batch(const struct wf_store_append *batch, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count && count <= WF_STORE_BATCH_MAX; i++) bytes += batch[i].size;
+    if (count == 0 || count > WF_STORE_BATCH_MAX) return WEFT_EINVAL;
+    return bytes > WF_STORE_BATCH_BYTES_MAX ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+int sql_append(struct wf_store *store, struct wf_store_append *batch, size_t count)
+{
+    struct sql_store *s = sql_of(store);
+    int rc = check_batch(batch, count);
+    if (rc == WEFT_OK) rc = sql_begin(s);
+    if (rc == WEFT_OK) {
+        struct commit c = {.s = s, .logs = s->stored_logs};
+        int code = WEFT_OK;
+        for (size_t i = 0; i < count && code == WEFT_OK; i++) code = append_one(&c, &batch[i]);
+        rc = commit(&c, code);
+    }
+    for (size_t i = 0; i < count && rc < 0; i++) batch[i].error = rc;
+    for (size_t i = 0; i < count; i++)
+        if (batch[i].error < 0) batch[i].epoch = batch[i].offset = 0;
+    return rc;
+}
+
+int sql_trim(struct wf_store *store, const char *topic, const struct wf_store_limits *limits, int64_t now)
+{
+    struct sql_store *s = sql_of(store);
+    sqlite3_mutex_enter(s->lock);
+    struct sql_log *log = wf_store_topic_ok(topic) ? sql_log_find(s, topic) : NULL;
+    sqlite3_mutex_leave(s->lock);
+    if (log == NULL || !log->stored) return WEFT_ENOTFOUND;
+    int rc = sql_begin(s);
+    if (rc < 0) return rc;
+    struct commit c = {.s = s, .logs = s->stored_logs};
+    touch(&c, log);
+    return commit(&c, remove_old(s, log, limits, now));
+}

@@ -1,0 +1,43 @@
+/* transport/store/sql/sql_connection.c -- see sql_connection.h. */
+#include "sql_connection.h"
+
+static struct sql_connection *take_idle(struct sql_store *s)
+{
+    sqlite3_mutex_enter(s->lock);
+    struct sql_connection *c = s->idle;
+    if (c != NULL) s->idle = c->next, s->idle_count--;
+    sqlite3_mutex_leave(s->lock);
+    return c;
+}
+
+struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
+{
+    struct sql_connection *c;
+    *rc = WEFT_OK;
+    while ((c = take_idle(s)) != NULL) {
+        if (s->driver->is_usable == NULL || s->driver->is_usable(c)) return c;
+        s->driver->disconnect(c);
+    }
+    *rc = s->driver->connect(s, &c);
+    return *rc == WEFT_OK ? c : NULL;
+}
+
+void sql_give_back(struct sql_store *s, struct sql_connection *c)
+{
+    sqlite3_mutex_enter(s->lock);
+    bool keep = s->idle_count < SQL_READERS_MAX;
+    if (keep) c->next = s->idle, s->idle = c, s->idle_count++;
+    sqlite3_mutex_leave(s->lock);
+    if (!keep) s->driver->disconnect(c);
+}
+
+int sql_begin(struct sql_store *s)
+{
+    if (s->read_only) return WEFT_EACCESS;
+    return s->broken ? WEFT_ESYSTEM : s->driver->begin(s);
+}
+
+int sql_finish(struct sql_store *s, int rc)
+{
+    return s->driver->finish(s, rc);
+}

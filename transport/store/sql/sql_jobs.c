@@ -1,0 +1,529 @@
+/* transport/store/sql/sql_jobs.c -- the writer of queues: a batch of changes is one transaction. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "sql_append.h"
+#include "sql_connection.h"
+#include "sql_jobs.h"
+#include "sql_logs.h"
+#include "sql_queues.h"
+#include "sql_workers.h"
+#include "stored_topic.h"
+
+enum { REVIVED_MAX = 1000 }; /* by one change */
+
+/* The list of queues that the running transaction has touched ends here. */
+struct commit {
+    struct sql_store *s;
+    struct sql_queue *touched;
+    int64_t last_job, keys;
+};
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+static int64_t job_sum(const struct wf_store_job *j, const char *queue)
+{
+    uint64_t numbers[] = {j->id, j->dead, (uint64_t)j->due, j->lease, j->attempts, (uint64_t)j->time, j->tag};
+    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), queue, strlen(queue));
+}
+
+static int64_t body_sum(uint64_t id, const void *body, size_t size)
+{
+    return wf_crc32c(wf_crc32c(0, &id, sizeof id), body, size);
+}
+
+int64_t sql_key_sum(const char *queue, const char *name, int64_t job, int64_t until)
+{
+    int64_t numbers[] = {job, until};
+    uint32_t sum = wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), queue, strlen(queue) + 1);
+    return wf_crc32c(sum, name, strlen(name));
+}
+
+bool sql_job_read(struct sql_row *row, struct wf_store_job *out, const char **queue)
+{
+    int64_t dead = sql_int(row, 2), attempts = sql_int(row, 5), tag = sql_int(row, 7);
+    *queue = sql_text(row, 1);
+    *out = (struct wf_store_job){.id = (uint64_t)sql_int(row, 0),
+                                 .lease = (uint64_t)sql_int(row, 4),
+                                 .due = sql_int(row, 3),
+                                 .time = sql_int(row, 6),
+                                 .tag = (uint32_t)tag,
+                                 .attempts = (uint32_t)attempts,
+                                 .dead = dead == 1};
+    return wf_store_topic_ok(*queue) && (dead == 0 || dead == 1) && attempts == out->attempts && tag == out->tag &&
+           sql_int(row, 8) == job_sum(out, *queue);
+}
+
+int sql_job_body(struct sql_connection *c, struct wf_store_job *job, const void **body, struct sql_row **row)
+{
+    int rc;
+    *row = sql_prepare(c, SQL_BODY, &rc);
+    if (*row == NULL) return sql_error(rc);
+    sql_bind_int(*row, 1, (int64_t)job->id);
+    rc = sql_step(*row);
+    if (rc != SQL_ROW) return rc == SQL_DONE ? WEFT_EFORMAT : sql_error(rc);
+    *body = sql_bytes(*row, 0, &job->size);
+    bool fine = job->size <= WF_STORE_RECORD_MAX && sql_int(*row, 1) == body_sum(job->id, *body, job->size);
+    return fine ? WEFT_OK : WEFT_EFORMAT;
+}
+
+static int write_job(struct sql_store *s, const struct wf_store_job *j, const char *queue, enum sql_statement which)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, which, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)j->id);
+    sql_bind_text(row, 2, queue);
+    sql_bind_int(row, 3, j->dead);
+    sql_bind_int(row, 4, j->due);
+    sql_bind_int(row, 5, (int64_t)j->lease);
+    sql_bind_int(row, 6, j->attempts);
+    sql_bind_int(row, 7, j->time);
+    sql_bind_int(row, 8, j->tag);
+    sql_bind_int(row, 9, job_sum(j, queue));
+    return sql_run_one(row);
+}
+
+static int write_body(struct sql_store *s, uint64_t id, const void *data, size_t size)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_INSERT_BODY, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)id);
+    sql_bind_bytes(row, 2, data, size);
+    sql_bind_int(row, 3, body_sum(id, data, size));
+    return sql_run(row);
+}
+
+static int delete_by_id(struct sql_store *s, enum sql_statement which, uint64_t id)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, which, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)id);
+    return sql_run(row);
+}
+
+/* ---- Queues in memory ------------------------------------------------------------------------------------------ */
+
+static void touch(struct commit *c, struct sql_queue *q)
+{
+    if (q->touched) return;
+    q->touched = true;
+    q->will = q->jobs;
+    q->next_touched = c->touched;
+    c->touched = q;
+}
+
+/* The queue of a change, which is made if there is none. NULL: `x->error` says why. */
+static struct sql_queue *queue_for(struct commit *c, struct wf_store_change *x)
+{
+    struct sql_queue *q = sql_queue_find(c->s, x->queue);
+    if (q == NULL && c->s->queues >= WF_STORE_QUEUES_MAX) {
+        x->error = WEFT_EFULL;
+        return NULL;
+    }
+    if (q == NULL) q = sql_queue_add(c->s, x->queue);
+    if (q == NULL) x->error = WEFT_ENOMEM;
+    else touch(c, q);
+    return q;
+}
+
+static int64_t later(int64_t now, int64_t delay)
+{
+    return now > INT64_MAX - delay ? INT64_MAX : now + delay;
+}
+
+/* ---- Putting --------------------------------------------------------------------------------------------------- */
+
+/* Finds the key of a new job. `x->job.id` is the job that had it first; 0: it is free. `*is_old`: a row has it that is
+ * not remembered any more. */
+static int find_key(struct commit *c, struct wf_store_change *x, bool *is_old)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_KEY, &rc);
+    if (row == NULL) return rc;
+    sql_bind_text(row, 1, x->queue);
+    sql_bind_text(row, 2, x->key);
+    rc = sql_step(row);
+    if (rc == SQL_ROW) {
+        int64_t job = sql_int(row, 0), until = sql_int(row, 1);
+        if (sql_int(row, 2) != sql_key_sum(x->queue, x->key, job, until)) x->error = WEFT_EFORMAT;
+        else if (until > x->now) x->job.id = (uint64_t)job;
+        else *is_old = true;
+    }
+    sql_reset(row);
+    return sql_error(rc);
+}
+
+static int write_key(struct commit *c, const struct wf_store_change *x)
+{
+    int rc;
+    int64_t until = later(x->now, x->key_age);
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_INSERT_KEY, &rc);
+    if (row == NULL) return rc;
+    sql_bind_text(row, 1, x->queue);
+    sql_bind_text(row, 2, x->key);
+    sql_bind_int(row, 3, (int64_t)x->job.id);
+    sql_bind_int(row, 4, until);
+    sql_bind_int(row, 5, sql_key_sum(x->queue, x->key, (int64_t)x->job.id, until));
+    return sql_run(row);
+}
+
+/* Each new key removes two old ones, if there are any: so the table does not grow for ever. */
+static int forget_keys(struct commit *c, int64_t now)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_FORGET_KEYS, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, now);
+    int64_t changes = 0;
+    rc = row->driver->run_counted(row, &changes);
+    c->keys -= changes;
+    return rc;
+}
+
+static bool is_key(const char *key)
+{
+    return key[0] != '\0' && memchr(key, '\0', WF_STORE_KEY_MAX + 1) != NULL;
+}
+
+static int check_put(const struct wf_store_change *x)
+{
+    if ((x->data == NULL && x->size > 0) || (x->key != NULL && !is_key(x->key))) return WEFT_EINVAL;
+    return x->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+static int put(struct commit *c, struct wf_store_change *x)
+{
+    int rc = WEFT_OK;
+    bool is_old = false;
+    x->error = check_put(x);
+    struct sql_queue *q = x->error < 0 ? NULL : queue_for(c, x);
+    if (q == NULL) return WEFT_OK;
+    if (x->key != NULL) rc = forget_keys(c, x->now);
+    if (x->key != NULL && rc == WEFT_OK) rc = find_key(c, x, &is_old);
+    if (rc != WEFT_OK || x->error < 0 || x->job.id != 0) return rc;
+    bool full = x->key != NULL && c->keys >= WF_STORE_JOB_KEYS_MAX;
+    if (full || q->will >= x->jobs_max || q->will >= WF_STORE_JOBS_MAX) {
+        x->error = WEFT_EFULL;
+        return WEFT_OK;
+    }
+    x->job = (struct wf_store_job){.id = (uint64_t)++c->last_job,
+                                   .due = later(x->now, x->delay),
+                                   .time = x->now,
+                                   .tag = x->tag,
+                                   .size = x->size};
+    q->will++;
+    rc = write_job(c->s, &x->job, x->queue, SQL_INSERT_JOB);
+    if (rc == WEFT_OK) rc = write_body(c->s, x->job.id, x->data, x->size);
+    if (rc == WEFT_OK && x->key != NULL) rc = write_key(c, x);
+    c->keys += x->key != NULL && !is_old;
+    return rc;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------------------------- */
+
+static int copy_body(struct wf_store_change *x, const void *body)
+{
+    x->body = malloc(x->job.size + 1);
+    if (x->body == NULL) return WEFT_ENOMEM;
+    if (x->job.size > 0) memcpy(x->body, body, x->job.size);
+    return WEFT_OK;
+}
+
+/* Finds the first job that is due and not damaged. Returns a WEFT_E*, WEFT_ENOTFOUND: none is. */
+static int find_due(struct sql_store *s, struct wf_store_change *x)
+{
+    int code, rc = WEFT_ENOTFOUND;
+    const char *queue;
+    struct sql_row *row = sql_prepare(s->writer, SQL_DUE_JOBS, &code), *other = NULL;
+    if (row == NULL) return sql_error(code);
+    sql_bind_text(row, 1, x->queue);
+    sql_bind_int(row, 2, 0);
+    sql_bind_int(row, 3, x->now);
+    while (rc == WEFT_ENOTFOUND && (code = sql_step(row)) == SQL_ROW) {
+        const void *body = NULL;
+        bool fine = sql_job_read(row, &x->job, &queue) && strcmp(queue, x->queue) == 0 && !x->job.dead &&
+                    x->job.due <= x->now;
+        rc = fine ? sql_job_body(s->writer, &x->job, &body, &other) : WEFT_EFORMAT;
+        if (rc == WEFT_OK) rc = copy_body(x, body);
+        if (other != NULL) sql_reset(other);
+        if (rc != WEFT_EFORMAT) break;
+        x->count++;
+        rc = WEFT_ENOTFOUND;
+    }
+    sql_reset(row);
+    return rc == WEFT_ENOTFOUND && sql_error(code) < 0 ? sql_error(code) : rc;
+}
+
+static int find_next_due(struct sql_store *s, struct wf_store_change *x)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_NEXT_DUE, &rc);
+    if (row == NULL) return rc;
+    sql_bind_text(row, 1, x->queue);
+    sql_bind_int(row, 2, x->now);
+    rc = sql_step(row);
+    x->next_due = rc == SQL_ROW ? sql_int(row, 0) : INT64_MAX;
+    sql_reset(row);
+    return sql_error(rc);
+}
+
+static void kill_job(struct wf_store_job *j, int64_t now)
+{
+    j->dead = true;
+    j->lease = 0;
+    j->due = now;
+}
+
+static uint64_t new_lease(void)
+{
+    uint64_t lease = 0;
+    while (lease == 0) {
+        sqlite3_randomness(sizeof lease, &lease);
+        lease &= INT64_MAX; /* as databases have integers */
+    }
+    return lease;
+}
+
+static bool is_used_up(const struct wf_store_job *j, uint32_t attempts)
+{
+    return attempts != 0 && j->attempts >= attempts;
+}
+
+static int take(struct commit *c, struct wf_store_change *x)
+{
+    int rc = WEFT_OK;
+    while (rc == WEFT_OK) {
+        int error = find_due(c->s, x);
+        if (error == WEFT_ENOTFOUND) {
+            x->error = WEFT_ENOTFOUND;
+            return find_next_due(c->s, x);
+        }
+        if (error < 0) return error;
+        bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
+        if (dies) {
+            kill_job(&x->job, x->now);
+        } else {
+            x->job.attempts++;
+            x->job.lease = new_lease();
+            x->job.due = later(x->now, x->delay);
+        }
+        rc = write_job(c->s, &x->job, x->queue, SQL_UPDATE_JOB);
+        if (!dies && rc == WEFT_OK && x->node != 0) rc = sql_worker_write(c->s, x);
+        if (!dies) return rc;
+        free(x->body);
+        x->body = NULL;
+    }
+    return rc;
+}
+
+/* ---- Jobs that were taken ------------------------------------------------------------------------------------- */
+
+static int find_job(struct commit *c, struct wf_store_change *x)
+{
+    int rc;
+    const char *queue;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_JOB, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)x->id);
+    rc = sql_step(row);
+    const bool good = rc == SQL_ROW && sql_job_read(row, &x->job, &queue);
+    if (rc == SQL_ROW && !good) x->error = WEFT_EFORMAT;
+    else if (rc == SQL_DONE || (good && strcmp(queue, x->queue) != 0)) x->error = WEFT_ECLOSED;
+    sql_reset(row);
+    return sql_error(rc);
+}
+
+static int remove_job(struct commit *c, struct wf_store_change *x)
+{
+    struct sql_queue *q = queue_for(c, x);
+    if (q == NULL) return WEFT_OK;
+    if (q->will > 0) q->will--;
+    int rc = delete_by_id(c->s, SQL_DELETE_JOB, x->id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
+    return rc == WEFT_OK ? sql_worker_delete(c->s, x->id) : rc;
+}
+
+static int change_taken(struct commit *c, struct wf_store_change *x)
+{
+    struct wf_store_job *j = &x->job;
+    int rc = find_job(c, x);
+    if (rc != WEFT_OK || x->error < 0) return rc;
+    if (j->dead || j->lease == 0 || j->lease != x->lease) {
+        x->error = WEFT_ECLOSED;
+        return WEFT_OK;
+    }
+    if (x->kind == WF_JOB_DONE) return remove_job(c, x);
+    if (x->kind == WF_JOB_UNTAKE) j->attempts--;
+    if (x->kind != WF_JOB_EXTEND) j->lease = 0;
+    j->due = x->kind == WF_JOB_UNTAKE ? x->now : later(x->now, x->delay);
+    if (x->kind == WF_JOB_RETURN && is_used_up(j, x->attempts)) kill_job(j, x->now);
+    return write_job(c->s, j, x->queue, SQL_UPDATE_JOB);
+}
+
+/* ---- Dead ones ------------------------------------------------------------------------------------------------- */
+
+static int revive_job(struct commit *c, struct wf_store_change *x, struct wf_store_job *j)
+{
+    j->dead = false;
+    j->attempts = 0;
+    j->due = x->now;
+    x->count++;
+    return write_job(c->s, j, x->queue, SQL_UPDATE_JOB);
+}
+
+/* Finds dead jobs of the queue, as many as `all` holds. */
+static int find_dead(struct commit *c, const struct wf_store_change *x, struct wf_store_job *all, size_t *count)
+{
+    int rc;
+    const char *queue;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_DUE_JOBS, &rc);
+    if (row == NULL) return rc;
+    sql_bind_text(row, 1, x->queue);
+    sql_bind_int(row, 2, 1);
+    sql_bind_int(row, 3, INT64_MAX);
+    while (*count < REVIVED_MAX && (rc = sql_step(row)) == SQL_ROW)
+        *count += sql_job_read(row, &all[*count], &queue) && strcmp(queue, x->queue) == 0 && all[*count].dead;
+    sql_reset(row);
+    return sql_error(rc);
+}
+
+static int revive(struct commit *c, struct wf_store_change *x)
+{
+    struct wf_store_job *all = x->id != 0 ? NULL : calloc(REVIVED_MAX, sizeof *all);
+    if (x->id == 0 && all == NULL) return WEFT_ENOMEM;
+    size_t count = 0;
+    int rc = x->id == 0 ? find_dead(c, x, all, &count) : find_job(c, x);
+    for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = revive_job(c, x, &all[i]);
+    free(all);
+    if (rc == WEFT_OK && x->id != 0 && x->error == WEFT_OK && x->job.dead) rc = revive_job(c, x, &x->job);
+    if (x->count == 0 && x->error != WEFT_EFORMAT) x->error = WEFT_ENOTFOUND;
+    return rc;
+}
+
+/* ---- A batch --------------------------------------------------------------------------------------------------- */
+
+static int change_one(struct commit *c, struct wf_store_change *x)
+{
+    x->error = WEFT_OK;
+    if (!wf_store_topic_ok(x->queue) || x->delay < 0) {
+        x->error = WEFT_EINVAL;
+        return WEFT_OK;
+    }
+    switch (x->kind) {
+    case WF_JOB_PUT: return put(c, x);
+    case WF_JOB_TAKE: return take(c, x);
+    case WF_JOB_REVIVE: return revive(c, x);
+    case WF_JOB_DONE:
+    case WF_JOB_RETURN:
+    case WF_JOB_UNTAKE:
+    case WF_JOB_EXTEND: return change_taken(c, x);
+    }
+    x->error = WEFT_EINVAL;
+    return WEFT_OK;
+}
+
+static bool is_of_a_job(const struct wf_store_change *x)
+{
+    bool is_taken = x->kind == WF_JOB_DONE || x->kind == WF_JOB_RETURN || x->kind == WF_JOB_UNTAKE ||
+                    x->kind == WF_JOB_EXTEND;
+    return is_taken && wf_store_topic_ok(x->queue) && x->delay >= 0;
+}
+
+/* Asks for the jobs at the beginning of the batch, up to one that is there twice, or a change of another kind, which may
+ * change any job. `*asked`: how many. */
+static int ask_ahead(struct sql_store *s, const struct wf_store_change *batch, size_t count, size_t *asked)
+{
+    int rc = WEFT_OK;
+    for (*asked = 0; s->driver->ask != NULL && *asked < count && *asked < SQL_AHEAD_MAX && rc == WEFT_OK; ++*asked) {
+        const struct wf_store_change *x = &batch[*asked];
+        bool again = false;
+        for (size_t i = 0; i < *asked; i++) again = again || batch[i].id == x->id;
+        if (again || !is_of_a_job(x)) break;
+        struct sql_row *row = sql_prepare(s->writer, SQL_JOB, &rc);
+        if (row == NULL) break;
+        sql_bind_int(row, 1, (int64_t)x->id);
+        rc = s->driver->ask(row);
+    }
+    return rc;
+}
+
+static int change_all(struct commit *c, struct wf_store_change *batch, size_t count)
+{
+    int rc = WEFT_OK;
+    for (size_t i = 0, ahead = 0, asked; i < count && rc == WEFT_OK; i++) {
+        if (i == ahead) rc = ask_ahead(c->s, &batch[i], count - i, &asked);
+        if (i == ahead) ahead += asked > 0 ? asked : 1;
+        if (rc == WEFT_OK) rc = change_one(c, &batch[i]);
+    }
+    return rc;
+}
+
+static int write_count(struct commit *c)
+{
+    int rc;
+    if (c->last_job == c->s->last_job) return WEFT_OK;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_COUNT_JOBS, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, c->last_job);
+    sql_bind_int(row, 2, sql_count_sum(c->last_job));
+    return sql_run(row);
+}
+
+static void finish(struct commit *c, bool committed)
+{
+    for (struct sql_queue *q = c->touched, *next; q != NULL; q = next) {
+        next = q->next_touched;
+        q->touched = false;
+        if (committed) q->jobs = q->will;
+        if (q->jobs == 0) sql_queue_remove(c->s, q);
+    }
+    if (!committed) return;
+    c->s->last_job = c->last_job;
+    c->s->keys = c->keys;
+}
+
+static int check_batch(const struct wf_store_change *batch, size_t count)
+{
+    size_t bytes = 0, takes = 0;
+    if (count == 0 || count > WF_STORE_BATCH_MAX) return WEFT_EINVAL;
+    for (size_t i = 0; i < count; i++) {
+        bytes += batch[i].kind == WF_JOB_PUT ? batch[i].size : 0;
+        takes += batch[i].kind == WF_JOB_TAKE;
+    }
+    if (takes > WF_STORE_TAKES_MAX) return WEFT_EINVAL;
+    return bytes > WF_STORE_BATCH_BYTES_MAX ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+static void clear_result(struct wf_store_change *x, int error)
+{
+    free(x->body);
+    x->body = NULL;
+    x->job = (struct wf_store_job){0};
+    x->error = error;
+}
+
+int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t count)
+{
+    struct sql_store *s = sql_of(store);
+    int rc = check_batch(batch, count);
+    for (size_t i = 0; i < count; i++) {
+        batch[i].body = NULL;
+        batch[i].count = 0;
+        clear_result(&batch[i], rc);
+    }
+    if (rc == WEFT_OK) rc = sql_begin(s);
+    if (rc == WEFT_OK) {
+        struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys};
+        int code = change_all(&c, batch, count);
+        if (code == WEFT_OK) code = write_count(&c);
+        rc = sql_finish(s, code);
+        finish(&c, rc == WEFT_OK);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (rc < 0 || batch[i].error < 0) clear_result(&batch[i], rc < 0 ? rc : batch[i].error);
+    return rc;
+}

@@ -1,0 +1,15 @@
+/* transport/store/sql/sql_logs.h -- the logs in memory. All functions are called under the lock, or while no
+ * other thread knows the store. */
+#ifndef WF_STORE_SQL_LOGS_H
+#define WF_STORE_SQL_LOGS_H
+
+#include "sql.h"
+
+struct sql_log *sql_log_find(const struct sql_store *s, const char *topic);
+struct sql_log *sql_log_add(struct sql_store *s, const char *topic); /* NULL: no memory */
+int sql_logs_load(struct sql_store *s, struct sql_connection *c, struct wf_store_why *why);
+void sql_logs_free(struct sql_store *s);
+int64_t sql_log_sum(int64_t id, const struct wf_store_log *log);
+int64_t sql_count_sum(int64_t count);
+
+#endif

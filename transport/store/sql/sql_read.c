@@ -1,0 +1,158 @@
+/* transport/store/sql/sql_read.c -- readers: pages of records, each from one snapshot of the database. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql_append.h"
+#include "sql_connection.h"
+#include "sql_logs.h"
+#include "sql_read.h"
+#include "stored_topic.h"
+
+struct reading {
+    struct sql_store *s;
+    struct sql_connection *c;
+    struct wf_store_log log;
+    int64_t id;
+    uint64_t next; /* the offset that has to come next */
+    size_t count, bytes;
+    wf_store_each_record *each;
+    void *arg;
+    int given;
+};
+
+/* A store that is open read-only has another process for an owner, so what it knows of the logs grows old. */
+static int refresh(struct sql_store *s)
+{
+    return s->read_only ? sql_logs_load(s, s->writer, NULL) : WEFT_OK;
+}
+
+static int look_up(struct sql_store *s, const char *topic, struct wf_store_log *out, int64_t *id)
+{
+    sqlite3_mutex_enter(s->lock);
+    int rc = refresh(s);
+    const struct sql_log *log = rc == WEFT_OK ? sql_log_find(s, topic) : NULL;
+    if (log != NULL && log->stored) {
+        *out = log->is;
+        *id = log->id;
+    } else if (rc == WEFT_OK) {
+        rc = WEFT_ENOTFOUND;
+    }
+    sqlite3_mutex_leave(s->lock);
+    return rc;
+}
+
+static bool read_row(struct reading *r, struct sql_row *row, struct wf_store_record *out)
+{
+    int64_t tag = sql_int(row, 2);
+    out->offset = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
+    out->time = sql_int(row, 1);
+    out->tag = (uint32_t)tag;
+    out->data = sql_bytes(row, 3, &out->size);
+    return out->offset == r->next && tag == out->tag && out->size <= WF_STORE_RECORD_MAX &&
+           sql_int(row, 4) == sql_record_sum(r->log.epoch, out);
+}
+
+/* Returns 0 when the page is full or the log ends; or a WEFT_E* because of the record `next`. */
+static int read_rows(struct reading *r, struct sql_row *row)
+{
+    size_t bytes = 0;
+    while (r->next <= r->log.last && (size_t)r->given < r->count) {
+        struct wf_store_record record;
+        int rc = sql_step(row);
+        if (rc != SQL_ROW && rc != SQL_DONE) return sql_error(rc);
+        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+        bytes += record.size;
+        if (r->given > 0 && bytes > r->bytes) return WEFT_OK;
+        r->given++;
+        r->next++;
+        if (!r->each(r->arg, &record)) return WEFT_OK;
+    }
+    return WEFT_OK;
+}
+
+static int read_page(struct reading *r)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(r->c, SQL_READ_RECORDS, &rc);
+    if (row == NULL) return sql_error(rc);
+    sql_bind_int(row, 1, r->id << SQL_OFFSET_BITS | (int64_t)r->next);
+    sql_bind_int(row, 2, r->id << SQL_OFFSET_BITS | (int64_t)r->log.last);
+    rc = read_rows(r, row);
+    sql_reset(row);
+    return rc;
+}
+
+/* A record that is missing may have been removed by the writer since the log was looked up: then the log begins later
+ * now, and so does the reading. */
+static int read_from(struct reading *r, const char *topic, uint64_t from)
+{
+    for (;;) {
+        int rc = look_up(r->s, topic, &r->log, &r->id);
+        if (rc < 0) return rc;
+        r->next = from < r->log.first ? r->log.first : from;
+        if (r->next > r->log.last) return WEFT_OK;
+        rc = read_page(r);
+        if (rc != WEFT_EFORMAT || r->given > 0) return rc;
+        struct wf_store_log now;
+        if (look_up(r->s, topic, &now, &r->id) < 0 || now.first <= r->next) return rc;
+    }
+}
+
+int sql_read(struct wf_store *store, const char *topic, uint64_t from, size_t count, size_t bytes,
+             wf_store_each_record *each, void *arg, struct wf_store_log *log)
+{
+    struct reading r = {.s = sql_of(store), .count = count, .bytes = bytes, .each = each, .arg = arg};
+    int rc;
+    if (!wf_store_topic_ok(topic)) return WEFT_ENOTFOUND;
+    r.c = sql_borrow(r.s, &rc);
+    if (r.c == NULL) return sql_error(rc);
+    rc = read_from(&r, topic, from);
+    sql_give_back(r.s, r.c);
+    if (log != NULL) *log = r.log;
+    return rc < 0 && r.given == 0 ? rc : r.given;
+}
+
+int sql_find(struct wf_store *store, const char *topic, struct wf_store_log *out)
+{
+    int64_t id;
+    return wf_store_topic_ok(topic) ? look_up(sql_of(store), topic, out, &id) : WEFT_ENOTFOUND;
+}
+
+/* ---- The list of logs ------------------------------------------------------------------------------------------ */
+
+/* Logs are added and never removed while a store is open, and their topics stay as they are. */
+static int by_topic(const void *a, const void *b)
+{
+    return strcmp((*(struct sql_log *const *)a)->is.topic, (*(struct sql_log *const *)b)->is.topic);
+}
+
+static struct sql_log **find_logs(struct sql_store *s, const char *after, size_t *count)
+{
+    struct sql_log **all = calloc(s->logs + 1, sizeof(struct sql_log *));
+    *count = 0;
+    for (size_t i = 0; i < s->buckets && all != NULL; i++)
+        for (struct sql_log *log = s->bucket[i]; log != NULL; log = log->next)
+            if (log->stored && (after == NULL || strcmp(log->is.topic, after) > 0)) all[(*count)++] = log;
+    return all;
+}
+
+int sql_list(struct wf_store *store, const char *after, wf_store_each_log *each, void *arg)
+{
+    struct sql_store *s = sql_of(store);
+    size_t count = 0;
+    bool goes_on = true;
+    sqlite3_mutex_enter(s->lock);
+    int rc = refresh(s);
+    struct sql_log **all = rc < 0 ? NULL : find_logs(s, after, &count);
+    sqlite3_mutex_leave(s->lock);
+    if (all == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
+    qsort(all, count, sizeof(struct sql_log *), by_topic);
+    for (size_t i = 0; i < count && goes_on; i++) {
+        sqlite3_mutex_enter(s->lock);
+        struct wf_store_log log = all[i]->is;
+        sqlite3_mutex_leave(s->lock);
+        goes_on = each(arg, &log);
+    }
+    free(all);
+    return WEFT_OK;
+}

@@ -1,0 +1,217 @@
+/* transport/store/sqlite/sqlite.c -- the engine for SQLite: opens a file, owns it, closes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql_logs.h"
+#include "sql_states.h"
+#include "sql_store.h"
+#include "sql_tables.h"
+#include "sqlite.h"
+#include "sqlite_connection.h"
+
+static const char tables[] =
+    "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
+    " sum INTEGER);"
+    "CREATE TABLE log_count(id INTEGER PRIMARY KEY, count INTEGER, sum INTEGER);"
+    "CREATE TABLE records(id INTEGER PRIMARY KEY, time INTEGER, tag INTEGER, body BLOB, sum INTEGER);"
+    "CREATE TABLE cursors(name TEXT, topic TEXT, epoch INTEGER, last INTEGER, sum INTEGER, PRIMARY KEY(name, topic))"
+    " WITHOUT ROWID;";
+
+/* Since version 2. */
+static const char queue_tables[] =
+    "CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, queue TEXT, dead INTEGER, due INTEGER, lease INTEGER,"
+    " attempts INTEGER, time INTEGER, tag INTEGER, sum INTEGER);"
+    "CREATE INDEX IF NOT EXISTS jobs_due ON jobs(queue, dead, due, lease);"
+    "CREATE TABLE IF NOT EXISTS job_bodies(id INTEGER PRIMARY KEY, body BLOB, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS job_keys(queue TEXT, name TEXT, job INTEGER, until INTEGER, sum INTEGER,"
+    " PRIMARY KEY(queue, name)) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS job_keys_until ON job_keys(until);"
+    "CREATE TABLE IF NOT EXISTS job_count(id INTEGER PRIMARY KEY, last INTEGER, sum INTEGER);";
+
+/* Since version 3. */
+static const char state_tables[] =
+    "CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, id INTEGER, opening INTEGER, owner INTEGER, first "
+    "INTEGER,"
+    " last INTEGER, bytes INTEGER, size INTEGER, sum INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS state_count(id INTEGER PRIMARY KEY, count INTEGER, last INTEGER, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_snapshots(state INTEGER PRIMARY KEY, number INTEGER, time INTEGER, tag INTEGER,"
+    " version INTEGER, body BLOB, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS state_events(state INTEGER, number INTEGER, time INTEGER, tag INTEGER, version "
+    "INTEGER,"
+    " body BLOB, sum INTEGER, PRIMARY KEY(state, number)) WITHOUT ROWID;";
+
+/* Since version 4. */
+static const char worker_tables[] =
+    "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
+    " sum INTEGER);";
+
+static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
+{
+    snprintf(why->text, sizeof why->text, "%s: %s", file, text);
+    return error;
+}
+
+static int failed_with(struct wf_store_why *why, int code, const char *file)
+{
+    int error = sq_error(code);
+    const char *text = error == WEFT_ENOTFOUND ? "cannot be opened: the file or its folder is not there, or not ours"
+                       : error == WEFT_EFORMAT ? "is damaged, or no store of weft"
+                       : error == WEFT_EACCESS ? "cannot be written"
+                       : error == WEFT_EINUSE  ? "another process uses it"
+                                               : sqlite3_errstr(code);
+    return failed(why, error, file, text);
+}
+
+static int exec(struct sq_store *s, const char *sql)
+{
+    return sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+}
+
+static int pragma(struct sq_store *s, const char *sql, int64_t *number, char text[16])
+{
+    sqlite3_stmt *row = NULL;
+    int rc = sqlite3_prepare_v2(s->writer.db, sql, -1, &row, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW && number != NULL) *number = sqlite3_column_int64(row, 0);
+    if (rc == SQLITE_ROW && text != NULL) snprintf(text, 16, "%s", (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- The owner ------------------------------------------------------------------------------------------------- */
+
+static int lock_owner(struct sq_store *s, struct wf_store_why *why)
+{
+    char *path = sqlite3_mprintf("%s-owner", s->base.name);
+    if (path == NULL) return failed_with(why, SQLITE_NOMEM, s->base.name);
+    int rc = sqlite3_open_v2(path, &s->owner, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             s->vfs);
+    /* Nothing is written to it, so it needs no journal. */
+    if (rc == SQLITE_OK) rc = sqlite3_exec(s->owner, "PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
+    sqlite3_free(path);
+    if (rc == SQLITE_OK) return WEFT_OK;
+    if ((rc & 0xFF) == SQLITE_BUSY)
+        return failed(why, WEFT_EINUSE, s->base.name,
+                      "another process, or another node of this one, has this store open");
+    return failed_with(why, rc, s->base.name);
+}
+
+/* ---- The file -------------------------------------------------------------------------------------------------- */
+
+/* All of them, or only those that an older file lacks. */
+static int make_tables(struct sq_store *s, bool all)
+{
+    char *logs = all ? sqlite3_mprintf("PRAGMA application_id=%d; %s INSERT INTO log_count VALUES(1, 0, %lld);",
+                                       SQ_APPLICATION, tables, (long long)sql_count_sum(0))
+                     : sqlite3_mprintf("");
+    char *sql = logs == NULL
+                    ? NULL
+                    : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s %s"
+                                      "INSERT OR IGNORE INTO job_count VALUES(1, 0, %lld);"
+                                      "INSERT OR IGNORE INTO state_count VALUES(1, 0, 0, %lld);"
+                                      "PRAGMA user_version=%d; COMMIT",
+                                      logs, queue_tables, state_tables, worker_tables, (long long)sql_count_sum(0),
+                                      (long long)sql_state_count_sum(0, 0), SQ_VERSION);
+    sqlite3_free(logs);
+    int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
+    if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int check_version(struct sq_store *s, struct wf_store_why *why)
+{
+    int64_t version = 0, application = 0, objects = 0;
+    int rc = pragma(s, "PRAGMA user_version", &version, NULL);
+    if (rc == SQLITE_OK) rc = pragma(s, "PRAGMA application_id", &application, NULL);
+    if (rc == SQLITE_OK) rc = pragma(s, "SELECT count(*) FROM sqlite_master", &objects, NULL);
+    if (rc != SQLITE_OK) return failed_with(why, rc, s->base.name);
+    bool is_new = version == 0 && application == 0 && objects == 0 && !s->base.read_only;
+    if (!is_new && (application != SQ_APPLICATION || version < 1))
+        return failed(why, WEFT_EFORMAT, s->base.name, "is no store of weft");
+    if (version < SQ_VERSION && !s->base.read_only) rc = make_tables(s, is_new);
+    s->base.has_queues = version >= 2 || !s->base.read_only;
+    s->base.has_states = version >= 3 || !s->base.read_only;
+    s->base.has_workers = version >= 4 || !s->base.read_only;
+    if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
+    snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
+             s->base.name, (long long)version, SQ_VERSION);
+    return WEFT_ENOTSUP;
+}
+
+/* The version is looked at first: a newer file is not changed in any way. */
+static int prepare_file(struct sq_store *s, struct wf_store_why *why)
+{
+    char mode[16] = "";
+    if (!s->base.read_only && sqlite3_db_readonly(s->writer.db, "main") == 1)
+        return failed(why, WEFT_EACCESS, s->base.name, "the file is read-only");
+    int rc = s->base.read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
+    int error = rc == SQLITE_OK ? check_version(s, why) : failed_with(why, rc, s->base.name);
+    if (error < 0 || s->base.read_only) return error;
+    rc = pragma(s, "PRAGMA journal_mode=WAL", NULL, mode);
+    if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
+        return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
+    if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+    return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
+}
+
+static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
+{
+    int rc = sq_connect(&s->writer, where, s->vfs, s->base.read_only);
+    if (rc != SQLITE_OK) return failed_with(why, rc, where);
+    /* The full name, without symbolic links: two names of one file have one owner. */
+    s->base.name = sqlite3_mprintf("%s", sqlite3_db_filename(s->writer.db, "main"));
+    if (s->base.name == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    int error = s->base.read_only ? WEFT_OK : lock_owner(s, why);
+    if (error == WEFT_OK) error = prepare_file(s, why);
+    if (error < 0) return error;
+    snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);
+    error = sql_load(&s->base, why);
+    if (error == WEFT_OK) why->text[0] = '\0';
+    return error;
+}
+
+static void close_store(struct wf_store *store)
+{
+    if (store == NULL) return;
+    struct sq_store *s = (struct sq_store *)store;
+    sql_finish_store(&s->base);
+    sq_disconnect(&s->writer);
+    sqlite3_close(s->owner);
+    sqlite3_free(s->base.name);
+    sqlite3_free(s->vfs);
+    free(s);
+}
+
+static int64_t read_clock(struct wf_store *s)
+{
+    return sql_clock(((struct sq_store *)s)->vfs);
+}
+
+static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
+                      struct wf_store_why *why)
+{
+    *out = NULL;
+    if (where == NULL || where[0] == '\0' || where[0] == ':')
+        return failed(why, WEFT_EINVAL, "sqlite:", "needs a file");
+    struct sq_store *s = calloc(1, sizeof *s);
+    if (s == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    s->base.writer = &s->writer.base;
+    bool fine = sql_init(&s->base, &wf_store_sqlite, &sq_driver, how->read_only);
+    s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);
+    int rc = !fine || (how->vfs != NULL && s->vfs == NULL) ? failed_with(why, SQLITE_NOMEM, where)
+                                                           : open_file(s, where, why);
+    if (rc == WEFT_OK) *out = &s->base.base;
+    else close_store(&s->base.base);
+    return rc;
+}
+
+const struct wf_store_engine wf_store_sqlite = {
+    .scheme = "sqlite",
+    .usage = "sqlite:FILE",
+    .open = open_store,
+    .close = close_store,
+    .clock = read_clock,
+    SQL_TABLES,
+};

@@ -1,0 +1,242 @@
+/* transport/store/sqlite/sqlite_connection.c -- see sqlite_connection.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql_statements.h"
+#include "sqlite_connection.h"
+
+int sq_error(int rc)
+{
+    if (rc == SQLITE_IOERR_NOMEM) return WEFT_ENOMEM;
+    if (rc == SQLITE_IOERR_SHORT_READ || rc == SQLITE_IOERR_CORRUPTFS) return WEFT_EFORMAT;
+    switch (rc & 0xFF) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE: return WEFT_OK;
+    case SQLITE_NOMEM: return WEFT_ENOMEM;
+    case SQLITE_FULL: return WEFT_ENOSPC;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return WEFT_EACCESS;
+    case SQLITE_CANTOPEN: return WEFT_ENOTFOUND;
+    case SQLITE_ERROR: /* the statements are right, so the tables are not ours any more */
+    case SQLITE_CONSTRAINT:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return WEFT_EFORMAT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return WEFT_EINUSE;
+    case SQLITE_TOOBIG: return WEFT_ETOOBIG;
+    default: return WEFT_ESYSTEM;
+    }
+}
+
+int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only)
+{
+    c->base.driver = &sq_driver;
+    int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int rc = sqlite3_open_v2(file, &c->db, flags, vfs);
+    if (rc == SQLITE_OK) rc = sqlite3_extended_result_codes(c->db, 1);
+    if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, 2000);
+    /* A damaged file must not make SQLite run SQL of its own, and its pages are checked closely. */
+    if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(c->db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+    return rc;
+}
+
+void sq_disconnect(struct sq_connection *c)
+{
+    for (int i = 0; i < SQL_STATEMENTS; i++) sqlite3_finalize(c->row[i].statement);
+    sqlite3_close(c->db);
+    *c = (struct sq_connection){0};
+}
+
+static struct sq_connection *connection_of(struct sql_connection *c)
+{
+    return (struct sq_connection *)c;
+}
+
+/* ---- Statements ------------------------------------------------------------------------------------------------ */
+
+static sqlite3_stmt *statement_of(struct sql_row *row)
+{
+    return ((struct sq_row *)row)->statement;
+}
+
+static struct sql_row *prepare(struct sql_connection *base, enum sql_statement which, int *rc)
+{
+    struct sq_connection *c = connection_of(base);
+    struct sq_row *row = &c->row[which];
+    *rc = WEFT_OK;
+    if (row->statement != NULL) return &row->base;
+    *row = (struct sq_row){.base = {&sq_driver}, .of = c};
+    *rc = sq_error(
+        sqlite3_prepare_v3(c->db, sql_text_of[which].text, -1, SQLITE_PREPARE_PERSISTENT, &row->statement, NULL));
+    return *rc == WEFT_OK ? &row->base : NULL;
+}
+
+static void bind_int(struct sql_row *row, int at, int64_t value)
+{
+    sqlite3_bind_int64(statement_of(row), at, value);
+}
+
+static void bind_bytes(struct sql_row *row, int at, bool is_text, const void *data, size_t size)
+{
+    if (is_text) sqlite3_bind_text(statement_of(row), at, data, (int)size, SQLITE_STATIC);
+    else if (size == 0) sqlite3_bind_zeroblob(statement_of(row), at, 0);
+    else sqlite3_bind_blob(statement_of(row), at, data, (int)size, SQLITE_STATIC);
+}
+
+/* After such an error it is not known what is on disk. */
+static bool is_lasting(int code)
+{
+    return (code & 0xFF) == SQLITE_IOERR && code != SQLITE_IOERR_NOMEM;
+}
+
+/* Returns the code of SQLite. */
+static int step_code(struct sql_row *row)
+{
+    struct sq_row *r = (struct sq_row *)row;
+    int code = sqlite3_step(r->statement);
+    if (is_lasting(code)) r->of->disk_failed = true;
+    return code;
+}
+
+static int step(struct sql_row *row)
+{
+    int code = step_code(row);
+    return code == SQLITE_ROW ? SQL_ROW : code == SQLITE_DONE ? SQL_DONE : sq_error(code);
+}
+
+static int64_t get_int(struct sql_row *row, int at)
+{
+    return sqlite3_column_int64(statement_of(row), at);
+}
+
+static const char *get_text(struct sql_row *row, int at)
+{
+    return (const char *)sqlite3_column_text(statement_of(row), at);
+}
+
+static const void *get_bytes(struct sql_row *row, int at, size_t *size)
+{
+    const void *data = sqlite3_column_blob(statement_of(row), at);
+    *size = (size_t)sqlite3_column_bytes(statement_of(row), at);
+    return data;
+}
+
+static void reset(struct sql_row *row)
+{
+    sqlite3_reset(statement_of(row));
+    sqlite3_clear_bindings(statement_of(row));
+}
+
+static int run_counted(struct sql_row *row, int64_t *changes)
+{
+    int code = step_code(row);
+    reset(row);
+    if (code != SQLITE_DONE && code != SQLITE_ROW) return sq_error(code);
+    *changes = sqlite3_changes(((struct sq_row *)row)->of->db);
+    return WEFT_OK;
+}
+
+static int run(struct sql_row *row, bool one)
+{
+    int64_t changes = 0;
+    int rc = run_counted(row, &changes);
+    return rc == WEFT_OK && one && changes != 1 ? WEFT_EFORMAT : rc;
+}
+
+/* ---- Transactions ---------------------------------------------------------------------------------------------- */
+
+static int exec(struct sq_connection *c, const char *sql)
+{
+    int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    if (is_lasting(code)) c->disk_failed = true;
+    return sq_error(code);
+}
+
+static int begin(struct sql_store *s)
+{
+    return exec(connection_of(s->writer), "BEGIN IMMEDIATE");
+}
+
+static int finish(struct sql_store *s, int rc)
+{
+    struct sq_connection *c = connection_of(s->writer);
+    if (rc == WEFT_OK) rc = exec(c, "COMMIT");
+    if (c->disk_failed) s->broken = true;
+    if (rc != WEFT_OK && sqlite3_get_autocommit(c->db) == 0) (void)exec(c, "ROLLBACK");
+    if (sqlite3_get_autocommit(c->db) == 0) s->broken = true; /* it cannot even be rolled back */
+    return rc;
+}
+
+static int begin_reading(struct sql_connection *c)
+{
+    return exec(connection_of(c), "BEGIN");
+}
+
+static void end_reading(struct sql_connection *base)
+{
+    struct sq_connection *c = connection_of(base);
+    (void)exec(c, "COMMIT");
+    if (sqlite3_get_autocommit(c->db) == 0) (void)exec(c, "ROLLBACK");
+}
+
+/* ---- Readers --------------------------------------------------------------------------------------------------- */
+
+static void disconnect(struct sql_connection *c)
+{
+    sq_disconnect(connection_of(c));
+    free(c);
+}
+
+static int connect_reader(struct sql_store *s, struct sql_connection **out)
+{
+    struct sq_connection *c = calloc(1, sizeof *c);
+    if (c == NULL) return WEFT_ENOMEM;
+    int rc = sq_error(sq_connect(c, s->name, ((struct sq_store *)s)->vfs, true));
+    if (rc < 0) disconnect(&c->base);
+    else *out = &c->base;
+    return rc;
+}
+
+/* Pages, and the order of keys. */
+static int check(struct sql_connection *base, wf_store_each_fault *each, void *arg)
+{
+    struct sq_connection *c = connection_of(base);
+    sqlite3_stmt *row = NULL;
+    int faults = 0, code = sqlite3_prepare_v2(c->db, "PRAGMA integrity_check(100)", -1, &row, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(row, 0);
+        bool fine = text == NULL || strcmp(text, "ok") == 0;
+        if (!fine) each(arg, NULL, 0, text);
+        faults += !fine;
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(row);
+    if (code != SQLITE_DONE && sq_error(code) != WEFT_EFORMAT) return sq_error(code);
+    if (code == SQLITE_DONE) return faults;
+    each(arg, NULL, 0, "pages of the file are damaged");
+    return faults + 1;
+}
+
+const struct sql_driver sq_driver = {
+    .connect = connect_reader,
+    .disconnect = disconnect,
+    .prepare = prepare,
+    .bind_int = bind_int,
+    .bind_bytes = bind_bytes,
+    .step = step,
+    .get_int = get_int,
+    .get_text = get_text,
+    .get_bytes = get_bytes,
+    .reset = reset,
+    .run = run,
+    .run_counted = run_counted,
+    .begin = begin,
+    .finish = finish,
+    .begin_reading = begin_reading,
+    .end_reading = end_reading,
+    .check = check,
+};

@@ -1,0 +1,15 @@
+/* transport/store/sqlite/sqlite_connection.h -- connections to the file, their statements, and what SQLite's errors
+ * mean. */
+#ifndef WF_STORE_SQLITE_CONNECTION_H
+#define WF_STORE_SQLITE_CONNECTION_H
+
+#include "sqlite.h"
+
+extern const struct sql_driver sq_driver;
+
+int sq_error(int rc); /* of SQLite's code, as a WEFT_E* */
+/* Returns 0 or a code of SQLite. */
+int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only);
+void sq_disconnect(struct sq_connection *c);
+
+#endif
