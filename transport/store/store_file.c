@@ -10,6 +10,30 @@
 
 static const struct wf_store_engine *const engines[] = {&wf_store_sqlite};
 
+/* All that are open. */
+static struct wf_store_file *files;
+
+static void lock(void)
+{
+    sqlite3_mutex_enter(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
+}
+
+static void unlock(void)
+{
+    sqlite3_mutex_leave(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
+}
+
+static void add(struct wf_store_file *f)
+{
+    static uint64_t numbers;
+    lock();
+    f->users = 1;
+    f->number = ++numbers;
+    f->next = files;
+    files = f;
+    unlock();
+}
+
 int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why)
 {
     const struct wf_store_engine *engine = NULL;
@@ -25,22 +49,44 @@ int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_on
     struct wf_store_file *f = calloc(1, sizeof *f);
     snprintf(why->text, sizeof why->text, "%s: out of memory", url);
     if (f == NULL) return WEFT_ENOMEM;
-    atomic_init(&f->users, 1);
     int rc = engine->open(&f->store, url + scheme + 1, &(struct wf_store_opening){.read_only = read_only}, why);
-    if (rc == WEFT_OK) *out = f;
-    else free(f);
-    return rc;
+    if (rc < 0) {
+        free(f);
+        return rc;
+    }
+    add(f);
+    *out = f;
+    return WEFT_OK;
 }
 
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f)
 {
-    atomic_fetch_add(&f->users, 1);
+    lock();
+    f->users++;
+    unlock();
+    return f;
+}
+
+struct wf_store_file *wf_store_file_find(uint64_t number)
+{
+    lock();
+    struct wf_store_file *f = files;
+    while (f != NULL && f->number != number) f = f->next;
+    if (f != NULL) f->users++;
+    unlock();
     return f;
 }
 
 void wf_store_file_release(struct wf_store_file *f)
 {
-    if (f == NULL || atomic_fetch_sub(&f->users, 1) > 1) return;
+    if (f == NULL) return;
+    lock();
+    bool is_last = --f->users == 0;
+    struct wf_store_file **at = &files;
+    while (is_last && *at != f) at = &(*at)->next;
+    if (is_last) *at = f->next;
+    unlock();
+    if (!is_last) return;
     f->store->engine->close(f->store);
     free(f);
 }
