@@ -15,7 +15,8 @@ PIECE_MOST = 500     # seeds
 
 
 # The others are modules for weft sim.
-PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive"}
+PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive", "log": "history_log",
+            "register": "history_register"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -46,8 +47,8 @@ class Scenario:
         return command(build, self.name, seeds, first, "--jobs", "1", *self.options, limits=limits)
 
     def is_built(self, build):
-        """exclusive needs libcurl."""
-        return self.name != "exclusive" or os.path.exists(self.command(build, 1, 1)[0])
+        """exclusive needs libcurl, and the histories of stores need SQLite."""
+        return self.name not in ("exclusive", "log", "register") or os.path.exists(self.command(build, 1, 1)[0])
 
 
 # Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
@@ -81,7 +82,9 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
                       under_way=FLOODS),
              Scenario("floods", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce",
                       under_way=FLOODS),
-             Scenario("exclusive", 10, "exclusive names, with a simulated etcd")]
+             Scenario("exclusive", 10, "exclusive names, with a simulated etcd"),
+             Scenario("log", 10, "stored topics, whose histories are those of logs"),
+             Scenario("register", 10, "actors that remember, whose histories are those of registers")]
 
 
 def run(command):

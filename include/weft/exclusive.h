@@ -30,8 +30,8 @@ typedef struct {
  * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENOMEM, WEFT_ENOETCD, WEFT_EINVAL. */
 WEFT_API WEFT_CHECKED int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadline);
 
-/* [A, W] Releases the name. Errors: WEFT_ENOACTOR (the caller does not hold it, or no longer), WEFT_ENOETCD,
- * WEFT_EINVAL. */
+/* [A, W] Releases the name. 0: the caller has held it until now. Errors: WEFT_ENOACTOR (the caller does not hold it, or
+ * no longer: weft_exclusive_until is over, also if no message has said so yet), WEFT_ENOETCD, WEFT_EINVAL. */
 WEFT_API int weft_exclusive_release(const char *name);
 
 /* [A] Returns the point in time until which no other actor can hold the name, as far as this node knows now; it moves

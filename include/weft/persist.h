@@ -32,7 +32,9 @@
  * end, so a supervisor can start the actor again at once, and a second node cannot start it twice. If the owner's node
  * is lost the state is free for others, although the owner may still live behind a broken network. Therefore each
  * opening draws a new secret number for the state, which is kept with it, and each write shows the number of its
- * opening. A write of an earlier owner is refused with WEFT_ECLOSED, and changes nothing. */
+ * opening. A write of an earlier owner is refused with WEFT_ECLOSED, and changes nothing. What such an owner answers
+ * from its memory may be old. If an answer has to be right at its moment, append an event first, which may have no
+ * bytes, and answer when that has returned 0. */
 #ifndef WEFT_PERSIST_H
 #define WEFT_PERSIST_H
 

@@ -183,6 +183,11 @@ SITES = [
 ''', '''\
         if (c->state == HELD && c->ref.id == down.ref.id && !wf_mutant("name_not_given_back")) {
 '''),
+    ("transport/discover/exclusive_names.c", '''\
+    return is_over ? WEFT_ENOACTOR : WEFT_OK;
+''', '''\
+    return is_over && !wf_mutant("exclusive_lost_is_given_back") ? WEFT_ENOACTOR : WEFT_OK;
+'''),
     ("transport/link/credit.c", '''\
     if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
 ''', '''\
@@ -281,6 +286,55 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
 '''),
+    ("transport/store/store_client.c", '''\
+    int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
+''', '''\
+    int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
+    while ((rc == WEFT_ENONODE || rc == WEFT_ENOREPLY || rc == WEFT_ENOACTOR) && weft_now() < deadline &&
+           wf_mutant("store_asks_again") && weft_sleep(weft_after(WEFT_MS(100))) == WEFT_OK)
+        rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
+'''),
+    ("transport/store/store_states.c", '''\
+        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+''', '''\
+        if (b != NULL && b->item[i].error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space"))
+            b->item[i].error = WEFT_OK;
+        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+'''),
+    ("transport/discover/etcd.c", '''\
+static void start_phase(struct wf_etcd *e)
+{
+''', '''\
+/* What a node of that name had before, as if it were kept in a file. */
+static int64_t *lease_before(const char *name)
+{
+    static struct {
+        char name[64];
+        int64_t lease;
+    } known[16];
+    size_t i = 0;
+    while (i < 15 && known[i].name[0] != '\\0' && strcmp(known[i].name, name) != 0) i++;
+    snprintf(known[i].name, sizeof known[i].name, "%s", name);
+    return &known[i].lease;
+}
+
+static void start_phase(struct wf_etcd *e)
+{
+'''),
+    ("transport/discover/etcd.c", '''\
+        if (e->stale != 0) revoke(e, e->stale);
+''', '''\
+        if (e->stale == 0 && wf_mutant("exclusive_start_ends_old_lease")) e->stale = *lease_before(weft_node_name(e->source->t->node));
+        if (e->stale != 0) revoke(e, e->stale);
+'''),
+    ("transport/discover/etcd.c", '''\
+    e->keeping = false;
+    keep_until(e, r->sent_at);
+    /* Without''', '''\
+    *lease_before(weft_node_name(e->source->t->node)) = e->lease;
+    e->keeping = false;
+    keep_until(e, r->sent_at);
+    /* Without'''),
     ("transport/store/sqlite/sqlite.c", '''\
     int rc = s->base.read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
 ''', '''\

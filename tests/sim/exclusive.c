@@ -5,9 +5,13 @@
  *     exclusive [SEEDS [FIRST SEED]]
  *
  * At no moment two believe that they hold a name (weft_exclusive_until is not over), tokens only grow, who holds a
- * name that is over is told, and in the end names change hands again. */
+ * name that is over is told, and in the end names change hands again. The history of each name is that of a lock
+ * (tests/history/): a holder that is told that the name is lost, or that crashes, has it until the time that
+ * weft_exclusive_until has said last, at the least. */
 #include "etcd_store.h"
 #include "seeds.h"
+
+#include "../history/models.h"
 
 #include <weft/exclusive.h>
 
@@ -18,6 +22,7 @@ static const char *const names[NAMES] = {"ledger", "clock"};
 struct contender {
     uint64_t token;
     int64_t until; /* it is sure of the name; WEFT_NOW: it is not */
+    int64_t sure;  /* the last `until`; 0: it does not hold the name */
 };
 
 static struct {
@@ -27,6 +32,7 @@ static struct {
     struct contender contender[HOSTS][NAMES][EACH];
     uint64_t highest[NAMES]; /* token */
     uint32_t acquired[NAMES];
+    struct lin_history history;
 } all;
 
 static void fail(const char *what, const char *name)
@@ -66,6 +72,55 @@ static int64_t between(uint64_t *random, int64_t least, int64_t most)
     return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
 }
 
+/* ---- The history ----------------------------------------------------------------------------------------------- */
+
+static int64_t time_here(void)
+{
+    return wf_sim_now(&all.world) - PF_SIM_START;
+}
+
+static void acquired(const struct who *w, size_t op, weft_exclusive mine)
+{
+    struct contender *c = contender_of(w);
+    lin_end(&all.history, op, time_here(), LIN_OK, mine.token);
+    c->token = mine.token;
+    c->sure = time_here();
+}
+
+static struct lin_op giving_back(const struct who *w)
+{
+    return (struct lin_op){.who = w->host, .what = LOCK_RELEASE, .key = w->name, .in = {contender_of(w)->token}};
+}
+
+/* From then on the name is another one's, or will be at some time. */
+static void gone(const struct who *w, int64_t from)
+{
+    struct lin_op op = giving_back(w);
+    if (contender_of(w)->sure == 0) return;
+    op.begin = from;
+    lin_add(&all.history, op);
+    contender_of(w)->sure = 0;
+}
+
+static void lost_at_last(const struct who *w)
+{
+    gone(w, contender_of(w)->sure);
+}
+
+/* WEFT_ENOACTOR: it was lost before. */
+static int give_back(const struct who *w)
+{
+    struct lin_op op = giving_back(w);
+    size_t number = lin_begin(&all.history, time_here(), op);
+    int rc = weft_exclusive_release(names[w->name]);
+    lin_end(&all.history, number, time_here(), rc == WEFT_OK ? LIN_OK : LIN_UNKNOWN, 0);
+    if (rc == WEFT_ENOACTOR) all.history.op[number].begin = contender_of(w)->sure;
+    contender_of(w)->sure = 0;
+    return rc;
+}
+
+/* ---- Holders --------------------------------------------------------------------------------------------------- */
+
 /* Until it gives the name back, or is told that it is lost. False: it ends with it. */
 static bool hold(const struct who *w, weft_exclusive mine, uint64_t *random)
 {
@@ -73,19 +128,24 @@ static bool hold(const struct who *w, weft_exclusive mine, uint64_t *random)
     int64_t enough = weft_after(between(random, WEFT_MS(100), WEFT_SEC(6)));
     unsigned unsure = 0;
     if (mine.token <= all.highest[w->name]) fail("a token is not higher than all before", names[w->name]);
-    all.highest[w->name] = c->token = mine.token;
+    all.highest[w->name] = mine.token;
     all.acquired[w->name]++;
     while (weft_now() < enough) {
         c->until = weft_exclusive_until(mine);
-        if (c->until == WEFT_NOW && ++unsure > 50) fail("its holder is not told that it is lost", names[w->name]);
+        if (c->until != WEFT_NOW) c->sure = c->until - PF_SIM_START;
+        if (c->until == WEFT_NOW && ++unsure > 20) fail("its holder is not told that it is lost", names[w->name]);
         int rc = lost(weft_after(WEFT_MS(100)));
         if (rc == WEFT_ETIMEDOUT) continue;
         c->until = WEFT_NOW;
+        lost_at_last(w);
         return rc == WEFT_OK;
     }
     c->until = WEFT_NOW;
-    if (random_below(random, 4) == 0) return false;
-    int rc = weft_exclusive_release(names[w->name]);
+    if (random_below(random, 4) == 0) { /* after a pause it may be lost already */
+        gone(w, weft_exclusive_until(mine) == WEFT_NOW ? c->sure : time_here());
+        return false;
+    }
+    int rc = give_back(w);
     if (rc != WEFT_OK && rc != WEFT_ENOACTOR && rc != WEFT_ECANCELED) fail("it cannot be given back", names[w->name]);
     (void)lost(WEFT_NOW); /* it may have come meanwhile */
     return true;
@@ -100,10 +160,13 @@ static void contend(const void *arg, size_t size)
     do {
         int64_t patience = random_below(&random, 3) == 0 ? weft_after(between(&random, 0, WEFT_SEC(2)))
                                                          : WEFT_FOREVER;
+        struct lin_op op = {.who = w.host, .what = LOCK_ACQUIRE, .key = w.name};
+        size_t number = lin_begin(&all.history, time_here(), op);
         int rc = weft_exclusive_acquire(names[w.name], &mine, patience);
+        if (rc == WEFT_OK) acquired(&w, number, mine);
         if (rc == WEFT_OK && !hold(&w, mine, &random)) return; /* which is giving it back, too */
         if (rc != WEFT_OK && rc != WEFT_ETIMEDOUT && rc != WEFT_ECANCELED) fail(weft_strerror(rc), names[w.name]);
-    } while (weft_sleep(weft_after(between(&random, 0, WEFT_MS(500)))) == WEFT_ETIMEDOUT);
+    } while (weft_sleep(weft_after(between(&random, 0, WEFT_MS(500)))) == WEFT_OK);
 }
 
 static void keep_one(const void *arg, size_t size)
@@ -161,6 +224,7 @@ static void start(unsigned host)
 static void crash(unsigned host)
 {
     wf_sim_crash(&all.world, host, random_below(&all.random, 2) == 0);
+    for (unsigned i = 0; i < NAMES * EACH; i++) lost_at_last(&(struct who){host, i / EACH, i % EACH});
     memset(all.contender[host], 0, sizeof all.contender[host]);
 }
 
@@ -221,6 +285,9 @@ static void run(uint64_t seed)
     for (unsigned i = 0; i < all.hosts; i++) crash(i);
     wf_sim_world_finish(&all.world);
     store_finish();
+    if (lin_check(&all.history, &lock_model, stderr) != LIN_LINEARIZABLE)
+        fail("this is not the history of a lock", "the names");
+    lin_free(&all.history);
 }
 
 int main(int argc, char **argv)

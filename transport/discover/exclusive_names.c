@@ -258,12 +258,14 @@ static bool on_acquire(struct service *s, const char *name, weft_msg *m)
     return true;
 }
 
+/* After a pause the end of the lease may not have been noticed yet: then another actor may have had the name already. */
 static int on_release(struct service *s, struct claim *c, weft_pid from)
 {
     if (c == NULL || c->state != HELD || !weft_pid_equal(c->owner, from)) return WEFT_ENOACTOR;
+    bool is_over = wf_etcd_valid_until(s->t->etcd, (int64_t)c->held.lease) <= wf_transport_now(s->t);
     (void)weft_demonitor(c->ref);
     ask(s, c, WF_ASK_RELEASE);
-    return WEFT_OK;
+    return is_over ? WEFT_ENOACTOR : WEFT_OK;
 }
 
 static void on_give_up(struct service *s, struct claim *c, weft_pid from)

@@ -215,11 +215,10 @@ static int start_readers(struct store_actor *s)
     int rc = WEFT_OK;
     for (int i = 0; i <= READERS && rc == WEFT_OK; i++) {
         bool counts = i == READERS;
-        struct wf_store_file *file = wf_store_file_share(s->file);
-        rc = weft_spawn(&s->reader[i], counts ? wf_store_metrics : wf_store_reader, &file, sizeof file,
+        rc = weft_spawn(&s->reader[i], counts ? wf_store_metrics : wf_store_reader, &s->file->number,
+                        sizeof s->file->number,
                         &(weft_spawn_options){
                             .kind = counts ? "store metrics" : "store reader", .link = true, .worker = WEFT_SPREAD});
-        if (rc < 0) wf_store_file_release(file);
     }
     return rc;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
 #include <weft/offload.h>
 
 #include "postgres.h"
@@ -44,6 +46,30 @@ static int no_engine(const char *url, struct wf_store_why *why)
     return WEFT_EINVAL;
 }
 
+/* All that are open. */
+static struct wf_store_file *files;
+
+static void lock(void)
+{
+    sqlite3_mutex_enter(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
+}
+
+static void unlock(void)
+{
+    sqlite3_mutex_leave(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1));
+}
+
+static void add(struct wf_store_file *f)
+{
+    static uint64_t numbers;
+    lock();
+    f->users = 1;
+    f->number = ++numbers;
+    f->next = files;
+    files = f;
+    unlock();
+}
+
 int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why)
 {
     const char *where = url;
@@ -53,22 +79,44 @@ int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_on
     struct wf_store_file *f = calloc(1, sizeof *f);
     snprintf(why->text, sizeof why->text, "out of memory");
     if (f == NULL) return WEFT_ENOMEM;
-    atomic_init(&f->users, 1);
     int rc = engine->open(&f->store, where, &(struct wf_store_opening){.read_only = read_only}, why);
-    if (rc == WEFT_OK) *out = f;
-    else free(f);
-    return rc;
+    if (rc < 0) {
+        free(f);
+        return rc;
+    }
+    add(f);
+    *out = f;
+    return WEFT_OK;
 }
 
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f)
 {
-    atomic_fetch_add(&f->users, 1);
+    lock();
+    f->users++;
+    unlock();
+    return f;
+}
+
+struct wf_store_file *wf_store_file_find(uint64_t number)
+{
+    lock();
+    struct wf_store_file *f = files;
+    while (f != NULL && f->number != number) f = f->next;
+    if (f != NULL) f->users++;
+    unlock();
     return f;
 }
 
 void wf_store_file_release(struct wf_store_file *f)
 {
-    if (f == NULL || atomic_fetch_sub(&f->users, 1) > 1) return;
+    if (f == NULL) return;
+    lock();
+    bool is_last = --f->users == 0;
+    struct wf_store_file **at = &files;
+    while (is_last && *at != f) at = &(*at)->next;
+    if (is_last) *at = f->next;
+    unlock();
+    if (!is_last) return;
     f->store->engine->close(f->store);
     free(f);
 }

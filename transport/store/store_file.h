@@ -1,9 +1,12 @@
-/* transport/store/store_file.h -- an open store that an actor and its blocking functions share: the last one closes
- * it. */
+/* transport/store/store_file.h -- an open store that actors and their blocking functions share: the last one closes
+ * it.
+ *
+ * An actor is started with the number of a file, and not with a share of it: it may be killed before it first runs, and
+ * then nobody would release the share. */
 #ifndef WF_STORE_FILE_H
 #define WF_STORE_FILE_H
 
-#include <stdatomic.h>
+#include <stdint.h>
 
 #include <weft/api.h>
 
@@ -11,7 +14,9 @@
 
 struct wf_store_file {
     struct wf_store *store;
-    atomic_int users;
+    uint64_t number; /* another one for each file that this process opens */
+    int users;       /* with a lock of all files, as `next` */
+    struct wf_store_file *next;
 };
 
 /* Writes what messages say of a URL: without a password, if it has one. */
@@ -21,6 +26,8 @@ WEFT_API void wf_store_url_show(const char *url, char *out, size_t size);
 WEFT_API int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only,
                                 struct wf_store_why *why);
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f);
+/* A share of the file with that number; NULL: it is closed. */
+struct wf_store_file *wf_store_file_find(uint64_t number);
 WEFT_API void wf_store_file_release(struct wf_store_file *f); /* NULL is allowed; the last one blocks */
 /* [A, W] The same for a clean-up of an actor, which waits for a thread that releases it. */
 void wf_store_file_leave(struct wf_store_file *f);

@@ -212,8 +212,11 @@ static void answer(struct store_metrics *m, const weft_msg *ask)
 
 void wf_store_metrics(const void *arg, size_t size)
 {
+    uint64_t number;
     (void)size;
-    struct wf_store_file *file = *(struct wf_store_file *const *)arg;
+    memcpy(&number, arg, sizeof number);
+    struct wf_store_file *file = wf_store_file_find(number);
+    if (file == NULL) return;
     struct store_metrics *m = calloc(1, sizeof *m);
     if (m == NULL) {
         wf_store_file_leave(file);

@@ -6,7 +6,8 @@
 
 enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that are named; the others are summed */
 
-/* A weft_actor; its argument is a struct wf_store_file *, which it takes over. It ends with WF_STORE_QUIT. */
+/* A weft_actor; its argument is the number of a struct wf_store_file, of which it takes a share. It ends with
+ * WF_STORE_QUIT. */
 void wf_store_metrics(const void *arg, size_t size);
 
 #endif

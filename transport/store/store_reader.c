@@ -337,9 +337,15 @@ static void release(void *file)
 
 void wf_store_reader(const void *arg, size_t size)
 {
+    uint64_t number;
     (void)size;
-    struct wf_store_file *file = *(struct wf_store_file *const *)arg;
-    if (weft_defer(release, file) < 0) return;
+    memcpy(&number, arg, sizeof number);
+    struct wf_store_file *file = wf_store_file_find(number);
+    if (file == NULL) return;
+    if (weft_defer(release, file) < 0) {
+        wf_store_file_leave(file);
+        return;
+    }
     weft_msg *m;
     for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(m) == WF_STORE_QUIT;

@@ -8,7 +8,7 @@
 #include <weft/message.h>
 #include <weft/offload.h>
 
-/* A weft_actor; its argument is a struct wf_store_file *, of which it gets a share. */
+/* A weft_actor; its argument is the number of a struct wf_store_file, of which it takes a share. */
 void wf_store_reader(const void *arg, size_t size);
 
 /* [A, W] Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which `*p` is not ours any

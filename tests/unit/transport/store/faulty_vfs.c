@@ -24,6 +24,7 @@ struct file {
     char name[NAME_MAX_BYTES];
     struct content now, disk;
     bool created; /* on the disk, too */
+    bool off;     /* its machine does not run */
     struct change *first, **end;
     struct handle *handles;
     void *region[REGIONS_MAX];
@@ -183,10 +184,16 @@ static void cut_power(void)
     for (struct file *f = disk.files; f != NULL; f = f->next) sync_some(f);
 }
 
-/* Counts a change. False: the power is off, or was just cut. */
-static bool goes_on(void)
+static bool is_off(const struct file *f)
 {
-    if (!disk.off && disk.changes_left != UINT64_MAX && disk.changes_left-- == 0) cut_power();
+    return disk.off || (f != NULL && f->off);
+}
+
+/* Counts a change. False: the power is off, or was just cut. */
+static bool goes_on(const struct file *f)
+{
+    if (is_off(f)) return false;
+    if (disk.changes_left != UINT64_MAX && disk.changes_left-- == 0) cut_power();
     return !disk.off;
 }
 
@@ -207,7 +214,7 @@ static struct file *file_of(sqlite3_file *h)
 static int f_read(sqlite3_file *h, void *out, int size, sqlite3_int64 at)
 {
     const struct content *c = &file_of(h)->now;
-    if (disk.off) return SQLITE_IOERR_READ;
+    if (is_off(file_of(h))) return SQLITE_IOERR_READ;
     size_t from = (size_t)at, count = from >= c->size ? 0 : c->size - from;
     if (count > (size_t)size) count = (size_t)size;
     if (count > 0) memcpy(out, c->bytes + from, count);
@@ -220,7 +227,7 @@ static int f_write(sqlite3_file *h, const void *data, int size, sqlite3_int64 at
 {
     struct file *f = file_of(h);
     size_t end = (size_t)at + (size_t)size;
-    if (!goes_on()) return SQLITE_IOERR_WRITE;
+    if (!goes_on(f)) return SQLITE_IOERR_WRITE;
     if (end > f->now.size && used() + (end - f->now.size) > disk.space) return SQLITE_FULL;
     record(f, (size_t)at, data, (size_t)size);
     return SQLITE_OK;
@@ -228,7 +235,7 @@ static int f_write(sqlite3_file *h, const void *data, int size, sqlite3_int64 at
 
 static int f_truncate(sqlite3_file *h, sqlite3_int64 size)
 {
-    if (!goes_on()) return SQLITE_IOERR_TRUNCATE;
+    if (!goes_on(file_of(h))) return SQLITE_IOERR_TRUNCATE;
     record(file_of(h), (size_t)size, NULL, 0);
     return SQLITE_OK;
 }
@@ -236,7 +243,7 @@ static int f_truncate(sqlite3_file *h, sqlite3_int64 size)
 static int f_sync(sqlite3_file *h, int flags)
 {
     (void)flags;
-    if (!goes_on()) return SQLITE_IOERR_FSYNC;
+    if (!goes_on(file_of(h))) return SQLITE_IOERR_FSYNC;
     if (disk.syncs_left != UINT64_MAX && disk.syncs_left-- == 0) {
         disk.syncs_left = UINT64_MAX;
         sync_some(file_of(h));
@@ -248,7 +255,7 @@ static int f_sync(sqlite3_file *h, int flags)
 
 static int f_size(sqlite3_file *h, sqlite3_int64 *size)
 {
-    if (disk.off) return SQLITE_IOERR_FSTAT;
+    if (is_off(file_of(h))) return SQLITE_IOERR_FSTAT;
     *size = (sqlite3_int64)file_of(h)->now.size;
     return SQLITE_OK;
 }
@@ -267,7 +274,7 @@ static int f_lock(sqlite3_file *base, int level)
 {
     struct handle *h = (struct handle *)base;
     int others = others_lock(h);
-    if (disk.off) return SQLITE_IOERR_LOCK;
+    if (is_off(h->file)) return SQLITE_IOERR_LOCK;
     if (h->lock >= level) return SQLITE_OK;
     bool free = level == SQLITE_LOCK_SHARED     ? others < SQLITE_LOCK_PENDING
                 : level == SQLITE_LOCK_RESERVED ? others < SQLITE_LOCK_RESERVED
@@ -314,7 +321,7 @@ static int shm_map(sqlite3_file *base, int number, int size, int extend, void vo
 {
     struct handle *h = (struct handle *)base;
     *out = NULL;
-    if (disk.off || number >= REGIONS_MAX) return SQLITE_IOERR_SHMMAP;
+    if (is_off(h->file) || number >= REGIONS_MAX) return SQLITE_IOERR_SHMMAP;
     h->has_shm = true;
     void **region = &h->file->region[number];
     if (*region == NULL && extend != 0 && (*region = calloc(1, (size_t)size)) == NULL) abort();
@@ -331,7 +338,7 @@ static int shm_lock(sqlite3_file *base, int first, int count, int flags)
         h->exclusive &= ~mask;
         return SQLITE_OK;
     }
-    if (disk.off) return SQLITE_IOERR_SHMLOCK;
+    if (is_off(h->file)) return SQLITE_IOERR_SHMLOCK;
     bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
     for (struct handle *o = h->file->handles; o != NULL; o = o->next)
         if (o != h && ((o->exclusive & mask) != 0 || (exclusive && (o->shared & mask) != 0))) return SQLITE_BUSY;
@@ -394,8 +401,8 @@ static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int fl
     (void)vfs;
     struct handle *h = (struct handle *)base;
     *h = (struct handle){0};
-    if (disk.off || name == NULL) return SQLITE_CANTOPEN;
-    struct file *f = find(name);
+    struct file *f = name == NULL ? NULL : find(name);
+    if (name == NULL || is_off(f)) return SQLITE_CANTOPEN;
     if (f == NULL && ((flags & SQLITE_OPEN_CREATE) == 0 || disk.read_only)) return SQLITE_CANTOPEN;
     if (f == NULL) f = create(name);
     h->base.pMethods = &methods;
@@ -410,7 +417,7 @@ static int v_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
     (void)vfs, (void)sync;
     struct file *f = find(name);
-    if (!goes_on()) return SQLITE_IOERR_DELETE;
+    if (!goes_on(f)) return SQLITE_IOERR_DELETE;
     if (f == NULL) return SQLITE_IOERR_DELETE_NOENT;
     if (f->handles != NULL) abort(); /* SQLite deletes what it has closed */
     remove_file(f);
@@ -420,8 +427,9 @@ static int v_delete(sqlite3_vfs *vfs, const char *name, int sync)
 static int v_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
     (void)vfs;
-    *out = find(name) != NULL && !(disk.read_only && flags == SQLITE_ACCESS_READWRITE);
-    return disk.off ? SQLITE_IOERR_ACCESS : SQLITE_OK;
+    const struct file *f = find(name);
+    *out = f != NULL && !(disk.read_only && flags == SQLITE_ACCESS_READWRITE);
+    return is_off(f) ? SQLITE_IOERR_ACCESS : SQLITE_OK;
 }
 
 static int v_full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
@@ -509,12 +517,24 @@ void faulty_read_only(bool read_only)
 void faulty_cut_power(uint64_t after)
 {
     disk.changes_left = after;
-    if (after == 0) (void)goes_on();
+    if (after == 0) (void)goes_on(NULL);
 }
 
 bool faulty_is_off(void)
 {
     return disk.off;
+}
+
+/* Programs read what is on the disk. */
+static void read_again(struct file *f)
+{
+    if (!f->created) {
+        remove_file(f);
+        return;
+    }
+    resize(&f->now, 0);
+    resize(&f->now, f->disk.size);
+    if (f->disk.size > 0) memcpy(f->now.bytes, f->disk.bytes, f->disk.size);
 }
 
 void faulty_power_on(void)
@@ -523,15 +543,34 @@ void faulty_power_on(void)
     for (struct file *f = disk.files, *next; f != NULL; f = next) {
         next = f->next;
         if (f->handles != NULL) abort();
-        if (!f->created) {
-            remove_file(f);
-            continue;
-        }
-        resize(&f->now, 0);
-        resize(&f->now, f->disk.size);
-        if (f->disk.size > 0) memcpy(f->now.bytes, f->disk.bytes, f->disk.size);
+        read_again(f);
     }
     disk.off = false;
+}
+
+static bool is_of(const struct file *f, const char *volume)
+{
+    return strncmp(f->name, volume, strlen(volume)) == 0;
+}
+
+void faulty_volume_off(const char *volume, bool power)
+{
+    for (struct file *f = disk.files; f != NULL; f = f->next) {
+        if (!is_of(f, volume)) continue;
+        f->off = true;
+        if (power) sync_some(f);
+    }
+}
+
+void faulty_volume_on(const char *volume, bool power)
+{
+    for (struct file *f = disk.files, *next; f != NULL; f = next) {
+        next = f->next;
+        if (!is_of(f, volume)) continue;
+        if (f->handles != NULL) abort();
+        f->off = false;
+        if (power) read_again(f);
+    }
 }
 
 bool faulty_flip_bit(const char *name)

@@ -27,6 +27,11 @@ bool faulty_is_off(void);
  * it changes nothing if the power is off. */
 void faulty_power_on(void);
 
+/* The same for the files of one machine only, whose names begin so: it does not run, and then runs again. Without `power`
+ * its processes are killed, which loses nothing of what they have written. */
+void faulty_volume_off(const char *volume, bool power);
+void faulty_volume_on(const char *volume, bool power);
+
 bool faulty_flip_bit(const char *name); /* a random one, of a file that nobody has open; false: it is empty */
 uint8_t *faulty_bytes(const char *name, size_t *size); /* of the disk; NULL: no such file */
 

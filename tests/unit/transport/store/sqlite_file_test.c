@@ -4,6 +4,7 @@
 #include "conformance.h"
 #include "crc32c.h"
 #include "sqlite_folder.h"
+#include "store_file.h"
 #include "stored_topic.h"
 
 START_TEST(another_name_of_the_file_has_the_same_owner)
@@ -28,6 +29,27 @@ START_TEST(a_folder_that_is_missing)
     fixture.where = "";
     ck_assert_ptr_null(open_as(false, &rc));
     ck_assert_int_eq(rc, WEFT_EINVAL);
+}
+END_TEST
+
+/* So an actor that gets the number, and is killed before it first runs, holds nothing. */
+START_TEST(a_file_is_found_by_its_number_while_it_is_open)
+{
+    struct wf_store_file *f, *other;
+    char url[100];
+    close_it();
+    snprintf(url, sizeof url, "sqlite:%s", file);
+    ck_assert_int_eq(wf_store_file_open(&f, url, false, &why), 0);
+    const uint64_t number = f->number;
+    ck_assert_ptr_eq(wf_store_file_find(number), f);
+    ck_assert_ptr_null(wf_store_file_find(number + 1));
+    wf_store_file_release(f);
+    ck_assert_int_eq(wf_store_file_open(&other, url, false, &why), WEFT_EINUSE);
+    wf_store_file_release(f); /* the share that was found */
+    ck_assert_ptr_null(wf_store_file_find(number));
+    ck_assert_int_eq(wf_store_file_open(&other, url, false, &why), 0);
+    ck_assert_uint_ne(other->number, number);
+    wf_store_file_release(other);
 }
 END_TEST
 
@@ -64,6 +86,7 @@ int main(void)
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
     tcase_add_test(files, a_folder_that_is_missing);
+    tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns);
     return run_suite(suite);
