@@ -66,8 +66,7 @@ struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s);
 struct wf_interest {
     struct wf_trie trie;     /* its subscribers are wf_interest_entry.subscriber */
     struct wf_list patterns; /* wf_interest_entry.on_list, in the order they came */
-    struct wf_list lost;     /* wf_interest_entry.on_lost: patterns that have missed messages, in the order in which
-                              * they missed the first one */
+    struct wf_list lost;     /* wf_interest_entry.on_lost: patterns with missed messages, the longest waiting first */
     size_t count;            /* the number of different patterns */
 };
 

@@ -322,8 +322,7 @@ static int64_t transfer(struct wf_task *t, struct transfer *x, int64_t deadline)
         if (rc == WEFT_OK) rc = try_now(x, s);
         if (rc == PF_AGAIN) { /* out of the slot, because a task that is killed now does not return */
             leave(s);
-            wf_here->budget = 0; /* this took as long as a turn, and the inbox, timers and the poller have waited:
-                                  * ends the turn */
+            wf_here->budget = 0; /* ends the turn: the inbox, timers and the poller have waited for long */
             wf_task_yield();
             continue;
         }

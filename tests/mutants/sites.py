@@ -331,7 +331,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (j->dead || j->lease == 0 || (j->lease != x->lease && !wf_mutant("queue_takes_any_lease"))) {
 '''),
     ("transport/store/sqlite_jobs.c", '''\
-        bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
+        bool dies = is_used_up(&x->job, x->attempts); /* its last lease has expired */
 ''', '''\
         bool dies = is_used_up(&x->job, x->attempts) && !wf_mutant("queue_job_never_dies");
 '''),

@@ -38,8 +38,7 @@ struct wf_memory_carrier;
 struct wf_sim_host {
     weft_node *node; /* NULL: no node runs on this host */
     struct wf_worker *worker;
-    struct wf_memory_carrier *carrier; /* NULL: no process listens on this host. A test may have a carrier without a
-                                        * node */
+    struct wf_memory_carrier *carrier; /* NULL: nothing listens here. Tests may have one without a node */
     bool poked;                        /* a callback has run on its worker, so it must run a turn */
     bool isolated;                     /* it has crashed */
     int64_t frozen_by;                 /* the node does not run before that time */

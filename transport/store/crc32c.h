@@ -1,5 +1,5 @@
 /* transport/store/crc32c.h -- CRC-32C, the checksum of stored records: the polynomial 0x1EDC6F41 of RFC 3720, as
- * iSCSI and ext4 use it. It finds each change of up to 32 neighbouring bits. */
+ * iSCSI and ext4 use it. It detects each change of up to 32 neighbouring bits. */
 #ifndef WF_CRC32C_H
 #define WF_CRC32C_H
 

@@ -8,7 +8,7 @@
 #include "sqlite_logs.h"
 #include "stored_topic.h"
 
-/* The list of logs that the running transaction has touched ends here. */
+/* Marks the end of the list of logs that the running transaction has touched. */
 struct commit {
     struct sq_store *s;
     struct sq_log *touched;
@@ -66,7 +66,7 @@ static int write_record(struct sq_store *s, const struct sq_log *log, const stru
     else sqlite3_bind_blob(row, 4, r->data, (int)r->size, SQLITE_STATIC);
     sqlite3_bind_int64(row, 5, sq_record_sum(log->will.epoch, r));
     rc = sq_step_once(row);
-    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* it has that offset already */
+    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* the log has a record with that offset already */
 }
 
 /* ---- Removing what is over the limits -------------------------------------------------------------------------- */
@@ -78,7 +78,8 @@ static bool is_over(const struct wf_store_log *log, const struct wf_store_limits
     return limits->age > 0 && time < now - limits->age;
 }
 
-/* Whether count and bytes alone say that nothing has to go; the age of the first record is not known yet. */
+/* Whether the log is within its limits by count and bytes, so that nothing has to be removed for them; the age of the
+ * first record is not known yet. */
 static bool surely_within(const struct wf_store_log *log, const struct wf_store_limits *limits)
 {
     return limits->age == 0 && !is_over(log, limits, 0, 0);
@@ -120,7 +121,7 @@ int sq_begin(struct sq_store *s)
     return sq_error(sq_run(&s->writer, SQ_BEGIN));
 }
 
-/* After such an error it is not known what is on disk. */
+/* After these errors it is not known which data is on disk. */
 static bool is_lasting(int rc)
 {
     return (rc & 0xFF) == SQLITE_IOERR && rc != SQLITE_IOERR_NOMEM;
@@ -131,7 +132,7 @@ int sq_finish(struct sq_store *s, int rc)
     if (rc == SQLITE_OK) rc = sq_run(&s->writer, SQ_COMMIT);
     if (is_lasting(rc)) s->broken = true;
     if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) (void)sq_run(&s->writer, SQ_ROLLBACK);
-    if (sqlite3_get_autocommit(s->writer.db) == 0) s->broken = true; /* it cannot even be rolled back */
+    if (sqlite3_get_autocommit(s->writer.db) == 0) s->broken = true; /* the rollback has failed */
     return sq_error(rc);
 }
 
@@ -148,7 +149,8 @@ static int write_logs(struct commit *c)
     return sq_step_once(row);
 }
 
-/* Readers have to know that records are gone before these are: a record that is missing behind `first` is damage. */
+/* Readers must know that records are removed before they are, because a missing record after `first` counts as
+ * damage. */
 static void announce(struct commit *c)
 {
     sqlite3_mutex_enter(c->s->lock);
@@ -159,7 +161,7 @@ static void announce(struct commit *c)
     sqlite3_mutex_leave(c->s->lock);
 }
 
-/* Lets readers see what was committed. */
+/* Makes the committed changes visible to readers. */
 static void publish(struct commit *c, bool committed)
 {
     sqlite3_mutex_enter(c->s->lock);
@@ -194,7 +196,7 @@ static int check_record(const struct wf_store_append *a)
     return a->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
-/* The log of a record, which is made if there is none. NULL: `a->error` says why. */
+/* Returns the log of a record; creates it if it does not exist. NULL: `a->error` says why. */
 static struct sq_log *log_for(struct commit *c, struct wf_store_append *a)
 {
     struct sq_store *s = c->s;
@@ -212,7 +214,7 @@ static struct sq_log *log_for(struct commit *c, struct wf_store_append *a)
     return log;
 }
 
-/* The epoch and offset of a copied record: it begins a log, or follows its last record. */
+/* Whether the epoch and offset of a copied record begin a log, or follow its last record. */
 static bool place_copy(struct sq_log *log, const struct wf_store_append *a)
 {
     if (!log->stored && log->will.last == 0) {

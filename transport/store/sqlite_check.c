@@ -1,4 +1,4 @@
-/* transport/store/sqlite_check.c -- reads everything, and says what is damaged. */
+/* transport/store/sqlite_check.c -- reads the whole store, and reports damage. */
 #include <stdio.h>
 #include <string.h>
 

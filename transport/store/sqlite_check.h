@@ -1,4 +1,4 @@
-/* transport/store/sqlite_check.h -- reads everything. */
+/* transport/store/sqlite_check.h -- reads the whole store, and reports damage. */
 #ifndef WF_STORE_SQLITE_CHECK_H
 #define WF_STORE_SQLITE_CHECK_H
 

@@ -1,4 +1,5 @@
-/* transport/store/sqlite_connection.c -- connections to the file, their statements, and what SQLite's errors mean. */
+/* transport/store/sqlite_connection.c -- connections to the file, their statements, and the conversion of SQLite's
+ * errors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,7 @@ int sq_error(int rc)
     case SQLITE_PERM:
     case SQLITE_AUTH: return WEFT_EACCESS;
     case SQLITE_CANTOPEN: return WEFT_ENOTFOUND;
-    case SQLITE_ERROR: /* the statements are right, so the tables are not ours any more */
+    case SQLITE_ERROR: /* the statements are correct, so other code has changed the tables */
     case SQLITE_CONSTRAINT:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return WEFT_EFORMAT;
@@ -113,7 +114,7 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
     int rc = sqlite3_open_v2(file, &c->db, flags, vfs);
     if (rc == SQLITE_OK) rc = sqlite3_extended_result_codes(c->db, 1);
     if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, 2000);
-    /* A damaged file must not make SQLite run SQL of its own, and its pages are checked closely. */
+    /* A damaged file must not make SQLite run SQL from the file, and SQLite checks its pages closely. */
     if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(c->db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);

@@ -32,7 +32,7 @@ static bool is_sound(sqlite3_stmt *row, const char *name, const char *topic, str
     return sqlite3_column_int64(row, 2) == cursor_sum(name, topic, *out) && out->epoch != 0;
 }
 
-/* Returns a code of SQLite; `*damaged`: the cursor is there, and is not what was written. */
+/* Returns a code of SQLite. `*damaged`: the cursor exists, but its checksum does not match. */
 static int read_cursor(struct sq_connection *c, const char *name, const char *topic, struct wf_store_cursor *out,
                        bool *damaged)
 {
@@ -93,7 +93,7 @@ static int write_cursor(struct sq_store *s, const struct wf_store_advance *a)
     return sq_step_once(row);
 }
 
-/* Returns a code of SQLite, which is for the whole batch. */
+/* Returns a code of SQLite, which applies to the whole batch. */
 static int advance_one(struct sq_store *s, struct wf_store_advance *a)
 {
     struct wf_store_cursor now;
@@ -130,7 +130,7 @@ int sq_advance(struct wf_store *store, struct wf_store_advance *batch, size_t co
 
 struct walk {
     wf_store_each_cursor *each;
-    wf_store_each_fault *fault; /* NULL: damaged ones are passed over */
+    wf_store_each_fault *fault; /* NULL: damaged cursors are skipped */
     void *arg;
     int faults;
 };
@@ -179,5 +179,5 @@ int sq_check_cursors(struct wf_store *store, wf_store_each_fault *fault, void *a
 {
     struct walk w = {.fault = fault, .arg = arg};
     int rc = walk_cursors(sq_of(store), "", "", &w);
-    return rc == WEFT_OK || rc == WEFT_EFORMAT ? w.faults : rc; /* check_pages has said that a page is damaged */
+    return rc == WEFT_OK || rc == WEFT_EFORMAT ? w.faults : rc; /* check_pages has reported the damaged page */
 }

@@ -11,9 +11,9 @@
 #include "sqlite_workers.h"
 #include "stored_topic.h"
 
-enum { REVIVED_MAX = 1000 }; /* by one change */
+enum { REVIVED_MAX = 1000 }; /* jobs that one change revives at most */
 
-/* The list of queues that the running transaction has touched ends here. */
+/* Marks the end of the list of queues that the running transaction has touched. */
 struct commit {
     struct sq_store *s;
     struct sq_queue *touched;
@@ -121,7 +121,7 @@ static void touch(struct commit *c, struct sq_queue *q)
     c->touched = q;
 }
 
-/* The queue of a change, which is made if there is none. NULL: `x->error` says why. */
+/* Returns the queue of a change; creates it if it does not exist. NULL: `x->error` says why. */
 static struct sq_queue *queue_for(struct commit *c, struct wf_store_change *x)
 {
     struct sq_queue *q = sq_queue_find(c->s, x->queue);
@@ -142,8 +142,8 @@ static int64_t later(int64_t now, int64_t delay)
 
 /* ---- Putting --------------------------------------------------------------------------------------------------- */
 
-/* Finds the key of a new job. `x->job.id` is the job that had it first; 0: it is free. `*is_old`: a row has it that is
- * not remembered any more. */
+/* Finds the key of a new job. `x->job.id` is the job that used the key first; 0: the key is free. `*is_old`: an
+ * expired row has the key. */
 static int find_key(struct commit *c, struct wf_store_change *x, bool *is_old)
 {
     int rc;
@@ -177,7 +177,7 @@ static int write_key(struct commit *c, const struct wf_store_change *x)
     return sq_step_once(row);
 }
 
-/* Each new key removes two old ones, if there are any: so the table does not grow for ever. */
+/* Each new key removes up to two expired ones, so the table does not grow without limit. */
 static int forget_keys(struct commit *c, int64_t now)
 {
     int rc;
@@ -225,7 +225,7 @@ static int put(struct commit *c, struct wf_store_change *x)
     if (rc == SQLITE_OK) rc = write_body(c->s, x->job.id, x->data, x->size);
     if (rc == SQLITE_OK && x->key != NULL) rc = write_key(c, x);
     c->keys += x->key != NULL && !is_old;
-    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* there is such a job already */
+    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* a job with that id exists already */
 }
 
 /* ---- Taking ---------------------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static int copy_body(struct wf_store_change *x, const void *body)
     return WEFT_OK;
 }
 
-/* Finds the first job that is due and not damaged. Returns a WEFT_E*, WEFT_ENOTFOUND: none is. */
+/* Finds the first job that is due and not damaged. Returns a WEFT_E*; WEFT_ENOTFOUND: there is no such job. */
 static int find_due(struct sq_store *s, struct wf_store_change *x)
 {
     int code, rc = WEFT_ENOTFOUND;
@@ -290,7 +290,7 @@ static uint64_t new_lease(void)
     uint64_t lease = 0;
     while (lease == 0) {
         sqlite3_randomness(sizeof lease, &lease);
-        lease &= INT64_MAX; /* as SQLite has integers */
+        lease &= INT64_MAX; /* because SQLite has signed integers */
     }
     return lease;
 }
@@ -300,7 +300,7 @@ static bool is_used_up(const struct wf_store_job *j, uint32_t attempts)
     return attempts != 0 && j->attempts >= attempts;
 }
 
-/* A code of SQLite, of a WEFT_E* that is not the change's own. */
+/* Converts a WEFT_E* that fails the whole batch to a code of SQLite. */
 static int code_of(int error)
 {
     return error == WEFT_ENOMEM ? SQLITE_NOMEM : error == WEFT_EFORMAT ? SQLITE_CORRUPT : SQLITE_IOERR;
@@ -316,7 +316,7 @@ static int take(struct commit *c, struct wf_store_change *x)
             return find_next_due(c->s, x);
         }
         if (error < 0) return code_of(error);
-        bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
+        bool dies = is_used_up(&x->job, x->attempts); /* its last lease has expired */
         if (dies) {
             kill_job(&x->job, x->now);
         } else {
@@ -388,7 +388,7 @@ static int revive_job(struct commit *c, struct wf_store_change *x, struct wf_sto
     return write_job(c->s, j, x->queue, SQ_UPDATE_JOB);
 }
 
-/* Finds dead jobs of the queue, as many as `all` holds. */
+/* Finds dead jobs of the queue, as many as fit into `all`. */
 static int find_dead(struct commit *c, const struct wf_store_change *x, struct wf_store_job *all, size_t *count)
 {
     int rc;

@@ -6,8 +6,8 @@
 
 int sq_change(struct wf_store *s, struct wf_store_change *batch, size_t count);
 
-/* Reads a row of SQ_JOB and its like, but not the size. `queue` is valid until the row's statement goes on. False: the
- * row is damaged. */
+/* Reads a row of SQ_JOB and its like, but not the size. `queue` is valid until the row's statement is stepped or
+ * reset. False: the row is damaged. */
 bool sq_job_read(sqlite3_stmt *row, struct wf_store_job *out, const char **queue);
 /* Finds the body of a job and sets its size. The bytes are valid until `*row` is reset, which the caller does if it is
  * not NULL. Returns 0, WEFT_EFORMAT or another WEFT_E*. */

@@ -1,4 +1,4 @@
-/* transport/store/sqlite_logs.c -- the logs in memory, found by topic, and as the file has them. */
+/* transport/store/sqlite_logs.c -- the logs in memory, found by topic, and their rows in the file. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ struct sq_log *sq_log_add(struct sq_store *s, const char *topic)
     log->is.first = 1;
     while (log->is.epoch == 0) {
         sqlite3_randomness(sizeof log->is.epoch, &log->is.epoch);
-        log->is.epoch &= INT64_MAX; /* as SQLite and JSON have integers */
+        log->is.epoch &= INT64_MAX; /* because SQLite and JSON have signed integers */
     }
     struct sq_log **to = &s->bucket[bucket_of(s, topic, s->buckets)];
     log->next = *to;
@@ -98,7 +98,7 @@ static bool read_row(sqlite3_stmt *row, int64_t id, struct wf_store_log *out)
            out->last <= WF_STORE_OFFSET_MAX;
 }
 
-/* A store that is open read-only loads them again and again: its logs stay where they are. */
+/* A store that is open read-only loads the logs repeatedly; a log that it has already keeps its place in memory. */
 static int load_row(struct sq_store *s, int64_t id, const struct wf_store_log *is)
 {
     struct sq_log *log = sq_log_find(s, is->topic);
@@ -111,7 +111,7 @@ static int load_row(struct sq_store *s, int64_t id, const struct wf_store_log *i
     return WEFT_OK;
 }
 
-/* How many logs the file says that it has. */
+/* Reads the number of logs that the file has stored. */
 static int read_count(struct sq_connection *c, int64_t *out)
 {
     int rc;

@@ -1,4 +1,4 @@
-/* transport/store/sqlite_queues.c -- queues as readers see them, and what is kept of them in memory. */
+/* transport/store/sqlite_queues.c -- queues as readers see them, and the data about them in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static int read_number(struct sq_connection *c, enum sq_statement which, int64_t
 static int load_queue(struct sq_store *s, sqlite3_stmt *row)
 {
     const char *name = (const char *)sqlite3_column_text(row, 0);
-    if (!wf_store_topic_ok(name)) return WEFT_OK; /* a damaged row: check finds it, and nobody gets that job */
+    if (!wf_store_topic_ok(name)) return WEFT_OK; /* a damaged row: check finds it, and no worker gets that job */
     struct sq_queue *q = sq_queue_add(s, name);
     if (q == NULL) return WEFT_ENOMEM;
     q->jobs = (uint64_t)sqlite3_column_int64(row, 1);
@@ -106,7 +106,7 @@ static void give_queue(struct counting *c)
     c->q = (struct wf_store_queue){.name = ""};
 }
 
-/* A row is the number of jobs of one queue that are in the same state. */
+/* A row has the number of jobs of one queue that are in the same state. */
 static void count_row(struct counting *c, sqlite3_stmt *row)
 {
     const char *name = (const char *)sqlite3_column_text(row, 0);

@@ -13,14 +13,15 @@ struct reading {
     struct sq_connection *c;
     struct wf_store_log log;
     int64_t id;
-    uint64_t next; /* the offset that has to come next */
+    uint64_t next; /* the expected offset of the next record */
     size_t count, bytes;
     wf_store_each_record *each;
     void *arg;
     int given;
 };
 
-/* A store that is open read-only has another process for an owner, so what it knows of the logs grows old. */
+/* The owner of a store that is open read-only is another process, so the logs in memory become outdated and are
+ * loaded again. */
 static int refresh(struct sq_store *s)
 {
     return s->read_only ? sq_logs_load(s, &s->writer, NULL) : WEFT_OK;
@@ -83,8 +84,8 @@ static int read_page(struct reading *r)
     return rc;
 }
 
-/* A record that is missing may have been removed by the writer since the log was looked up: then the log begins later
- * now, and so does the reading. */
+/* The writer may have removed a missing record since the log was looked up: then the log begins later now, and the
+ * reading begins there. */
 static int read_from(struct reading *r, const char *topic, uint64_t from)
 {
     for (;;) {

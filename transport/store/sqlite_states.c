@@ -9,7 +9,7 @@
 #include "sqlite_states_read.h"
 #include "stored_topic.h"
 
-/* Of the running transaction. */
+/* The data of the running transaction. */
 struct commit {
     struct sq_store *s;
     int64_t states, last_state;
@@ -72,7 +72,7 @@ static int write_state(struct sq_store *s, const struct wf_store_state *is, int6
     return sq_step_once(row);
 }
 
-/* A snapshot or an event. */
+/* Writes a snapshot or an event. */
 static int write_item(struct sq_store *s, const struct wf_store_state_change *x, int64_t id)
 {
     int rc;
@@ -94,7 +94,7 @@ static int write_item(struct sq_store *s, const struct wf_store_state_change *x,
     else sqlite3_bind_blob(row, 6, item.data, (int)item.size, SQLITE_STATIC);
     sqlite3_bind_int64(row, 7, sq_item_sum(&item, id));
     rc = sq_step_once(row);
-    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* there is such an event already */
+    return (rc & 0xFF) == SQLITE_CONSTRAINT ? SQLITE_CORRUPT : rc; /* an event with that number exists already */
 }
 
 static int delete_of(struct sq_store *s, enum sq_statement which, int64_t id)
@@ -113,7 +113,7 @@ static uint64_t new_owner(void)
     uint64_t owner = 0;
     while (owner == 0) {
         sqlite3_randomness(sizeof owner, &owner);
-        owner &= INT64_MAX; /* as SQLite has integers */
+        owner &= INT64_MAX; /* because SQLite has signed integers */
     }
     return owner;
 }
@@ -183,7 +183,7 @@ static int check_change(const struct wf_store_state_change *x)
     return x->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
-/* A code of SQLite, of an error that is not the change's own. */
+/* Converts an error that fails the whole batch to a code of SQLite. */
 static int code_of(int error)
 {
     return error == WEFT_ENOMEM ? SQLITE_NOMEM : SQLITE_IOERR;

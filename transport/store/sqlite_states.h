@@ -1,4 +1,4 @@
-/* transport/store/sqlite_states.h -- the writer of states, and what it knows of them. */
+/* transport/store/sqlite_states.h -- the writer of states, and the numbers about them that it keeps in memory. */
 #ifndef WF_STORE_SQLITE_STATES_H
 #define WF_STORE_SQLITE_STATES_H
 

@@ -48,7 +48,7 @@ bool sq_state_read(sqlite3_stmt *row, struct wf_store_state *out, int64_t *id)
     return sqlite3_column_int64(row, 8) == sq_state_sum(out, *id);
 }
 
-/* Reads the number at the column 0, and the item behind it. False: it is damaged. */
+/* Reads the number in column 0, and the item in the columns after it. False: it is damaged. */
 static bool read_item(sqlite3_stmt *row, int64_t state, bool is_snapshot, struct wf_store_item *out)
 {
     int64_t tag = sqlite3_column_int64(row, 2), version = sqlite3_column_int64(row, 3);
@@ -84,14 +84,14 @@ struct reading {
     const struct wf_store_state *state;
     int64_t id;
     uint64_t from;
-    size_t count, bytes; /* what may still be given */
+    size_t count, bytes; /* the items and bytes that may still be given */
     wf_store_each_item *each;
     void *arg;
     int given;
     bool ends;
 };
 
-/* Gives an item, unless the reading has to end in front of it. */
+/* Gives an item, unless the reading has to end before it. */
 static void give(struct reading *r, const struct wf_store_item *item)
 {
     r->ends = r->count == 0 || (r->given > 0 && item->size > r->bytes);
@@ -213,7 +213,7 @@ static void say(struct checking *k, const char *key, uint64_t number, const char
 
 struct progress {
     uint64_t next;
-    uint64_t bytes; /* of events */
+    uint64_t bytes; /* bytes of events */
 };
 
 static bool go_past(void *arg, const struct wf_store_item *item)
@@ -245,7 +245,7 @@ static int check_state(struct checking *k, const struct wf_store_state *state, i
     return WEFT_OK;
 }
 
-/* Each row of states, and how many there are. */
+/* Checks each row of states, and their number. */
 static int check_rows(struct checking *k)
 {
     int code, rc = WEFT_OK;

@@ -10,7 +10,7 @@ int sq_read_state(struct wf_store *s, const char *key, uint64_t owner, uint64_t 
 /* Reads all states, snapshots and events. Returns the number of faults. */
 int sq_check_states(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
-/* Reads a row of SQ_STATE and its like. False: the row is damaged; its key is empty then if it is no key. */
+/* Reads a row of SQ_STATE and its like. False: the row is damaged; then its key is empty if it is not a valid key. */
 bool sq_state_read(sqlite3_stmt *row, struct wf_store_state *out, int64_t *id);
 int64_t sq_state_sum(const struct wf_store_state *state, int64_t id);
 int64_t sq_item_sum(const struct wf_store_item *item, int64_t state);

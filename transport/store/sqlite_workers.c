@@ -32,7 +32,7 @@ int sq_worker_delete(struct sq_store *s, uint64_t id)
     return sq_step_once(row);
 }
 
-/* A row that is damaged is passed over: that lease ends by time. */
+/* A damaged row is skipped: then that lease ends when it expires. */
 static int give_leases(struct sq_connection *c, int64_t now, wf_store_each_lease *each, void *arg)
 {
     int rc;
@@ -87,5 +87,5 @@ int sq_check_workers(struct wf_store *store, wf_store_each_fault *each, void *ar
     if (row != NULL) sqlite3_reset(row);
     sq_give_back(s, c);
     int rc = sq_error(code);
-    return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* check_pages has said that a page is damaged */
+    return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* check_pages has reported the damaged page */
 }

@@ -1,11 +1,13 @@
-/* transport/store/sqlite_workers.h -- which worker has a job: kept so that a store that is opened again can monitor it. */
+/* transport/store/sqlite_workers.h -- stores which worker has a job, so that a store that is opened again can monitor
+ * the worker. */
 #ifndef WF_STORE_SQLITE_WORKERS_H
 #define WF_STORE_SQLITE_WORKERS_H
 
 #include "sqlite.h"
 
-/* For the writer; they return codes of SQLite. The first one of a job that was taken, the second one of one that is
- * removed. When a lease ends its row stays: it has another lease than the job then. */
+/* The writer calls these; they return codes of SQLite. The first writes the row of a job that was taken, the second
+ * removes the row of a job that is removed. When a lease ends its row stays: then its lease differs from that of the
+ * job, so it has no effect. */
 int sq_worker_write(struct sq_store *s, const struct wf_store_change *x);
 int sq_worker_delete(struct sq_store *s, uint64_t id);
 

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that are named; the others are summed */
+enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that get a label; the others are summed */
 
-/* A weft_actor; its argument is a struct wf_store_file *, which it takes over. It ends with WF_STORE_QUIT. */
+/* A weft_actor; its argument is a struct wf_store_file *, which it takes over. WF_STORE_QUIT ends it. */
 void wf_store_metrics(const void *arg, size_t size);
 
 #endif
