@@ -64,7 +64,7 @@ static void put_seconds(FILE *out, const char *option, int64_t ns)
     fprintf(out, " --%s %s", option, text);
 }
 
-/* Each option that makes it the run it is: what has been given, and the number of nodes. */
+/* Prints each option that determines the run: those that were given, and the number of nodes. */
 static void put_command(FILE *out, const struct sim_shown *s)
 {
     const struct cli *c = s->c;

@@ -223,7 +223,7 @@ static int send_one(struct cli_client *k)
                         name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
-    /* An answer over the same link: what was sent before has arrived. */
+    /* An answer over the same link shows that the message before has arrived. */
     rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
     weft_msg_free(m);

@@ -200,7 +200,7 @@ static int set_validity(struct issue *is, const struct cli_ca *ca)
     return CLI_OK;
 }
 
-/* Who can read the authority's key can be any node. */
+/* A user who can read the authority's key can pose as any node. */
 static void warn_of_key(const struct cli *c, const char *folder)
 {
     char warning[256];

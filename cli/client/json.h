@@ -20,7 +20,8 @@ bool cli_is_pack(const void *data, size_t size);
  * {"$ext": "HEX"}, NaN and the infinities null; keys that are no text are written as the text of their JSON;
  * lists and maps that are keys within keys as "$pack HEX". */
 void cli_print_json(FILE *out, const void *data, size_t size);
-/* A JSON string of any bytes; what is no UTF-8 becomes U+FFFD, and what a terminal would obey an escape. */
+/* Writes any bytes as a JSON string; invalid UTF-8 becomes U+FFFD, and control characters of terminals become
+ * escapes. */
 void cli_print_string(FILE *out, const char *text, size_t size);
 /* `"key": "text"`, to standard output; `key` is written as it is. */
 void cli_print_text(const char *key, weft_text text);

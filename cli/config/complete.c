@@ -141,7 +141,7 @@ static void complete(const struct cli *c, const char *const *words, int count)
     }
     for (int i = taken; i < count - 1; i++)
         if (strcmp(words[i], "--") == 0) {
-            puts(FILES); /* the module's words: who knows */
+            puts(FILES); /* the arguments of the module, which are not known here */
             return;
         }
     enum cli_option_id open = count - 1 > taken ? open_option(v, words[count - 2]) : CLI_END;

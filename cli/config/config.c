@@ -11,7 +11,7 @@ struct reader {
     cli_config_report *report;
     void *arg;
     int number, section, mistakes;
-    bool section_is_known; /* what stands under one that is not is passed over */
+    bool section_is_known; /* the lines of an unknown section are skipped */
 };
 
 static void mistake(struct reader *r, const char *key, const char *format, ...) WEFT_PRINTF(3, 4);
@@ -33,7 +33,7 @@ bool cli_is_setting(enum cli_option_id id)
     return cli_option(id)->variable != NULL && id != CLI_CONFIG;
 }
 
-/* A verb of the section that takes it; NULL: there is none. */
+/* Returns a verb of the section that has this option; NULL: there is none. */
 static const struct cli_verb *taker(int section, enum cli_option_id id)
 {
     if (section != CLI_CONFIG_EVERY) return cli_has_option(&cli_verbs[section], id) ? &cli_verbs[section] : NULL;

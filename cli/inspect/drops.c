@@ -1,4 +1,5 @@
-/* cli/inspect/drops.c -- weft why-dropped: what a node has dropped, why, and who sent it. */
+/* cli/inspect/drops.c -- weft why-dropped: shows which messages a node has dropped, why, and which actors sent
+ * them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ static bool read_drop(weft_reader *r, struct drop *d)
     return r->error == 0;
 }
 
-/* Who was to get it: what is known of it now; if it has ended, what was known when the message was dropped. */
+/* The intended receiver: its present data; if it has ended, the data recorded when the message was dropped. */
 static struct cli_who receiver_of(const struct drop *d, const struct cli_whos *whos, const char *here)
 {
     struct cli_who to = {.waits_ns = 0};

@@ -7,8 +7,8 @@
 #include "control.h"
 #include "kinds.h"
 
-/* An incarnation has 64 bits, and numbers of JSON are exact up to 2^53 for many who read them: it is text, as in the
- * table and in pids. */
+/* An incarnation has 64 bits, and many JSON readers represent numbers exactly only up to 2^53: so it is text, as in
+ * the table and in pids. */
 static void print_value(const char *key, const uint8_t *start, size_t size)
 {
     weft_reader r = weft_reader_on(start, size);

@@ -200,7 +200,7 @@ static bool is_key(weft_text key, const char *word)
     return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
 }
 
-/* Notes all pids of others in an answer, and whom it is about. */
+/* Notes all pids of other actors in an answer, and the pid of the actor that it describes. */
 static void collect(weft_reader r, struct cli_whos *whos, weft_text *pid)
 {
     *pid = weft_str("", 0);
@@ -309,7 +309,8 @@ int cli_inspect_actor(struct cli_client *k)
 void cli_print_cut(const weft_msg *m, uint32_t columns, const char *what)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return; /* none, or an older node */
+    /* No row was left out, or the node has an older version. */
+    if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return;
     for (uint32_t i = 0; i < columns; i++) weft_skip(&r);
     uint64_t more = weft_get_uint(&r);
     if (r.error == 0 && more > 0) fprintf(stderr, "weft: %" PRIu64 " %s are not shown\n", more, what);

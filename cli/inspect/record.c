@@ -20,7 +20,7 @@ static weft_pid get_pid(weft_reader *r)
     if (text.size == 0 || text.size >= sizeof copy) return pid;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    weft_ignore(weft_pid_parse(copy, &pid)); /* what is no pid stays nobody */
+    weft_ignore(weft_pid_parse(copy, &pid)); /* without a valid pid it stays nobody */
     return pid;
 }
 

@@ -14,7 +14,7 @@
 
 struct track {
     weft_pid pid;
-    const struct cli_event *wait; /* that has not ended */
+    const struct cli_event *wait; /* the wait that has not ended */
     char label[160];
 };
 

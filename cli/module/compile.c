@@ -20,7 +20,7 @@
 #include "child.h"
 
 enum { WORDS_MAX = 64 };
-/* A function with large variables must touch the guard below an actor's stack; crashes are told with their frames. */
+/* A function with large variables must touch the guard below an actor's stack; reports of crashes show frames. */
 #define FLAGS "-std=gnu11 -O2 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall -fPIC"
 
 struct command {
@@ -194,7 +194,8 @@ static int cache_folder(const struct cli *c, char out[PATH_MAX])
     return CLI_OK;
 }
 
-/* What the linker is told besides, as make has it: a module whose libraries are others is another module. */
+/* Returns the value of a variable with further flags of the linker, as make has it. They are part of the module's
+ * name: a module with other libraries is another module. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);

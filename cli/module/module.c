@@ -13,8 +13,8 @@
 
 /* ---- Who may write it ------------------------------------------------------------------------------------------ */
 
-/* Who may write a file, or put another one in its place, may run code as this user: nobody who could not anyway. In a
- * folder like /tmp, with the sticky bit, nobody replaces what is another's. */
+/* Users who can write the file, or replace it, can run code as this user: so only this user and root may be able to.
+ * In a folder with the sticky bit, such as /tmp, users cannot replace files of others. */
 static bool is_own(const struct stat *info)
 {
     bool sticky = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX) != 0;

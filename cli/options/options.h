@@ -1,4 +1,4 @@
-/* cli/options/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
+/* cli/options/options.h -- one parser for all verbs, driven by tables, from which --help is made as well.
  *
  * A verb names the options it takes; an option is described once, whatever verbs take it. A value comes from the
  * flag, else from the environment, else from the configuration file (config.h), else the field stays as it was. */
@@ -39,7 +39,7 @@ struct cli_list {
     char *copy; /* of an environment variable, which the items point into */
 };
 
-/* What was asked for, of all verbs together. */
+/* The values of all options of all verbs. */
 struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
@@ -68,7 +68,7 @@ struct cli {
     int rest_count; /* words behind "--" */
     const char *const *rest;
     const char *config;                        /* the file that was asked for */
-    struct cli_config *file;                   /* what was read of one; values point into it */
+    struct cli_config *file;                   /* the configuration file that was read; values point into it */
     struct cli_origin origin[CLI_OPTIONS_ALL]; /* of each option, by its id */
     char *error_text;                          /* not NULL: here cli_fail writes what is wrong, of error_size bytes */
     size_t error_size;
@@ -184,9 +184,9 @@ struct cli_option {
     const char *help;
     const char *variable; /* NULL: not from the environment */
     size_t field;         /* in struct cli */
-    size_t given;         /* the bool that says it was given; 0: there is none */
+    size_t given;         /* the offset of the bool that is set if it was given; 0: there is none */
     int64_t min, max;
-    const char *preset;  /* what it is when nobody says; as help shows it */
+    const char *preset;  /* the default, as help shows it */
     const char *choices; /* words that it may be, separated by blanks */
     /* Whether it may be another one; NULL: no if there are choices. `wanted` is what to say then. */
     bool (*check)(const char *value);

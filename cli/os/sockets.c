@@ -1,5 +1,5 @@
 /* cli/os/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a
- * folder that nobody else may enter. */
+ * folder that only this user may enter. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +80,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Of several sockets those that answer: what a killed node left behind is passed over. A single one is not tried: its
- * node would log a connection that says nothing, and dialling it tells. */
+/* Of several sockets, takes those that answer, and skips sockets that killed nodes have left. A single socket is not
+ * tested, because its node would log a silent connection, and dialling it shows whether it answers. */
 static void forget_silent(const char *folder, struct nodes *nodes)
 {
     size_t kept = 0;

@@ -198,7 +198,8 @@ static int say_gone(const struct top_feed *f)
     return cli_fail(f->client.c, CLI_UNREACHABLE, "node %s is gone", f->client.node);
 }
 
-/* A question has failed. A node that ends refuses questions before its link ends: then its end is what is said. */
+/* A request has failed. A node that ends refuses requests before its link ends: then the end of the node is
+ * reported. */
 static int explain(const struct top_feed *f, int rc)
 {
     weft_msg *m;
@@ -317,7 +318,7 @@ static int show(const struct cli *c, struct top_feed *f)
     if (signal_number < 0)
         return cli_fail(c, CLI_FAILED, "the terminal (TERM) is of no kind that is known; try --once");
     if (signal_number == SIGTERM || signal_number == SIGHUP) {
-        (void)signal(signal_number, SIG_DFL); /* so that who started it sees what ended it */
+        (void)signal(signal_number, SIG_DFL); /* so that the parent process sees which signal ended it */
         (void)pthread_sigmask(SIG_UNBLOCK, &all, NULL);
         (void)raise(signal_number);
     }

@@ -152,7 +152,7 @@ static void read_map(weft_reader *r, const struct field *fields, size_t count, v
     }
 }
 
-/* An array of maps; from calloc, NULL: there is none. */
+/* Reads an array of maps; the result is from calloc; NULL: there is none. */
 static void *read_rows(weft_reader *r, const struct field *fields, size_t field_count, size_t size, uint32_t *count)
 {
     uint32_t rows = weft_get_array(r);
@@ -291,7 +291,7 @@ void top_free(struct top_snapshot *s)
 
 /* ---- Rates ----------------------------------------------------------------------------------------------------- */
 
-/* Counters of a life that has begun anew may be smaller. */
+/* After a restart of the node the counters may be smaller. */
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     if (seconds <= 0) return -1;
@@ -365,7 +365,7 @@ static uint64_t times_before(const struct top_times *old, uint64_t below_ns)
     return 0;
 }
 
-/* What this part of those that came since `old` is below; -1: there were none. */
+/* The value below which this part of the times since `old` lies; -1: there were no times. */
 static double quantile(const struct top_times *now, const struct top_times *old, double part)
 {
     double all = 0, up_to = 0;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rates are a second's, of what has happened since the snapshot before; negative: there is none to compare with. */
+/* Rates are per second, since the previous snapshot; negative: there is no previous snapshot. */
 struct top_actor {
     char pid[56], kind[32], name[65], state[12], waits_for[24];
     uint64_t mailbox, mailbox_max, received, dropped, stack_most;
@@ -66,7 +66,7 @@ struct top_node {
     struct top_kind *kinds;
     uint32_t worker_count, stuck_count, link_count, drop_count, kind_count;
     uint32_t place;         /* in the answer */
-    double seconds;         /* since the snapshot before; 0: there is none */
+    double seconds;         /* since the previous snapshot; 0: there is none */
     double rate, processor; /* messages received by all of its actors; processors in use: 1 is one of them */
 };
 
@@ -108,8 +108,8 @@ const char *top_choice(enum top_by by);
  * received, and then all by node and pid, so that they stay where they are. Moves those without `filter` in kind,
  * name, pid, or node to the end and returns how many are before them. */
 uint32_t top_arrange(struct top_snapshot *s, enum top_by by, bool reverse, const char *filter);
-/* The first of `count` actors from `from` on, and then from the first on, with `text` in it, as a filter; UINT32_MAX:
- * none. */
+/* Searches `count` actors, from `from` on and then from the beginning, for the first one that matches `text`, as a
+ * filter does; UINT32_MAX: there is none. */
 uint32_t top_search(const struct top_snapshot *s, uint32_t count, uint32_t from, const char *text);
 
 #endif

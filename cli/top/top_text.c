@@ -45,7 +45,8 @@ WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const
     va_end(args);
 }
 
-/* How many of `all` are shown, if space is for `most`: one that is left out would take no more space than to say so. */
+/* The number of `all` lines that are shown if there is space for `most`: if only one is left out, it is shown,
+ * because the line that reports it would take as much space. */
 static uint32_t fitting(uint32_t all, uint32_t most)
 {
     return all == most + 1 ? all : most;
@@ -260,7 +261,7 @@ static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_
     put_left_out(l, all, shown, "links");
 }
 
-/* What has been dropped, by reason; of several nodes together. */
+/* Shows dropped messages by reason, summed over all nodes. */
 static void put_drops(struct top_lines *l, const struct top_snapshot *s)
 {
     char text[TOP_LINE] = "dropped:", one[16], rate[16];
@@ -376,7 +377,7 @@ void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t 
 
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
-/* More of a line; what does not fit is cut. */
+/* Appends to a line; text that does not fit is cut. */
 WEFT_PRINTF(2, 3) static void append(char *line, const char *format, ...)
 {
     size_t used = strlen(line);

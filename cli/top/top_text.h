@@ -17,10 +17,10 @@ struct top_lines {
     bool failed; /* for want of memory some are missing */
     int width;   /* columns there are for a line; it may be longer */
 };
-void top_lines_clear(struct top_lines *l); /* none, and no memory */
+void top_lines_clear(struct top_lines *l); /* removes all lines and frees their memory */
 
-/* Nodes; workers, if there is one node; kinds of actors, links; what was dropped. At most `most` lines of each; the
- * rest is counted. */
+/* Makes the lines of nodes; workers, if there is one node; kinds of actors; links; dropped messages. Each has at most
+ * `most` lines, and a count of the rest. */
 void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t most);
 /* A head, then `count` actors from `first` on. `nodes`: also on which one each is. `by` is marked in the head. */
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count,
