@@ -88,13 +88,13 @@ struct weft_queue_job {
 };
 
 /* [A, W] Takes the job of that queue that can be taken for the longest time, and waits until there is one. The caller
- * owns `*m` and frees it; `*out` points into it. The lease begins; it lasts for as long as the store says (60
- * seconds, if it does not say). Of several actors that wait, the first one gets the first job. Errors, after which
- * the caller has no job: WEFT_EINVAL; WEFT_ETIMEDOUT (there was none), WEFT_ECANCELED; WEFT_ENOACTOR (no store is
- * known), WEFT_ENONODE, WEFT_ENOREPLY (the store has ended, or its node is lost: wait with weft_await_name);
- * WEFT_EACCESS (the store does not take this queue); WEFT_EFULL (too many actors wait); WEFT_ENOTSUP, WEFT_ENOSPC,
- * WEFT_EFORMAT, WEFT_ENOMEM, WEFT_ESYSTEM. If the store had a job for the caller already, it gives it to another
- * actor, at the latest when the lease ends. */
+ * owns `*m` and frees it; `*out` points into it. The lease begins; it lasts for as long as the store
+ * says (60 seconds, if it does not say). Of several actors that wait, the first one gets the first job.
+ * Errors, after which the caller has no job: WEFT_EINVAL; WEFT_ETIMEDOUT (there was none), WEFT_ECANCELED;
+ * WEFT_ENOACTOR (no store is known), WEFT_ENONODE, WEFT_ENOREPLY (the store has ended, or its node is lost: wait with
+ * weft_await_name); WEFT_EACCESS (the store does not take this queue); WEFT_EFULL (too many actors wait); WEFT_ENOTSUP,
+ * WEFT_ENOSPC, WEFT_EFORMAT, WEFT_ENOMEM, WEFT_ESYSTEM. If the store had a job for the caller already, it gives it to
+ * another actor, at the latest when the lease ends. */
 WEFT_API WEFT_CHECKED int weft_queue_take(const char *queue, weft_msg **m, struct weft_queue_job *out,
                                           int64_t deadline);
 

@@ -83,13 +83,17 @@ typedef struct {
  * this node. `out` (may be NULL) receives its pid. `type` and `args` are its arguments: WEFT_ARGS(room_args, &args),
  * or WEFT_NO_ARGS for an actor that takes bytes. `options` may be NULL.
  *
- * On an error there is no new actor, or it is killed as soon as this node learns of it. WEFT_ENOACTOR that node
- *     exports no such actor WEFT_EFORMAT the arguments do not match WEFT_ETOOBIG the arguments take more than
- *     WEFT_REMOTE_ARGS_MAX bytes WEFT_EACCESS that node does not let this one start actors WEFT_EFULL this node has
- *     reached its limit of actors started on that node WEFT_ENONODE this node is not, or is no longer, linked with
- *     that node WEFT_EMINORITY this node or that one is in a minority: weft_node_options.partition WEFT_EDRAINING
- *     that node drains: weft_drain WEFT_ECANCELED the caller, or that node, is stopping WEFT_ETIMEDOUT, WEFT_ENOMEM,
- *     WEFT_EINVAL */
+ * On an error there is no new actor, or it is killed as soon as this node learns of it.
+ *     WEFT_ENOACTOR   that node exports no such actor
+ *     WEFT_EFORMAT    the arguments do not match
+ *     WEFT_ETOOBIG    the arguments take more than WEFT_REMOTE_ARGS_MAX bytes
+ *     WEFT_EACCESS    that node does not let this one start actors
+ *     WEFT_EFULL      this node has reached its limit of actors started on that node
+ *     WEFT_ENONODE    this node is not, or is no longer, linked with that node
+ *     WEFT_EMINORITY  this node or that one is in a minority: weft_node_options.partition
+ *     WEFT_EDRAINING  that node drains: weft_drain
+ *     WEFT_ECANCELED  the caller, or that node, is stopping
+ *     WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_EINVAL */
 WEFT_API WEFT_CHECKED int weft_spawn_on(const char *node, const char *actor, weft_pid *out,
                                         const struct weft_type_info *type, const void *args,
                                         const weft_remote_options *options);

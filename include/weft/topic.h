@@ -15,10 +15,11 @@ typedef struct {
 
 /* [A] Subscribes the calling actor: it gets every message that is published to a topic that matches the pattern,
  * until it unsubscribes or ends. First it gets the retained messages that match (weft_publish_retained). A message
- * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL. Other nodes receive the
- * subscription before anything that the actor sends afterwards: if it asks an actor on a linked node, and that one
- * publishes the answer, the answer arrives. Errors: WEFT_EINVAL (malformed pattern), WEFT_ENOMEM, WEFT_EFULL (the
- * actor has reached weft_node_options.subscriptions_max subscriptions, or the node .patterns_max patterns). */
+ * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL.
+ * Other nodes receive the subscription before anything that the actor sends afterwards: if it asks an actor on a linked
+ * node, and that one publishes the answer, the answer arrives.
+ * Errors: WEFT_EINVAL (malformed pattern), WEFT_ENOMEM, WEFT_EFULL (the actor has reached
+ * weft_node_options.subscriptions_max subscriptions, or the node .patterns_max patterns). */
 WEFT_API WEFT_CHECKED int weft_subscribe(const char *pattern, weft_subscription *out);
 
 /* What happens to a message when the subscriber's mailbox is full, or already holds `max` messages of the
