@@ -1,4 +1,4 @@
-/* Plain TCP sockets on 127.0.0.1, for what stands between nodes or talks to one by hand. */
+/* Plain TCP sockets on 127.0.0.1, for proxies between nodes and for tests that send bytes to a node by hand. */
 #ifndef LOOPBACK_H
 #define LOOPBACK_H
 

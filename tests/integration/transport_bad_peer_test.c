@@ -1,5 +1,5 @@
-/* A linked peer that breaks the protocol: whatever it does, its link ends with a reason that says what it did, and
- * another peer does not notice. */
+/* A linked peer that breaks the protocol: its link ends with a reason that names the violation, and another peer is
+ * not affected. */
 #include "frame_chunks.h"
 #include "by_hand.h"
 

@@ -1,5 +1,5 @@
-/* Large messages: in chunks that others go between, whole and in order however often the connection breaks, and what
- * a node says to a peer whose chunks make no sense. */
+/* Large messages: they go in chunks, between which other messages are sent; they arrive whole and in order, however
+ * often the connection breaks; and a node ends the link of a peer whose chunks are inconsistent. */
 #include "frame_chunks.h"
 #include "by_hand.h"
 #include "proxy.h"

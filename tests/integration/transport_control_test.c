@@ -1,4 +1,4 @@
-/* The command line's way: a client over the control socket asks $node. */
+/* Requests of the command line: a client sends them to $node over the control socket. */
 #include "control.h"
 #include "transport_harness.h"
 

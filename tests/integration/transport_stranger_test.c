@@ -1,6 +1,6 @@
-/* Who is not a node, or not one of ours, talks to a node's port: bytes written by hand over plain sockets. Also what
- * a program in another language would have to do to be a node, and what happens to a link whose other end does not
- * read, or is killed. */
+/* Clients that are not nodes, or not nodes of this cluster, connect to a node's port: the test writes their bytes by
+ * hand over plain sockets. Also the steps by which a program in another language can be a node, and links whose other
+ * end does not read, or is killed. */
 #include "drops.h"
 #include "actor_list.h"
 #include "by_hand.h"

@@ -4,8 +4,8 @@
  *
  *     exclusive [SEEDS [FIRST SEED]]
  *
- * At no moment two believe that they hold a name (weft_exclusive_until is not over), tokens only grow, who holds a
- * name that is over is told, and in the end names change hands again. */
+ * At no moment do two contenders believe that they hold a name (weft_exclusive_until is in the future); tokens only
+ * grow; a holder is notified when it has lost its name; and in the end names change their holders again. */
 #include "etcd_store.h"
 #include "seeds.h"
 
