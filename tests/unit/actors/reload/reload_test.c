@@ -1,4 +1,5 @@
-/* Actors that go on with other code: what stays theirs, what refuses, what is left. Modules are not needed for it. */
+/* Actors that continue with other code: what they keep, which reloads are refused, and that nothing is left behind.
+ * No modules are needed. */
 #include "call.h"
 #include "../core/handlers.h"
 #include "reload.h"

@@ -1,4 +1,4 @@
-/* The text of a configuration file: what is taken, what is refused, what goes before what. */
+/* The text of a configuration file: which lines are accepted and refused, and which one overrides which. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* The carriers as their owner sees them, and a peer that does what it likes with the bytes. Each test runs against
- * each form: sockets of our own, NNG on the workers' loops and with callbacks, over TCP and over a Unix socket. The
- * linker puts the test's word before what finds descriptors, so that NNG has to use callbacks. */
+/* The carriers as their owner sees them, and a peer that sends any bytes. Each test runs with each form: our own
+ * sockets, NNG on the workers' loops and with callbacks, over TCP and over a Unix socket. The linker can replace the
+ * function that finds descriptors, so that NNG has to use callbacks. */
 #include "carrier.h"
 #include "sp.h"
 #include "parts.h"

@@ -1,4 +1,4 @@
-/* The listening end of a WebSocket: who comes in, frames in pieces of any size, both ends of a link. */
+/* The listening end of a WebSocket: which clients are accepted, frames in pieces of any size, both ends of a link. */
 #include "carrier.h"
 #include "http.h"
 #include "task.h"

@@ -1,5 +1,6 @@
-/* tests/unit/transport/store/conformance.h -- what every engine of the store promises (transport/store/engine.h), as
- * tests. A program that includes it defines `fixture` for its engine, and adds conformance_case() to its suite. */
+/* tests/unit/transport/store/conformance.h -- tests of the promises that every engine of the store makes
+ * (transport/store/engine.h). A program that includes it defines `fixture` for its engine, and adds
+ * conformance_case() to its suite. */
 #ifndef WF_STORE_CONFORMANCE_H
 #define WF_STORE_CONFORMANCE_H
 

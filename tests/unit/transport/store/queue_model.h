@@ -1,4 +1,4 @@
-/* tests/unit/transport/store/queue_model.h -- what two queues have, in memory: sqlite_programs_test.c compares the
+/* tests/unit/transport/store/queue_model.h -- a model of two queues in memory: sqlite_programs_test.c compares the
  * store with it. It is a part of that file, which has `m` and MUST. */
 #ifndef WF_QUEUE_MODEL_H
 #define WF_QUEUE_MODEL_H

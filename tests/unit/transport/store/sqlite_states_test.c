@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/sqlite_states_test.c -- states of actors in a damaged file: nothing damaged is served, and
- * no empty state instead of a damaged one. */
+/* tests/unit/transport/store/sqlite_states_test.c -- states of actors in a damaged file: damaged data is never
+ * served, nor an empty state instead of a damaged one. */
 #include "faulty_store.h"
 
 /* A state with a snapshot and the events 2, 3 and 4, which is then changed by hand. */
