@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Listeners that a service manager hands over: the test plays systemd; systemd-socket-activate does, too."""
+"""Listeners that a service manager passes to a node: the test takes the part of systemd, and so does
+systemd-socket-activate."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The weft command, end to end: every verb over real nodes, and what a newcomer can do wrong."""
+"""The weft command, end to end: every verb with real nodes, and mistakes of new users."""
 import json
 import os
 import signal

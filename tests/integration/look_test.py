@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a node says of its actors: weft inspect, weft why-dropped, weft trace."""
+"""The reports of a node about its actors: weft inspect, weft why-dropped, weft trace."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an operator relies on: logs, a service manager that is told what happens, metrics and health over HTTP."""
+"""The interfaces for operators: logs, notifications of a service manager, metrics and health over HTTP."""
 import json
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Nodes that are given nothing but a seed: they find each other, whatever carries the links. Nodes that listen
-nowhere are known as leaves, and nobody waits for a link with them."""
+"""Nodes that are given nothing but a seed: they find each other with every carrier. Nodes that do not listen are
+known as leaves, and no node waits for a link with them."""
 import os
 import subprocess
 import tempfile

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS between real processes: who is let in, who is not, and what both sides say about it."""
+"""TLS between real processes: which peers are accepted and refused, and the messages of both sides about it."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weft top, on a terminal that is looked at: tmux, and once a picture of it."""
+"""weft top on a terminal that the test reads: tmux; one test makes a picture of it."""
 import base64
 import json
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """docs/wire.md, section by section, against real nodes: bytes, frames, handshakes and links.
 
-wire_messages_test.py beside it goes on.
+wire_messages_test.py continues it.
 
-The peer (wire_peer.py) was written from that page alone. tests/integration/wire.c is what the nodes run."""
+The peer (wire_peer.py) was written from that page alone. The nodes run tests/integration/wire.c."""
 import itertools
 import os
 import random
