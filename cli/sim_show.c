@@ -38,7 +38,7 @@ static void put_origin(FILE *out, const struct wf_sim_origin *o)
     for (uint32_t i = 0; i < o->change_count; i++) fprintf(out, "+%" PRIu32, o->change[i]);
 }
 
-/* With ":1,4" if not all faults of its plan are kept. */
+/* Prints the seed, with ":1,4" if not all faults of its plan are kept. */
 static void put_seed(FILE *out, const struct sim_shown *s)
 {
     uint32_t all = all_of(s->result);

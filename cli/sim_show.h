@@ -34,7 +34,7 @@ struct sim_passed {
 
 /* On standard output, for people or as JSON: one that failed, with the command that runs it again. */
 void sim_show_failure(const struct sim_shown *s);
-/* One that passed. */
+/* Reports a run that passed. */
 void sim_show_passed(const struct sim_shown *s);
 /* Reports many seeds that all passed. False: a state was never reached, which is a failure if there were two seeds or
  * more. */

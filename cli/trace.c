@@ -23,7 +23,7 @@ struct passed {
     bool wanted, has_body;
 };
 
-/* One that waits, with its row behind it. */
+/* A waiting message; its row follows. */
 struct waiting {
     struct waiting *next;
     char node[65];
@@ -202,7 +202,7 @@ static int64_t show_waiting(const struct cli *c, int64_t most)
     return shown;
 }
 
-/* How many are shown. */
+/* Returns the number of messages shown. */
 static int take(const struct cli *c, const char *node, const struct passed *p, const uint8_t *row, size_t size)
 {
     bool known = is_known(p->trace);

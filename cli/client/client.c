@@ -165,7 +165,7 @@ static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *
     return CLI_OK;
 }
 
-/* Of a node that knows no pages: all there is. */
+/* Asks a node that does not support pages for the whole list. */
 static int ask_for_all(struct cli_client *k, struct cli_pages *p, weft_msg **m)
 {
     int rc = cli_control(k, p->verb, NULL, 0, m);

@@ -30,7 +30,7 @@ void cli_print_body(FILE *out, const void *data, size_t size);
 /* cli_plain for all texts of an answer, or news, of a node, unless --json is to tell what they were: everything that
  * a node says comes through here before it is printed. */
 void cli_plain_answer(const struct cli *c, const weft_msg *m);
-/* To standard output, "body": JSON of well-formed msgpack, else "text": the bytes. */
+/* Prints to standard output: "body" with JSON if it is well-formed msgpack, else "text" with the bytes. */
 void cli_print_json_body(const void *data, size_t size);
 
 #endif

@@ -124,7 +124,7 @@ static enum cli_option_id open_option(const struct cli_verb *v, const char *word
     return id == CLI_END || cli_option(id)->kind == CLI_FLAG ? CLI_END : id;
 }
 
-/* What may stand for the last of the words. */
+/* Prints the possible completions of the last word. */
 static void complete(const struct cli *c, const char *const *words, int count)
 {
     const char *typed = words[count - 1];

@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-/* What no flag and no variable says, from the file. CLI_OK or an exit code after a message. */
+/* Takes the options that no flag and no variable sets from the file. CLI_OK or an exit code after a message. */
 int cli_configure(struct cli *c);
 /* Reads the file that `asked` names, or else the first default file that exists; `f->text` is NULL if there is none.
  * If `asked` names a file, it must exist. Returns false after a message. */

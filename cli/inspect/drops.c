@@ -21,7 +21,7 @@ static const char *words_of(weft_text reason)
     static const struct {
         const char *reason, *words;
     } known[] = {{"no-actor", "the receiver had ended when it arrived"},
-                 {"no-name", "nobody had the name that it was sent to"},
+                 {"no-name", "no actor had the name that it was sent to"},
                  {"mailbox-full", "the receiver's mailbox was full, and the sender could not wait"},
                  {"slow-reader", "the mailbox of a subscriber was full"},
                  {"late-reply", "the caller no longer waited for this answer"},

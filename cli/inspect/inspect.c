@@ -17,7 +17,7 @@ static void print_value(const char *key, const uint8_t *start, size_t size)
     else cli_print_json(stdout, start, size);
 }
 
-/* One object a line; `keys` name the values of the row in order. */
+/* Prints one object a line; `keys` are the names of the row's values, in order. */
 static void print_object(weft_reader *r, const char *const *keys, uint32_t key_count)
 {
     uint32_t count = weft_get_array(r);
@@ -105,7 +105,7 @@ static void print_node(weft_reader *r)
     putchar('\n');
 }
 
-/* What a verb lists. */
+/* The list of a verb. */
 struct list {
     uint32_t verb;
     const char *head;

@@ -7,7 +7,7 @@
 
 enum { CLI_WHO_ASKED = 132, CLI_WHO_TEXT = 360, CLI_WHOS_MAX = 4096, CLI_CHAIN_MAX = 32 };
 
-/* One actor, as it is known. Texts are "" where nothing is known. */
+/* The known data of one actor. A text is "" if it is not known. */
 struct cli_who {
     char asked[CLI_WHO_ASKED]; /* a pid, a name, or name@node */
     char node[68];             /* "(tool)": the weft command; "(gone)": an incarnation that no node knows any more */
@@ -30,7 +30,8 @@ struct cli_whos {
     size_t count, capacity;
     size_t asked; /* this number of them were asked for */
 };
-/* One more to ask for, unless it is there or "". Beyond CLI_WHOS_MAX, and without memory, it stays unknown. */
+/* Adds an actor to ask for, unless it was added before or is "". Beyond CLI_WHOS_MAX, or without memory, it stays
+ * unknown. */
 void cli_who_add(struct cli_whos *all, weft_text asked);
 /* [A] Asks the nodes for the actors that were added since the last call. An actor that stays unknown has only
  * `asked`; if the node has an older version, all of them stay unknown. Returns CLI_OK, or an exit code after a
@@ -42,9 +43,9 @@ void cli_who_free(struct cli_whos *all);
 /* The text for people: "till (server 0.3.1)", or "0.3.1 (server)" if the actor has no name; for another node than
  * `here` "b/till (server 0.3.1)". Without an actor it is "nobody known". */
 const char *cli_who_text(const struct cli_who *w, const char *here, char out[CLI_WHO_TEXT]);
-/* The same for one of them. */
+/* The same text for one actor of the list. */
 const char *cli_who_text_of(const struct cli_whos *all, weft_text asked, const char *here, char out[CLI_WHO_TEXT]);
-/* For programs, to standard output: , "to_node": "b", "to_kind": "server", "to_name": "till" */
+/* Prints to standard output, for programs: , "to_node": "b", "to_kind": "server", "to_name": "till" */
 void cli_who_json(const char *prefix, const struct cli_who *w);
 
 #endif

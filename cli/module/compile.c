@@ -54,7 +54,7 @@ static void add_words(struct command *k, char *text)
     }
 }
 
-/* Where weft.h is, as this command's own place says. */
+/* Finds the folder of weft.h from the path of this command. */
 static bool headers_near(char *out, size_t size)
 {
     static const char *const above[] = {"/../include", "/../../include"};
@@ -188,7 +188,8 @@ static int cache_folder(const struct cli *c, char out[PATH_MAX])
     int rc = make_folders(c, out);
     if (rc != CLI_OK) return rc;
     if (stat(out, &info) < 0 || info.st_uid != getuid() || (info.st_mode & 022) != 0) {
-        return cli_fail(c, CLI_FAILED, "%s holds code that is run: it must be yours, and writable by nobody else",
+        return cli_fail(c, CLI_FAILED,
+                        "%s contains code that will run: you must own it, and no other user may be able to write it",
                         out);
     }
     return CLI_OK;

@@ -26,7 +26,7 @@ enum cli_exit {
 /* CLI_OPTIONS_MAX: of one verb; CLI_OPTIONS_ALL: of all together. */
 enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 40, CLI_OPTIONS_ALL = 96 };
 
-/* Where the value of an option comes from. */
+/* The source of an option's value. */
 enum cli_from { CLI_BY_DEFAULT, CLI_BY_FLAG, CLI_BY_VARIABLE, CLI_BY_FILE };
 struct cli_origin {
     enum cli_from from;
@@ -210,12 +210,12 @@ struct cli_verb {
 /* Reads the words behind the verb, and the environment; `words` is reordered and must outlive `out`.
  * CLI_OK, CLI_USAGE after a message on standard error, or -1 when --help was asked for. */
 int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words);
-/* The same, whatever words there are that are no options. */
+/* The same, but accepts any words that are not options. */
 int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, char **words);
 /* The value of an option as text of a variable or of a line of the file, `where`. It may be written to, and must
  * outlive `c`. CLI_OK or CLI_USAGE after a message. */
 int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value);
-/* What to call the value of an option in a message: --name, WEFT_NAME, or FILE:LINE: name. */
+/* Names the source of an option's value for a message: --name, WEFT_NAME, or FILE:LINE: name. */
 enum { CLI_WHERE = 320 };
 const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_WHERE]);
 void cli_finish(struct cli *c);

@@ -8,13 +8,14 @@
 
 /* Gets at most 256 random bytes that are good enough for keys. False: the system provides none. */
 bool cli_random(void *data, size_t size);
-/* For a process that is a node, before it has threads: small blocks are merged with their neighbours when they are
- * freed. Else glibc does that to all of a large table at once, which takes 25 ms, and may keep them for good. */
+/* Called by a process that becomes a node, before it has threads: from then on small blocks are merged with their
+ * neighbours when they are freed. Otherwise glibc merges all blocks of a large table at once, which takes 25 ms, and
+ * may never give them back. */
 void cli_merge_memory(void);
 /* Makes a file to write and read, which is removed when it is closed. NULL: it could not be created. */
 FILE *cli_scratch(void);
 
-/* What may stand between the parts of a path. */
+/* The characters that may separate the parts of a path. */
 extern const char cli_slashes[];
 /* Whether something has this name, also a link to nothing. */
 bool cli_is_there(const char *path);
@@ -22,7 +23,7 @@ bool cli_is_there(const char *path);
 bool cli_whole_path(const char *path, char *out);
 /* A folder for its owner alone, unless it is there. False: `why`, of `size` bytes, says why not. */
 bool cli_make_folder(const char *path, char *why, size_t size);
-/* The same with the permissions that the umask leaves; makes the folders above it, too. */
+/* The same with the permissions that the umask allows; also makes the folders above it. */
 bool cli_make_folders(const char *path, char *why, size_t size);
 /* Writes a file atomically: an existing file is replaced only after the new one is complete and on the disk.
  * `secret`: only its owner may read it. False: `why`, of `size` bytes, has the reason. */

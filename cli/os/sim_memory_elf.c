@@ -97,7 +97,7 @@ static void *added(void *at, size_t size, void *from)
     return at;
 }
 
-/* Those behind it move up, so that each is still found. */
+/* Moves the following entries up, so that each is still found. */
 static void close_gap(size_t gap)
 {
     for (size_t i = (gap + 1) & (capacity - 1); table[i].at != NULL; i = (i + 1) & (capacity - 1)) {

@@ -31,7 +31,8 @@ static int socket_folder(const struct cli *c, char out[PATH_MAX])
         return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", out, strerror(errno));
     if (lstat(out, &info) < 0) return cli_fail(c, CLI_FAILED, "cannot look at %s: %s", out, strerror(errno));
     if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0) {
-        return cli_fail(c, CLI_FAILED, "%s must be a folder of yours that nobody else may enter; try: %s %s", out,
+        return cli_fail(c, CLI_FAILED,
+                        "%s must be a folder that you own and that no other user may enter; try: %s %s", out,
                         S_ISDIR(info.st_mode) && info.st_uid == getuid() ? "chmod 700" : "rm -r", out);
     }
     return CLI_OK;

@@ -87,7 +87,7 @@ static const struct field node_fields[] = {
     FIELD(top_node, "actors_matched", NUMBER, actors_matched),
 };
 
-/* They go to a terminal: nothing that might move its cursor. */
+/* Copies a text for the terminal, without characters that could move its cursor. */
 static void copy_text(char *out, size_t size, weft_text text)
 {
     size_t n = text.size < size - 1 ? text.size : size - 1;
@@ -357,7 +357,7 @@ static void compare_drops(struct top_node *n, const struct top_node *o, double s
     }
 }
 
-/* How many there were of a row before. */
+/* The earlier count of a row. */
 static uint64_t times_before(const struct top_times *old, uint64_t below_ns)
 {
     for (uint32_t i = 0; old != NULL && i < old->count; i++)
@@ -501,7 +501,7 @@ static int compare(enum top_by by, const struct top_actor *a, const struct top_a
     return c != 0 ? c : more((double)a->received, (double)b->received);
 }
 
-/* What qsort compares by: there is one thread that sorts. */
+/* The order for qsort; only one thread sorts. */
 static struct {
     enum top_by by;
     bool reverse;

@@ -40,7 +40,7 @@ struct top_drop {
     double rate;
 };
 
-/* How often something took less than so long, and not less than in the row before. */
+/* The number of times that took less than `below_ns`, but not less than in the row before. */
 struct top_times {
     struct top_times_row {
         uint64_t below_ns, count;
@@ -101,7 +101,7 @@ enum top_by {
     TOP_BYS
 };
 extern const char *const top_by_names[TOP_BYS];
-/* What a node is to choose by, for that order: a word of TOP. */
+/* The word of a TOP request by which a node chooses actors for that order. */
 const char *top_choice(enum top_by by);
 
 /* Sorts the actors: the most first, names from A; `reverse`: the other way round. Equally full mailboxes by messages

@@ -231,7 +231,7 @@ static void search(struct screen *s, uint32_t from)
     if (s->now == NULL || s->search[0] == '\0') return;
     uint32_t at = top_search(s->now, s->shown, from, s->search);
     if (at != UINT32_MAX) s->selected = at;
-    else snprintf(s->note, sizeof s->note, "nobody here has '%s' in kind, name, pid or node", s->search);
+    else snprintf(s->note, sizeof s->note, "no actor here has '%s' in kind, name, pid or node", s->search);
 }
 
 static void end_typing(struct screen *s, bool take)

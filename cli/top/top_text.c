@@ -312,8 +312,8 @@ static const char *head(enum top_by by, enum top_by column, const char *name, ch
     return out;
 }
 
-/* Of columns whose texts may be long: what there is beyond 80 is shared by them, by the nodes, if there are several,
- * and by the times of an actor's kind, if there is space for these. Nodes take the place of the stack first. */
+/* The widths of columns with long texts. They share the space beyond 80 columns with the nodes, if there are several,
+ * and with the times of an actor's kind, if these fit. Nodes first take the place of the stack. */
 struct widths {
     int node, pid, kind, name, doing;
     bool stack, times;
@@ -387,7 +387,7 @@ WEFT_PRINTF(2, 3) static void append(char *line, const char *format, ...)
     va_end(args);
 }
 
-/* Of "callers": the file's name, and where in it. `weft inspect` knows the line. */
+/* Prints an entry of "callers": the name of the file, and the offset in it. `weft inspect` shows the line. */
 static void put_caller(char *line, weft_reader *r)
 {
     char file[TOP_LINE];

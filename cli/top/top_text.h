@@ -5,7 +5,7 @@
 #include "top_model.h"
 
 enum { TOP_LINE = 512 };
-/* How lines are to look. */
+/* The style of a line. */
 enum top_look { TOP_PLAIN, TOP_HEAD, TOP_WARN, TOP_ALARM, TOP_FAINT };
 
 struct top_lines {
@@ -25,7 +25,7 @@ void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t m
 /* A head, then `count` actors from `first` on. `nodes`: also on which one each is. `by` is marked in the head. */
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count,
                     enum top_by by);
-/* What INSPECT says of an actor. False: it is of another form. */
+/* Adds the lines of an INSPECT answer. False: the answer has another form. */
 bool top_put_detail(struct top_lines *l, const void *data, size_t size);
 
 /* "1234", "12.3k", "4.56M"; for bytes "12 KiB". At most 9 bytes and a NUL. */

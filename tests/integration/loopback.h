@@ -25,7 +25,7 @@ __attribute__((unused)) static int loopback_listen(char url[64])
     return fd;
 }
 
-/* -1: nobody listens there. */
+/* -1: no process listens there. */
 __attribute__((unused)) static int loopback_connect(int port)
 {
     struct sockaddr_in at = {

@@ -115,7 +115,7 @@ class Top(unittest.TestCase):
         t.keys("r")
         t.shows("by name, reversed")
         t.keys("/", "nobody", "Enter")
-        t.shows("nobody here has 'nobody'")
+        t.shows("no actor here has 'nobody'")
         t.keys("/", "silent", "Enter", "Enter")
         t.shows("waits_for     sleep", "mailbox       3", "callers       test_modules.so+0x")
         t.keys("?")

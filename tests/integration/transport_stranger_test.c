@@ -322,7 +322,7 @@ START_TEST(silence_has_an_end)
     HEAR("carrier down: no HELLO in time");
     expect_closed(fd);
     ck_assert_int_eq(k->ops->dial(k, "tcp://127.0.0.1:1", &o, why), 0);
-    HEAR("carrier failed: nobody listens there");
+    HEAR("carrier failed: no process listens there");
     ck_assert_int_lt(k->ops->dial(k, "nonsense", &o, why), 0);
     fd = connect_to(url); /* still open when the carrier ends */
     k->ops->destroy(k);

@@ -190,7 +190,7 @@ static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
     e.size = (uint32_t)put_request(e.request, &t->asked);
     snprintf(e.name, sizeof e.name, "$node@%s", node);
     int rc = weft_spawn(NULL, errand_main, &e, sizeof e, &quiet);
-    if (rc < 0) weft_log(WEFT_WARN, "what passes on node %s is not traced: %s", node, weft_strerror(rc));
+    if (rc < 0) weft_log(WEFT_WARN, "messages on node %s are not traced: %s", node, weft_strerror(rc));
 }
 
 /* ---- On one node ----------------------------------------------------------------------------------------------- */

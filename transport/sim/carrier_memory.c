@@ -367,7 +367,7 @@ static void on_connect(struct wf_worker *none, struct wf_timer *t)
         c->again = c->again == 0 ? WEFT_SEC(1) : 2 * c->again;
         arm(c, t, wf_sim_now(w) + c->again);
     } else if (to == NULL || (other = conn_new(to, NULL, carrier_of(c)->host)) == NULL) {
-        conn_close(&c->base, "nobody listens there");
+        conn_close(&c->base, "no process listens there");
     } else {
         c->dialing = false;
         c->other = other;

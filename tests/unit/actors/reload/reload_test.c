@@ -250,7 +250,7 @@ static void stays(const void *arg, size_t size)
     weft_monitor_ref ref;
     weft_msg *m;
     want_int(weft_monitor(pid, &ref), 0);
-    reload(leaves, "it let the request go, or ended");
+    reload(leaves, "it freed the request without an answer, or ended");
     want_int(weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER), 0);
     weft_msg_free(m);
     struct wf_reloaded *all;

@@ -398,7 +398,7 @@ START_TEST(dialling_says_what_is_wrong)
     const char *nobody = is_local() ? "ipc:///tmp/weft-carrier-nobody.sock" : "tcp://127.0.0.1:1";
     ck_assert_int_eq(carrier->ops->dial(carrier, nobody, &set, why), 0);
     AWAIT(seen.downs == 1);
-    ck_assert_str_eq(seen.reason, "nobody listens there");
+    ck_assert_str_eq(seen.reason, "no process listens there");
     ck_assert_int_lt(carrier->ops->dial(carrier, "nonsense", &set, why), 0);
     ck_assert_int_eq(carrier->ops->listen(carrier, url, 0, other, why), WEFT_EINUSE);
     ck_assert_str_eq(why, "the address is in use by another process");
