@@ -96,7 +96,7 @@ static void put_passed(weft_writer *w, const struct wf_passed *p, bool bodies)
     else weft_put_nil(w);
 }
 
-/* An array of so many values, the first two. */
+/* Writes the head of an array of that many values, and its first two values. */
 static void put_node(weft_writer *w, const struct tracer *t, uint32_t count)
 {
     weft_put_array(w, count);
