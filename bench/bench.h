@@ -88,7 +88,7 @@ static uint32_t first_mailbox_max; /* of the first actor; 0: the default */
 static inline void run_parking_node(int workers, int64_t park_after, weft_actor *body, const void *arg, size_t size)
 {
     weft_node *node;
-    /* However slow the machine: who waits for space waits. */
+    /* However slow the machine is, an actor that waits for space keeps waiting. */
     weft_node_options options = {
         .workers = workers, .embedded = workers == 0, .park_after = park_after, .send_timeout = WEFT_FOREVER};
     weft_spawn_options first = {.kind = "bench", .worker = 1, .mailbox_max = first_mailbox_max};

@@ -5,7 +5,7 @@
  *          [--address HOST:PORT --pid PID]
  *
  * Without --address it runs ../examples/chat, found beside itself, and ends it again. Each line carries its speaker,
- * number and time; each member of the room checks that the lines of a speaker come to him once, in order and all. A
+ * number and time; each member of the room checks that it receives all lines of a speaker, once and in order. A
  * latency is the time from the write of a line to when a member has read it, so this program's own share is in it.
  *
  * Design notes. One thread. Lines are due at fixed times from the start, so a slow server meets the lines that it
@@ -33,7 +33,7 @@ static const int64_t SECOND = 1000000000, PATIENCE = 20 * 1000000000LL;
 
 struct client {
     int fd;
-    bool ready;        /* what was asked of it last has been answered */
+    bool ready;        /* its last request has been answered */
     uint16_t have;     /* bytes of `part` */
     char *part;        /* half a line; allocated while there is one */
     uint32_t *awaited; /* of a member of the room: the next number of each speaker */

@@ -2,8 +2,8 @@
  *
  *     bench_echo CONNECTIONS SIZE REQUESTS [embedded]
  *
- * One worker, since libuv's loop is one thread; embedded: in the program's only thread, as that is, so that the
- * kernel need not count who uses a descriptor. cpu_requests_per_s: requests for each second of the server's processor
+ * One worker, since libuv's loop is one thread; embedded: in the program's only thread, as there, so that the kernel
+ * need not count the users of a descriptor. cpu_requests_per_s: requests for each second of the server's processor
  * time. */
 #include "bench.h"
 #include "peers/load.h"

@@ -34,7 +34,7 @@ static void yield_main(const void *unused, size_t size)
     report("ctxswitch", params, "ns_per_switch", (double)(weft_now() - start) / (2.0 * (double)arg.a));
 }
 
-/* Where partners go: where weft puts them, which is near whoever made them, or to the last worker. */
+/* Where partners run: where weft places them, which is near their parent, or on the last worker. */
 static int partners(void)
 {
     return arg.apart ? arg.workers : 0;
@@ -566,9 +566,10 @@ int BENCH_MAIN(int argc, char **argv)
         arg.b = n[2];
         if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
         weft_log_set(WEFT_ERROR, false);
-        /* A place for each sleeper's message: none is to wait for space, with a stack and all. */
+        /* There is a place for each sleeper's message, so that no sleeper waits for space, which would keep its stack
+         * in use. */
         if (workloads[i].body == timers_main) first_mailbox_max = (uint32_t)arg.a;
-        /* What is measured unparked is not to be parked on the way. */
+        /* Actors that are measured unparked must not be parked meanwhile. */
         run_parking_node(arg.workers, workloads[i].body == parked_main ? 0 : WEFT_FOREVER, workloads[i].body, NULL,
                          0);
         return 0;

@@ -153,7 +153,8 @@ static void publish(weft_pid to)
     must(weft_send(to, SUBSCRIBE, counts, sizeof counts), "subscribe");
     for (long i = 0; i < arg.size; i++) weft_msg_free(receive());
     long number = 0;
-    /* The interest of the other node may be still under way: the first is repeated until it is handed to somebody. */
+    /* The other node's subscription may still be under way: the first message is repeated until a subscriber gets
+     * it. */
     while (weft_publish("bench.news", NEWS, &number, sizeof number) == 0) (void)weft_sleep(weft_after(WEFT_MS(1)));
     int64_t start = weft_now();
     long acks = 0; /* of all subscribers */

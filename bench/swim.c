@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t crashed;           /* whom they are to find */
+static uint64_t crashed;           /* the node that they have to detect */
 static uint32_t unaware, not_told; /* how many still hold it for alive, for present */
 static int64_t first_suspicion, first_down;
 static uint32_t false_downs; /* members that were wrongly declared down by at least one */
@@ -37,7 +37,7 @@ static double ms(int64_t span)
     return (double)span / 1e6;
 }
 
-/* One crash after the other: what it takes until somebody notices, all suspect, and all know. */
+/* Crashes one node after the other, and measures the time until one node notices, all suspect it, and all know it. */
 static void measure_crashes(uint32_t members, uint32_t crashes)
 {
     double noticed = 0, suspected = 0, known = 0, found = 0;

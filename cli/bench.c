@@ -1,5 +1,5 @@
-/* cli/bench.c -- weft bench: what this machine does, in some seconds. The workloads are those of bench/, linked into
- * the command; each run is a process of its own, as it is there, so that none finds what another one has left. */
+/* cli/bench.c -- weft bench: measures this machine in some seconds. The workloads are those of bench/, linked into
+ * the command. Each run is a process of its own, as in bench/, so that no run is influenced by an earlier one. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

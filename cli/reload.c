@@ -59,7 +59,7 @@ int cli_reload(const struct cli *c)
     int rc = cli_module(c, &path, made);
     if (rc != CLI_OK) return rc;
     weft_writer w = weft_writer_on(body, sizeof body);
-    /* The node has a working folder of its own. What is not here may be there. */
+    /* The node has its own working folder: a file that does not exist here may exist there. */
     weft_put_str(&w, weft_cstr(cli_whole_path(path, whole) ? whole : path));
     if (w.error < 0) return cli_fail(c, CLI_USAGE, "the path is too long");
     struct cli_client k = {.c = c, .work = reload, .body = {body, w.size}};

@@ -57,7 +57,7 @@ static int set_partition(const struct cli *c, weft_node_options *o)
     return CLI_OK;
 }
 
-/* What the option says, as weft_node_options has it: 0 is its default there. */
+/* The value of the option for weft_node_options, where 0 is the default. */
 static int64_t stuck_after_of(const struct cli *c)
 {
     return c->has_stuck_after && c->stuck_after == 0 ? WEFT_FOREVER : c->stuck_after;

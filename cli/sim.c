@@ -171,7 +171,7 @@ static bool begin(const struct campaign *k, struct slot *s, const struct wf_sim_
     _exit(0);
 }
 
-/* How the process of a run ended, into its result. */
+/* Stores in the result how the process of a run ended. */
 static void judge(struct wf_sim_result *r, int status)
 {
     if (WIFEXITED(status) && r->done) return;

@@ -97,7 +97,8 @@ void sim_hunt_note(struct sim_hunt *h, const struct wf_sim_origin *from, const s
     keep(h, from, rarest);
 }
 
-/* How little is known of what a kept run has reached: few runs have reached it, and it was seldom changed. */
+/* How often the rarest state of a kept run was reached, plus how often its plan was varied: the run with the lowest
+ * sum is varied next. */
 static uint64_t worn(const struct sim_hunt *h, const struct sim_kept *k)
 {
     return (uint64_t)h->seen[k->rarest] + k->tried;

@@ -38,7 +38,7 @@ static void put_origin(FILE *out, const struct wf_sim_origin *o)
     for (uint32_t i = 0; i < o->change_count; i++) fprintf(out, "+%" PRIu32, o->change[i]);
 }
 
-/* With ":1,4" if not all faults of its plan are kept. */
+/* Prints the seed, with ":1,4" if not all faults of its plan are kept. */
 static void put_seed(FILE *out, const struct sim_shown *s)
 {
     uint32_t all = all_of(s->result);
@@ -64,7 +64,7 @@ static void put_seconds(FILE *out, const char *option, int64_t ns)
     fprintf(out, " --%s %s", option, text);
 }
 
-/* Each option that makes it the run it is: what has been given, and the number of nodes. */
+/* Prints each option that determines the run: those that were given, and the number of nodes. */
 static void put_command(FILE *out, const struct sim_shown *s)
 {
     const struct cli *c = s->c;

@@ -12,7 +12,7 @@ struct sim_shown {
     const struct wf_sim_result *result;
     const struct wf_sim_origin *origin;
     uint32_t keep; /* the faults of its plan that there were */
-    bool replayed; /* asked for by its seed: turns and trace are told */
+    bool replayed; /* one run of a given seed: shows turns and trace */
 };
 
 /* The states that the module wants to be reached: in how many seeds each was. */
@@ -34,9 +34,10 @@ struct sim_passed {
 
 /* On standard output, for people or as JSON: one that failed, with the command that runs it again. */
 void sim_show_failure(const struct sim_shown *s);
-/* One that passed. */
+/* Reports a run that passed. */
 void sim_show_passed(const struct sim_shown *s);
-/* Many seeds, none of which failed. False: a state was never reached, which is a failure if there were two seeds. */
+/* Reports many seeds that all passed. False: a state was never reached, which is a failure if there were two seeds or
+ * more. */
 bool sim_show_campaign(const struct sim_passed *s, const struct sim_states *states);
 
 #endif

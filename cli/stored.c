@@ -79,7 +79,8 @@ struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *c
     struct wf_store_why why;
     struct wf_store_file *f = NULL;
     *code = CLI_OK;
-    if (c->store == NULL) *code = cli_fail(c, CLI_USAGE, "which store? --store sqlite:FILE or postgres:URL");
+    if (c->store == NULL)
+        *code = cli_fail(c, CLI_USAGE, "no store is given; use --store sqlite:FILE or postgres:URL");
     else if (wf_store_file_open(&f, c->store, read_only, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
     return *code == CLI_OK ? f : NULL;
 }
@@ -358,7 +359,7 @@ int cli_publish_stored(struct cli_client *k)
     return CLI_OK;
 }
 
-/* Where to begin, with the log as it is now. */
+/* Finds the position to begin at, with the present state of the log. */
 static int begin(struct cli_client *k, const char *name, struct cli_position *at)
 {
     struct store_read ask = {.topic = weft_cstr(k->c->argv[0])};
@@ -421,7 +422,7 @@ int cli_subscribe_stored(struct cli_client *k)
     return CLI_OK;
 }
 
-/* One request for a thousand jobs; more of them until no dead one is left. */
+/* Each request revives a thousand jobs; repeats it until no dead job is left. */
 static int retry(struct cli_client *k)
 {
     char name[96];

@@ -32,8 +32,8 @@ struct weft_stored;
 void cli_print_stored(const struct cli *c, const struct weft_stored *r);
 /* [A] Prints the records of a pattern from the cursor --cursor on, and advances it to what was printed. */
 int cli_follow_cursor(struct cli_client *k);
-/* For weft run: with --store, `*first` becomes an actor that opens the store and goes on as the module's first actor.
- * CLI_OK or an exit code after a message. */
+/* For weft run: with --store, `*first` becomes an actor that opens the store and then becomes the module's first
+ * actor. CLI_OK or an exit code after a message. */
 int cli_store_first(const struct cli *c, weft_actor **first);
 
 #endif

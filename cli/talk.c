@@ -75,7 +75,7 @@ static int publish(struct cli_client *k)
     weft_msg_free(m);
     if (c->stored) return CLI_OK; /* where it is has been printed */
     if (c->json) printf("{\"topic\": \"%s\", \"handed\": %lld}\n", c->argv[0], handed);
-    else if (handed == 0) printf("%s: nobody has subscribed to it\n", c->argv[0]);
+    else if (handed == 0) printf("%s: no actor has subscribed to it\n", c->argv[0]);
     else printf("%s: handed to %lld (each other node counts as one)\n", c->argv[0], handed);
     return CLI_OK;
 }
@@ -166,7 +166,7 @@ static int listen_to_topic(struct cli_client *k)
 int cli_subscribe(const struct cli *c)
 {
     if (c->from != NULL && c->cursor != NULL)
-        return cli_fail(c, CLI_USAGE, "--from or --cursor: a cursor says itself where to begin");
+        return cli_fail(c, CLI_USAGE, "--from or --cursor: give one of them, as a cursor has a position of its own");
     return cli_ask_node(c, c->cursor != NULL ? cli_follow_cursor
                            : c->from != NULL ? cli_subscribe_stored
                                              : listen_to_topic);
@@ -223,7 +223,7 @@ static int send_one(struct cli_client *k)
                         name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
-    /* An answer over the same link: what was sent before has arrived. */
+    /* An answer over the same link shows that the message before has arrived. */
     rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
     weft_msg_free(m);

@@ -1,4 +1,4 @@
-/* cli/talk.h -- what a node is told, and what it tells until one has heard enough. */
+/* cli/talk.h -- verbs that send something to a node, or print what it sends until the user stops them. */
 #ifndef CLI_TALK_H
 #define CLI_TALK_H
 

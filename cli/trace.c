@@ -23,7 +23,7 @@ struct passed {
     bool wanted, has_body;
 };
 
-/* One that waits, with its row behind it. */
+/* A waiting message; its row follows. */
 struct waiting {
     struct waiting *next;
     char node[65];
@@ -178,7 +178,7 @@ static void wait_for_more(const char *node, const uint8_t *row, size_t size)
     free(w);
 }
 
-/* Those whose id has been asked for since, at most so many. How many. */
+/* Shows waiting messages whose senders were looked up meanwhile, at most `most`, and returns their number. */
 static int64_t show_waiting(const struct cli *c, int64_t most)
 {
     struct waiting **at = &seen.first, *last = NULL;
@@ -202,7 +202,7 @@ static int64_t show_waiting(const struct cli *c, int64_t most)
     return shown;
 }
 
-/* How many are shown. */
+/* Returns the number of messages shown. */
 static int take(const struct cli *c, const char *node, const struct passed *p, const uint8_t *row, size_t size)
 {
     bool known = is_known(p->trace);
@@ -222,7 +222,7 @@ static uint32_t read_node(weft_reader *r, char node[65])
     weft_text name = weft_get_str(r);
     uint64_t incarnation = weft_get_uint(r);
     snprintf(node, 65, "%.*s", WEFT_STR(name));
-    cli_plain(node, strlen(node)); /* it is said on standard error, too */
+    cli_plain(node, strlen(node)); /* its name is also written to standard error */
     if (r->error == 0) learn(incarnation, name);
     return r->error == 0 ? count : 0;
 }

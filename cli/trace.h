@@ -7,8 +7,8 @@
 #include <weft.h>
 
 int cli_trace(const struct cli *c);
-/* Of a TRACE; of a TRACED, at most so many messages, and how many were
- * shown. */
+/* The first prints an answer to TRACE. The second prints at most `most` messages of a TRACED and returns their
+ * number. */
 void cli_print_tracing(const char *what, weft_reader *r);
 int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most);
 

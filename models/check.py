@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the models of this folder with spin: each as it is, which must be without fault in every order of steps, and
-each with -DBUG=1, 2, ..., where one essential step is missing: there spin must find a fault, or the model shows
-nothing.
+"""Checks the models of this folder with spin. Each model must have no fault in any order of its steps. With -DBUG=1,
+2, ... one essential step is missing: then spin must find a fault, or the model proves nothing.
 
 usage: check.py [MODEL...]          for example: check.py sleep
 """
@@ -32,7 +31,7 @@ def run(*command, cwd):
 
 
 def search(path, defines):
-    """(faults, states), or a RuntimeError if the search is not a whole one."""
+    """Returns (faults, states); raises RuntimeError if the search is not complete."""
     with tempfile.TemporaryDirectory(prefix="weft-model-") as folder:
         try:
             run("spin", "-a", *defines, path, cwd=folder)
@@ -48,7 +47,7 @@ def search(path, defines):
 
 
 def cases(path):
-    """(defines, whether a fault is to be found)"""
+    """Returns a list of (defines, whether spin must find a fault)."""
     name = os.path.basename(path).removesuffix(".pml")
     with open(path, encoding="utf-8") as file:
         bugs = sorted(set(re.findall(r"-DBUG=(\d)", file.read())))
@@ -56,7 +55,7 @@ def cases(path):
 
 
 def check(path, defines, faulty):
-    """(whether it is as it should be, what to print)"""
+    """Returns (whether the result is the expected one, the line to print)."""
     title = " ".join([os.path.basename(path), *defines])
     try:
         errors, states = search(path, defines)

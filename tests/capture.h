@@ -1,4 +1,4 @@
-/* tests/capture.h -- what a part of a test writes to standard error. */
+/* tests/capture.h -- captures what a part of a test writes to standard error. */
 #ifndef WF_TEST_CAPTURE_H
 #define WF_TEST_CAPTURE_H
 

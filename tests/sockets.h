@@ -1,5 +1,5 @@
-/* tests/sockets.h -- what tests do with plain sockets and pipes, on Windows as well: there a pipe is two sockets, and
- * the calls of the same name are for sockets only. */
+/* tests/sockets.h -- calls on plain sockets and pipes for tests, also on Windows: there a pipe is two sockets, and
+ * read, write and close are for sockets only. */
 #ifndef WF_TEST_SOCKETS_H
 #define WF_TEST_SOCKETS_H
 

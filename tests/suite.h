@@ -1,5 +1,5 @@
-/* tests/suite.h -- runs a suite of Check; the result suits main(). Assertions of actors, and whether a tool
- * watches. */
+/* tests/suite.h -- runs a suite of Check and returns the result for main(). Also assertions for actors, and whether a
+ * tool (a sanitizer or Valgrind) watches the process. */
 #ifndef WF_SUITE_H
 #define WF_SUITE_H
 

@@ -3,11 +3,10 @@
 
 usage: again.py BUILD TOOL LIST [MESON OPTION...]
 
-TOOL names the results of the first run: BUILD/meson-logs/TOOL*.json. A test that passes now is FLAKY: there is a race
-in it, or in weft, that somebody has to find. Its name and its two logs are appended to the file LIST, which all steps
-of one run of `./dev test` share. The exit code is 0 if every test passed now. A whole run may have ALLOWED flaky
-tests; if more than that failed, none is run again, because then something is broken.
-"""
+TOOL names the results of the first run: BUILD/meson-logs/TOOL*.json. A test that passes now is FLAKY: it, or weft,
+has a race that has to be found. Its name and its two logs are appended to the file LIST, which all steps of one run
+of `./dev test` share. The exit code is 0 if every test passed now. A whole run may have ALLOWED flaky tests; if more
+tests than that failed, no test is run again, because then something is broken."""
 import glob
 import os
 import pathlib
@@ -20,7 +19,7 @@ ALLOWED = 2
 
 
 def noted(path):
-    """The lines of LIST: a flaky test each."""
+    """Returns the lines of LIST, one for each flaky test."""
     file = pathlib.Path(path)
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
@@ -36,7 +35,7 @@ def logs_of(build, name):
 
 
 def run_alone(build, name, log, options):
-    """Whether `name` passes. Its output goes to the log of that name."""
+    """Returns whether `name` passes. Its output goes to the log of that name."""
     done = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--num-processes", "1", "--print-errorlogs",
                            "--logbase", log, *options, name], check=False)
     return done.returncode == 0 and [kind for kind, _ in tally.results(logs_of(build, log))] == ["passed"]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints which lines and branches a build with --coverage has run, by folder, and for what reads foreign bytes, for
-links and for mailboxes by file: ./dev coverage, see docs/testing.md.
+"""Prints which lines and branches a build with --coverage has run, by folder; and by file for code that reads foreign
+bytes, for links and for mailboxes: ./dev coverage, see docs/testing.md.
 
-Branches of a line with an assertion do not count: that it never fails is what it says.
+Branches of a line with an assertion do not count, because an assertion must never fail.
 
 usage: coverage.py BUILD_FOLDER [--missing FILE...]     --missing: the lines of these with branches never taken
 """

@@ -3,8 +3,7 @@
 
 usage: demo.py BUILD_FOLDER
 
-Ends by itself. Fails if a line is missing, doubled or out of order, or if a node does not end in order.
-"""
+It ends by itself. It fails if a line is missing, doubled or out of order, or if a node does not stop gracefully."""
 import os
 import statistics
 import sys
@@ -28,7 +27,7 @@ def paint(colour, text):
 
 
 def plain(text):
-    """What a client was sent, without what a terminal would obey."""
+    """Returns the text that a client was sent, without the control sequences of terminals."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -37,8 +36,8 @@ def show(text=""):
 
 
 def faults(said, seen):
-    """What is wrong with the lines one client saw. `said`: the lines of each speaker in order. Returns
-    {"missing": n, "doubled": n, "out of order": n, "unknown": n}."""
+    """Compares the lines that one client saw with `said`, the lines of each speaker in order. Returns {"missing": n,
+    "doubled": n, "out of order": n, "unknown": n}."""
     speaker_of = {line: nick for nick, lines in said.items() for line in lines}
     place = {line: i for lines in said.values() for i, line in enumerate(lines)}
     bad = {"missing": 0, "doubled": 0, "out of order": 0, "unknown": 0}
@@ -121,7 +120,7 @@ class Demo:
                 self.seen[other.nick].append(other.hear())
 
     def measure(self):
-        """One line at a time from a; its time is that until it is shown on b. c gets it, too."""
+        """Sends one line at a time from a and measures the time until b shows it. c gets it, too."""
         ann, bob, cy = self.people
         times = []
         for i in range(TYPED):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a page as C: embed_page.py OUT PAGE. What is declared in transport/metrics/page.h: its bytes, and what a
-browser may do with it, which is to run the script and to use the style that are in it, by their hashes."""
+"""Writes a page as C: embed_page.py OUT PAGE. transport/metrics/page.h declares its bytes and its content security
+policy, which allows a browser only the script and the style of the page, by their hashes."""
 import base64
 import hashlib
 import pathlib

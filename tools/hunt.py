@@ -2,10 +2,11 @@
 """The simulation of weft's own protocols, guided by the states that are reached: ./dev hunt [MINUTES [SEED]].
 
     hunt.py BUILD [MINUTES [SEED]]   BUILD has the marks of states (./dev states); default: an hour, from seed 1
-    hunt.py BUILD --compare [MINUTES]   combinations of states with guidance, and without, each in so many minutes
+    hunt.py BUILD --compare [MINUTES]   combinations of states with and without guidance, MINUTES each
 
-Each scenario of tools/sim.py has a part of the time. Scenarios that are modules are hunted by weft sim --hunt; the
-programs of their own run seeds one after the other. Limits are drawn in all of them. Ends with 1 if one has failed."""
+Each scenario of tools/sim.py gets a part of the time. Scenarios that are modules are hunted by weft sim --hunt; the
+scenarios that are programs run seeds one after the other. Limits are drawn in all of them. Ends with 1 if one has
+failed."""
 import json
 import re
 import subprocess
@@ -18,7 +19,7 @@ EACH = 20  # seeds of a program at a time
 
 
 def hunted():
-    """What says different things: the settings of one scenario are hunted one after the other."""
+    """Returns the settings of the scenarios that are modules, which are hunted one after the other."""
     return [s for s in SCENARIOS if s.name not in PROGRAMS]
 
 
@@ -47,7 +48,8 @@ def hunt_program(scenario, build, minutes, first):
 
 
 def plain(scenario, build, minutes, first):
-    """Combinations that seeds alone reach in the same time: the number of seeds that fit is estimated twice."""
+    """Returns the combinations that seeds alone reach in the same time: the number of seeds that fit is estimated
+    twice."""
     seeds, reached, spent = 20, None, 0.0
     while spent < 0.8 * 60 * minutes and seeds < 10**6:
         began = time.monotonic()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Section 3 of the manual, made of the public headers, as site.py makes the site's reference of them.
+"""Makes section 3 of the manual from the public headers, as site.py makes the reference of the site.
 
 usage: library_pages.py --list           the names of the pages: weft.3, and weft-actor.3 and so on, one a header
        library_pages.py SCDOC FOLDER     makes them there
@@ -17,7 +17,7 @@ SPEC.loader.exec_module(headers_of)
 
 
 def use(header):
-    """What a program includes for it: some headers are not part of weft.h."""
+    """Returns the header that a program has to include: some headers are not part of weft.h."""
     own = [] if header == "weft.h" or f"#include <{header}>" in headers_of.read("include", "weft.h") else [header]
     included = [f"*#include <{plain(name)}>*" for name in ["weft.h"] + own]
     return ["# SYNOPSIS", *included, r"cc FILE.c $(pkg\-config \-\-cflags \-\-libs weft)"]
@@ -28,7 +28,7 @@ def page_name(header):
 
 
 def plain(line):
-    """Nothing in it is markup."""
+    """Escapes all markup."""
     return re.sub(r"([\\*_#.\-`|\[\]<>])", r"\\\1", line)
 
 
@@ -37,7 +37,7 @@ def literal(lines):
 
 
 def text_of(comment):
-    """What a comment says: words flow, what is indented stays as it is."""
+    """Returns the text of a comment: paragraphs are filled, indented lines stay unchanged."""
     body = re.sub(r"\s*\*/\s*$", "", re.sub(r"^\s*/\*+ ?", "", comment))
     out, block, kept = [], [], False
     for line in [re.sub(r"^\s*\* ?", "", line) for line in body.split("\n")] + [""]:
@@ -53,7 +53,7 @@ def text_of(comment):
 
 
 def parts(header):
-    """Its title, and (comment, code) of its parts, the first with what it is for."""
+    """Returns the title of a header, and (comment, code) of its parts; the first part has the purpose."""
     text = headers_of.read("include", header)
     guards = r"^#(ifndef|define) WEFT_\w*_?H\n|^#endif\n?\Z|^WEFT_BEGIN\n|^WEFT_END\n|^#include <.*>\n"
     found = list(headers_of.pieces(re.sub(guards, "", text, flags=re.M)))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds; those
-that need a peer, or a lack of memory, as no seed brings it, a unit test.
+"""Puts known bugs back, one at a time, and checks that the simulation finds each of them, and within how many seeds.
+A unit test has to find the bugs that need a special peer, or a lack of memory that no seed brings.
 
     ./dev mutants [NAME...]
     mutants.py --tree FOLDER     a copy of the source that has all of them, each behind its switch
-    mutants.py BUILD --targets   what has to be built of it
-    mutants.py --check           whether what they replace stands in the source
+    mutants.py BUILD --targets   the targets that have to be built
+    mutants.py --check           checks that the replaced texts are in the source
 
-tests/mutants/sites.py says what each of them is; here it says which scenario has to find it and within how many
+tests/mutants/sites.py says what each of them is; this file says which scenario has to find it, and within how many
 seeds. A mutant that is not found, or is in one of the two places only, is a failure. See docs/testing.md."""
 import os
 import re
@@ -131,7 +131,7 @@ def unit_of(name):
 
 
 def in_sites():
-    """All names; SystemExit if a text is not there exactly once."""
+    """Returns all names; raises SystemExit if a text is not in its file exactly once."""
     for path, text, _ in SITES:
         with open(os.path.join(ROOT, path), encoding="utf-8") as f:
             times = f.read().count(text)
@@ -141,7 +141,7 @@ def in_sites():
 
 
 def with_bugs(path, data):
-    """What the file is in the tree."""
+    """Returns the contents of the file in the tree."""
     bugs = [(text, bug) for where, text, bug in SITES if where == path]
     if not bugs:
         return data
@@ -152,7 +152,7 @@ def with_bugs(path, data):
 
 
 def put(path, data):
-    """Only if it is another one: else all would be compiled again."""
+    """Writes the file only if it differs, because otherwise everything would be compiled again."""
     if os.path.exists(path):
         with open(path, "rb") as f:
             if f.read() == data:
@@ -187,7 +187,7 @@ def make_tree(tree):
 
 
 def try_unit(build, mutant):
-    """The seed with which the test has failed, or 1 if it has none; and what it said."""
+    """Returns the seed with which the test has failed, or 1 if it has none; and its output."""
     done = subprocess.run([os.path.join(build, "tests", unit_of(MUTANTS[mutant][0]))], timeout=TIME,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env=dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1"), check=False)
@@ -199,7 +199,7 @@ def try_unit(build, mutant):
 
 
 def try_one(build, mutant):
-    """How many seeds it took, or None; and what was said."""
+    """Returns the number of seeds that it took, or None; and the output."""
     if MUTANTS[mutant][0] in UNITS:
         return try_unit(build, mutant)
     scenario, bound, *more = MUTANTS[mutant]

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Which actors a node spent its time in, from samples of perf.
+"""Shows in which actors a node spent its time, from samples of perf.
 
     perf record -F 499 --call-graph fp -p PID -- sleep 10
     perf script -F comm,tid,ip,sym | perf_actors.py
 
-A sample belongs to the function that an actor was started with: the one that weft calls. What is compiled without
-frame pointers cannot be followed: then it is the innermost function of the program that perf has seen.
-"""
+A sample belongs to the function that an actor was started with: the one that weft calls. Code that was compiled
+without frame pointers cannot be followed: then it is the innermost function of the program that perf has seen."""
 import collections
 import sys
 

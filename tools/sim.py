@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The protocols of nodes in simulated clusters, from seeds: ./dev sim [--limits] [SEEDS [FIRST]], see docs/testing.md.
+"""Runs the protocols of nodes in simulated clusters, from seeds: ./dev sim [--limits] [SEEDS [FIRST]], see
+docs/testing.md.
 
-Of SEEDS runs each scenario has a part, in seeds from FIRST on; all cores work. Ends with 1 if one fails.
-"""
+Each scenario gets a part of the SEEDS runs, with seeds from FIRST on; they use all cores. The exit code is 1 if one
+fails."""
 import os
 import subprocess
 import sys
@@ -23,7 +24,8 @@ NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is reta
 
 
 def command(build, name, seeds, first, *options, limits=False):
-    """Runs a scenario; what fails says its seed. `limits`: limits of the nodes are drawn from the seed, too."""
+    """Returns the command that runs a scenario; a failure names its seed. `limits`: limits of the nodes are drawn
+    from the seed, too."""
     if name in PROGRAMS:
         return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first), *["limits"] * limits]
     return [*module(build, name), "--seeds", str(seeds), "--first", str(first), *["--limits"] * limits, *options]

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""docs/ as a site: ./dev docs. usage: site.py FOLDER; the site is FOLDER/site; exit code 77: there is no mkdocs
+"""Makes a site of docs/: ./dev docs. usage: site.py FOLDER; the site is FOLDER/site; exit code 77: there is no mkdocs
 
 The pages are those of docs/, in the order of docs/index.md, which is the one table of contents; ARCHITECTURE.md and
-CHANGELOG.md; a page of reference for each public header, made of its comments, for the headers are the manual; and a
-page for every other file that one of them links to. mkdocs makes HTML of them, with navigation and search.
-"""
+CHANGELOG.md; a page of reference for each public header, made of its comments, because the headers are the manual;
+and a page for every other file that one of them links to. mkdocs makes HTML of them, with navigation and search."""
 import os
 import re
 import shutil
@@ -25,14 +24,14 @@ def read(*path):
 # ---- The reference ------------------------------------------------------------------------------
 
 def plain(line):
-    """Nothing in it means anything to Markdown but what stands between backquotes."""
+    """Escapes all Markdown except text between backquotes."""
     parts = re.split(r"(`[^`]*`)", line)
     special = re.compile(r"([*<>#\\]|^[-+](?= ))")
     return "".join(part if part.startswith("`") else special.sub(r"\\\1", part) for part in parts)
 
 
 def comment_text(comment):
-    """What it says, as Markdown: words stay as they are, indented lines are code."""
+    """Returns the text of a comment as Markdown: words stay unchanged, indented lines are code."""
     body = re.sub(r"\s*\*/\s*$", "", re.sub(r"^\s*/\*+ ?", "", comment))
     lines = [re.sub(r"^\s*\* ?", "", line) for line in body.split("\n")]
     out, code = [], False
@@ -46,7 +45,7 @@ def comment_text(comment):
 
 
 def declared(code):
-    """The names of weft that a piece of a header declares, in their order."""
+    """Returns the names of weft that a piece of a header declares, in their order."""
     code = re.sub(r"/\*.*?\*/", " ", code, flags=re.S)
     names = re.findall(r"\b(weft_\w+)\(", code) + re.findall(r"^\}\s*(weft_\w+);", code, re.M)
     names += re.findall(r"^struct (weft_\w+) \{", code, re.M) + re.findall(r"^#define (WEFT_\w+)", code, re.M)
@@ -55,7 +54,7 @@ def declared(code):
 
 
 def pieces(text):
-    """(comment, code) for each part of a header that an empty line ends; braces are not torn apart."""
+    """Returns (comment, code) for each part of a header, which an empty line outside of braces ends."""
     part, depth, parts = [], 0, []
     for line in text.split("\n"):
         depth += re.sub(r"/\*.*?\*/", "", line).count("{") - re.sub(r"/\*.*?\*/", "", line).count("}")
@@ -72,7 +71,7 @@ def pieces(text):
 
 
 def reference(header):
-    """The page of a header."""
+    """Returns the page of a header."""
     text = read("include", header)
     guards = r"^#(ifndef|define) WEFT_\w*_?H\n|^#endif\n?\Z|^WEFT_BEGIN\n|^WEFT_END\n|^#include <.*>\n"
     text = re.sub(guards, "", text, flags=re.M)
@@ -110,7 +109,7 @@ class Site:
             out.write(text)
 
     def page_of(self, path):
-        """The page that shows a file or folder of the tree, made if it is the first time somebody asks for it."""
+        """Returns the page that shows a file or folder of the tree; makes it at the first call."""
         if path in self.made:
             return self.made[path]
         if path.startswith("docs/") and path.endswith(".md"):
@@ -138,7 +137,8 @@ class Site:
         return page
 
     def linked(self, text, page, folder):
-        """With links to pages of the site. `folder`: of the tree, from which the text's links lead."""
+        """Replaces links by links to pages of the site. `folder`: the folder of the tree to which the text's links
+        are relative."""
         def one(found):
             label, target = found.groups()
             if re.match(r"https?:|mailto:|#", target):
@@ -156,7 +156,7 @@ class Site:
         self.write(page, self.linked(read(path), page, os.path.dirname(path)))
 
     def contents(self):
-        """docs/index.md as mkdocs wants the navigation."""
+        """Returns docs/index.md in the form of mkdocs' navigation."""
         lines = ["nav:", "  - Start: index.md"]
         for line in read("docs", "index.md").split("\n"):
             if line.startswith("## "):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""In how many simulated seeds each rare state of the protocols is reached: ./dev states [SEEDS [FIRST]].
+"""Counts the simulated seeds that reach each rare state of the protocols: ./dev states [SEEDS [FIRST]].
 
-    states.py BUILD --targets   what has to be built
-    states.py --check           whether the marks, NOT_YET and the table in docs/testing.md fit together
-    states.py --table FILE      writes what a run has stored there (build-states/states.json) into docs/testing.md
+    states.py BUILD --targets   the targets that have to be built
+    states.py --check           checks that the marks, NOT_YET and the table in docs/testing.md agree
+    states.py --table FILE      writes the results of a run (build-states/states.json) into docs/testing.md
 
-A state is a mark in the source, WF_SOMETIMES("name", condition), see runtime/platform/base.h. The scenarios are
-those of tools/sim.py. A state that no seed reaches is a failure, unless NOT_YET says why nothing reaches it."""
+A state is a mark in the source, WF_SOMETIMES("name", condition), see runtime/platform/base.h. The scenarios are those
+of tools/sim.py. A state that no seed reaches is a failure, unless NOT_YET gives the reason."""
 import json
 import os
 import re
@@ -69,7 +69,7 @@ NOT_YET = {
 
 
 def marks():
-    """Every state, with the file that has its mark; SystemExit if two marks have one name."""
+    """Returns every state, with the file that has its mark; raises SystemExit if two marks have the same name."""
     found = {}
     files = subprocess.run(["git", "ls-files", "runtime/*.c", "actors/*.c", "transport/*.c"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split()
@@ -104,7 +104,7 @@ def targets():
 
 
 def take(path):
-    """State: in how many seeds it was reached, of the file that one scenario has written."""
+    """Reads the file that one scenario has written: {state: the number of seeds that reached it}."""
     counts = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as f:
@@ -115,7 +115,7 @@ def take(path):
 
 
 def simulate(build, seeds, first):
-    """State: scenario: seeds. SystemExit if a scenario fails."""
+    """Returns {state: {scenario: seeds}}; raises SystemExit if a scenario fails."""
     reached = {}
     all_parts = sum(s.part for s in SCENARIOS)
     runs = [(s, max(1, seeds * s.part // all_parts)) for s in SCENARIOS]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reads what meson wrote of its tests: `tally.py testlog.json...` prints how many passed, failed and were skipped;
-`tally.py --failed testlog.json...` what those that failed said last."""
+"""Reads meson's results of tests: `tally.py testlog.json...` prints how many passed, failed and were skipped;
+`tally.py --failed testlog.json...` prints the last output of those that failed."""
 import json
 import sys
 
@@ -10,7 +10,7 @@ SHOWN = 40  # lines of each that failed
 
 
 def results(paths):
-    """Each test with "passed", "failed" or "skipped"."""
+    """Yields each test with "passed", "failed" or "skipped"."""
     for path in paths:
         with open(path, encoding="utf-8") as log:
             for line in log:

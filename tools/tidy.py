@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""Style as a test. Every rule is a function below; what it finds is printed as `file:line: text`.
+"""Checks the style. Every rule is a function below; findings are printed as `file:line: text`.
 
-What breaks the house is a fault: includes that point upward, unfinished marks, tests that sleep, files that do not say
-what they are. Lengths are hints, which `tools/tidy.py --list` shows: a file is split where an idea ends, not where a
-limit is.
+Faults are includes that point upward, unfinished marks, tests that sleep, and files that do not say what they are.
+Lengths are hints, which `tools/tidy.py --list` shows: a file is split where an idea ends, not at a limit.
 
-tools/tidy-allowed.txt is the ratchet: what stands there is let through, and a line that is no longer needed is an
-error, so that the list can only get shorter. `tools/tidy.py --shrink` removes such lines.
-"""
+tools/tidy-allowed.txt is the ratchet: findings in it are allowed, and a line that is no longer needed is an error, so
+that the list can only get shorter. `tools/tidy.py --shrink` removes such lines."""
 import collections
 import concurrent.futures
 import os
@@ -51,7 +49,7 @@ def tracked():
 
 
 def layer(path):
-    """The index of a file's layer; None for tests, examples and benchmarks."""
+    """Returns the index of a file's layer; None for tests, examples and benchmarks."""
     for index in (2, 1, 0, 3, 4, 5) if not path.startswith("runtime/platform/") else (1,):
         if path.startswith(LAYERS[index] + "/"):
             return index
@@ -95,7 +93,8 @@ def check_functions(path, lines):
 
 
 def check_head(path, lines):
-    """A file of the product says first where it stands and what it is; files of a new project are the user's."""
+    """The first comment of a product file has its path and says what it is; files of a new project belong to the
+    user."""
     if path.startswith("cli/new/project/") or layer(path) is None:
         return
     name = path.removeprefix("include/")  # as users write it
@@ -178,7 +177,7 @@ def check_public(files):
 
 
 def compile_header(header, language):
-    """A header alone: `#include` it twice and nothing else."""
+    """Compiles a file that includes only this header, twice."""
     public = header.startswith("include/")
     windows = header.startswith("runtime/platform/windows/")
     compiler = FOR_WINDOWS if windows else "gcc"
@@ -198,7 +197,7 @@ def compile_header(header, language):
 
 
 def rooms_of(files):
-    """Of each layer the folders whose headers it may include: those of the layers below, too."""
+    """Returns, for each layer, the folders whose headers it may include: its own and those of the layers below."""
     rooms = collections.defaultdict(list)
     folders = {os.path.dirname(p) for p in files if p.endswith(".h") and layer(p) is not None}
     for mine in range(len(LAYERS)):
@@ -222,7 +221,7 @@ def check_headers(files):
 
 
 def settle(shrink):
-    """Sets findings off against the allowed ones; prints the rest; the number of faults."""
+    """Removes the allowed findings, prints the rest, and returns the number of faults."""
     kept, allowed = [], collections.Counter()
     lines = ALLOWED.read_text(encoding="utf-8").splitlines()
     for line in lines:

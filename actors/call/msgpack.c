@@ -1,11 +1,12 @@
 /* actors/call/msgpack.c -- messages as msgpack-c's packer and objects. See include/weft/msgpack.h.
  *
  * Design notes.
- * (1) A message grows as a packer writes: a larger message replaces it. `size` says how much of it is used. The block
- *     has a size of its own, so a message that does not fill its block is like any other.
- * (2) An object of a message takes sizeof(msgpack_object) for each value but the outermost, so a bound of bytes is
- *     also a bound of values, which weft_pack_check enforces before msgpack-c allocates anything.
- * (3) msgpack-c's functions recurse over objects. Actors have small stacks: an object's depth is checked first. */
+ * (1) A message grows as a packer writes: a larger message replaces it. `size` is the number of bytes used. The block
+ *     has a size of its own, so a message may be smaller than its block.
+ * (2) msgpack-c takes sizeof(msgpack_object) for each value of a message except the outermost. So a limit of bytes is
+ *     also a limit of values, which weft_pack_check enforces before msgpack-c allocates anything.
+ * (3) msgpack-c's functions recurse over objects. Actors have small stacks: so the depth of an object is checked
+ *     first. */
 #include <string.h>
 
 #include "misuse.h"
@@ -19,8 +20,7 @@ enum { FIRST_ROOM = 192 }; /* fills a block of 256 bytes together with the envel
 
 /* ---- Packing --------------------------------------------------------------------------------------------------- */
 
-/* Replaces the message by one with room for `size` bytes and copies what has been packed. False: p->error says
- * why. */
+/* Replaces the message by one that can hold `size` bytes and copies the packed bytes. False: p->error says why. */
 static bool grow(weft_msg_packer *p, size_t size)
 {
     if (size > WEFT_MESSAGE_MAX) {
@@ -40,7 +40,7 @@ static bool grow(weft_msg_packer *p, size_t size)
     return true;
 }
 
-/* A msgpack_packer_write. */
+/* The msgpack_packer_write function of the packer. */
 static int append(void *packer, const char *bytes, size_t size)
 {
     weft_msg_packer *p = packer;
@@ -83,7 +83,7 @@ void weft_msg_packer_drop(weft_msg_packer *p)
     weft_msg_free(p->message);
     p->message = NULL;
     p->size = p->room = 0;
-    if (p->error == 0) p->error = WEFT_EINVAL; /* for anything that is still packed into it */
+    if (p->error == 0) p->error = WEFT_EINVAL; /* all later calls that pack into it fail */
 }
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ int weft_msg_of_object(weft_msg **out, uint32_t tag, const msgpack_object *objec
     *out = NULL;
     if (!is_flat(object, WEFT_NEST_MAX)) return WEFT_ETOOBIG;
     int rc = msgpack_pack_object(&measure, *object);
-    if (rc != 0) return WEFT_EINVAL; /* a type that msgpack does not have */
+    if (rc != 0) return WEFT_EINVAL; /* the object has a type that msgpack does not have */
     if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
     weft_msg_packer p;
     weft_msg_packer_init(&p, tag, size);

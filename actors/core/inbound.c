@@ -95,7 +95,7 @@ void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct 
     WF_ASSERT(tag >= WEFT_TAG_SYSTEM);
     weft_msg *m = wf_msg_new(NULL, tag, sizeof *news);
     if (m == NULL) {
-        weft_log(WEFT_ERROR, "no memory for news of node %s", news->name);
+        weft_log(WEFT_ERROR, "no memory for a notification about node %s", news->name);
         return;
     }
     memcpy(m + 1, news, sizeof *news);

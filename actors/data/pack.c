@@ -1,17 +1,18 @@
-/* actors/data/pack.c -- reading and writing msgpack in place; what msgpack looks like is msgpack-c's business. See
- * include/weft/pack.h.
+/* actors/data/pack.c -- reads and writes msgpack in place; msgpack-c knows the format. See include/weft/pack.h.
  *
  * Design notes.
- * (1) Writing is a msgpack_packer of its own for each value, whose bytes go through `append` into the writer. The
- *     compiler makes stores of that.
- * (2) Reading is msgpack-c's template for readers with callbacks of ours, in `decode`: one value at a time, as it
- *     ends at a container instead of going into it. Everything else asks `decode`. It has compared every length with
- *     the bytes left before it says yes, so a body or a count that it reports can be used as it is.
- *     msgpack_unpack_next is not for what others have sent: it reserves what a count says, and 24 bytes for a value.
- * (3) Of a body the template tells the size only; it ends where the value ends. (Where it begins the template does
- *     not know if it is empty.) For an ext of 4 GiB - 1 bytes the template's size overflows to 0, which no other ext
- *     has, as its type counts as a byte: such an ext is refused. A message has 16 MiB at most.
- * (4) A reader that fails does not move: `at` stays on the value that did not fit.
+ * (1) Each value is written by a msgpack_packer of its own, which calls `append` to store its bytes in the writer.
+ *     The compiler reduces that to stores.
+ * (2) `decode` reads with msgpack-c's parser template and callbacks of ours. It reads one value at a time, and stops
+ *     at the head of a container instead of reading the values inside. All other functions use `decode`. It compares
+ *     every length with the bytes left before it accepts a value, so callers can trust the sizes and counts that it
+ *     reports. msgpack_unpack_next must not be used for data from other nodes: it reserves memory for as many values
+ *     as a count claims, 24 bytes each.
+ * (3) The template reports only the size of a body; the body ends where the value ends. (For an empty body the
+ *     template does not know where it begins.) For an ext of 4 GiB - 1 bytes the template's size overflows to 0. No
+ *     other ext has this size, because its type counts as a byte: such an ext is refused. A message has 16 MiB at
+ *     most.
+ * (4) A reader that fails does not move: `at` stays at the value that did not match.
  * (5) Nothing recurses: nesting is a fixed array of counters, and a count larger than the bytes left is refused when
  *     it is met, so the work is bounded by the size of the input. */
 #include <string.h>
@@ -63,7 +64,7 @@ static bool has_space(const weft_writer *w, size_t size)
     return w->at != NULL ? (size_t)(w->end - w->at) >= size : size <= SIZE_MAX - w->size;
 }
 
-/* A msgpack_packer_write. All of it or nothing. */
+/* The msgpack_packer_write function of the writer. It writes all bytes or none. */
 static inline int append(void *writer, const char *bytes, size_t size)
 {
     weft_writer *w = writer;
@@ -112,7 +113,7 @@ void weft_put_real(weft_writer *w, double value)
     if (w->error == 0) msgpack_pack_double(&p, value);
 }
 
-/* The space for a body is taken before its head is written: all of it or nothing. */
+/* Checks that there is space for the body before its head is written, so that all of it is written or nothing. */
 static inline bool begin_body(weft_writer *w, size_t size)
 {
     if (w->error != 0) return false;
@@ -173,8 +174,8 @@ void wf_pack_raw(weft_writer *w, const void *data, size_t size)
 enum { NOTHING = -1 };
 struct item {
     int type;       /* a weft_type, or NOTHING */
-    uint32_t size;  /* of the body, or a container's count */
-    uint64_t value; /* the integer's or the double's bits, the bool */
+    uint32_t size;  /* bytes of the body, or the container's count */
+    uint64_t value; /* the bits of the integer or double, or the bool */
 };
 
 static inline int found(struct item *it, weft_type type, uint64_t value)
@@ -198,14 +199,14 @@ static inline int found_body(struct item *it, weft_type type, size_t size)
     return 0;
 }
 
-/* With a failure, so that the template does not go into it. */
+/* Returns a failure, so that the template does not read the values of the container. */
 static inline int found_container(struct item *it, weft_type type, uint32_t count)
 {
     (void)found_body(it, type, count);
     return -1;
 }
 
-/* What the template calls. Its objects, and what it does with a container's values, have no use here. */
+/* The callbacks of the template. They ignore its objects, and the template never gets to a container's values. */
 #define ON_VALUE(name, type, ...)                                          \
     static inline int on_##name(struct item *it, type value, char *object) \
     {                                                                      \
@@ -238,7 +239,7 @@ ON_VALUE(array, unsigned, found_container(it, WEFT_ARRAY, value))
 ON_VALUE(map, unsigned, found_container(it, WEFT_MAP, value))
 ON_BODY(str, found_body(it, WEFT_TEXT, size))
 ON_BODY(bin, found_body(it, WEFT_BIN, size))
-ON_BODY(ext, size == 0 ? -1 : found_body(it, WEFT_EXT, size - 1)) /* without the application's type */
+ON_BODY(ext, size == 0 ? -1 : found_body(it, WEFT_EXT, size - 1)) /* without the byte of its type */
 
 static inline char on_root(struct item *it)
 {
@@ -265,8 +266,8 @@ static inline int on_map_item(struct item *it, char *map, char key, char object)
 #define msgpack_unpack_user struct item
 #include <msgpack/unpack_template.h>
 
-/* Reads the value at `at`, of a container its head. NULL, or where what follows it begins; of a container only if
- * there is one byte for each value in it. */
+/* Reads the value at `at`; if it is a container, only its head. Returns the end of what it read, or NULL: the value
+ * is malformed, or fewer bytes follow a container's head than the container has values. */
 __attribute__((always_inline)) static inline const uint8_t *decode(const uint8_t *at, const uint8_t *end,
                                                                    struct item *out)
 {
@@ -277,8 +278,9 @@ __attribute__((always_inline)) static inline const uint8_t *decode(const uint8_t
     *out = c.user;
     if (rc > 0) return at + size;
     if (out->type != WEFT_ARRAY && out->type != WEFT_MAP) return NULL;
-    at += size + 1; /* it stopped at the last byte of the head */
-    uint64_t least = out->type == WEFT_MAP ? (uint64_t)out->size * 2 : out->size; /* a count has 32 bits */
+    at += size + 1; /* the template stopped at the last byte of the head */
+    /* Twice a map's count may not fit into 32 bits. */
+    uint64_t least = out->type == WEFT_MAP ? (uint64_t)out->size * 2 : out->size;
     return least <= (uint64_t)(end - at) ? at : NULL;
 }
 
@@ -295,8 +297,8 @@ static void fail(weft_reader *r)
     if (r->error == 0) r->error = WEFT_EFORMAT;
 }
 
-/* Whether the next value is well-formed and one of the types `wanted`, a bit for each; moves past its head and body
- * then. The compiler leaves out what a constant `wanted` does not ask for. */
+/* Returns whether the next value is well-formed and of one of the types `wanted` (one bit each); if so, moves past
+ * its head and body. If `wanted` is a constant, the compiler leaves out the code for other types. */
 __attribute__((always_inline)) static inline bool is_next(weft_reader *r, unsigned wanted, struct item *out)
 {
     if (r->error != 0) return false;
@@ -306,7 +308,7 @@ __attribute__((always_inline)) static inline bool is_next(weft_reader *r, unsign
     return true;
 }
 
-/* The same, else the reader fails. */
+/* As is_next, but the reader fails if the value is not of these types. */
 __attribute__((always_inline)) static inline bool take(weft_reader *r, unsigned wanted, struct item *out)
 {
     if (WF_LIKELY(is_next(r, wanted, out))) return true;
@@ -387,12 +389,12 @@ int weft_peek_type(const weft_reader *r)
     return it.type;
 }
 
-/* Moves past one value with all that is in it, of `levels` at most. On an error r->at is at the fault; r->error is
- * the caller's to set. */
+/* Moves past one value with all values inside, nested `levels` deep at most. On an error r->at is at the malformed
+ * value, and the caller sets r->error. */
 static int walk(weft_reader *r, size_t budget, uint32_t levels)
 {
     WF_ASSERT(levels <= WEFT_NEST_MAX);
-    uint64_t pending[WEFT_NEST_MAX]; /* values still to come, per open container */
+    uint64_t pending[WEFT_NEST_MAX]; /* values still to be read in each open container */
     uint32_t depth = 0;
     do {
         struct item it;

@@ -14,7 +14,7 @@ char *weft_pid_format(weft_pid pid, char *out)
     return out;
 }
 
-/* Digits only, no sign, no blanks, which scanf would take. */
+/* Reads digits only: no sign and no blanks, which scanf would accept. */
 static const char *read_number(const char *at, uint64_t max, unsigned base, uint64_t *out)
 {
     const char *start = at;

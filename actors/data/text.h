@@ -1,4 +1,4 @@
-/* actors/data/text.h -- rules of text that several files share. */
+/* actors/data/text.h -- rules for text that several files share. */
 #ifndef WF_TEXT_H
 #define WF_TEXT_H
 
@@ -10,7 +10,7 @@
 
 enum { WF_NAME_MAX = 64 };
 
-/* Names of nodes, clusters and exclusive names: 1 to 64 letters, digits, '_', '-', '.'. */
+/* Checks names of nodes, clusters and exclusive names: 1 to 64 letters, digits, '_', '-', '.'. */
 static inline bool wf_is_name(const char *name)
 {
     size_t size = strlen(name);
@@ -18,7 +18,7 @@ static inline bool wf_is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == size;
 }
 
-/* Of ASCII. */
+/* Makes an ASCII letter lower case. */
 static inline char wf_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -26,7 +26,7 @@ static inline char wf_lower(char c)
 
 #define WF_BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-/* The next four digits of base64, for the next three bytes, or for as many as are left (at least one). */
+/* Writes the next four digits of base64, for the next three bytes, or for the one or two bytes that are left. */
 static inline void wf_base64(const uint8_t *bytes, size_t left, char out[4])
 {
     static const char digits[] = WF_BASE64_DIGITS;

@@ -2,9 +2,9 @@
  *
  * Design notes.
  * (1) A node stands for a prefix of a pattern, one word per level. The edges to children lie in one hash table for
- *     the whole trie, keyed by the parent's serial number and the word; '*' and '>' children also have a pointer of
- *     their own, as each step of a match looks for them.
- * (2) A node without children and subscribers goes away at once, and so do the parents that were there for it alone.
+ *     the whole trie, keyed by the parent's serial number and the word; a node also has pointers to its '*' and '>'
+ *     children, because each step of a match looks for them.
+ * (2) A node without children and subscribers is freed at once, and so are ancestors that are then without both.
  * (3) Matching is a depth-first walk with a fixed stack: one path down never leaves more than one open branch behind
  *     per word. It visits each node at most once, so no subscriber is met twice. */
 #include "topic_trie.h"
@@ -19,7 +19,7 @@ struct wf_trie_node {
     struct wf_trie_node *parent;
     struct wf_hashed in_table; /* wf_trie.nodes; not the root */
     struct wf_trie_node *star, *rest;
-    uint32_t children; /* star and rest included */
+    uint32_t children; /* includes star and rest */
     uint32_t serial;
     uint8_t size;
     char word[];
@@ -182,7 +182,7 @@ static struct wf_trie_node *add_child(struct wf_trie *t, struct wf_trie_node *pa
     return n;
 }
 
-/* Frees `n` and its ancestors as far as nothing hangs on them. */
+/* Frees `n` and its ancestors, up to the first one that has a child or a subscriber. */
 static void prune(struct wf_trie *t, struct wf_trie_node *n)
 {
     while (n->parent != NULL && n->children == 0 && wf_list_empty(&n->subscribers)) {
@@ -238,16 +238,16 @@ bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s)
     return last;
 }
 
-/* A walk over the nodes that end a pattern which means the topic. */
+/* A walk over the nodes at which a pattern that matches the topic ends. */
 struct walk {
     const struct wf_trie *trie;
     struct words topic;
     uint32_t open; /* branches still to be walked */
     struct {
         struct wf_trie_node *node;
-        uint32_t depth;           /* words of the topic that lie behind it */
-    } branch[WF_TOPIC_WORDS + 1]; /* each level leaves at most its '*' behind */
-    struct wf_trie_node *after;   /* the next to be returned; NULL: walk on */
+        uint32_t depth;           /* words of the topic that are matched already */
+    } branch[WF_TOPIC_WORDS + 1]; /* each level leaves at most its '*' for later */
+    struct wf_trie_node *after;   /* the node to be returned next; NULL: continue the walk */
 };
 
 static void walk_push(struct walk *w, struct wf_trie_node *n, uint32_t depth)
@@ -347,8 +347,8 @@ struct wf_interest_entry {
     struct wf_list_node on_lost;     /* wf_interest.lost, if `lost` is not 0 */
     uint32_t count;
     uint32_t size;
-    uint64_t lost;  /* wf_interest_lose */
-    char pattern[]; /* and a NUL */
+    uint64_t lost;  /* messages counted by wf_interest_lose */
+    char pattern[]; /* ends with a NUL */
 };
 
 void wf_interest_init(struct wf_interest *i, uint64_t secret)
@@ -397,7 +397,7 @@ int wf_interest_add(struct wf_interest *i, weft_text pattern)
         e->count++;
         return 0;
     }
-    if (wf_pattern_check(pattern) < 0) return WEFT_EINVAL; /* before its size is believed */
+    if (wf_pattern_check(pattern) < 0) return WEFT_EINVAL; /* before its size is used */
     e = calloc(1, sizeof *e + pattern.size + 1);
     if (e == NULL) return WEFT_ENOMEM;
     int rc = wf_trie_add(&i->trie, pattern, &e->subscriber);

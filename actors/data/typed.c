@@ -1,12 +1,11 @@
-/* actors/data/typed.c -- packs, reads, compares and prints whatever a description describes. See
- * include/weft/typed.h.
+/* actors/data/typed.c -- packs, reads and compares values that a description describes. See include/weft/typed.h.
  *
  * Design notes.
- * (1) Nothing allocates. A received list or map is a view: it has been read once without keeping anything, so that
- *     the reader is told about a bad item at once, and taking an item from it later cannot fail.
- * (2) The work is bounded by the bytes there are and the depth: a count has been compared with the bytes left, and
- *     values nest WEFT_NEST_MAX deep at most, as do these functions.
- * (3) The path of a fault is a chain of steps on the stack, put into words only where something does not fit. */
+ * (1) Nothing allocates. A received list or map is a view: its items have been read once without storing them, so a
+ *     bad item is reported at once, and taking an item later cannot fail.
+ * (2) The work is bounded by the number of bytes and the depth: a count is compared with the bytes left, and values
+ *     are nested WEFT_NEST_MAX deep at most; so is the recursion of these functions.
+ * (3) The path of a fault is a chain of steps on the stack, which becomes text only if a value does not match. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +49,7 @@ const struct weft_type_info *weft_type_bool(void) /* `bool` is a macro */
 static void put_value(weft_writer *w, const struct weft_type_info *type, enum weft_kind kind, const void *value,
                       uint32_t depth);
 
-/* Whether another container may be opened within `depth` of them. */
+/* Whether a container may be written inside of `depth` others; if not, the writer fails. */
 static bool put_deeper(weft_writer *w, uint32_t depth)
 {
     if (depth < WEFT_NEST_MAX) return true;
@@ -133,7 +132,7 @@ void weft_typed_put(weft_writer *w, const struct weft_type_info *type, const voi
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-/* From the value being read to the whole. A name, a key, or an index. */
+/* One step on the path from the whole value to the value being read: a name, a key, or an index. */
 struct step {
     const struct step *up;
     const char *name;
@@ -151,7 +150,7 @@ static void append(struct weft_why *why, const char *text, size_t size)
 {
     size_t used = strlen(why->text), space = sizeof why->text - 1 - used;
     if (size > space) size = space;
-    for (size_t i = 0; i < size; i++) { /* a key may hold anything */
+    for (size_t i = 0; i < size; i++) { /* a key may contain any bytes */
         why->text[used + i] = (char)(text[i] >= ' ' && text[i] < 127 ? text[i] : '?');
     }
     why->text[used + size] = 0;
@@ -178,7 +177,7 @@ static void append_path(struct weft_why *why, const struct step *s)
     }
 }
 
-/* Describes the value that is there instead of `expected`. */
+/* Describes the value that was found instead of `expected`. */
 static const char *what_is_there(const weft_reader *r, const char *expected)
 {
     static const char *const names[] = {"nil", "bool", "int", "uint", "real", "str", "bin", "array", "map", "ext"};
@@ -192,8 +191,8 @@ static const char *what_is_there(const weft_reader *r, const char *expected)
     return names[type];
 }
 
-/* Sets the reader's error, and puts it into words: "path: expected X, got Y" or "path: problem". Once for a message:
- * nothing is read after a fault. */
+/* Sets the reader's error and writes its text: "path: expected X, got Y" or "path: problem". This happens once for a
+ * message, because reading stops at the first fault. */
 static void explain(struct reading *rd, const struct step *path, const char *expected, const char *problem)
 {
     rd->r->error = WEFT_EFORMAT;
@@ -229,7 +228,7 @@ static weft_pid get_pid(weft_reader *r)
     return weft_nobody();
 }
 
-/* Everything but structs. `out` has space for the kind's value. */
+/* Reads a value that is no struct. `out` has space for a value of that kind. */
 void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out)
 {
     switch (kind) {
@@ -246,7 +245,7 @@ void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out)
 
 static void get_struct(struct reading *rd, const struct step *path, const struct weft_type_info *type, uint8_t *out);
 
-/* The value that is next, which is no nil. `out` NULL: only checks. */
+/* Reads the next value, which must not be nil. If `out` is NULL, it only checks the value. */
 static void get_value(struct reading *rd, const struct step *path, const struct weft_type_info *type,
                       enum weft_kind kind, uint8_t *out)
 {
@@ -262,7 +261,7 @@ static void get_value(struct reading *rd, const struct step *path, const struct 
     }
 }
 
-/* Reads all items without keeping them; `out` gets the view. */
+/* Reads all items without storing them; `out` becomes the view. */
 static void get_many(struct reading *rd, const struct step *path, const struct weft_field_info *f, uint8_t *out)
 {
     weft_reader *r = rd->r;
@@ -307,7 +306,7 @@ static void get_field(struct reading *rd, const struct step *path, const struct 
     }
 }
 
-/* `out` is all zeroes. */
+/* `out` is zeroed before the call. */
 static void get_struct(struct reading *rd, const struct step *path, const struct weft_type_info *type, uint8_t *out)
 {
     weft_reader *r = rd->r;
@@ -377,8 +376,8 @@ int weft_typed_other_tag(const struct weft_type_info *type, uint32_t tag, void *
 
 /* ---- Lists and maps -------------------------------------------------------------------------------------------- */
 
-/* Takes the first item of a list or entry of a map. A view has been checked when it was made; should its message be
- * gone, then what is read is anything, and an error ends the list. */
+/* Takes the first item of a list or entry of a map. A view was checked when it was made. If its message has been
+ * freed, the bytes may be anything, and an error ends the list. */
 static bool take(const struct weft_type_info *type, struct wf_many *many, bool map, void *out)
 {
     uint8_t *value = (uint8_t *)out + (map ? type->entry_at : 0);

@@ -1,4 +1,4 @@
-/* actors/data/typed.h -- what typed.c and typed_json.c share. */
+/* actors/data/typed.h -- shared by typed.c and typed_json.c. */
 #ifndef WF_TYPED_H
 #define WF_TYPED_H
 
@@ -6,11 +6,11 @@
 
 #include <weft/typed_desc.h>
 
-/* Any weft_list_T or weft_map_T, copied out of one and back. */
+/* The form of every weft_list_T and weft_map_T, for copies from and to them. */
 struct wf_many {
     const void *items; /* an array of values or entries, or NULL */
     size_t count;
-    const uint8_t *packed, *end; /* the items as they came, or NULL */
+    const uint8_t *packed, *end; /* the items as they were received, or NULL */
 };
 _Static_assert(sizeof(struct wf_many) == sizeof(weft_list_int) && sizeof(struct wf_many) == sizeof(weft_map_int),
                "they have the same members");
@@ -25,7 +25,7 @@ union wf_scalar {
     weft_pid pid;
 };
 
-/* Reads what is no struct; the error is the reader's. */
+/* Reads a value that is no struct; an error is set in the reader. */
 void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out);
 
 static inline bool wf_text_equal(weft_text a, weft_text b)

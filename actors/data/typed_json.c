@@ -1,11 +1,11 @@
-/* actors/data/typed_json.c -- values of a description as JSON, and compared. See include/weft/typed.h.
+/* actors/data/typed_json.c -- writes values of a description as JSON, and compares them. See include/weft/typed.h.
  *
  * Design notes.
- * (1) A value is in memory (a struct that somebody filled), or still packed (an item of a received list), or was not
- *     said, which is zero. `struct source` is any of the three; nothing is unpacked into memory that would have to be
+ * (1) A value is in memory (a struct of the program), or still packed (an item of a received list), or was left out,
+ *     which means zero. `struct source` is any of the three; no value is unpacked into memory that would have to be
  *     allocated. Packed values have been checked before.
- * (2) What JSON cannot say is written as text, so that any JSON reader takes it and nothing is rounded in silence:
- *     integers beyond 2^53, NaN and the infinities, bytes (base64), pids. */
+ * (2) Values that JSON cannot represent are written as text, so that any JSON reader accepts them and none rounds
+ *     them silently: integers beyond 2^53, NaN and the infinities, bytes (base64), pids. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 struct source {
     const uint8_t *memory; /* or NULL */
-    weft_reader *r;        /* or NULL: on the value; it is moved past it. Both NULL: zero */
+    weft_reader *r;        /* or NULL; it stands at the value and is moved past it. Both NULL: zero */
 };
 
 static bool next_is_nil(struct source s)
@@ -41,7 +41,7 @@ static void load_scalar(struct source s, const struct weft_type_info *type, unio
 
 struct fields {
     struct source s;
-    uint32_t left; /* packed: values that are still to come */
+    uint32_t left; /* values that are still to be read, if packed */
 };
 
 static struct fields fields_of(struct source s)
@@ -68,7 +68,7 @@ static void end_fields(struct fields *f)
     for (; f->left > 0; f->left--) weft_skip(f->s.r);
 }
 
-/* Whether there is a value in a maybe(); then `*s` is that value. */
+/* Whether a maybe() has a value; if so, `*s` becomes that value. */
 static bool is_present(struct source *s, const struct weft_type_info *type)
 {
     if (s->memory == NULL) return !next_is_nil(*s);
@@ -148,7 +148,7 @@ static void add_string(struct json *j, weft_text t)
     for (size_t i = 0; i < t.size;) {
         size_t size = wf_utf8_size(at + i, t.size - i);
         const char *escape = size == 1 && at[i] != 0 ? strchr(escapes, at[i]) : NULL;
-        if (size == 0) { /* one for each byte that belongs to no character */
+        if (size == 0) { /* one U+FFFD for each byte that is not part of a character */
             add_text(j, "\xEF\xBF\xBD");
             size = 1;
         } else if (escape != NULL) {
@@ -178,7 +178,7 @@ static void add_base64(struct json *j, weft_text t)
     add(j, "\"", 1);
 }
 
-static const int64_t exact_max = INT64_C(1) << 53; /* up to here a reader that knows doubles only loses nothing */
+static const int64_t exact_max = INT64_C(1) << 53; /* up to this, doubles represent integers exactly */
 
 static void add_integer(struct json *j, bool negative, uint64_t magnitude)
 {
@@ -195,7 +195,8 @@ static void add_real(struct json *j, double value)
         add_text(j, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
         return;
     }
-    /* The shortest form that reads back as the same number; one with neither point nor exponent gets ".0". */
+    /* Writes the shortest form that reads back as the same number; a form with neither point nor exponent gets
+     * ".0". */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
@@ -203,7 +204,7 @@ static void add_real(struct json *j, double value)
     bool whole = true;
     for (char *c = text; *c != 0; c++) {
         if ((*c >= '0' && *c <= '9') || *c == '-' || *c == '+') continue;
-        if (*c != 'e') *c = '.'; /* a locale may have another point */
+        if (*c != 'e') *c = '.'; /* the decimal point of a locale may be another character */
         whole = false;
     }
     add_text(j, text);
@@ -272,7 +273,7 @@ static void add_value(struct json *j, const struct weft_type_info *type, struct 
         add_scalar(j, type, &v);
         return;
     }
-    if (depth > WEFT_NEST_MAX) { /* a struct in memory may hold a list that holds itself */
+    if (depth > WEFT_NEST_MAX) { /* a struct in memory may have a list that contains the struct itself */
         add_text(j, "null");
         return;
     }

@@ -1,6 +1,6 @@
-/* actors/data/typed_tags.c -- which messages of include/weft/typed.h this process has, by their tags. Each file that
- * has a WEFT_MESSAGE says so before main(), or when its module is loaded; a file that is unloaded leaves its entries,
- * which are copies. The table only grows. */
+/* actors/data/typed_tags.c -- a table of the messages of include/weft/typed.h that this process has, by tag. Each
+ * file with a WEFT_MESSAGE adds it before main(), or when its module is loaded. The entries are copies, which stay
+ * when a module is unloaded: the table only grows. */
 #include "typed_tags.h"
 
 #include "hash.h"
@@ -21,10 +21,10 @@ struct known {
     char name[];
 };
 
-/* Release by the thread that adds an entry, acquire by readers. */
+/* The thread that adds an entry stores with release; readers load with acquire. */
 static _Atomic(struct known *) known[BUCKETS];
-static _Atomic uint32_t conflicts; /* relaxed: how many were found, */
-static _Atomic bool nodes;         /* relaxed: and whether they are said as they come, as there was a node before */
+static _Atomic uint32_t conflicts; /* relaxed: the number of conflicts found, */
+static _Atomic bool nodes;         /* relaxed: and whether each is logged at once, because a node has started */
 
 static _Atomic(struct known *) *bucket_of(uint32_t tag)
 {
@@ -75,7 +75,8 @@ static void say(const struct known *k)
              k->same_tag->name, k->name, k->tag);
 }
 
-/* Within those that follow `k`: the oldest with its tag. True: the message is there already. */
+/* Searches the list that begins at `first` for the tag of `k`, and sets k->same_tag to the oldest entry with another
+ * name. True: the message is in the list already. */
 static bool is_there(struct known *k, const struct known *first)
 {
     k->same_tag = NULL;
@@ -91,7 +92,7 @@ void weft_typed_message(const char *name, uint32_t tag)
 {
     size_t size = strlen(name) + 1;
     struct known *k = malloc(sizeof *k + size);
-    if (k == NULL) return; /* what is not known is not said */
+    if (k == NULL) return; /* without memory a conflict is not detected */
     k->tag = tag;
     memcpy(k->name, name, size);
     _Atomic(struct known *) *bucket = bucket_of(tag);
@@ -109,7 +110,7 @@ void weft_typed_message(const char *name, uint32_t tag)
         say(k);
 }
 
-/* Those of before the first node wait for it, as the log is set up by then. */
+/* Conflicts found before the first node starts are logged when it starts, because the log is set up then. */
 void wf_typed_say_conflicts(void)
 {
     if (atomic_exchange_explicit(&nodes, true, memory_order_relaxed) ||

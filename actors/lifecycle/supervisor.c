@@ -202,8 +202,8 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
 {
     int64_t now = weft_now();
     if (!may_restart(s, now)) {
-        weft_log(WEFT_ERROR, "child %s has ended (%s), which is one restart too many: stopping", c->charge.name,
-                 why(reason, text));
+        weft_log(WEFT_ERROR, "child %s has ended (%s), and its supervisor has reached its restart limit: stopping",
+                 c->charge.name, why(reason, text));
         WF_SOMETIMES("supervisor: gives up", true);
         begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
                   (double)s->period / 1e9, c->charge.name, why(reason, text));
@@ -446,7 +446,7 @@ static void take_request(struct supervisor *s, weft_msg *m)
     bool known = tag == WF_TAG_START_CHILD || tag == WF_TAG_STOP_CHILD || tag == WF_TAG_LIST_CHILDREN;
     int rc = WEFT_OK;
     if (!known || !weft_wants_reply(m) || weft_from(m).node != weft_self().node) {
-        weft_log(WEFT_WARN, "message with tag %u, which means nothing to a supervisor, is dropped", tag);
+        weft_log(WEFT_WARN, "a supervisor has dropped a message with the unknown tag %u", tag);
         rc = WEFT_EINVAL;
     } else if (s->ending) {
         rc = WEFT_ECANCELED;

@@ -126,7 +126,8 @@ void wf_groups_arrived(weft_node *node, struct wf_inbound *in, weft_text group, 
         wf_inbound_add(node, in, m);
     }
     if (list != NULL) in->copies += list->count;
-    if (lost) weft_log(WEFT_ERROR, "no memory for a message to group %.*s: some do not get it", WEFT_STR(group));
+    if (lost)
+        weft_log(WEFT_ERROR, "no memory for a message to group %.*s: some members do not get it", WEFT_STR(group));
     wf_group_list_drop(list);
     wf_body_drop(in->here, body);
 }

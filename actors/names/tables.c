@@ -101,7 +101,7 @@ static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, w
     struct weft_name_lost lost = {.winner = winner};
     memcpy(lost.name, name.data, name.size);
     char text[WEFT_PID_TEXT];
-    weft_log(WEFT_WARN, "the name %s is another actor's, %s, which had it first", lost.name,
+    weft_log(WEFT_WARN, "the name %s belongs to another actor, %s, which registered it first", lost.name,
              weft_pid_format(winner, text));
     weft_msg *m = wf_msg_new(in->here, WEFT_TAG_NAME_LOST, sizeof lost);
     if (m == NULL) {

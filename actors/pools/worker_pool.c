@@ -58,7 +58,7 @@ struct pool {
     bool started;      /* the actor that started it has got the answer */
     int end_reason;    /* of an actor linked to it; 0: none */
     weft_msg *drain;   /* the request to end in order */
-    uint64_t drain_at; /* drain when so many messages have been received */
+    uint64_t drain_at; /* drain when this number of messages has been received */
     int64_t deadline;  /* when to kill the remaining members */
 };
 

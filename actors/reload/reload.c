@@ -218,7 +218,7 @@ static void read_answer(struct wf_reloaded *r, const struct weft_answer *a)
         return;
     }
     snprintf(r->why, sizeof r->why, "%s",
-             a->error == WEFT_ENOREPLY    ? "it let the request go, or ended"
+             a->error == WEFT_ENOREPLY    ? "it freed the request without an answer, or ended"
              : a->error == WEFT_ETIMEDOUT ? "it has not received the request in time, and stays as it is"
                                           : weft_strerror(a->error));
 }

@@ -208,7 +208,7 @@ static void end_all(struct wf_test *t)
     end_actors(t, true, false);
     if (go_on(t, all_over) == OVER) return;
     /* It runs on the stack of this thread's caller, so there is no way on without it. */
-    weft_log(WEFT_ERROR, "a test cannot be ended: clean-ups of its actors do not come to an end");
+    weft_log(WEFT_ERROR, "a test cannot be ended: clean-ups of its actors do not return");
     abort();
 }
 

@@ -410,7 +410,9 @@ int wf_topics_retain_copy(struct wf_topics *t, const struct wf_retained_copy *c,
     pf_mutex_unlock(t->lock);
     if (old != NULL) wf_body_drop(NULL, old);
     if (first)
-        weft_log(WEFT_WARN, "another node retains more than each may: there is no %s here", wf_body_topic(c->body));
+        weft_log(WEFT_WARN,
+                 "a node has reached its limit of retained messages: its message under %s is not kept here",
+                 wf_body_topic(c->body));
     return rc;
 }
 

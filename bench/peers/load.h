@@ -1,5 +1,5 @@
-/* bench/peers/load.h -- clients of an echo server, in a process of their own, the same for every server: so many
- * connections, on each one request under way, until all requests have been answered.
+/* bench/peers/load.h -- clients of an echo server, in a process of their own, the same for every server: a number of
+ * connections with one request under way on each, until all requests have been answered.
  *
  * The server forks it before it starts anything (load_begin), tells it its port (load_go), serves until all
  * connections have been closed, and asks for the result (load_end). What it reports is its own processor time, from
@@ -27,7 +27,7 @@ struct load {
     int connections;
     size_t size;
     long requests;
-    const char *how; /* the server's word for the way it serves, which is shown; NULL: none */
+    const char *how; /* the server's name for its way of serving, which is shown; NULL: none */
     pid_t process;
     int port_pipe[2], done_pipe[2];
     double cpu_s;

@@ -61,7 +61,7 @@ static void receive_one(void *s, size_t size)
     must(zmq_recv(s, body, sizeof body, 0) == (int)size, "receive");
 }
 
-/* Tells where it is, echoes or counts, then says so and waits until the other process ends it. */
+/* Prints its address, echoes or counts, then reports that it is done and waits until the other process ends it. */
 static void serve(int tell, int echo, size_t size, long n)
 {
     void *s = open_socket(echo ? ZMQ_PAIR : ZMQ_PULL, size);

@@ -80,8 +80,8 @@ long shortest_paths(void)
 }
 
 /* ---- A*: the boss keeps the open cells by estimate, the actors look at the neighbours of the best ones --------- */
-/* Cells are expanded again when a shorter way to them is found later, so the answer does not depend on who is
- * fast. */
+/* Cells are expanded again when a shorter way to them is found later, so the answer does not depend on the speed of
+ * actors. */
 
 struct cell {
     long at, cost;

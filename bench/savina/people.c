@@ -1,4 +1,4 @@
-/* bench/savina/people.c -- people who want the same thing: philosophers, a barber, smokers. */
+/* bench/savina/people.c -- problems of shared resources: philosophers, a barber, smokers. */
 #include "savina.h"
 
 enum { HUNGRY = 1, EAT, WAIT, FULL, LEAVE, ENTER, CUT, TURNED_AWAY, SMOKE, SMOKING, STOP };
@@ -76,7 +76,7 @@ static void customer(const void *given, size_t size)
     give(v.boss, LEAVE, &tries, sizeof tries);
 }
 
-/* Cuts the hair of whoever the room sends. */
+/* Cuts the hair of each customer that the room sends. */
 static void barber_actor(const void *given, size_t size)
 {
     weft_pid room, head, from;
@@ -92,7 +92,7 @@ static void barber_actor(const void *given, size_t size)
     give(from, STOP, &cut, sizeof cut);
 }
 
-/* The waiting room: a queue of `chairs` and one barber, who sleeps until the room sends somebody. */
+/* The waiting room: a queue of `chairs` and one barber, who sleeps until the room sends a customer. */
 static void waiting_room(const void *boss, size_t size)
 {
     weft_pid to, from, barber_pid = start("barber", barber_actor, NULL, 0);

@@ -1,7 +1,7 @@
-/* bench/savina/savina.h -- what the programs of Savina's set share. Each is one function that runs in the first actor
- * of a node, checks its answer, and returns how many messages it took; savina.c measures and reports.
+/* bench/savina/savina.h -- declarations that the programs of Savina's set share. Each is one function that runs in
+ * the first actor of a node, checks its answer, and returns how many messages it took; savina.c measures and reports.
  *
- * After: Imam and Sarkar, "Savina - an actor benchmark suite", 2014. Written anew for weft. */
+ * After: Imam and Sarkar, "Savina - an actor benchmark suite", 2014. The programs were written for weft. */
 #ifndef SAVINA_H
 #define SAVINA_H
 
@@ -16,7 +16,7 @@ struct savina_args {
 };
 extern struct savina_args savina;
 
-/* What is measured: the whole function, unless it says that it starts later or ends earlier. */
+/* The measured time is that of the whole function, unless the function says that it starts later or ends earlier. */
 extern int64_t savina_begin, savina_end;
 static inline void clock_starts(void)
 {

@@ -210,8 +210,8 @@ static void accept_credit(const weft_msg *m, long *balance)
     tell(weft_from(m), OK);
 }
 
-/* Pays, and waits until the other has it. Two accounts that pay each other must not wait for ever, so credits are
- * taken meanwhile; further debits stay in the mailbox. */
+/* Pays, and waits until the other account has the money. Two accounts that pay each other must not wait for ever, so
+ * credits are taken meanwhile; further debits stay in the mailbox. */
 static void pay(const struct transfer *t, long *balance)
 {
     *balance -= t->amount;

@@ -67,7 +67,7 @@ long logistic_map(void)
 
 /* ---- sieve of Eratosthenes: a chain of actors, each with some primes ------------------------------------------- */
 
-/* The chain grows at its end; what comes out at the end of a full actor goes to the next. */
+/* The chain grows at its end; numbers that pass a full actor go to the next one. */
 static void sieve_actor(const void *given, size_t size)
 {
     struct stage me;

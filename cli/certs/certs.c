@@ -200,7 +200,7 @@ static int set_validity(struct issue *is, const struct cli_ca *ca)
     return CLI_OK;
 }
 
-/* Who can read the authority's key can be any node. */
+/* A user who can read the authority's key can pose as any node. */
 static void warn_of_key(const struct cli *c, const char *folder)
 {
     char warning[256];
@@ -242,8 +242,8 @@ int cli_certs_issue(const struct cli *c)
     if (rc != CLI_OK) return rc;
     snprintf(is.s.name, sizeof is.s.name, "CN=%s", is.name);
     pair_of(folder, is.name, &p);
-    rc = refuse_existing(c, p.key, "and the old one stays good until it expires");
-    if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "and the old one stays good until it expires");
+    rc = refuse_existing(c, p.key, "and the old one stays valid until it expires");
+    if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "and the old one stays valid until it expires");
     if (rc != CLI_OK) return rc;
     rc = issue_with(&is, folder, &p, &ca);
     cli_ca_free(&ca);

@@ -20,7 +20,7 @@ static int reload(struct cli_client *k)
         cli_print_text("valid_until", until);
         puts("}");
     } else {
-        printf("%s shows the certificate with serial %.*s, good until %.*s\n", k->node, WEFT_STR(serial),
+        printf("%s shows the certificate with serial %.*s, valid until %.*s\n", k->node, WEFT_STR(serial),
                WEFT_STR(until));
     }
     weft_msg_free(m);

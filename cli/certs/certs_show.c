@@ -25,7 +25,7 @@ struct shown {
     char fingerprint[65];
 };
 
-/* To the nearest: one that was made for 40 days has 40 also a second later. */
+/* Rounds to the nearest day, so a certificate made for 40 days has 40 also a second later. */
 static int64_t days_left(const struct shown *s)
 {
     return (s->until - s->now + (s->until >= s->now ? DAY / 2 : -DAY / 2)) / DAY;

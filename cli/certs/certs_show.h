@@ -5,7 +5,7 @@
 #include "options.h"
 
 int cli_certs_show(const struct cli *c);
-/* What a certificate says, for people or as JSON. An exit code. */
+/* Prints the contents of a certificate, for people or as JSON. Returns an exit code. */
 int cli_certs_print(const struct cli *c, const char *path);
 
 #endif

@@ -80,7 +80,8 @@ static int find_identity(const struct cli *c, char out[WF_IDENTITY_NAME])
                     folder);
 }
 
-/* A local node needs none; nor is there one if --tls was not given: then dialling says so. */
+/* Loads an identity for a TLS URL. A local node needs no TLS. Without --tls there is no identity, and dialling
+ * reports it. */
 static int use_tls(const struct cli_client *k, char name[WF_IDENTITY_NAME], weft_node_options *o)
 {
     bool tls = strncmp(k->url, "tls+", 4) == 0 || strncmp(k->url, "wss://", 6) == 0;
@@ -164,7 +165,7 @@ static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *
     return CLI_OK;
 }
 
-/* Of a node that knows no pages: all there is. */
+/* Asks a node that does not support pages for the whole list. */
 static int ask_for_all(struct cli_client *k, struct cli_pages *p, weft_msg **m)
 {
     int rc = cli_control(k, p->verb, NULL, 0, m);

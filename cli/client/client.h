@@ -31,7 +31,7 @@ int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t si
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
 /* Prints that the answer of the node cannot be decoded; the exit code. */
 int cli_cannot_decode(const struct cli_client *k);
-/* What the verbs PS, NAMES and GROUPS list, page by page. */
+/* The lists of the verbs PS, NAMES and GROUPS, page by page. */
 struct cli_pages {
     uint32_t verb;
     const char *kind, *prefix; /* only these; NULL: all. A node that knows no pages heeds neither */

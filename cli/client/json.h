@@ -20,7 +20,8 @@ bool cli_is_pack(const void *data, size_t size);
  * {"$ext": "HEX"}, NaN and the infinities null; keys that are no text are written as the text of their JSON;
  * lists and maps that are keys within keys as "$pack HEX". */
 void cli_print_json(FILE *out, const void *data, size_t size);
-/* A JSON string of any bytes; what is no UTF-8 becomes U+FFFD, and what a terminal would obey an escape. */
+/* Writes any bytes as a JSON string; invalid UTF-8 becomes U+FFFD, and control characters of terminals become
+ * escapes. */
 void cli_print_string(FILE *out, const char *text, size_t size);
 /* `"key": "text"`, to standard output; `key` is written as it is. */
 void cli_print_text(const char *key, weft_text text);
@@ -29,7 +30,7 @@ void cli_print_body(FILE *out, const void *data, size_t size);
 /* cli_plain for all texts of an answer, or news, of a node, unless --json is to tell what they were: everything that
  * a node says comes through here before it is printed. */
 void cli_plain_answer(const struct cli *c, const weft_msg *m);
-/* To standard output, "body": JSON of well-formed msgpack, else "text": the bytes. */
+/* Prints to standard output: "body" with JSON if it is well-formed msgpack, else "text" with the bytes. */
 void cli_print_json_body(const void *data, size_t size);
 
 #endif

@@ -124,7 +124,7 @@ static enum cli_option_id open_option(const struct cli_verb *v, const char *word
     return id == CLI_END || cli_option(id)->kind == CLI_FLAG ? CLI_END : id;
 }
 
-/* What may stand for the last of the words. */
+/* Prints the possible completions of the last word. */
 static void complete(const struct cli *c, const char *const *words, int count)
 {
     const char *typed = words[count - 1];
@@ -141,7 +141,7 @@ static void complete(const struct cli *c, const char *const *words, int count)
     }
     for (int i = taken; i < count - 1; i++)
         if (strcmp(words[i], "--") == 0) {
-            puts(FILES); /* the module's words: who knows */
+            puts(FILES); /* the arguments of the module, which are not known here */
             return;
         }
     enum cli_option_id open = count - 1 > taken ? open_option(v, words[count - 2]) : CLI_END;

@@ -11,7 +11,7 @@ struct reader {
     cli_config_report *report;
     void *arg;
     int number, section, mistakes;
-    bool section_is_known; /* what stands under one that is not is passed over */
+    bool section_is_known; /* the lines of an unknown section are skipped */
 };
 
 static void mistake(struct reader *r, const char *key, const char *format, ...) WEFT_PRINTF(3, 4);
@@ -33,7 +33,7 @@ bool cli_is_setting(enum cli_option_id id)
     return cli_option(id)->variable != NULL && id != CLI_CONFIG;
 }
 
-/* A verb of the section that takes it; NULL: there is none. */
+/* Returns a verb of the section that has this option; NULL: there is none. */
 static const struct cli_verb *taker(int section, enum cli_option_id id)
 {
     if (section != CLI_CONFIG_EVERY) return cli_has_option(&cli_verbs[section], id) ? &cli_verbs[section] : NULL;
@@ -73,7 +73,7 @@ static void unknown_key(struct reader *r, const char *key)
     enum cli_option_id id = find_key(key);
     bool everywhere = r->section == CLI_CONFIG_EVERY;
     if (id != CLI_END && !cli_is_setting(id))
-        mistake(r, key, "stands for one command only; give it there: --%s", key);
+        mistake(r, key, "is valid for one command only; give it on the command line: --%s", key);
     else if (id != CLI_END) mistake(r, key, "weft %s has no such option", cli_verbs[r->section].name);
     else if (close != NULL) mistake(r, key, "there is no such key; did you mean '%s'?", close);
     else
@@ -153,7 +153,7 @@ static bool read_value(struct reader *r, const char *key, char **value)
         if (end == NULL) return false;
         *end = '\0';
         cut_comment(end + 1);
-        if (*trim(end + 1) != '\0') mistake(r, key, "there is something behind the second '\"'");
+        if (*trim(end + 1) != '\0') mistake(r, key, "there is text after the second '\"'");
         else *value = at + 1;
         return *value == at + 1;
     }
@@ -200,7 +200,7 @@ int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_r
         *stop = '\0';
         r.number++;
         if (strlen(at) != (size_t)(stop - at)) {
-            mistake(&r, "", "holds a zero byte: this is no text");
+            mistake(&r, "", "contains a zero byte, so it is not a text file");
             break;
         }
         if (stop > at && stop[-1] == '\r') stop[-1] = '\0';

@@ -51,7 +51,8 @@ static void print_places(const struct cli *c)
     for (size_t i = 0; i < count && !c->json; i++) printf("%s: there is no such file\n", places[i]);
 }
 
-/* How many variables look like an option's and are none. Programs may have variables of that kind of their own. */
+/* Reports variables that look like those of an option but are not, and returns their number. Programs may have such
+ * variables of their own. */
 static int try_environment(void)
 {
     int unread = 0;
@@ -151,7 +152,7 @@ static void print_json(const struct cli *v, enum cli_option_id id)
     puts("}");
 }
 
-/* A line of a file; what nobody has said is a comment. */
+/* Prints a line of a file; values that were not set are comments. */
 static void print_text(const struct cli *v, enum cli_option_id id)
 {
     const struct cli_option *o = cli_option(id);

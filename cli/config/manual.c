@@ -51,11 +51,11 @@ static void title(const char *name, const char *summary)
 static void exit_codes(void)
 {
     puts("# EXIT CODES\n\n"
-         "*0*\n\tIt is done.\n\n"
-         "*1*\n\tIt failed.\n\n"
-         "*2*\n\tThe words were wrong.\n\n"
+         "*0*\n\tSuccess.\n\n"
+         "*1*\n\tFailure.\n\n"
+         "*2*\n\tThe arguments were wrong.\n\n"
          "*3*\n\tThe node cannot be reached.\n\n"
-         "*4*\n\tThe time was over.\n\n"
+         "*4*\n\tThe deadline has passed.\n\n"
          "*5*\n\tA node ended before all of its actors had.\n");
 }
 
@@ -108,7 +108,7 @@ static void page_of_verb(const struct cli_verb *v)
 
 static void page_of_all(void)
 {
-    title(NULL, "runs actors: nodes, and what one asks of them");
+    title(NULL, "runs nodes of actors, and inspects and controls running nodes");
     puts("# SYNOPSIS\n\n*weft* VERB \\[OPTIONS\\]\n\n# DESCRIPTION\n\n"
          "A node is a process with worker threads, on which actors run: coroutines with mailboxes. *weft run* starts "
          "one from a module, a shared library, or from the source of one. The other verbs ask a node that runs: the "

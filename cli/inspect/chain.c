@@ -1,10 +1,11 @@
-/* cli/inspect/chain.c -- who waits for whose answer, from one actor to the next, over any number of nodes. */
+/* cli/inspect/chain.c -- follows the actors that wait for each other's replies, over any number of nodes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "chain.h"
 
-/* The member of the chain before the last one that it is; `count` - 1: none. */
+/* Returns the index of an earlier member of the chain that is the same actor as the last one; `count` - 1: there is
+ * none. */
 static uint32_t seen_at(const struct cli_chain *c)
 {
     const struct cli_who *last = &c->of[c->count - 1];

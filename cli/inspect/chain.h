@@ -1,11 +1,11 @@
-/* cli/inspect/chain.h -- who waits for whom, one after the other. */
+/* cli/inspect/chain.h -- chains of actors that wait for each other's replies. */
 #ifndef CLI_CHAIN_H
 #define CLI_CHAIN_H
 
 #include "who.h"
 
 enum cli_chain_end {
-    CLI_CHAIN_WORKS,   /* the last one waits for nobody's answer */
+    CLI_CHAIN_WORKS,   /* the last actor does not wait for a reply */
     CLI_CHAIN_UNKNOWN, /* of the last one it is not known; its `why` says why */
     CLI_CHAIN_HIDDEN,  /* of the last one it is not known for whose answer it waits */
     CLI_CHAIN_CIRCLE,  /* the last one waits for of[circle] */

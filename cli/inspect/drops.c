@@ -1,4 +1,5 @@
-/* cli/inspect/drops.c -- weft why-dropped: what a node has dropped, why, and who sent it. */
+/* cli/inspect/drops.c -- weft why-dropped: shows which messages a node has dropped, why, and which actors sent
+ * them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static const char *words_of(weft_text reason)
     static const struct {
         const char *reason, *words;
     } known[] = {{"no-actor", "the receiver had ended when it arrived"},
-                 {"no-name", "nobody had the name that it was sent to"},
+                 {"no-name", "no actor had the name that it was sent to"},
                  {"mailbox-full", "the receiver's mailbox was full, and the sender could not wait"},
                  {"slow-reader", "the mailbox of a subscriber was full"},
                  {"late-reply", "the caller no longer waited for this answer"},
@@ -68,7 +69,7 @@ static bool read_drop(weft_reader *r, struct drop *d)
     return r->error == 0;
 }
 
-/* Who was to get it: what is known of it now; if it has ended, what was known when the message was dropped. */
+/* The intended receiver: its present data; if it has ended, the data recorded when the message was dropped. */
 static struct cli_who receiver_of(const struct drop *d, const struct cli_whos *whos, const char *here)
 {
     struct cli_who to = {.waits_ns = 0};

@@ -7,8 +7,8 @@
 #include "control.h"
 #include "kinds.h"
 
-/* An incarnation has 64 bits, and numbers of JSON are exact up to 2^53 for many who read them: it is text, as in the
- * table and in pids. */
+/* An incarnation has 64 bits, and many JSON readers represent numbers exactly only up to 2^53: so it is text, as in
+ * the table and in pids. */
 static void print_value(const char *key, const uint8_t *start, size_t size)
 {
     weft_reader r = weft_reader_on(start, size);
@@ -17,7 +17,7 @@ static void print_value(const char *key, const uint8_t *start, size_t size)
     else cli_print_json(stdout, start, size);
 }
 
-/* One object a line; `keys` name the values of the row in order. */
+/* Prints one object a line; `keys` are the names of the row's values, in order. */
 static void print_object(weft_reader *r, const char *const *keys, uint32_t key_count)
 {
     uint32_t count = weft_get_array(r);
@@ -105,7 +105,7 @@ static void print_node(weft_reader *r)
     putchar('\n');
 }
 
-/* What a verb lists. */
+/* The list of a verb. */
 struct list {
     uint32_t verb;
     const char *head;

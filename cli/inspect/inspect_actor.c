@@ -140,7 +140,7 @@ static void print_last(const struct cli_chain *c, const struct cli_who *w, const
         else printf(", which is %s\n", w->state);
         break;
     case CLI_CHAIN_UNKNOWN: puts(w->why[0] != '\0' ? "" : ", of which nothing more is known"); break;
-    case CLI_CHAIN_HIDDEN: puts(", which waits for an answer of somebody unknown"); break;
+    case CLI_CHAIN_HIDDEN: puts(", which waits for an answer of an unknown actor"); break;
     case CLI_CHAIN_CIRCLE:
         printf(", which waits for an answer of %s: it waits in a circle\n",
                cli_who_text(&c->of[c->circle], here, who));
@@ -156,7 +156,7 @@ static void print_chain(const struct cli_chain *c, const char *here)
 {
     char who[CLI_WHO_TEXT], span[32];
     if (c->count < 2 && c->end != CLI_CHAIN_CIRCLE) return;
-    puts("who waits for whom:");
+    puts("actors that wait for each other:");
     for (uint32_t i = 0; i < c->count; i++) {
         const struct cli_who *w = &c->of[i];
         printf("%*s%s", (int)(2 * i) + 2, "", cli_who_text(w, here, who));
@@ -200,7 +200,7 @@ static bool is_key(weft_text key, const char *word)
     return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
 }
 
-/* Notes all pids of others in an answer, and whom it is about. */
+/* Notes all pids of other actors in an answer, and the pid of the actor that it describes. */
 static void collect(weft_reader r, struct cli_whos *whos, weft_text *pid)
 {
     *pid = weft_str("", 0);
@@ -217,7 +217,7 @@ static void collect(weft_reader r, struct cli_whos *whos, weft_text *pid)
     }
 }
 
-/* What the node has said, and besides what others are called, and the chain. */
+/* Prints the node's answer, the names of other actors in it, and the chain. */
 static int print_actor_json(struct cli_client *k, weft_reader *r, const struct cli_whos *whos,
                             const struct cli_chain *c)
 {
@@ -268,7 +268,7 @@ static int print_actor(struct cli_client *k, weft_reader *r, struct cli_whos *wh
     int64_t last;
     rc = cli_last_events(k, full, whos, &last);
     if (rc != CLI_OK) return rc;
-    if (last < 0) puts("  none that the recorder still has: it has done nothing for long");
+    if (last < 0) puts("  none in the flight recorder: the actor has done nothing for long");
     else printf("its last event was %s before the node's\n", cli_span(last, span));
     return CLI_OK;
 }
@@ -309,7 +309,8 @@ int cli_inspect_actor(struct cli_client *k)
 void cli_print_cut(const weft_msg *m, uint32_t columns, const char *what)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return; /* none, or an older node */
+    /* No row was left out, or the node has an older version. */
+    if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return;
     for (uint32_t i = 0; i < columns; i++) weft_skip(&r);
     uint64_t more = weft_get_uint(&r);
     if (r.error == 0 && more > 0) fprintf(stderr, "weft: %" PRIu64 " %s are not shown\n", more, what);
@@ -336,7 +337,7 @@ static void add_both(weft_text who, weft_text whom, int64_t ns, void *arg)
     cli_who_add(a->whos, whom);
 }
 
-/* What a call to a name went to, its caller tells. */
+/* The name that was called, which the caller reports. */
 static weft_text name_of(const struct cli_whos *whos, weft_text who, weft_text whom)
 {
     const struct cli_who *w = whom.size > 0 ? NULL : cli_who_of(whos, who);
@@ -395,7 +396,7 @@ int cli_inspect_waits(struct cli_client *k)
         each_wait(r, add_name, &asking);
     }
     if (rc == CLI_OK) rc = cli_who_ask(k, &whos);
-    if (rc == CLI_OK && whos.count == 0 && !k->c->json) puts("nobody waits for an answer");
+    if (rc == CLI_OK && whos.count == 0 && !k->c->json) puts("no actor waits for an answer");
     if (rc == CLI_OK) each_wait(r, print_wait, &asking);
     if (rc == CLI_OK) cli_print_cut(m, 3, "other calls");
     cli_who_free(&whos);

@@ -4,11 +4,11 @@
 
 #include "client.h"
 
-/* [A] For cli_ask_node: one actor; who waits for whom. */
+/* [A] For cli_ask_node. The first shows one actor, the second the actors that wait for each other's replies. */
 int cli_inspect_actor(struct cli_client *k);
 int cli_inspect_waits(struct cli_client *k);
-/* Says on the standard error how many rows an answer, WAITS or RECORD, has left out: its first row has that behind
- * so many columns. */
+/* Writes to standard error how many rows an answer (WAITS or RECORD) has left out: the number follows the first
+ * `columns` columns of its first row. */
 void cli_print_cut(const weft_msg *m, uint32_t columns, const char *what);
 
 #endif

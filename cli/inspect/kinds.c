@@ -30,7 +30,7 @@ struct kind {
 
 struct kinds {
     uint32_t count;
-    int64_t silent; /* a worker that has not answered; -1: none */
+    int64_t silent; /* the number of a worker that has not answered; -1: all have */
     struct kind of[KINDS];
 };
 
@@ -58,7 +58,7 @@ static bool worker_answers(weft_reader *r)
     return answers;
 }
 
-/* The map of one node. A kind of which no actor is left is none. */
+/* Reads the map of one node. A kind without actors is left out. */
 static void read_kinds(weft_reader *r, struct kinds *all)
 {
     *all = (struct kinds){.silent = -1};

@@ -20,7 +20,7 @@ static weft_pid get_pid(weft_reader *r)
     if (text.size == 0 || text.size >= sizeof copy) return pid;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    weft_ignore(weft_pid_parse(copy, &pid)); /* what is no pid stays nobody */
+    weft_ignore(weft_pid_parse(copy, &pid)); /* without a valid pid it stays nobody */
     return pid;
 }
 
@@ -69,7 +69,7 @@ static void print_json(const struct cli_event *e)
     puts("}");
 }
 
-/* Of the actor that was asked for: what it did, and what others did with it. */
+/* Whether the event is one of the requested actor, by it or with it. */
 static bool is_wanted(const char *whom, const struct weft_record *e)
 {
     char pid[WEFT_PID_TEXT];
@@ -98,7 +98,7 @@ static int print_all(const struct cli *c, weft_reader *r)
     return r->error;
 }
 
-/* Of the actors that live. Without an answer they are called by their pids. */
+/* Asks for the names of living actors. Without an answer their pids are shown. */
 static void name_actors(void *to, void *arg)
 {
     struct cli_client *k = arg;
@@ -149,7 +149,7 @@ static int show_record(struct cli_client *k)
 
 /* ---- Of one actor, by name ------------------------------------------------------------------------------------- */
 
-/* Of another node the recorder knows the number alone. */
+/* For another node the recorder has only its number. */
 static const char *who_is(const struct cli_whos *whos, const char *here, weft_pid pid, char out[CLI_WHO_TEXT])
 {
     char text[WEFT_PID_TEXT];

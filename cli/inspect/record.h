@@ -21,9 +21,9 @@ const char *cli_event_name(const struct weft_record *e);
 
 /* weft inspect. */
 int cli_inspect(const struct cli *c);
-/* [A] Prints the last events that the flight recorder has of an actor, a dozen at most, with names: `whos` gets those
- * of all actors in them. `*last`: how long before the youngest event of the node its own was, in ns; -1: it has none.
- * CLI_OK or an exit code after a message. */
+/* [A] Prints the last events that the flight recorder has of an actor, a dozen at most, with names: `whos` gets the
+ * names of all actors in them. `*last`: the ns between the actor's last event and the newest event of the node; -1:
+ * the actor has no event. CLI_OK or an exit code after a message. */
 int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos, int64_t *last);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct track {
     weft_pid pid;
-    const struct cli_event *wait; /* that has not ended */
+    const struct cli_event *wait; /* the wait that has not ended */
     char label[160];
 };
 
@@ -166,7 +166,7 @@ static bool print_arrows(struct trace *t)
         for (next = first; next < count && compare_pairs(&all[first], &all[next]) == 0; next++)
             if (!all[next].receipt) receipt = next + 1;
         for (size_t send = first, end = receipt; send < end && receipt < next; receipt++) {
-            /* One that came before its sending belongs to a sending that was overwritten. */
+            /* A receipt before this send belongs to a send that was overwritten. */
             if (t->events[all[receipt].index].r.at >= t->events[all[send].index].r.at)
                 print_arrow(t, &all[send++], &all[receipt], ++arrows);
         }

@@ -20,7 +20,7 @@
 #include "child.h"
 
 enum { WORDS_MAX = 64 };
-/* A function with large variables must touch the guard below an actor's stack; crashes are told with their frames. */
+/* A function with large variables must touch the guard below an actor's stack; reports of crashes show frames. */
 #define FLAGS "-std=gnu11 -O2 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall -fPIC"
 
 struct command {
@@ -54,7 +54,7 @@ static void add_words(struct command *k, char *text)
     }
 }
 
-/* Where weft.h is, as this command's own place says. */
+/* Finds the folder of weft.h from the path of this command. */
 static bool headers_near(char *out, size_t size)
 {
     static const char *const above[] = {"/../include", "/../../include"};
@@ -188,13 +188,15 @@ static int cache_folder(const struct cli *c, char out[PATH_MAX])
     int rc = make_folders(c, out);
     if (rc != CLI_OK) return rc;
     if (stat(out, &info) < 0 || info.st_uid != getuid() || (info.st_mode & 022) != 0) {
-        return cli_fail(c, CLI_FAILED, "%s holds code that is run: it must be yours, and writable by nobody else",
+        return cli_fail(c, CLI_FAILED,
+                        "%s contains code that will run: you must own it, and no other user may be able to write it",
                         out);
     }
     return CLI_OK;
 }
 
-/* What the linker is told besides, as make has it: a module whose libraries are others is another module. */
+/* Returns the value of a variable with further flags of the linker, as make has it. They are part of the module's
+ * name: a module with other libraries is another module. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);

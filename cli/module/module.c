@@ -13,15 +13,15 @@
 
 /* ---- Who may write it ------------------------------------------------------------------------------------------ */
 
-/* Who may write a file, or put another one in its place, may run code as this user: nobody who could not anyway. In a
- * folder like /tmp, with the sticky bit, nobody replaces what is another's. */
+/* Users who can write the file, or replace it, can run code as this user: so only this user and root may be able to.
+ * In a folder with the sticky bit, such as /tmp, users cannot replace files of others. */
 static bool is_own(const struct stat *info)
 {
     bool sticky = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX) != 0;
     return (info->st_uid == getuid() || info->st_uid == 0) && ((info->st_mode & S_IWOTH) == 0 || sticky);
 }
 
-/* All folders above the file, up to the root. */
+/* Checks all folders above the file, up to the root. */
 static bool are_folders_own(const struct cli *c, const char *file)
 {
     struct stat info;
@@ -50,7 +50,7 @@ static bool is_guarded(const struct cli *c, const char *path, const struct stat 
         cli_fail(c, 0, "%s is no file", path);
     } else if (!is_own(info)) {
         cli_fail(c, 0,
-                 "%s holds code that is to run as the node's user: it must belong to that user or to root, and "
+                 "%s contains code that would run as the node's user: it must belong to that user or to root, and "
                  "not be writable by everybody",
                  path);
     } else {

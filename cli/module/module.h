@@ -10,7 +10,7 @@
 weft_actor *cli_load(const struct cli *c, const char *path);
 /* A wf_load_module of control.h. */
 int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t size);
-/* A function of one that is loaded; NULL: it has none of that name. */
+/* Finds a function of a loaded module; NULL: it has no function of that name. */
 void (*cli_find(const char *path, const char *name))(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include "compile.h"
 #include "module.h"
 
-/* What the last call that failed says. */
+/* Writes the system's text of the last error. */
 static void last_error(char *why, size_t size)
 {
     DWORD n = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, GetLastError(), 0, why,

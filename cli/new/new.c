@@ -50,7 +50,7 @@ static int put_file(const struct cli *c, const struct cli_new_file *f, const cha
     return ok ? CLI_OK : cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, why);
 }
 
-/* Nothing of somebody's is written over, and nothing is written if one file cannot be. */
+/* It never overwrites a file, and writes nothing if one of the files cannot be written. */
 static int refuse_existing(const struct cli *c)
 {
     for (size_t i = 0; i < cli_new_file_count && !c->force; i++) {

@@ -97,7 +97,7 @@ static const struct cli_option options[] = {
          "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .preset = NULL},
     [CLI_DIAL_ONLY] =
         {"dial-only", 0, CLI_LIST, "RANGE",
-         "dial nodes that other nodes report only there: 10.0.0.0/8, a name, .example.com; may be repeated",
+         "dial nodes that other nodes report only at these places: 10.0.0.0/8, a name, .example.com; may be repeated",
          "WEFT_DIAL_ONLY", FIELD(dial_only), 0, 0, 0, .preset = "everywhere"},
     [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 63,
                      .preset = "one per core"},
@@ -111,7 +111,7 @@ static const struct cli_option options[] = {
                              "a connection without data for N heartbeats of the peer is lost", "WEFT_HEARTBEATS_LOST",
                              FIELD(heartbeats_lost), 0, 1, 1000, .preset = "5"},
     [CLI_STUCK_AFTER] = {"stuck-after", 0, CLI_SECONDS, "SECONDS",
-                         "an actor that runs for so long without waiting is named in the log; 0: never",
+                         "an actor that runs for this time without waiting is named in the log; 0: never",
                          "WEFT_STUCK_AFTER", FIELD(stuck_after), FIELD(has_stuck_after), 0, 86400, .preset = "1"},
     [CLI_RESUME_WINDOW] = {"resume-window", 0, CLI_SECONDS, "SECONDS",
                            "how long a lost connection is dialled again before the node is down",
@@ -206,7 +206,7 @@ static const struct cli_option options[] = {
     [CLI_LIMITS] = {"limits", 0, CLI_FLAG, NULL, "also draw limits of the nodes from the seed, such as heartbeats",
                     NULL, FIELD(limits), 0, 0, 0, .preset = NULL},
     [CLI_HUNT] = {"hunt", 0, CLI_NUMBER, "MINUTES",
-                  "run for so long, and change the plans of runs that reach new combinations of states", NULL,
+                  "run for this time, and vary the plans of runs that reach new combinations of states", NULL,
                   FIELD(hunt), 0, 1, 10080, .preset = NULL},
     [CLI_JOBS] = {"jobs", 0, CLI_NUMBER, "N", "the number of runs at the same time", NULL, FIELD(jobs), 0, 1, 64,
                   .preset = "one for each core"},
@@ -268,11 +268,9 @@ static const struct cli_option options[] = {
                     FIELD(filter), 0, 0, 0, .preset = NULL},
     [CLI_INTERVAL] = {"interval", 0, CLI_SECONDS, "SECONDS", "how often the node is asked", "WEFT_TOP_INTERVAL",
                       FIELD(interval), 0, 0, 3600, .preset = "1"},
-    [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print once what there is, and end", NULL, FIELD(once), 0, 0, 0,
-                  .preset = NULL},
-    [CLI_STORE] = {"store", 0, CLI_WORD, "URL",
-                   "where stored topics are: sqlite:FILE, or postgres:URL as libpq takes it", "WEFT_STORE",
-                   FIELD(store), 0, 0, 0, .preset = NULL},
+    [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print one report, and end", NULL, FIELD(once), 0, 0, 0, .preset = NULL},
+    [CLI_STORE] = {"store", 0, CLI_WORD, "URL", "where stored topics are: sqlite:FILE", "WEFT_STORE", FIELD(store), 0,
+                   0, 0, .preset = NULL},
     [CLI_STORED_TOPICS] = {"stored", 0, CLI_LIST, "PATTERN[:count=N][:bytes=N][:age=S]",
                            "topics that the store of this node takes, and how much of each it keeps; may be repeated",
                            "WEFT_STORED", FIELD(stored_topics), 0, 0, 0, .check = check_stored,
@@ -284,7 +282,7 @@ static const struct cli_option options[] = {
     [CLI_STATES] = {"states", 0, CLI_LIST, "PATTERN",
                     "keys of states of actors that the store of this node takes; may be repeated", "WEFT_STATES",
                     FIELD(states), 0, 0, 0, .preset = NULL},
-    [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and say where it is in its log", NULL,
+    [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and print its position in the log", NULL,
                     FIELD(stored), 0, 0, 0, .preset = NULL},
     [CLI_CURSOR] = {"cursor", 0, CLI_WORD, "NAME",
                     "begin where this cursor of a stored topic is, and advance it to what was printed", NULL,
@@ -353,7 +351,8 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* How many letters have to be changed, put in, left out or swapped; words above 31 letters are never close. */
+/* The number of letters that have to be changed, inserted, removed or swapped; words above 31 letters are never
+ * close. */
 static size_t distance(const char *a, const char *b)
 {
     enum { WORD = 32 };

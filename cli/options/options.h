@@ -1,4 +1,4 @@
-/* cli/options/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
+/* cli/options/options.h -- one parser for all verbs, driven by tables, from which --help is made as well.
  *
  * A verb names the options it takes; an option is described once, whatever verbs take it. A value comes from the
  * flag, else from the environment, else from the configuration file (config.h), else the field stays as it was. */
@@ -26,7 +26,7 @@ enum cli_exit {
 /* CLI_OPTIONS_MAX: of one verb; CLI_OPTIONS_ALL: of all together. */
 enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 40, CLI_OPTIONS_ALL = 96 };
 
-/* Where the value of an option comes from. */
+/* The source of an option's value. */
 enum cli_from { CLI_BY_DEFAULT, CLI_BY_FLAG, CLI_BY_VARIABLE, CLI_BY_FILE };
 struct cli_origin {
     enum cli_from from;
@@ -39,7 +39,7 @@ struct cli_list {
     char *copy; /* of an environment variable, which the items point into */
 };
 
-/* What was asked for, of all verbs together. */
+/* The values of all options of all verbs. */
 struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
@@ -68,7 +68,7 @@ struct cli {
     int rest_count; /* words behind "--" */
     const char *const *rest;
     const char *config;                        /* the file that was asked for */
-    struct cli_config *file;                   /* what was read of one; values point into it */
+    struct cli_config *file;                   /* the configuration file that was read; values point into it */
     struct cli_origin origin[CLI_OPTIONS_ALL]; /* of each option, by its id */
     char *error_text;                          /* not NULL: here cli_fail writes what is wrong, of error_size bytes */
     size_t error_size;
@@ -184,9 +184,9 @@ struct cli_option {
     const char *help;
     const char *variable; /* NULL: not from the environment */
     size_t field;         /* in struct cli */
-    size_t given;         /* the bool that says it was given; 0: there is none */
+    size_t given;         /* the offset of the bool that is set if it was given; 0: there is none */
     int64_t min, max;
-    const char *preset;  /* what it is when nobody says; as help shows it */
+    const char *preset;  /* the default, as help shows it */
     const char *choices; /* words that it may be, separated by blanks */
     /* Whether it may be another one; NULL: no if there are choices. `wanted` is what to say then. */
     bool (*check)(const char *value);
@@ -210,12 +210,12 @@ struct cli_verb {
 /* Reads the words behind the verb, and the environment; `words` is reordered and must outlive `out`.
  * CLI_OK, CLI_USAGE after a message on standard error, or -1 when --help was asked for. */
 int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words);
-/* The same, whatever words there are that are no options. */
+/* The same, but accepts any words that are not options. */
 int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, char **words);
 /* The value of an option as text of a variable or of a line of the file, `where`. It may be written to, and must
  * outlive `c`. CLI_OK or CLI_USAGE after a message. */
 int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value);
-/* What to call the value of an option in a message: --name, WEFT_NAME, or FILE:LINE: name. */
+/* Names the source of an option's value for a message: --name, WEFT_NAME, or FILE:LINE: name. */
 enum { CLI_WHERE = 320 };
 const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_WHERE]);
 void cli_finish(struct cli *c);

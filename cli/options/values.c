@@ -5,7 +5,7 @@
 #include <string.h>
 #include <weft.h>
 
-/* Digits and perhaps k, M or G; returns what follows, NULL: there is no such number. */
+/* Reads digits and perhaps k, M or G; returns the text after them; NULL: it is not such a number. */
 static const char *read_units(const char *digits, uint64_t *out)
 {
     char *end;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "frames=100000,bytes=20M,spawns=100"; what is not named stays as it was. */
+/* "frames=100000,bytes=20M,spawns=100"; limits that are not named stay unchanged. */
 struct cli_limits {
     uint64_t frames, bytes, spawns; /* a second */
 };
@@ -46,7 +46,7 @@ bool cli_is_cursor(const char *name);
 
 /* Names of nodes. */
 enum { CLI_NODE_NAME_MAX = 64 };
-bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */
+bool cli_is_node_name(const char *name); /* it must also be suitable as a file name that is not hidden */
 /* CLI_OK or an exit code after a message. */
 int cli_check_node_name(const struct cli *c, const char *name);
 

@@ -7,7 +7,8 @@
 /* main sets them first of all. */
 extern const struct cli_verb *cli_verbs;
 extern size_t cli_verb_count;
-/* The verb that the words begin with (`next` may be NULL), and how many of them are its name; NULL: there is none. */
+/* Returns the verb with which the words begin (`next` may be NULL), and the number of words in its name; NULL: there
+ * is no such verb. */
 const struct cli_verb *cli_find_verb(const char *word, const char *next, int *words);
 
 #endif

@@ -11,8 +11,8 @@ struct cli_child {
     FILE *out; /* what it prints; NULL: that goes where this command's output goes */
 };
 
-/* `words`, up to a NULL: the program, looked for in PATH unless it has a slash, and its arguments. `read`: its output
- * is for k->out; `mute`: its errors are for nobody. 0, or an errno. */
+/* Starts a program. `words`, up to a NULL: the program, which is searched for in PATH unless it has a slash, and its
+ * arguments. `read`: k->out receives its output; `mute`: its standard error is discarded. Returns 0, or an errno. */
 int cli_child_start(struct cli_child *k, char *const words[], bool read, bool mute);
 /* Closes k->out, then waits for its end: the status of waitpid(2). */
 int cli_child_end(struct cli_child *k);

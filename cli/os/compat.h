@@ -6,32 +6,33 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Random bytes, at most 256, fit for keys. False: there are none. */
+/* Gets at most 256 random bytes that are good enough for keys. False: the system provides none. */
 bool cli_random(void *data, size_t size);
-/* For a process that is a node, before it has threads: small blocks are merged with their neighbours when they are
- * freed. Else glibc does that to all of a large table at once, which takes 25 ms, and may keep them for good. */
+/* Called by a process that becomes a node, before it has threads: from then on small blocks are merged with their
+ * neighbours when they are freed. Otherwise glibc merges all blocks of a large table at once, which takes 25 ms, and
+ * may never give them back. */
 void cli_merge_memory(void);
-/* A file to write and read, that is gone when it is closed. NULL: there is no place for it. */
+/* Makes a file to write and read, which is removed when it is closed. NULL: it could not be created. */
 FILE *cli_scratch(void);
 
-/* What may stand between the parts of a path. */
+/* The characters that may separate the parts of a path. */
 extern const char cli_slashes[];
 /* Whether something has this name, also a link to nothing. */
 bool cli_is_there(const char *path);
-/* The path from the root, of PATH_MAX bytes. False: there is no such file. */
+/* Makes the path absolute; `out` has PATH_MAX bytes. False: there is no such file. */
 bool cli_whole_path(const char *path, char *out);
 /* A folder for its owner alone, unless it is there. False: `why`, of `size` bytes, says why not. */
 bool cli_make_folder(const char *path, char *why, size_t size);
-/* The same with the permissions that the umask leaves; makes the folders above it, too. */
+/* The same with the permissions that the umask allows; also makes the folders above it. */
 bool cli_make_folders(const char *path, char *why, size_t size);
-/* All or nothing: what was there is replaced only when the new file is whole and on the disk. `secret`: for its owner
- * alone. False: `why`, of `size` bytes, says why not. */
+/* Writes a file atomically: an existing file is replaced only after the new one is complete and on the disk.
+ * `secret`: only its owner may read it. False: `why`, of `size` bytes, has the reason. */
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size);
 
 /* The variables of the environment, NAME=VALUE, up to a NULL. */
 char **cli_environment(void);
 
-/* Bytes of the IP address: 4 or 16; 0: `text` is none. */
+/* Returns the bytes of the IP address, 4 or 16; 0: `text` is not an IP address. */
 size_t cli_ip(const char *text, unsigned char out[16]);
 
 void cli_utc(time_t t, struct tm *out);

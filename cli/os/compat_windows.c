@@ -15,7 +15,7 @@
 #include "source_line.h"
 #include "values.h"
 
-/* What the last call that failed says. */
+/* Writes the system's text of the last error. */
 static void last_error(char *why, size_t size)
 {
     DWORD n = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, GetLastError(), 0, why,
@@ -91,7 +91,7 @@ bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size)
     return false;
 }
 
-/* Access for this user and nobody else, inherited by what comes into a folder. */
+/* Gives access to this user only; files and folders inside inherit it. */
 struct own_access {
     SECURITY_ATTRIBUTES attributes;
     SECURITY_DESCRIPTOR descriptor;
@@ -165,7 +165,7 @@ static bool write_new(const char *path, const char *text, SECURITY_ATTRIBUTES *a
     return ok;
 }
 
-/* What is no secret may be read by those who may read its folder. */
+/* A file that is not secret may be read by the users who may read its folder. */
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size)
 {
     char other[PATH_MAX + 128];

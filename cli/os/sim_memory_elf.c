@@ -97,7 +97,7 @@ static void *added(void *at, size_t size, void *from)
     return at;
 }
 
-/* Those behind it move up, so that each is still found. */
+/* Moves the following entries up, so that each is still found. */
 static void close_gap(size_t gap)
 {
     for (size_t i = (gap + 1) & (capacity - 1); table[i].at != NULL; i = (i + 1) & (capacity - 1)) {
@@ -269,7 +269,7 @@ void sim_memory_count(bool exactly)
 {
     void *first[1];
     if (exactly) (void)backtrace(first, 1); /* what it allocates once is not counted */
-    /* Weft gives the thread that starts a node one for its life, if it has none. */
+    /* If this thread had no alternate signal stack, weft would allocate one for the life of the thread. */
     static char signal_stack[64 * 1024];
     (void)sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof signal_stack}, NULL);
     real.free(table);

@@ -1,5 +1,5 @@
 /* cli/os/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a
- * folder that nobody else may enter. */
+ * folder that only this user may enter. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,8 @@ static int socket_folder(const struct cli *c, char out[PATH_MAX])
         return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", out, strerror(errno));
     if (lstat(out, &info) < 0) return cli_fail(c, CLI_FAILED, "cannot look at %s: %s", out, strerror(errno));
     if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0) {
-        return cli_fail(c, CLI_FAILED, "%s must be a folder of yours that nobody else may enter; try: %s %s", out,
+        return cli_fail(c, CLI_FAILED,
+                        "%s must be a folder that you own and that no other user may enter; try: %s %s", out,
                         S_ISDIR(info.st_mode) && info.st_uid == getuid() ? "chmod 700" : "rm -r", out);
     }
     return CLI_OK;
@@ -80,8 +81,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Of several sockets those that answer: what a killed node left behind is passed over. A single one is not tried: its
- * node would log a connection that says nothing, and dialling it tells. */
+/* Of several sockets, takes those that answer, and skips sockets that killed nodes have left. A single socket is not
+ * tested, because its node would log a silent connection, and dialling it shows whether it answers. */
 static void forget_silent(const char *folder, struct nodes *nodes)
 {
     size_t kept = 0;

@@ -6,11 +6,11 @@
 
 #include <limits.h>
 
-/* Where the node `name`, which is to be started, shall have its control socket: in $XDG_RUNTIME_DIR/weft or
- * /tmp/weft-UID, made if it is not there, refused unless it is ours alone. "": it has none. CLI_OK or an exit code
- * after a message. */
+/* Returns the path for the control socket of the node `name`, which will be started: in $XDG_RUNTIME_DIR/weft or
+ * /tmp/weft-UID. The folder is created if it does not exist, and refused if other users may enter it. "": the node
+ * has no control socket. CLI_OK or an exit code after a message. */
 int cli_control_socket(const struct cli *c, const char *name, char out[PATH_MAX]);
-/* Whether somebody listens there. */
+/* Whether a process listens there. */
 bool cli_socket_answers(const char *path);
 /* The names of nodes that have a socket here. */
 void cli_each_node(const struct cli *c, void (*each)(const char *name, void *arg), void *arg);

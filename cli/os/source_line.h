@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "function at file:line" of the code at that offset of a file, of `size` bytes. False: nobody here knows. */
+/* "function at file:line" of the code at that offset of a file, of `size` bytes. False: no tool on this machine could
+ * tell. */
 bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size);
 
 #endif

@@ -162,7 +162,8 @@ static void hand_over_detail(struct top_feed *f, const weft_msg *m)
     wake_screen(f);
 }
 
-/* One question, or two. What an actor says may fail, and a node may be slow: then the next question comes. */
+/* Sends one or two requests. A request about an actor may fail, and a node may be slow: then the next request
+ * follows. */
 static int ask_once(struct top_feed *f, const struct top_wish *wish)
 {
     struct cli_client *k = &f->client;
@@ -198,7 +199,8 @@ static int say_gone(const struct top_feed *f)
     return cli_fail(f->client.c, CLI_UNREACHABLE, "node %s is gone", f->client.node);
 }
 
-/* A question has failed. A node that ends refuses questions before its link ends: then its end is what is said. */
+/* A request has failed. A node that ends refuses requests before its link ends: then the end of the node is
+ * reported. */
 static int explain(const struct top_feed *f, int rc)
 {
     weft_msg *m;
@@ -207,7 +209,7 @@ static int explain(const struct top_feed *f, int rc)
     return say_gone(f);
 }
 
-/* Until the next question. */
+/* Waits until the next request. */
 static int pause_for(const struct top_feed *f, int64_t until)
 {
     weft_wait any[] = {weft_on_event(f->changed), weft_on_mailbox()};
@@ -314,10 +316,9 @@ static int show(const struct cli *c, struct top_feed *f)
     int signal_number = top_screen(f, &f->wish);
     change(f, NULL, true);
     pthread_join(thread, NULL);
-    if (signal_number < 0)
-        return cli_fail(c, CLI_FAILED, "the terminal (TERM) is of no kind that is known; try --once");
+    if (signal_number < 0) return cli_fail(c, CLI_FAILED, "the type of the terminal (TERM) is unknown; try --once");
     if (signal_number == SIGTERM || signal_number == SIGHUP) {
-        (void)signal(signal_number, SIG_DFL); /* so that who started it sees what ended it */
+        (void)signal(signal_number, SIG_DFL); /* so that the parent process sees which signal ended it */
         (void)pthread_sigmask(SIG_UNBLOCK, &all, NULL);
         (void)raise(signal_number);
     }

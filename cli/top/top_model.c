@@ -87,7 +87,7 @@ static const struct field node_fields[] = {
     FIELD(top_node, "actors_matched", NUMBER, actors_matched),
 };
 
-/* They go to a terminal: nothing that might move its cursor. */
+/* Copies a text for the terminal, without characters that could move its cursor. */
 static void copy_text(char *out, size_t size, weft_text text)
 {
     size_t n = text.size < size - 1 ? text.size : size - 1;
@@ -152,7 +152,7 @@ static void read_map(weft_reader *r, const struct field *fields, size_t count, v
     }
 }
 
-/* An array of maps; from calloc, NULL: there is none. */
+/* Reads an array of maps; the result is from calloc; NULL: there is none. */
 static void *read_rows(weft_reader *r, const struct field *fields, size_t field_count, size_t size, uint32_t *count)
 {
     uint32_t rows = weft_get_array(r);
@@ -291,7 +291,7 @@ void top_free(struct top_snapshot *s)
 
 /* ---- Rates ----------------------------------------------------------------------------------------------------- */
 
-/* Counters of a life that has begun anew may be smaller. */
+/* After a restart of the node the counters may be smaller. */
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     if (seconds <= 0) return -1;
@@ -357,7 +357,7 @@ static void compare_drops(struct top_node *n, const struct top_node *o, double s
     }
 }
 
-/* How many there were of a row before. */
+/* The earlier count of a row. */
 static uint64_t times_before(const struct top_times *old, uint64_t below_ns)
 {
     for (uint32_t i = 0; old != NULL && i < old->count; i++)
@@ -365,7 +365,7 @@ static uint64_t times_before(const struct top_times *old, uint64_t below_ns)
     return 0;
 }
 
-/* What this part of those that came since `old` is below; -1: there were none. */
+/* The value below which this part of the times since `old` lies; -1: there were no times. */
 static double quantile(const struct top_times *now, const struct top_times *old, double part)
 {
     double all = 0, up_to = 0;
@@ -501,7 +501,7 @@ static int compare(enum top_by by, const struct top_actor *a, const struct top_a
     return c != 0 ? c : more((double)a->received, (double)b->received);
 }
 
-/* What qsort compares by: there is one thread that sorts. */
+/* The order for qsort; only one thread sorts. */
 static struct {
     enum top_by by;
     bool reverse;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rates are a second's, of what has happened since the snapshot before; negative: there is none to compare with. */
+/* Rates are per second, since the previous snapshot; negative: there is no previous snapshot. */
 struct top_actor {
     char pid[56], kind[32], name[65], state[12], waits_for[24];
     uint64_t mailbox, mailbox_max, received, dropped, stack_most;
@@ -40,7 +40,7 @@ struct top_drop {
     double rate;
 };
 
-/* How often something took less than so long, and not less than in the row before. */
+/* The number of times that took less than `below_ns`, but not less than in the row before. */
 struct top_times {
     struct top_times_row {
         uint64_t below_ns, count;
@@ -66,7 +66,7 @@ struct top_node {
     struct top_kind *kinds;
     uint32_t worker_count, stuck_count, link_count, drop_count, kind_count;
     uint32_t place;         /* in the answer */
-    double seconds;         /* since the snapshot before; 0: there is none */
+    double seconds;         /* since the previous snapshot; 0: there is none */
     double rate, processor; /* messages received by all of its actors; processors in use: 1 is one of them */
 };
 
@@ -101,15 +101,15 @@ enum top_by {
     TOP_BYS
 };
 extern const char *const top_by_names[TOP_BYS];
-/* What a node is to choose by, for that order: a word of TOP. */
+/* The word of a TOP request by which a node chooses actors for that order. */
 const char *top_choice(enum top_by by);
 
 /* Sorts the actors: the most first, names from A; `reverse`: the other way round. Equally full mailboxes by messages
  * received, and then all by node and pid, so that they stay where they are. Moves those without `filter` in kind,
  * name, pid, or node to the end and returns how many are before them. */
 uint32_t top_arrange(struct top_snapshot *s, enum top_by by, bool reverse, const char *filter);
-/* The first of `count` actors from `from` on, and then from the first on, with `text` in it, as a filter; UINT32_MAX:
- * none. */
+/* Searches `count` actors, from `from` on and then from the beginning, for the first one that matches `text`, as a
+ * filter does; UINT32_MAX: there is none. */
 uint32_t top_search(const struct top_snapshot *s, uint32_t count, uint32_t from, const char *text);
 
 #endif

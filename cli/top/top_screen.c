@@ -1,8 +1,8 @@
 /* cli/top/top_screen.c -- weft top on a terminal, with ncurses. It decides nothing about nodes: lines come from
  * top_text.c.
  *
- * Signals are blocked in all threads and let in only while this one waits, so that none comes at a bad moment:
- * SIGINT, SIGTERM and SIGHUP end it in order, with the terminal as it was, SIGWINCH draws anew. */
+ * Signals are blocked in all threads and delivered only while this thread waits, so that no signal comes at a bad
+ * moment. SIGINT, SIGTERM and SIGHUP end the program after restoring the terminal; SIGWINCH redraws. */
 #include <curses.h>
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ struct screen {
 };
 
 static volatile sig_atomic_t ended_by, resized;
-static sigset_t open_mask; /* what was let in before */
+static sigset_t open_mask; /* the mask before */
 
 static void on_end(int number)
 {
@@ -185,7 +185,8 @@ static const struct top_actor *chosen(const struct screen *s)
     return s->now == NULL || s->selected >= s->shown ? NULL : &s->now->actors[s->selected];
 }
 
-/* `fresh`, or what there is, sorted. Who was chosen stays so, but for the first place, which stays that. */
+/* Shows `fresh` or the present snapshot, sorted. The selected actor stays selected; but if the first place was
+ * selected, the first place stays selected. */
 static void arrange(struct screen *s, struct top_snapshot *fresh)
 {
     char pid[sizeof fresh->actors[0].pid] = "";
@@ -230,7 +231,7 @@ static void search(struct screen *s, uint32_t from)
     if (s->now == NULL || s->search[0] == '\0') return;
     uint32_t at = top_search(s->now, s->shown, from, s->search);
     if (at != UINT32_MAX) s->selected = at;
-    else snprintf(s->note, sizeof s->note, "nobody here has '%s' in kind, name, pid or node", s->search);
+    else snprintf(s->note, sizeof s->note, "no actor here has '%s' in kind, name, pid or node", s->search);
 }
 
 static void end_typing(struct screen *s, bool take)

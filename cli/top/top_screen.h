@@ -14,10 +14,10 @@ struct top_wish {
     char inspect[64]; /* a pid; "": none */
 };
 
-/* Shows what comes until somebody has had enough, or no more comes. 0; the signal that ended it; -1: it cannot be
- * shown on this terminal. The terminal is as it was. */
+/* Shows snapshots until the user quits, or no more arrive. Returns 0; the signal that ended it; or -1: this terminal
+ * cannot show it. The terminal is restored. */
 int top_screen(struct top_feed *feed, const struct top_wish *wish);
-/* Before any other thread is started: signals come to the screen alone. */
+/* Call it before any other thread is started, so that only the screen's thread receives signals. */
 void top_screen_prepare(void);
 
 #endif

@@ -45,7 +45,8 @@ WEFT_PRINTF(3, 4) static void put(struct top_lines *l, enum top_look look, const
     va_end(args);
 }
 
-/* How many of `all` are shown, if space is for `most`: one that is left out would take no more space than to say so. */
+/* The number of `all` lines that are shown if there is space for `most`: if only one is left out, it is shown,
+ * because the line that reports it would take as much space. */
 static uint32_t fitting(uint32_t all, uint32_t most)
 {
     return all == most + 1 ? all : most;
@@ -260,7 +261,7 @@ static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_
     put_left_out(l, all, shown, "links");
 }
 
-/* What has been dropped, by reason; of several nodes together. */
+/* Shows dropped messages by reason, summed over all nodes. */
 static void put_drops(struct top_lines *l, const struct top_snapshot *s)
 {
     char text[TOP_LINE] = "dropped:", one[16], rate[16];
@@ -311,8 +312,8 @@ static const char *head(enum top_by by, enum top_by column, const char *name, ch
     return out;
 }
 
-/* Of columns whose texts may be long: what there is beyond 80 is shared by them, by the nodes, if there are several,
- * and by the times of an actor's kind, if there is space for these. Nodes take the place of the stack first. */
+/* The widths of columns with long texts. They share the space beyond 80 columns with the nodes, if there are several,
+ * and with the times of an actor's kind, if these fit. Nodes first take the place of the stack. */
 struct widths {
     int node, pid, kind, name, doing;
     bool stack, times;
@@ -376,7 +377,7 @@ void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t 
 
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
-/* More of a line; what does not fit is cut. */
+/* Appends to a line; text that does not fit is cut. */
 WEFT_PRINTF(2, 3) static void append(char *line, const char *format, ...)
 {
     size_t used = strlen(line);
@@ -386,7 +387,7 @@ WEFT_PRINTF(2, 3) static void append(char *line, const char *format, ...)
     va_end(args);
 }
 
-/* Of "callers": the file's name, and where in it. `weft inspect` knows the line. */
+/* Prints an entry of "callers": the name of the file, and the offset in it. `weft inspect` shows the line. */
 static void put_caller(char *line, weft_reader *r)
 {
     char file[TOP_LINE];

@@ -5,7 +5,7 @@
 #include "top_model.h"
 
 enum { TOP_LINE = 512 };
-/* How lines are to look. */
+/* The style of a line. */
 enum top_look { TOP_PLAIN, TOP_HEAD, TOP_WARN, TOP_ALARM, TOP_FAINT };
 
 struct top_lines {
@@ -17,15 +17,15 @@ struct top_lines {
     bool failed; /* for want of memory some are missing */
     int width;   /* columns there are for a line; it may be longer */
 };
-void top_lines_clear(struct top_lines *l); /* none, and no memory */
+void top_lines_clear(struct top_lines *l); /* removes all lines and frees their memory */
 
-/* Nodes; workers, if there is one node; kinds of actors, links; what was dropped. At most `most` lines of each; the
- * rest is counted. */
+/* Makes the lines of nodes; workers, if there is one node; kinds of actors; links; dropped messages. Each has at most
+ * `most` lines, and a count of the rest. */
 void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t most);
 /* A head, then `count` actors from `first` on. `nodes`: also on which one each is. `by` is marked in the head. */
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count,
                     enum top_by by);
-/* What INSPECT says of an actor. False: it is of another form. */
+/* Adds the lines of an INSPECT answer. False: the answer has another form. */
 bool top_put_detail(struct top_lines *l, const void *data, size_t size);
 
 /* "1234", "12.3k", "4.56M"; for bytes "12 KiB". At most 9 bytes and a NUL. */

@@ -53,7 +53,7 @@ enum { WEFT_GATHER_MAX = 65536 }; /* actors in one weft_gather */
 struct weft_answer {
     weft_pid from;    /* the actor to ask: filled in by the caller */
     weft_msg *answer; /* the reply, which belongs to the caller; or NULL */
-    int error;        /* WEFT_OK if there is a reply; else why there is none */
+    int error;        /* WEFT_OK if there is a reply; else the reason why there is none */
 };
 
 /* [A, W] Sends one request to `count` actors and waits until `need` of them have replied: 1 for the first reply,

@@ -30,7 +30,7 @@ WEFT_API int weft_demonitor(weft_monitor_ref ref);
 WEFT_API WEFT_CHECKED int weft_link(weft_pid other);
 
 /* [A] Removes the link. After this call the end of `other` does not stop the calling actor, and no WEFT_TAG_EXIT
- * message about it is received. If `other` is on another node, it hears of it some time later; a link that it makes
+ * message about it is received. If `other` is on another node, it is notified some time later; a link that it makes
  * before that is removed, too. WEFT_ECLOSED: there was no link. */
 WEFT_API int weft_unlink(weft_pid other);
 

@@ -7,7 +7,7 @@
  * Each node keeps a copy of the global names of all nodes it is linked with, so a look-up needs no network. If an
  * actor registers a name and then sends a message, the receiving node knows the name before the message arrives.
  *
- * Two nodes may register the same global name if neither has heard of the other's registration yet, or while there is
+ * Two nodes may register the same global name if neither has received the other's registration yet, or while there is
  * no link between them. When they learn of each other, every node decides in the same way: the older registration
  * wins, by the clocks of the two nodes; on a tie, the one of the node with the lower incarnation. The losing actor
  * loses the name and gets a WEFT_TAG_NAME_LOST message. At most one of the two loses it. There are two exceptions: a

@@ -44,7 +44,7 @@ typedef struct {
      *     tcp://127.0.0.1:4001            a URL, as in `join` */
     const char *const *discover;
     size_t discover_count;
-    /* Networks on which this node may dial nodes that it has heard of from other nodes: "10.0.0.0/8", "fd00::/8",
+    /* Networks on which this node may dial nodes that other nodes have told it about: "10.0.0.0/8", "fd00::/8",
      * "192.168.1.7", a name, or ".example.com" for all names that end with it; at most 16. Seeds, and nodes that
      * `discover` finds, need not be listed. No entries: all networks. docs/security.md, "What a member may say of
      * others" */

@@ -74,7 +74,7 @@ typedef enum {
     WEFT_PERSISTED_EVENT = 1,
 } weft_persisted_kind;
 
-/* What was stored. */
+/* The stored snapshot or event. */
 struct weft_persisted {
     weft_persisted_kind kind;
     uint64_t number;  /* of the event; of a snapshot: of the last event that is in it */

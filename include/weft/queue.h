@@ -87,8 +87,8 @@ struct weft_queue_job {
     size_t size;
 };
 
-/* [A, W] Takes the job of that queue that can be taken for the longest time, and waits until there is one. `*m` is a
- * message of the caller's, who frees it; `*out` points into it. The lease begins; it lasts for as long as the store
+/* [A, W] Takes the job of that queue that can be taken for the longest time, and waits until there is one. The caller
+ * owns `*m` and frees it; `*out` points into it. The lease begins; it lasts for as long as the store
  * says (60 seconds, if it does not say). Of several actors that wait, the first one gets the first job.
  * Errors, after which the caller has no job: WEFT_EINVAL; WEFT_ETIMEDOUT (there was none), WEFT_ECANCELED;
  * WEFT_ENOACTOR (no store is known), WEFT_ENONODE, WEFT_ENOREPLY (the store has ended, or its node is lost: wait with
@@ -133,7 +133,7 @@ WEFT_API WEFT_CHECKED int weft_queue_counts(const char *after, struct weft_queue
                                             int64_t deadline);
 
 /* [A, W] A dead job can be taken again, as if it had never been taken; with `id` 0, up to a thousand dead jobs of the
- * queue. Returns how many. Errors: WEFT_ENOTFOUND (no such dead job); those of weft_queue_done. */
+ * queue. Returns the number of revived jobs. Errors: WEFT_ENOTFOUND (no such dead job); those of weft_queue_done. */
 WEFT_API WEFT_CHECKED int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline);
 
 WEFT_END

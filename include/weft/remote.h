@@ -83,7 +83,7 @@ typedef struct {
  * this node. `out` (may be NULL) receives its pid. `type` and `args` are its arguments: WEFT_ARGS(room_args, &args),
  * or WEFT_NO_ARGS for an actor that takes bytes. `options` may be NULL.
  *
- * On an error there is no new actor, or it is killed as soon as this node hears of it.
+ * On an error there is no new actor, or it is killed as soon as this node learns of it.
  *     WEFT_ENOACTOR   that node exports no such actor
  *     WEFT_EFORMAT    the arguments do not match
  *     WEFT_ETOOBIG    the arguments take more than WEFT_REMOTE_ARGS_MAX bytes

@@ -55,8 +55,8 @@ WEFT_API int weft_sim_eventually(const char *what, bool (*holds)(void *arg), voi
  * WEFT_EINVAL (`name` is longer than 95 bytes; the run fails, too. Or it is NULL or empty, or the call is elsewhere). */
 WEFT_API int weft_sim_expect(const char *name);
 /* [T] Wherever the state may be seen, in an actor or in a check: if `condition` is true, this seed has reached the
- * state that was declared by this name. In a simulation a name that was not declared makes the run fail: nobody would
- * notice that a misspelt one is never reached. Elsewhere the call does nothing, and takes a few instructions. */
+ * state that was declared by this name. In a simulation a name that was not declared makes the run fail: it would go
+ * unnoticed that a misspelt one is never reached. Elsewhere the call does nothing, and takes a few instructions. */
 WEFT_API void weft_sim_sometimes(const char *name, bool condition);
 /* [T] In a simulation: makes the run fail with this text (printf format; 255 bytes at most). Elsewhere it does
  * nothing. */

@@ -1,4 +1,4 @@
-/* weft/store.h -- stored topics: what is published is on disk before weft says so, and is read again from any
+/* weft/store.h -- stored topics: a publication is on disk before weft acknowledges it, and can be read again from any
  * position.
  *
  * This is a library of its own, libweft-store: link with `pkg-config --libs weft-store`. weft.h does not include this
@@ -39,8 +39,8 @@ enum {
 
 /* ---- The store ------------------------------------------------------------------------------------------------- */
 
-/* Topics that a store takes, and what it keeps of each; 0: no limit. The last record of a topic always stays. What is
- * older than `age` (ns) is removed when something is stored under its topic, and when the store is opened. */
+/* Topics that a store takes, and what it keeps of each; 0: no limit. The last record of a topic always stays. Records
+ * older than `age` (ns) are removed when a record is stored under their topic, and when the store is opened. */
 struct weft_stored_topics {
     const char *pattern;
     uint64_t count, bytes;
@@ -51,7 +51,7 @@ struct weft_stored_topics {
 struct weft_stored_queues {
     const char *pattern;
     int64_t lease;     /* ns that a worker has for a job; 0: 60 seconds */
-    uint32_t attempts; /* a job that was taken so often and was not done is dead; 0: none dies */
+    uint32_t attempts; /* a job that was taken this many times and was not done is dead; 0: no job dies */
     uint64_t jobs;     /* of each queue, with the dead ones; 0: a million, which is also the most */
 };
 
@@ -61,14 +61,14 @@ struct weft_stored_states {
 };
 
 typedef struct {
-    const char *url; /* "sqlite:FILE" or "postgres:URL" (docs/store.md); what is not there is made */
-    /* The first pattern that matches a topic counts. A topic that matches none is not stored. */
+    const char *url; /* "sqlite:FILE" or "postgres:URL" (docs/store.md); it is created if it does not exist */
+    /* The first pattern that matches a topic counts. A topic that matches no pattern is not stored. */
     const struct weft_stored_topics *topics;
     size_t topic_count; /* up to WEFT_STORE_PATTERNS_MAX; 0 if there are queues or states */
-    /* The first pattern that matches a queue counts. A queue that matches none is not taken. */
+    /* The first pattern that matches a queue counts. Jobs of a queue that matches no pattern are refused. */
     const struct weft_stored_queues *queues;
     size_t queue_count; /* up to WEFT_STORE_PATTERNS_MAX */
-    /* A state whose key matches none is not taken. */
+    /* A state whose key matches no pattern is refused. */
     const struct weft_stored_states *states;
     size_t state_count; /* up to WEFT_STORE_PATTERNS_MAX */
 } weft_store_options;
@@ -145,7 +145,7 @@ typedef struct {
  * gets all. The records of one topic are in order. Each topic costs an actor.
  *
  * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits
- * while the caller's mailbox is full, so a slow reader slows itself and nobody else (with the mailbox policy
+ * while the caller's mailbox is full, so a slow reader slows down only itself (with the mailbox policy
  * WEFT_FULL_SUSPEND, which is the default; another policy drops records as it says, and the offsets show it). While
  * the store is not reachable it waits, and continues where it was.
  *
@@ -197,9 +197,9 @@ WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored
  *     ... for each WEFT_STORED message of a record, after it was handled:
  *     rc = weft_cursor_advance("billing", got.topic, got.at, weft_after(WEFT_SEC(5)));
  *
- * Each record is brought at least once: what was handled but not acknowledged when the reader ended comes again. A name
- * has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-' and '.'. Two subscriptions with the
- * same cursor both get all records: a queue (weft/queue.h) is what shares work. */
+ * Each record is brought at least once: records that were handled but not acknowledged when the reader ended are
+ * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-' and
+ * '.'. Two subscriptions with the same cursor both get all records: a queue (weft/queue.h) is what shares work. */
 
 /* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins behind the position to which its cursor
  * was advanced, or with all that is stored if there is no cursor. The cursor moves with weft_cursor_advance only. If the

@@ -67,7 +67,8 @@ typedef struct {
     char version[16], cipher[64]; /* "TLSv1.2" */
     char protocol[64];            /* protocol agreed on by ALPN; "": none */
     char name[256];               /* the server name that the client asked for */
-    char peer[256]; /* subject of the other side's certificate: "CN=alice, O=Example"; "": it has shown none */
+    char peer[256]; /* subject of the other side's certificate: "CN=alice, O=Example"; "": it has shown no
+                     * certificate */
 } weft_tls_info;
 /* [A] Describes the security of a stream. WEFT_EINVAL: the stream is not secured. */
 WEFT_API int weft_stream_tls(weft_stream s, weft_tls_info *out);

@@ -16,7 +16,7 @@ typedef struct {
 /* [A] Subscribes the calling actor: it gets every message that is published to a topic that matches the pattern,
  * until it unsubscribes or ends. First it gets the retained messages that match (weft_publish_retained). A message
  * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL.
- * Other nodes hear of the subscription before anything that the actor sends afterwards: if it asks an actor on a linked
+ * Other nodes receive the subscription before anything that the actor sends afterwards: if it asks an actor on a linked
  * node, and that one publishes the answer, the answer arrives.
  * Errors: WEFT_EINVAL (malformed pattern), WEFT_ENOMEM, WEFT_EFULL (the actor has reached
  * weft_node_options.subscriptions_max subscriptions, or the node .patterns_max patterns). */
@@ -101,7 +101,7 @@ WEFT_API WEFT_CHECKED int weft_publish(const char *topic, uint32_t tag, const vo
 /* [A, W] As weft_publish, for a message that was made by weft_msg_new or received; consumes `m`, also on an error. */
 WEFT_API WEFT_CHECKED int weft_publish_msg(const char *topic, weft_msg *m);
 
-/* Who got a publication. */
+/* Which actors got a publication. */
 struct weft_reach {
     uint32_t nodes;       /* nodes with at least one receiver, this node included */
     uint32_t silent;      /* nodes to which it went and that have not reported the result */

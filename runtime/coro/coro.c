@@ -29,8 +29,8 @@ _Static_assert(sizeof(struct known) % 16 == 0, "what is below it on the stack is
 
 static _Thread_local struct {
     struct known *running; /* NULL: the thread's own stack, before the first switch */
-    struct known *left;    /* who has just left this thread's processor; NULL: for good, */
-    struct known dead;     /* and this is what was known of it */
+    struct known *left;    /* the coroutine that has just left this thread; NULL: it has ended, */
+    struct known dead;     /* and this is its last data */
     struct known own;      /* of the thread's own stack */
 } here;
 

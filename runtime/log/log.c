@@ -14,7 +14,7 @@
 _Atomic(wf_log_context_fn *) wf_log_context;
 _Atomic(wf_log_sink_fn *) wf_log_sink;
 
-/* Relaxed: -1 until somebody has looked whether standard error is the journal, and then the same for all. */
+/* Relaxed: -1 until a thread has checked whether standard error is the journal, and then the same for all threads. */
 static _Atomic int to_journal = -1;
 
 enum { CONTEXT_MAX = 256 };
@@ -208,7 +208,7 @@ static void say(const char *module, weft_log_level level, const char *format, va
     if (n < 0) n = snprintf(message, sizeof message, "(bad format: %s)", format);
     bool cut = (size_t)n >= sizeof message;
     size_t size = cut ? sizeof message - 1 : (size_t)n;
-    /* Pairs with the store of who registers. */
+    /* Pairs with the store of the thread that registers. */
     wf_log_context_fn *add = atomic_load_explicit(&wf_log_context, memory_order_acquire);
     int64_t wall = 0, now = add == NULL ? 0 : add(context, sizeof context, &wall);
     if (now > 0) {

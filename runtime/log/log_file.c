@@ -55,7 +55,7 @@ int weft_log_file(const char *name)
     free(path);
     file = opened;
     path = kept;
-    /* Pairs with the load of who logs. */
+    /* Pairs with the load of the thread that logs. */
     atomic_store_explicit(&wf_log_sink, name == NULL ? NULL : write_line, memory_order_release);
     pf_mutex_unlock(m);
     return WEFT_OK;

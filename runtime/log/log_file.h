@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether there is a file that SIGHUP is to open anew. */
+/* Whether there is a log file, which SIGHUP opens again. */
 bool wf_log_has_file(void);
 
 #endif

@@ -19,7 +19,7 @@ struct levels {
 };
 
 static _Atomic(pf_mutex *) lock;
-static struct levels levels = {.rest = WEFT_INFO}; /* under lock; nobody reads it while there are no modules */
+static struct levels levels = {.rest = WEFT_INFO}; /* under lock; no thread reads it while there are no modules */
 /* Relaxed, all of them: settings, they order nothing. */
 static _Atomic int lowest = WEFT_INFO; /* the lowest of all levels: a line below it needs no further check */
 static _Atomic int rest = WEFT_INFO;   /* levels.rest */

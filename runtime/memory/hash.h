@@ -1,4 +1,4 @@
-/* runtime/memory/hash.h -- the hash of names and words, and what spreads keys over places. */
+/* runtime/memory/hash.h -- the hash of names and words, and functions that spread keys over places. */
 #ifndef WF_HASH_H
 #define WF_HASH_H
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* 64 bits into 64 others that look random; the end of SplitMix64. */
+/* Turns 64 bits into 64 others that look random; this is the last step of SplitMix64. */
 static inline uint64_t wf_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -22,9 +22,9 @@ static inline uint64_t wf_hash_word(const char *data, size_t size)
     return word;
 }
 
-/* Eight bytes at a time, all mixed with `seed`: if that is a secret, others cannot choose texts with equal hashes.
- * (With FNV and a secret seed they can, as only the seed's lowest byte matters.) The last eight bytes may overlap
- * those before them. */
+/* Eight bytes at a time, all mixed with `seed`: if the seed is a secret, an attacker cannot choose texts with equal
+ * hashes. (With FNV and a secret seed he can, because only the seed's lowest byte matters.) The last eight bytes may
+ * overlap those before them. */
 static inline uint32_t wf_hash(const char *data, size_t size, uint64_t seed)
 {
     uint64_t h = seed + size;
@@ -37,8 +37,8 @@ static inline uint32_t wf_hash(const char *data, size_t size, uint64_t seed)
     return (uint32_t)wf_mix(h ^ few);
 }
 
-/* Which of so many places a key has: of n + 1 places instead of n, one in n + 1 keys moves, to the last one. Lamping
- * and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014). */
+/* Returns the place of a key: with n + 1 places instead of n, one in n + 1 keys moves, to the last place. Lamping and
+ * Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014). */
 static inline uint32_t wf_jump(uint64_t key, uint32_t places)
 {
     int64_t last = -1, at = 0;

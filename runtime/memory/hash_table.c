@@ -5,7 +5,8 @@
 
 enum {
     BUCKETS_AT_FIRST = 16,
-    BUCKETS_KEPT = 64,  /* so many an empty table keeps: one entry that comes and goes asks for no memory */
+    BUCKETS_KEPT = 64,  /* buckets that an empty table keeps, so that one entry that comes and goes needs no
+                         * allocation */
     BUCKETS_AT_ONCE = 4 /* are moved with each entry that is added: all are moved long before it doubles again */
 };
 

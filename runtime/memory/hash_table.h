@@ -23,22 +23,22 @@ struct wf_hashed {
 /* All zero: empty. */
 struct wf_hash_table {
     struct wf_hashed **buckets; /* NULL: none yet */
-    struct wf_hashed **old;     /* half as many: those from `moved` on still hold entries; NULL: none */
+    struct wf_hashed **old;     /* half as many buckets; those from `moved` on still have entries; NULL: none */
     uint32_t bucket_count;      /* a power of two, or 0 */
     uint32_t moved;
     uint32_t count; /* of entries */
 };
 
-/* Puts in `e`, which must be in no table. False: no memory for the first buckets, and nothing has changed. */
+/* Adds `e`, which must be in no table. False: no memory for the first buckets, and nothing has changed. */
 bool wf_hash_table_add(struct wf_hash_table *t, struct wf_hashed *e, uint32_t hash);
-/* Takes out `e`, which must be in it. */
+/* Removes `e`, which must be in the table. */
 void wf_hash_table_remove(struct wf_hash_table *t, struct wf_hashed *e);
 /* Gives an entry another hash. */
 void wf_hash_table_move(struct wf_hash_table *t, struct wf_hashed *e, uint32_t hash);
 /* Frees the buckets, but not the entries that are still in it. */
 void wf_hash_table_finish(struct wf_hash_table *t);
 
-/* The chain in which entries of that hash are, among others. */
+/* Returns the chain that has the entries of that hash, among others. */
 static inline struct wf_hashed **wf_hash_table_chain(const struct wf_hash_table *t, uint32_t hash)
 {
     uint32_t old = hash & ((t->bucket_count >> 1) - 1);
@@ -46,7 +46,8 @@ static inline struct wf_hashed **wf_hash_table_chain(const struct wf_hash_table 
     return &t->buckets[hash & (t->bucket_count - 1)];
 }
 
-/* The first entry of that hash, and the next one after `e` of the same hash; NULL: there is none. */
+/* The first returns the first entry of that hash, the second the next one after `e` with the same hash; NULL: there
+ * is none. */
 static inline struct wf_hashed *wf_hash_table_next(const struct wf_hashed *e, uint32_t hash)
 {
     while (e != NULL && e->hash != hash) e = e->next;

@@ -83,8 +83,8 @@ int wf_heap_reserve(struct wf_heap *h)
     return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
 }
 
-/* Of those that were given out before and are free, the last; or a new one. There are as many as timers armed at the
- * same time, ever since none was. */
+/* Returns the ticket that was freed last, or a new one. There are as many tickets as timers were armed at the same
+ * time since the heap was last empty. */
 static uint32_t take_ticket(struct wf_heap *h)
 {
     if (h->free == 0) return h->tickets++;
@@ -128,7 +128,7 @@ void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t)
     add(h, t);
 }
 
-/* All tickets anew, without gaps. */
+/* Gives all timers new tickets, without gaps. */
 static void renumber(struct wf_heap *h)
 {
     WF_ASSERT(h->count <= h->tickets);
@@ -140,7 +140,7 @@ static void renumber(struct wf_heap *h)
     h->free = 0;
 }
 
-/* What a peak has taken goes back; failing to shrink harms nobody. */
+/* Gives the memory of a peak back; a failure to shrink does no harm. */
 static void shrink(struct wf_heap *h)
 {
     if (h->tickets > h->capacity / 2) renumber(h);

@@ -22,7 +22,7 @@ struct wf_heap {
     uint32_t *where; /* by ticket: index in entries; of free tickets: the next free one + 1 */
     uint32_t count, capacity;
     uint32_t tickets, free; /* given out so far; the first free one + 1 */
-    uint32_t aside;         /* places that are kept for those armed by wf_heap_add_reserved */
+    uint32_t aside;         /* places reserved for timers that wf_heap_add_reserved arms */
     uint64_t serial;        /* of the next timer armed */
 };
 
@@ -35,7 +35,7 @@ int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
 /* Reserves places for `more` timers, which only wf_heap_add_reserved may arm: that cannot fail. WEFT_ENOMEM. */
 int wf_heap_set_aside(struct wf_heap *h, uint32_t more);
 void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t);
-/* Disarms; fine when it is not armed. */
+/* Disarms a timer; does nothing if it is not armed. */
 void wf_heap_remove(struct wf_heap *h, struct wf_timer *t);
 /* The next to fire; NULL if none. */
 struct wf_timer *wf_heap_first(const struct wf_heap *h);

@@ -46,7 +46,7 @@ static inline void wf_list_push_front(struct wf_list *l, struct wf_list_node *k)
     wf_list_insert_before(l->head.next, k);
 }
 
-/* Takes a link off whatever list it is on; fine when it is on none. */
+/* Removes a node from its list; does nothing if it is on no list. */
 static inline void wf_unlink(struct wf_list_node *k)
 {
     if (k->next == NULL) return;

@@ -1,4 +1,5 @@
-/* runtime/memory/once.h -- a mutex of the process, made by the first who needs it and then there for ever. */
+/* runtime/memory/once.h -- a mutex of the process, which the first thread that needs it makes, and which is never
+ * freed. */
 #ifndef WF_ONCE_H
 #define WF_ONCE_H
 

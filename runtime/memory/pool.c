@@ -34,7 +34,7 @@ static bool watched(void)
 
 static bool is_poison_wanted(void)
 {
-    const char *value = getenv("WEFT_POISON"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    const char *value = getenv("WEFT_POISON"); /* NOLINT(concurrency-mt-unsafe): the program does not set it */
     return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 
@@ -94,7 +94,7 @@ static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_
     return full;
 }
 
-/* A full one for an empty one (or NULL); NULL: there is none, and the caller keeps his. */
+/* Exchanges an empty magazine (or NULL) for a full one; NULL: there is none, and the caller keeps its own. */
 static struct wf_magazine *fetch(struct wf_depot *d, uint16_t class_, struct wf_magazine *empty)
 {
     pf_mutex_lock(d->lock);
@@ -185,7 +185,8 @@ void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
 {
     WF_ASSERT(class_ < WF_POOL_CLASSES && block != NULL);
     if (p->bypass) {
-        /* Whoever reads a text on finds that it is none; the header says in a core file what it was. */
+        /* Code that still reads a text finds that it is not a text any more; in a core file the header tells what the
+         * block was. */
         memset((char *)block + WF_CACHE_LINE, WF_FREED, ((size_t)64 << class_) - WF_CACHE_LINE);
         free_late(p, block);
         return;

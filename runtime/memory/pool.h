@@ -26,7 +26,7 @@ enum {
     WF_POOL_AHEAD = 4,        /* the block that many takes ahead is fetched into the cache */
     WF_DEPOT_BYTES = 4 << 20, /* per class; more is freed */
     WF_LATE = 1024,           /* blocks that are freed late, see (5) */
-    WF_FREED = 0xDD, /* what is in a block after its first 64 bytes once it was freed, where nothing is pooled */
+    WF_FREED = 0xDD, /* the byte that fills a freed block after its first 64 bytes, if blocks are not pooled */
 };
 
 struct wf_magazine {
@@ -60,7 +60,7 @@ struct wf_pool {
 void wf_pool_init(struct wf_pool *p, struct wf_depot *depot);
 void wf_pool_finish(struct wf_pool *p);
 
-/* The class for `size` bytes, WF_POOL_LARGE if none holds it. */
+/* The class for `size` bytes, WF_POOL_LARGE if no class is large enough. */
 static inline uint16_t wf_pool_class(size_t size)
 {
     if (size <= 64) return 0;

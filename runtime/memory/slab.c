@@ -1,5 +1,5 @@
 /* runtime/memory/slab.c -- see slab.h. A slot whose generations are used up (2^31 lives) is retired instead of
- * beginning anew, so that no id ever means two things. */
+ * starting again, so that no id ever means two objects. */
 #include "slab.h"
 
 #include "platform.h"
@@ -56,7 +56,7 @@ static bool add_chunk(struct wf_slab *s)
         atomic_init(&slot->generation, s->begin);
     }
     for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
-    /* Pairs with the acquire in wf_slab_at: who sees the chunk sees its indices and even generations. */
+    /* Pairs with the acquire in wf_slab_at: a thread that sees the chunk sees its indices and even generations. */
     atomic_store_explicit(&s->chunks[s->chunk_count++], chunk, memory_order_release);
     return true;
 }
@@ -74,7 +74,7 @@ void wf_slab_publish(void *item)
     struct wf_slot *slot = item;
     uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
     WF_ASSERT(generation % 2 == 0);
-    /* Pairs with the acquire in wf_slab_find: who finds it sees what was written before. */
+    /* Pairs with the acquire in wf_slab_find: a thread that finds it sees what was written before. */
     atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
 }
 

@@ -93,7 +93,7 @@ static inline void *wf_slab_find(const struct wf_slab *s, uint64_t id)
 {
     struct wf_slot *slot = wf_slab_at(s, wf_id_slot(id));
     if (WF_UNLIKELY(slot == NULL)) return NULL;
-    uint32_t generation = wf_id_generation(id); /* an even one was never given: somebody made it up */
+    uint32_t generation = wf_id_generation(id); /* an even one was never given out, so it is forged */
     if (WF_UNLIKELY(atomic_load_explicit(&slot->generation, memory_order_acquire) != generation ||
                     generation % 2 == 0))
         return NULL;

@@ -1,5 +1,4 @@
-/* runtime/os/changes.c -- what changes in a directory: a stream of the platform's records, of which each call takes
- * one. */
+/* runtime/os/changes.c -- changes in a directory: a stream of the platform's records; each call takes one. */
 #include "stream.h"
 
 #include <string.h>
@@ -57,7 +56,7 @@ static int next(weft_changes c, struct pf_change *out, int64_t deadline)
     if (taken < 0) return (int)taken;
     size_t rest = have - (size_t)taken;
     memmove(records, records + taken, rest);
-    /* The end stays in the stream: each later call finds it, and so does whoever waits. */
+    /* The record of the end stays in the stream, so that each later call and each wait finds it. */
     if (out->kind == PF_CHANGE_GONE || out->kind == PF_CHANGE_END) rest = pf_changes_end(records);
     int rc = rest == 0 ? WEFT_OK : wf_stream_unread(c.id, records, rest);
     return rc < 0 ? rc : out->kind != PF_CHANGE_END;

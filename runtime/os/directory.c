@@ -1,8 +1,8 @@
-/* runtime/os/directory.c -- what is in a directory, read in batches by a thread that may block.
+/* runtime/os/directory.c -- lists directories: a thread that may block reads the entries in batches.
  *
  * Design notes.
- * (1) The batch and the system's listing are one block, in one hand: the record's, or that of the job that reads on.
- *     At a deadline the job goes on, or waits on for a thread; the next call takes what it has found. */
+ * (1) The batch and the system's listing are one block with one owner: the record, or the job that reads the next
+ *     batch. At a deadline the job keeps running, or keeps waiting for a thread; the next call takes its result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +19,9 @@ _Static_assert((int)WEFT_DIR_UNKNOWN == PF_ENTRY_UNKNOWN && (int)WEFT_DIR_FILE =
 
 struct batch {
     struct wf_work work;
-    pf_listing *listing; /* NULL: to be opened */
+    pf_listing *listing; /* NULL: not opened yet */
     int count, at;
-    int end; /* what comes after the entries: 1: more; 0: the end; or an error */
+    int end; /* what follows the entries: 1: more entries; 0: the end; or an error */
     struct pf_entry entry[BATCH];
     char path[];
 };
@@ -59,15 +59,15 @@ static void close_directory(struct directory *d)
 
 static void close_owned(struct wf_owned *o)
 {
-    close_directory(WF_CONTAINER(o, struct directory, owned)); /* a job under way ends by itself */
+    close_directory(WF_CONTAINER(o, struct directory, owned)); /* a job under way finishes and frees its own memory */
 }
 
-/* Until the job has given the batch back; starts it if `more` is wanted. */
+/* Waits until the job has given the batch back; starts the job if `more` entries are needed. */
 static int fetch(struct directory *d, int64_t deadline)
 {
     struct wf_work *work;
     int rc = WEFT_OK;
-    /* Does not wait: what has been read must not be lost at a deadline. */
+    /* This does not wait, because entries that were read must not be lost at a deadline. */
     if (d->batch != NULL && (rc = wf_work_submit(&d->job, &d->batch->work)) < 0) return rc;
     d->batch = NULL;
     rc = wf_work_take(d->job, &work, deadline);
@@ -77,7 +77,7 @@ static int fetch(struct directory *d, int64_t deadline)
 
 static int make_directory(struct directory **out, const char *path)
 {
-    static _Atomic uint64_t serial; /* relaxed: only to be different */
+    static _Atomic uint64_t serial; /* relaxed: the numbers only have to differ */
     struct directory *d = malloc(sizeof *d);
     size_t size = strlen(path) + 1;
     struct batch *b = malloc(sizeof *b + size);
@@ -138,7 +138,7 @@ int weft_dir_next(weft_dir dir, weft_dir_entry *out, int64_t deadline)
     if (d == NULL) return WEFT_ECLOSED;
     while (d->batch == NULL || (d->batch->at == d->batch->count && d->batch->end == 1)) {
         int rc = fetch(d, deadline);
-        if (rc == WEFT_EFULL) rc = WEFT_ETIMEDOUT; /* the job still waits for a place */
+        if (rc == WEFT_EFULL) rc = WEFT_ETIMEDOUT; /* the job still waits for a free thread */
         if (rc < 0) return rc;
     }
     struct batch *b = d->batch;

@@ -15,8 +15,8 @@ _Static_assert((int)WEFT_FILE_READ == PF_FILE_READ && (int)WEFT_FILE_WRITE == PF
                "the platform takes the public flags");
 
 enum { ALL_FLAGS = WEFT_FILE_APPEND * 2 - 1 };
-/* The most bytes of one operation, and of reads and writes done at once before other tasks run: the rest of a large
- * read is tried again directly into the caller's memory. */
+/* The largest number of bytes of one operation, and of a read or write that is done at once before other tasks run.
+ * The rest of a large read is tried again, directly into the caller's memory. */
 enum { PIECE = 1024 * 1024 };
 
 static const uint64_t USERS_MASK = 0xFFFFFFFF;
@@ -26,7 +26,7 @@ struct file_slot {
     _Atomic uint64_t state; /* generation << 32 | users, see note (2) */
     struct wf_open_file *file;
     struct wf_worker *home;
-    struct wf_call give; /* takes the slot home */
+    struct wf_call give; /* returns the slot to its worker */
 };
 
 /* ---- Open files ------------------------------------------------------------------------------------------------ */
@@ -55,7 +55,7 @@ static int enter(struct wf_task *t, weft_file f, struct file_slot **out)
 
 static void leave(struct file_slot *s)
 {
-    /* Release and acquire: whoever ends the slot does it after all others have left. */
+    /* Release and acquire: the thread that frees the slot does so after all others have left it. */
     wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);
     wf_tsan_acquire(&s->state);
@@ -86,7 +86,7 @@ static int close_file(struct wf_task *t, weft_file f)
     int rc = enter(t, f, &s);
     if (rc < 0) return rc;
     uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed);
-    do rc = state >> 32 == 0 ? WEFT_ECLOSED : WEFT_OK; /* two may close at once */
+    do rc = state >> 32 == 0 ? WEFT_ECLOSED : WEFT_OK; /* two threads may close it at the same time */
     while (rc == WEFT_OK && !atomic_compare_exchange_weak_explicit(&s->state, &state, state & USERS_MASK,
                                                                    memory_order_relaxed, memory_order_relaxed));
     leave(s);
@@ -165,7 +165,7 @@ int weft_file_open(weft_file *out, const char *path, unsigned flags, unsigned mo
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || path == NULL || !flags_are_valid(flags)) return WEFT_EINVAL;
-    wf_task_tick(t); /* now, not at the end: a kill in it would leak the file */
+    wf_task_tick(t); /* now and not at the end, where a kill would leak the file */
     struct request *r = make_request(run_open, path);
     if (r == NULL) return WEFT_ENOMEM;
     r->flags = flags;
@@ -174,7 +174,7 @@ int weft_file_open(weft_file *out, const char *path, unsigned flags, unsigned mo
     if (rc < 0) return rc;
     rc = (int)r->result;
     if (rc == WEFT_OK) rc = open_slot(t->worker, r->file, out);
-    if (rc == WEFT_OK) r->file = NULL; /* the slot has it */
+    if (rc == WEFT_OK) r->file = NULL; /* the slot owns it now */
     free_request(&r->work);
     return rc;
 }
@@ -251,7 +251,7 @@ int weft_file_defer_close(weft_file f)
 
 /* ---- Reading and writing --------------------------------------------------------------------------------------- */
 
-/* What a call asks for, and how far it has come. */
+/* A read or write that was called for, and its progress. */
 struct transfer {
     weft_file file;
     char *data;
@@ -274,12 +274,12 @@ static int64_t offset_of(const struct transfer *x)
     return x->offset == WEFT_FILE_END ? WEFT_FILE_END : x->offset + (int64_t)x->have;
 }
 
-/* What can be done without waiting. 1: all of it, or the end of the file; PF_BLOCKING: there is more; PF_AGAIN: there
- * is, but others have waited for long enough; or an error. */
+/* Does what can be done without waiting. 1: all of it, or the end of the file; PF_BLOCKING: the rest would block;
+ * PF_AGAIN: there is more to do, but other tasks must run first; or an error. */
 static int try_now(struct transfer *x, struct file_slot *s)
 {
     size_t left = x->size - x->have;
-    size_t end = x->have + (x->offset == WEFT_FILE_END ? left : WF_MIN(left, (size_t)PIECE)); /* appended: as one */
+    size_t end = x->have + (x->offset == WEFT_FILE_END ? left : WF_MIN(left, (size_t)PIECE)); /* one append */
     while (x->have < end) {
         int64_t n = wf_file_try(wf_here, s->file, x->data + x->have, end - x->have, offset_of(x), x->write);
         if (n < 0) return (int)n;
@@ -289,7 +289,7 @@ static int try_now(struct transfer *x, struct file_slot *s)
     return x->have == x->size ? 1 : PF_AGAIN;
 }
 
-/* Leaves the slot before it waits: a killed task does not come back. */
+/* Leaves the slot before it waits, because a task that is killed in the wait does not return. */
 static int64_t wait_for_piece(struct wf_task *t, struct transfer *x, struct file_slot *s, int64_t deadline)
 {
     size_t left = x->size - x->have;
@@ -320,9 +320,9 @@ static int64_t transfer(struct wf_task *t, struct transfer *x, int64_t deadline)
         if (rc < 0) return rc;
         rc = check(x, s->file);
         if (rc == WEFT_OK) rc = try_now(x, s);
-        if (rc == PF_AGAIN) { /* out of the slot: a task killed meanwhile does not come back */
+        if (rc == PF_AGAIN) { /* out of the slot, because a task that is killed now does not return */
             leave(s);
-            wf_here->budget = 0; /* as long as a turn: the inbox, timers and the poller have waited as well */
+            wf_here->budget = 0; /* ends the turn: the inbox, timers and the poller have waited for long */
             wf_task_yield();
             continue;
         }
@@ -354,7 +354,7 @@ int64_t weft_file_read(weft_file f, void *buffer, size_t size, int64_t offset, i
 int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offset, int64_t deadline)
 {
     return start_transfer((struct transfer){.file = f,
-                                            .data = (char *)(uintptr_t)data, /* only read */
+                                            .data = (char *)(uintptr_t)data, /* it is only read */
                                             .size = size,
                                             .offset = offset,
                                             .write = true},
@@ -392,7 +392,7 @@ int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size
 {
     return start_op(out,
                     &(struct transfer){.file = f,
-                                       .data = (char *)(uintptr_t)data, /* copied */
+                                       .data = (char *)(uintptr_t)data, /* it is copied */
                                        .size = size,
                                        .offset = offset,
                                        .write = true},

@@ -14,10 +14,10 @@ enum state { UNDER_WAY, DONE, GIVEN_UP };
 struct wf_file_operation {
     struct wf_work work;
     struct wf_open_file *file;
-    struct pf_file_op op; /* the part that is done next */
+    struct pf_file_op op; /* the part that comes next */
     size_t size, have;
     int64_t result;
-    /* Overlapped: */
+    /* Used by overlapped operations: */
     _Atomic int state; /* enum state, see note (4) */
     weft_event done;
     struct wf_workers *set;
@@ -29,8 +29,8 @@ enum how { AT_ONCE, ON_THREAD, OVERLAPPED };
 struct wf_file_wait {
     struct wf_owned owned;
     enum how how;
-    weft_event done;              /* ON_THREAD: the job's */
-    struct wf_file_operation *op; /* ON_THREAD: the job's until it is taken */
+    weft_event done;              /* ON_THREAD: the event of the job */
+    struct wf_file_operation *op; /* ON_THREAD: the job owns it until the result is taken */
     size_t size;
     bool write;
 };
@@ -42,7 +42,7 @@ void wf_open_file_hold(struct wf_open_file *f)
 
 void wf_open_file_let_go(struct wf_open_file *f)
 {
-    /* Release: what this holder did; acquire: the last one closes after all have done. */
+    /* Release publishes what this holder did; acquire: the last holder closes after all others are done. */
     if (!WF_LAST_HOLDER(&f->holders, 1)) return;
     pf_file_close(f->handle);
     free(f);
@@ -76,7 +76,7 @@ static void next_part(struct wf_file_operation *o)
     o->op.size = o->size - o->have;
 }
 
-/* A part is done, with this result: whether there is more to do. */
+/* A part is done with this result. Returns whether there is more to do. */
 static bool advance(struct wf_file_operation *o, int64_t n)
 {
     if (n == 0 && o->op.write && o->op.size > 0) n = WEFT_ESYSTEM;
@@ -85,7 +85,7 @@ static bool advance(struct wf_file_operation *o, int64_t n)
         if (o->op.offset != PF_FILE_END) o->op.offset += n;
         if (o->have < o->size) return true;
     }
-    bool failed = n < 0 && (o->op.write || o->have == 0); /* a later read will say it again */
+    bool failed = n < 0 && (o->op.write || o->have == 0); /* a later read returns the error again */
     o->result = failed ? n : (int64_t)o->have;
     return false;
 }
@@ -117,7 +117,7 @@ struct wf_file_operation *wf_file_operation_make(struct wf_open_file *f, const v
     return o;
 }
 
-/* WEFT_OK: all is done; PF_AGAIN; PF_BLOCKING. */
+/* WEFT_OK: all parts are done; PF_AGAIN; PF_BLOCKING. */
 static int submit(struct wf_worker *w, struct wf_file_operation *o, bool at_once)
 {
     for (;;) {
@@ -138,7 +138,8 @@ static void wake_all(struct wf_workers *set)
 
 static void one_less(struct wf_workers *set)
 {
-    /* Sequentially consistent, as is the look in drain: either this sees that somebody drains, or that one sees 0. */
+    /* Sequentially consistent, as is the check in drain: either this thread sees that a worker drains, or that worker
+     * sees 0. */
     if (atomic_fetch_sub(&set->files_under_way, 1) == 1 && atomic_load(&set->files_draining)) wake_all(set);
 }
 
@@ -146,7 +147,7 @@ static void end_overlapped(struct wf_file_operation *o)
 {
     struct wf_workers *set = o->set;
     weft_event done = o->done;
-    /* Release: the result; acquire: whoever gave up has let go of the block. */
+    /* Release publishes the result; acquire: the task that gave up no longer uses the block. */
     if (atomic_exchange_explicit(&o->state, DONE, memory_order_acq_rel) == GIVEN_UP) free_operation(o);
     else (void)weft_event_set(done);
     one_less(set);
@@ -157,7 +158,7 @@ void wf_file_done(struct wf_worker *w, uint64_t tag)
     struct wf_file_operation *o = (struct wf_file_operation *)(uintptr_t)tag;
     if (advance(o, o->op.result)) {
         int rc = submit(w, o, false);
-        WF_ASSERT(rc != PF_BLOCKING); /* it has taken the first part */
+        WF_ASSERT(rc != PF_BLOCKING); /* the poller has accepted the first part */
         if (rc == PF_AGAIN) return;
     }
     end_overlapped(o);
@@ -180,13 +181,13 @@ static void give_up_overlapped(struct wf_worker *w, struct wf_file_operation *o)
 {
     if (atomic_load_explicit(&o->state, memory_order_relaxed) == UNDER_WAY)
         w->set->env->file_cancel(w->poller, &o->op);
-    /* Acquire: the operation is really over; release: this thread is through with it. */
+    /* Acquire: the operation has really ended; release: this thread no longer uses it. */
     if (atomic_exchange_explicit(&o->state, GIVEN_UP, memory_order_acq_rel) == DONE) free_operation(o);
 }
 
 /* ---- The task's end -------------------------------------------------------------------------------------------- */
 
-/* Takes the record off its task, and what it has left. */
+/* Removes the record from its task, and frees what it still owns. */
 static void close_wait(struct wf_file_wait *wait)
 {
     wf_unlink(&wait->owned.on_task);
@@ -197,7 +198,7 @@ static void close_wait(struct wf_file_wait *wait)
 
 static void close_owned(struct wf_owned *owned)
 {
-    close_wait(WF_CONTAINER(owned, struct wf_file_wait, owned)); /* the job and the event end by themselves */
+    close_wait(WF_CONTAINER(owned, struct wf_file_wait, owned)); /* the task owns the job and the event as well */
 }
 
 void wf_file_give_up(struct wf_file_wait *wait)
@@ -215,7 +216,7 @@ static int begin_on_thread(struct wf_file_wait *wait, int64_t deadline)
     return rc;
 }
 
-/* With an event of its own. WEFT_OK: done or under way; PF_BLOCKING. */
+/* Starts an overlapped operation, with an event of its own. WEFT_OK: done or under way; PF_BLOCKING. */
 static int begin_here(struct wf_task *t, struct wf_file_wait *wait, bool tried)
 {
     struct wf_file_operation *o = wait->op;
@@ -285,7 +286,7 @@ int64_t wf_file_end(struct wf_file_wait *wait, void *buffer)
         WF_ASSERT(buffer != NULL);
         memcpy(buffer, wait->op->data, (size_t)n);
     }
-    (void)weft_event_close(wait->done); /* stale if it was the job's */
+    (void)weft_event_close(wait->done); /* the id is stale if the event was the job's */
     close_wait(wait);
     return n;
 }
@@ -297,7 +298,7 @@ weft_wait weft_on_file(weft_file_op op)
     return weft_on_event(op.done);
 }
 
-/* Among what the running task owns, as a job is found. */
+/* Searches the objects that the running task owns, as for a job. */
 static struct wf_file_wait *find(weft_file_op op)
 {
     WF_LIST_EACH(k, &wf_task_self()->owned) {

@@ -11,15 +11,15 @@
 #include <weft/process.h>
 
 struct child {
-    struct wf_owned owned;         /* of its actor; off any list: the actor has gone */
-    struct wf_list_node on_worker; /* wf_worker.children, until it has ended */
+    struct wf_owned owned;         /* in the list of its actor; in no list: the actor has ended */
+    struct wf_list_node on_worker; /* wf_worker.children, until the child has ended */
     struct pf_process process;
-    struct wf_fd *watch; /* NULL: it has ended */
+    struct wf_fd *watch; /* NULL: the child has ended */
     weft_event ended;
     weft_stream stream[3];
     bool abandoned;
-    bool lives_on; /* it is not killed, or may not be: nobody waits for its end */
-    int result;    /* of reaping */
+    bool lives_on; /* it is not killed, or may not be, so no thread of the node waits for its end */
+    int result;    /* result of reaping */
     struct pf_exit exit;
 };
 
@@ -29,7 +29,7 @@ struct reaper {
     struct pf_process process;
     pf_mutex *lock;
     pf_cond *changed;
-    bool runs; /* under lock; nothing of this is touched after it is set */
+    bool runs; /* under lock; the thread does not use this struct after setting it */
 };
 
 static void reap(struct pf_process *p)
@@ -50,7 +50,8 @@ static void reaper_main(void *arg)
     reap(&process);
 }
 
-/* By a thread that outlives the node. Without one it is the system's when this process ends. */
+/* A thread that outlives the node reaps the child. If it cannot be started, init inherits the child when this process
+ * ends. */
 static void reap_later(struct pf_process *p)
 {
     struct reaper r = {.process = *p};
@@ -73,9 +74,9 @@ static void reap_later(struct pf_process *p)
 struct request {
     struct wf_work work;
     struct pf_process_options options;
-    pf_handle ours[3]; /* this side of pipes */
+    pf_handle ours[3]; /* our ends of the pipes */
     struct pf_process process;
-    int result; /* WEFT_OK: it runs */
+    int result; /* WEFT_OK: the child runs */
     char *texts;
 };
 
@@ -90,9 +91,9 @@ static void close_handles(pf_handle handles[3])
 static void free_request(struct wf_work *work)
 {
     struct request *r = WF_CONTAINER(work, struct request, work);
-    if (r->result == WEFT_OK) { /* nobody has taken it */
+    if (r->result == WEFT_OK) { /* no actor has taken it */
         if (pf_process_signal(&r->process, PF_SIGKILL) == WEFT_OK) reap(&r->process);
-        else reap_later(&r->process); /* it has another user's rights, and its own time */
+        else reap_later(&r->process); /* it runs with the rights of another user, so it ends when it likes */
     }
     close_handles(r->options.handle);
     close_handles(r->ours);
@@ -107,7 +108,7 @@ static void run_start(struct wf_work *work)
     close_handles(r->options.handle);
 }
 
-/* Of a list and its texts, with the NULL at the end. */
+/* The size of a list and its texts, with the NULL at the end. */
 static size_t list_bytes(const char *const *list, size_t *count)
 {
     size_t bytes = 0;
@@ -136,7 +137,7 @@ static const char *const *copy_list(const char ***slots, char **at, const char *
     return copy;
 }
 
-/* The caller may be gone before the thread has read them. */
+/* Copies the texts, because the caller may end before the thread has read them. */
 static int copy_texts(struct request *r, const weft_process_options *o)
 {
     size_t args, vars, bytes = list_bytes(o->argv, &args) + list_bytes(o->env, &vars);
@@ -194,7 +195,7 @@ static void free_child(struct child *c)
     free(c);
 }
 
-/* The poller's entry: it has ended. */
+/* The poller reports that the child has ended. */
 static void on_end(void *arg, const struct pf_ready *ready)
 {
     struct child *c = arg;
@@ -209,7 +210,7 @@ static void on_end(void *arg, const struct pf_ready *ready)
     else (void)weft_event_set(c->ended);
 }
 
-/* Its actor lets go of it. */
+/* The actor no longer owns the child. */
 static void abandon(struct child *c)
 {
     wf_unlink(&c->owned.on_task);
@@ -224,7 +225,7 @@ static void abandon(struct child *c)
 
 static void close_owned(struct wf_owned *o)
 {
-    abandon(WF_CONTAINER(o, struct child, owned)); /* the event ends by itself */
+    abandon(WF_CONTAINER(o, struct child, owned)); /* the task owns the event as well, and closes it */
 }
 
 static int open_streams(struct wf_worker *w, struct child *c, struct request *r)
@@ -233,7 +234,7 @@ static int open_streams(struct wf_worker *w, struct child *c, struct request *r)
         struct wf_stream *s;
         if (r->ours[i] == PF_NO_HANDLE) continue;
         int rc = wf_stream_open(w, r->ours[i], &s);
-        r->ours[i] = PF_NO_HANDLE; /* the stream's, or closed */
+        r->ours[i] = PF_NO_HANDLE; /* the stream owns it, or it is closed */
         if (rc < 0) return rc;
         c->stream[i].id = wf_socket_id(&s->socket);
     }
@@ -258,7 +259,7 @@ static int adopt(struct wf_task *t, struct request *r, struct child **out)
     }
     c->watch->watch = on_end;
     c->watch->watch_arg = c;
-    r->result = WEFT_ECLOSED; /* not the request's any more */
+    r->result = WEFT_ECLOSED; /* the request does not own the child any more */
     wf_list_push(&w->children, &c->on_worker);
     wf_list_push_front(&t->owned, &c->owned.on_task);
     *out = c;
@@ -271,7 +272,7 @@ int weft_process_start(weft_process *out, const weft_process_options *o, int64_t
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || o == NULL || o->argv == NULL || o->argv[0] == NULL) return WEFT_EINVAL;
     if (!is_kind(o->in) || !is_kind(o->out) || !is_kind(o->err)) return WEFT_EINVAL;
-    wf_task_tick(t); /* now, not at the end: a kill in it would be too late */
+    wf_task_tick(t); /* now and not at the end, where a kill would be too late */
     struct request *r;
     int rc = make_request(&r, o);
     if (rc == WEFT_OK) rc = wf_work_run(&r->work, deadline);
@@ -371,7 +372,7 @@ static int part_begin(struct wf_worker *w)
     return WEFT_OK;
 }
 
-/* Reaps those that were killed; detached ones get a thread that does when they end. */
+/* Reaps killed children; for each child that lives on it starts a thread that reaps it when it ends. */
 static void part_end(struct wf_worker *w)
 {
     struct wf_list_node *k;

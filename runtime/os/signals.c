@@ -21,14 +21,14 @@ struct source {
 };
 
 static struct {
-    _Atomic(pf_mutex *) lock, changing; /* made by the first who needs them, and then for ever */
-    /* Under `lock`: */
+    _Atomic(pf_mutex *) lock, changing; /* the first caller that needs them makes them; they are never freed */
+    /* These are under `lock`: */
     struct wf_list sources;
     void (*watcher)(void *arg, int number);
     void *watcher_arg;
-    bool hangup; /* the watcher hears of SIGHUP */
-    /* Under `changing`: */
-    int users[NUMBERS]; /* sources, and the watcher */
+    bool hangup; /* the watcher receives SIGHUP, too */
+    /* These are under `changing`: */
+    int users[NUMBERS]; /* the number of sources, plus one for the watcher */
 } table = {.sources = {{&table.sources.head, &table.sources.head}}};
 
 static int prepare(void)
@@ -36,7 +36,7 @@ static int prepare(void)
     return wf_mutex_once(&table.lock) == NULL || wf_mutex_once(&table.changing) == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
 
-/* On the platform's thread. */
+/* Runs on the platform's thread. */
 static void on_signal(int number)
 {
     bool handled = false;
@@ -134,7 +134,7 @@ static void free_source(struct source *s)
 
 static void close_owned(struct wf_owned *o)
 {
-    free_source(WF_CONTAINER(o, struct source, owned)); /* the event ends by itself */
+    free_source(WF_CONTAINER(o, struct source, owned)); /* the task owns the event as well, and closes it */
 }
 
 int weft_signal_open(weft_signal *out, int number)

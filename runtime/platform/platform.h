@@ -79,13 +79,14 @@ struct pf_env {
 
     /* Positioned reads and writes of files. Its worker only.
      *
-     * WEFT_OK: done at once, without waiting for a disk, `result` is set. PF_AGAIN: under way; poller_wait will return
-     * exactly one entry with `done` and the operation's tag, and `result` is set by then. The entry comes from the
-     * poller that the file was first used with, which may belong to another worker. PF_BLOCKING: nothing was done,
-     * call pf_file_read or pf_file_write on a thread that may block. Other codes are errors of the operation; errors
-     * that occur later are in `result`. Until the operation is done, it and the memory that `data` points to belong to
-     * the platform: the runtime passes memory of its own, which outlives the actor that asked. With `at_once` the call
-     * never waits: it returns WEFT_OK, an error or PF_BLOCKING, and the memory may be the actor's. */
+     * WEFT_OK: done at once, without waiting for a disk, `result` is set. PF_AGAIN: under way; poller_wait will
+     * return exactly one entry with `done` and the operation's tag, and `result` is set by then. The entry comes from
+     * the poller that the file was first used with, which may belong to another worker. PF_BLOCKING: nothing was
+     * done, call pf_file_read or pf_file_write on a thread that may block. Other codes are errors of the operation;
+     * errors that occur later are in `result`. Until the operation is done, it and the memory that `data` points to
+     * belong to the platform: the runtime passes memory of its own, which outlives the actor that asked. With
+     * `at_once` the call never waits: it returns WEFT_OK, an error or PF_BLOCKING, and the memory may be the
+     * actor's. */
     int (*file_submit)(struct pf_poller *p, struct pf_file_op *op);
     /* Cancels an operation that is under way: its entry still comes, soon, with any result. Any worker of the node
      * may call it. The operation may be done already, but its memory must still exist. A poller is destroyed only
@@ -152,7 +153,8 @@ void pf_glimpse_allow(void);
  * instruction, and returns their number. If the thread could be interrupted, it calls `see` once, under async-signal
  * rules, before this returns. Blocks for 0.2 s at most. It does not disturb the thread: a system call that the signal
  * would end is not interrupted, and is then the only address. WEFT_ENOTSUP: not on this system, or the thread has not
- * allowed it; WEFT_ETIMEDOUT: the thread did not answer. Only Linux has it, by a realtime signal: docs/platforms.md. */
+ * allowed it; WEFT_ETIMEDOUT: the thread did not answer. Only Linux has it, by a realtime signal:
+ * docs/platforms.md. */
 int pf_thread_glimpse(const pf_thread *t, void (*see)(void *arg), void *arg, uintptr_t *out, int most);
 int pf_cpu_count(void); /* processors that this process may use; >= 1 */
 
@@ -386,7 +388,8 @@ struct pf_usage {
 };
 void pf_usage(struct pf_usage *out);
 
-/* Finds the loaded file that contains the code at `address`. False: no loaded file does, or the system does not tell. */
+/* Finds the loaded file that contains the code at `address`. False: no loaded file does, or the system does not
+ * tell. */
 struct pf_code {
     const void *base; /* where the file was loaded */
     char file[512];
@@ -396,7 +399,8 @@ struct pf_code {
 };
 bool pf_code_at(uintptr_t address, struct pf_code *out);
 /* Finds the name of the function at that place, also of a static function. It reads the file, so it blocks and must
- * not be called in signal handlers. False: the file does not have the name, or weft cannot read files of this system. */
+ * not be called in signal handlers. False: the file does not have the name, or weft cannot read files of this
+ * system. */
 bool pf_code_function(const struct pf_code *code, char *out, size_t size);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* tests/aarch64/coro_main.c -- the cases of tests/unit/runtime/coro/coro_test.c without a test framework, so that
- * they can be built statically for another processor and run under an emulator. */
+ * they can be built statically for another processor and run in an emulator. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,17 +1,18 @@
-/* tests/calls/calls.h -- each system call and allocation of the platform, and each call of NNG, told to fail once, at
+/* tests/calls/calls.h -- makes each system call and allocation of the platform, and each call of NNG, fail once, at
  * one place.
  *
  * Design notes.
  * (1) The linker puts a function of wrapped.c before each call of the list below (-Wl,--wrap): production code is
- *     untouched. A name that meson.build does not wrap does not link; a call of the platform's that is neither in the
- *     list nor among those that cannot fail is found by complete_test.py.
- * (2) A place is a call, where it stands, who called the function it stands in, and for the how many-th time. Which
- *     places there are is counted in a run without faults. Which fault fits a call is in faults.c.
- * (3) A fault is one the kernel could have made: what a call has done stays done (close, an interrupted connect), and
- *     where it says that there is nothing now but there is, the poller reports the edge again, as it would.
- * (4) Threads may take the same place at once: it is one of them that fails.
- * (5) What NNG would do later (send, receive, dial, accept) does not begin, and its callback is told of the fault.
- *     Objects of NNG's count as blocks: each has to be given back. */
+ *     untouched. A name that meson.build does not wrap does not link. complete_test.py finds calls of the platform
+ *     that are neither in the list nor among the calls that cannot fail.
+ * (2) A place is a call, its position in the code, the caller of the function that contains it, and the number of
+ *     times it was reached. A run without faults finds the places. faults.c lists the faults that fit a call.
+ * (3) A fault is one that the kernel could have made: the effect of a call stays (close, an interrupted connect), and
+ *     if a call says that it would block although it would not, the poller reports the edge again, as the kernel
+ *     would.
+ * (4) Several threads may reach the same place at once: the call of one of them fails.
+ * (5) An asynchronous operation of NNG (send, receive, dial, accept) does not begin, and its callback gets the fault.
+ *     Objects of NNG count as blocks: each has to be freed. */
 #ifndef WF_TEST_CALLS_H
 #define WF_TEST_CALLS_H
 

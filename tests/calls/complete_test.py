@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the platform's objects call of the C library, and the carrier's of NNG, either fails in tests/calls or is
-here, with the reason why it does not: a call that somebody adds is one that somebody has thought about.
+"""Each function of the C library that the platform's objects call, and of NNG that the carrier's objects call, either
+fails in tests/calls or is listed here, with the reason why it does not. So each new call needs a decision.
 
 usage: complete_test.py BUILD_FOLDER SOURCE_FOLDER
 """

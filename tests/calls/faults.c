@@ -1,5 +1,5 @@
-/* tests/calls/faults.c -- which faults fit which call: what its manual page names and a program that makes no mistake
- * can get. */
+/* tests/calls/faults.c -- the faults that fit each call: the errors that its manual page names and that a correct
+ * program can get. */
 #include "calls.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* tests/calls/links.c -- two nodes that link, talk and stop: on the workers' own sockets, on NNG, on NNG's TLS. See
- * scenario.h. */
+/* tests/calls/links.c -- two nodes that link, talk and stop: with sockets of the workers, with NNG, with the TLS of
+ * NNG. See scenario.h. */
 #include "scenario.h"
 #include "calls.h"
 

@@ -1,6 +1,7 @@
-/* tests/calls/main.c -- runs each scenario once to see which places it reaches, then, in a process each, with each
- * place failing in every way that fits, and once more without a fault: it ends, it says what has failed, it leaves no
- * descriptor, no thread and no memory behind, and the process is as good as before.
+/* tests/calls/main.c -- runs each scenario once to find the places that it reaches. Then it runs the scenario once
+ * for each place and each fault that fits, in a process of its own, and afterwards once more without a fault. The
+ * scenario must end and report what has failed, leave no descriptor, thread or memory behind, and the run without a
+ * fault must succeed.
  *
  * usage: calls_test [--times N] [SCENARIO...]   N: how often a place is made to fail: the first time, the second, ...
  *        calls_test --one SCENARIO NUMBER       one run of those, in this process, for a debugger */

@@ -1,5 +1,5 @@
-/* tests/calls/scenario.h -- what is done while one call fails: each uses a part of the platform through the public
- * API, and says of each result whether it may be. */
+/* tests/calls/scenario.h -- scenarios during which one call fails: each uses a part of the platform through the
+ * public API, and checks whether each result is allowed. */
 #ifndef WF_TEST_SCENARIO_H
 #define WF_TEST_SCENARIO_H
 

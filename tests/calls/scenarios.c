@@ -1,5 +1,5 @@
-/* tests/calls/scenarios.c -- see scenario.h. Every wait has a deadline that only a hang reaches: WEFT_ETIMEDOUT is
- * never right, but where a datagram may have been lost. */
+/* tests/calls/scenarios.c -- see scenario.h. Every wait has a deadline that is reached only if the code hangs:
+ * WEFT_ETIMEDOUT is always a failure, except where a datagram may have been lost. */
 #include "scenario.h"
 #include "calls.h"
 #include "platform.h"

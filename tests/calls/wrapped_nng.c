@@ -1,4 +1,4 @@
-/* tests/calls/wrapped_nng.c -- NNG's part of calls.h: what the carrier calls of it. */
+/* tests/calls/wrapped_nng.c -- the part of calls.h for NNG: the functions that the carrier calls. */
 #include "calls.h"
 
 #include <nng/nng.h>

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The unit suite for another processor, under an emulator, or with another C library: ./dev aarch64, ./dev musl.
+"""Runs the unit suite for another processor, in an emulator, or with another C library: ./dev aarch64, ./dev musl.
 
 usage: tests/cross/run.py aarch64|musl FOLDER [NAME...]
 
-What an emulator or a library cannot do stands in tests/cross/KIND.txt, case by case, with the reason. Any other case
-that fails is an error, and so is one of those that does not fail any more.
-"""
+tests/cross/KIND.txt lists the cases that an emulator or a library cannot pass, with the reason. Any other case that
+fails is an error, and so is a listed case that passes."""
 import json
 import os
 import re

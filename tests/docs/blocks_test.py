@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Every block of C in docs/ compiles: against the public headers, with what tests/docs/context.txt declares.
+"""Every block of C in docs/ compiles with the public headers and the declarations of tests/docs/context.txt.
 
 usage: blocks_test.py [PAGE...]
 
-A block is parts, with empty lines between them. Those that define something stand by themselves, the others are put
-into a function. `...` stands for what is left out. Blocks that begin with the name of a file are quoted from it:
-integration/examples compares them.
-"""
+A block consists of parts, with empty lines between them. Parts that are definitions are compiled as they are, the
+others inside of a function. `...` stands for omitted code. Blocks that begin with the name of a file are quotations
+from it: integration/examples compares them."""
 import concurrent.futures
 import glob
 import os

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Every link in the project's pages leads somewhere: a file or folder there is, a heading of a page; so does each
-page that a comment names; every function that a page names is in a public header; docs/index.md leads to every page.
-Addresses of other sites are not tried: a test needs no network.
-"""
+"""Every link in the project's pages leads to an existing file, folder or heading; each page that a comment names
+exists; every function that a page names is in a public header; docs/index.md leads to every page. Addresses of other
+sites are not tested, because a test must not need the network."""
 import os
 import re
 import subprocess

@@ -1,6 +1,6 @@
-/* When does a node know all others, their names, groups and topics? For tests/faults/nodes.py:
+/* Measures when a node knows all others, their names, groups and topics. For tests/faults/nodes.py:
  *     weft run faults_converge.so --name nI ... -- FILE NODES I
- * FILE, which is mapped, gets the times. */
+ * It writes the times to FILE, which is mapped. */
 #include "shared.h"
 
 #include <stdatomic.h>

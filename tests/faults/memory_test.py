@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A peer's process is stopped while 100 MB a second are sent to it: the sender's memory stays bounded, its actors
-wait or are refused, another peer gets all, and in the end nothing is missing. And what thousands of links have taken
-goes back when they have ended."""
+wait or are refused, another peer gets all, and in the end nothing is missing. And the memory of thousands of links is
+given back when they have ended."""
 import os
 import signal
 import struct

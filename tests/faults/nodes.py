@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""24 nodes as processes, each in a network namespace of its own: how soon each knows all others, what they cost."""
+"""Runs 24 nodes as processes, each in a network namespace of its own, and measures how soon each knows all others,
+and their costs."""
 import argparse
 import json
 import os

@@ -1,8 +1,8 @@
-/* 100 MB a second to each of two nodes, for tests/faults/memory_test.py:
+/* Sends 100 MB a second to each of two nodes, for tests/faults/memory_test.py:
  *     weft run faults_pour.so --name r ... -- FILE take
  *     weft run faults_pour.so --name s ... -- FILE pour r o
- * One actor sends to each node named and waits when there is no space; another one tries to send to the first, and
- * does not wait. What they count is in FILE, which is mapped. */
+ * One actor sends to each named node and waits when there is no space; another one tries to send to the first node,
+ * and does not wait. Their counts are in FILE, which is mapped. */
 #include "shared.h"
 
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Faults between real nodes: each in a network namespace of its own, with a million numbered messages under way.
+"""Injects faults between real nodes: each node is in a network namespace of its own, with a million numbered messages
+under way.
 
-One row for each fault. What is counted: docs/faults.md. The exit code is 1 if a message is unaccounted for.
-"""
+It prints one row for each fault. docs/faults.md explains the counts. The exit code is 1 if a message is unaccounted
+for."""
 import argparse
 import json
 import os

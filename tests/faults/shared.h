@@ -1,4 +1,4 @@
-/* tests/faults/shared.h -- counters that the test sees while this process runs, and after it was killed. */
+/* tests/faults/shared.h -- counters that the test can read while this process runs, and after it was killed. */
 #ifndef FAULTS_SHARED_H
 #define FAULTS_SHARED_H
 

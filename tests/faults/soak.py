@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Nodes that talk for MINUTES while one fault follows the other: nothing is lost, and nothing grows.
+"""Nodes exchange messages for MINUTES while one fault follows the other: no message is lost, and no resource grows.
 
-Four hosts, each a network namespace with three processes: a node that exchanges numbered messages with the others
-(as in run.py), a chat, and its visitors, who come and go. Faults and hosts are made from a seed. Now and then all is
-quiet: then the messages have to balance, and on host 0, which is never killed, there are no more descriptors and actors
-than at first.
-"""
+Four hosts, each a network namespace with three processes: a node that exchanges numbered messages with the others (as
+in run.py), a chat, and its visitors, which come and go. A seed chooses faults and hosts. Now and then the sending
+pauses: then the counts of messages have to balance, and host 0, which is never killed, must have no more descriptors
+and actors than at first."""
 import argparse
 import json
 import os

@@ -1,8 +1,8 @@
-/* Numbered messages between all nodes, for tests/faults/run.py:
+/* Sends numbered messages between all nodes, for tests/faults/run.py:
  *     weft run faults_traffic.so --name nI ... -- FILE NODES I RUN COUNT BURST PAUSE_MS
- * Node nI sends COUNT messages to each other node nJ, BURST of them at once, and checks those that come; while the
- * test says so it sends none. Who is started again has the next RUN, and begins anew. What a node counts it keeps in
- * FILE, which is mapped: it is all there, also if the process is killed. */
+ * Node nI sends COUNT messages to each other node nJ, BURST of them at once, and checks the messages that it
+ * receives; the test can pause the sending. A node that is restarted has the next RUN, and begins again. A node keeps
+ * its counts in FILE, which is mapped, so they survive if the process is killed. */
 #include "shared.h"
 
 #include <stdatomic.h>

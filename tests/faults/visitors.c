@@ -1,8 +1,8 @@
 /* Visitors of a chat, for tests/faults/soak.py:
  *     weft run faults_visitors.so -- FILE ADDRESS COUNT SEED
- * COUNT actors come, take a nick, join a room, say numbered lines and check that each of theirs comes back once and
- * in order; then they leave in good order or without a word, and come again. What they count is in FILE, which is
- * mapped. */
+ * COUNT actors connect, take a nick, join a room, say numbered lines and check that each of their lines comes back
+ * once and in order. Then they quit or just close the connection, and connect again. Their counts are in FILE, which
+ * is mapped. */
 #include "shared.h"
 
 #include <stdatomic.h>

@@ -1,15 +1,15 @@
-/* wire SEED NAMESPACE...: a network between network namespaces that loses, delays and reorders packets when told to.
+/* wire SEED NAMESPACE...: a network between network namespaces that loses, delays and reorders packets on command.
  *
- * In each namespace there is a TUN device "weft0"; who has the address 10.77.0.N is the N-th. Packets are passed on
- * as they come, or as these lines on standard input say, each of which is answered by "ok":
+ * Each namespace has a TUN device "weft0"; the N-th one has the address 10.77.0.N. Packets are forwarded unchanged,
+ * or as these lines on standard input say. Each line is answered by "ok":
  *     loss PERCENT        so many are lost, each by itself
  *     delay MS JITTER     each is as late, plus or minus the jitter; so they overtake each other
  *     reorder PERCENT     so many of them are not delayed
  *     cut A B, heal A B   from A to B (from 0) nothing passes; again all does
  *     sound               as at first
  *     count               answered by two numbers: of all packets, and of those that were lost
- * At the end of standard input it ends, and the devices are gone. tc netem does this as well, but not every kernel
- * has it; here it comes from a seed, and the way from A to B is another one than that from B to A. */
+ * At the end of standard input it ends and removes the devices. tc netem does this as well, but not every kernel has
+ * it; here a seed decides, and the direction from A to B differs from that from B to A. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>

@@ -1,5 +1,5 @@
-/* The words of a command line, one a line; lines like $WEFT_NAME=VALUE are the environment. The first byte chooses
- * one of two verbs, which together have all options. */
+/* The input is the words of a command line, one a line; lines like $WEFT_NAME=VALUE are the environment. The first
+ * byte chooses one of two verbs, which together have all options. */
 #include "fuzz.h"
 
 /* What `weft run` reads of its options is its own affair; the rest of it is not called. */

@@ -1,4 +1,4 @@
-/* The text of a configuration file. */
+/* The input is the text of a configuration file. */
 #include "fuzz.h"
 
 #include "../../cli/config/config.h"

@@ -1,7 +1,7 @@
-/* tests/fuzz/conserve.c -- between libFuzzer and a target: each input frees what it allocates.
- * LeakSanitizer, which libFuzzer asks after inputs that leave blocks, finds those that nothing refers to. This counts
- * the others as well: what a table keeps that outlives the input. An input that leaves blocks runs again: what is set
- * up once is there by then, and one of the next runs has to free all that it allocates. */
+/* tests/fuzz/conserve.c -- stands between libFuzzer and a target, and checks that each input frees what it allocates.
+ * libFuzzer runs LeakSanitizer after inputs that leave blocks, which finds blocks without references. This file also
+ * counts blocks that a table keeps after the input. An input that leaves blocks runs again: by then, data that is set
+ * up once exists, and one of the next runs has to free all that it allocates. */
 #include <sanitizer/allocator_interface.h>
 #include <stdatomic.h>
 #include <stdbool.h>

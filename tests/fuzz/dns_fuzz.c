@@ -1,5 +1,5 @@
-/* Any bytes as a DNS server's answer: a size, an answer to a question for SRV records, then addresses for each of the
- * targets it names. What comes out are URLs that a node may dial. */
+/* Any bytes as the answer of a DNS server: a size, an answer to a question for SRV records, then addresses for each
+ * target in it. The results must be URLs that a node may dial. */
 #include "fuzz.h"
 
 #include <ares.h>

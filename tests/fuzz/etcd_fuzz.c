@@ -1,4 +1,5 @@
-/* Any text as what etcd answers: JSON, numbers that are strings, base64, and what a node has said of itself. */
+/* Any text as the answer of etcd: JSON, numbers that are strings, base64, and the record that a node has stored about
+ * itself. */
 #include "etcd.h"
 #include "etcd_json.h"
 #include "etcd_spec.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a batch of frames: all that is read lies within them, items that were checked can be read, and a
+/* Any bytes as a batch of frames: every read stays within the bytes, items that were checked can be read, and a
  * message that is written again is the same. */
 #include "fuzz.h"
 #include "frame.h"

@@ -1,5 +1,5 @@
-/* A stream of a tcp:// or ipc:// connection, in pieces of any sizes: the messages cut out of it are those that come
- * when all of it is there at once. The first two bytes: what kind of a socket, and the pieces' sizes. */
+/* The stream of a tcp:// or ipc:// connection arrives in pieces of any sizes: the messages read from it are the same
+ * as when it arrives in one piece. The first two bytes choose the kind of socket and the sizes of the pieces. */
 #include "fuzz.h"
 #include "sp.h"
 

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz.h -- what the targets share. */
+/* tests/fuzz/fuzz.h -- shared by the targets. */
 #ifndef WF_FUZZ_H
 #define WF_FUZZ_H
 

@@ -1,4 +1,4 @@
-/* Any bytes as a certificate: who it is for, if it is one. */
+/* Any bytes as a certificate: reads the name in it, if they are a certificate. */
 #include "fuzz.h"
 #include "identity.h"
 #include "roles.h"

@@ -1,5 +1,5 @@
-/* Any text as the body of `weft send`: JSON that is read is printed as JSON that says the same. Any bytes as a body
- * that is shown: what is printed of msgpack is JSON, and of anything else text without control characters. */
+/* Any text as the body of `weft send`: JSON that is read is printed as JSON with the same meaning. Any bytes as a
+ * body that is shown: msgpack is printed as JSON, and anything else as text without control characters. */
 #include "json.h"
 #include "fuzz.h"
 

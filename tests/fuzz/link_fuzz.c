@@ -1,5 +1,5 @@
-/* A peer's side of the handshake and of a link: a byte that says how it begins (link_world.h), then messages, each
- * with its size before it. The node lives on, and is still there for another peer. */
+/* A peer's side of the handshake and of a link: a byte that chooses the beginning (link_world.h), then messages, each
+ * after its size. The node survives, and accepts another peer afterwards. */
 #include "transport.h"
 #include "link_world.h"
 

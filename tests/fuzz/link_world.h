@@ -1,4 +1,4 @@
-/* tests/fuzz/link_world.h -- a node in a simulated world, and a peer that says whatever an input tells it to. */
+/* tests/fuzz/link_world.h -- a node in a simulated world, and a peer that sends the bytes of an input. */
 #ifndef WF_LINK_WORLD_H
 #define WF_LINK_WORLD_H
 

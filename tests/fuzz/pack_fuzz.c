@@ -1,5 +1,5 @@
-/* Any bytes at all: the check, the skip, the typed calls and msgpack-c must agree on whether they are msgpack. What
- * they say is written again, and that must be readable and stay the same when it is written once more. */
+/* Any bytes: the check, the skip, the typed calls and msgpack-c must agree on whether they are msgpack. The values
+ * are written again; the result must be readable, and stay the same when it is written once more. */
 #include <msgpack.h>
 
 #include <weft/error.h>

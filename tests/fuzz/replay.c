@@ -1,7 +1,7 @@
-/* tests/fuzz/replay.c -- a fuzz target without a fuzzer: every input of a folder. So the seeds, and each input that
- * has found something, are tests in every build. Each runs twice: what is set up once is there by then, and the
- * second run has to free all that it allocates, and may free what the first one kept. (A fuzzer and the sanitizers
- * look for leaks themselves.) */
+/* tests/fuzz/replay.c -- runs a fuzz target without a fuzzer, with every input of a folder. So the seeds, and each
+ * input that has found a bug, are tests in every build. Each input runs twice: data that is set up once exists after
+ * the first run, so the second run has to free all that it allocates, and may free what the first one kept. (A fuzzer
+ * and the sanitizers look for leaks themselves.) */
 #include <dirent.h>
 #include <errno.h>
 #include <stdatomic.h>

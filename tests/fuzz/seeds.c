@@ -1,5 +1,5 @@
-/* tests/fuzz/seeds.c -- writes those seeds that are made of real frames, by their encoder: seeds FOLDER. With --check
- * it compares them with what is there. */
+/* tests/fuzz/seeds.c -- writes the seeds that consist of real frames, with the encoder: seeds FOLDER. With --check it
+ * compares them with the files that exist. */
 #include <stdio.h>
 #include <sys/stat.h>
 

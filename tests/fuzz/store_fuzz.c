@@ -1,5 +1,5 @@
-/* What another node may send about stored topics: requests and answers of the store as typed messages, news for a
- * subscriber, and topics and patterns, which agree with each other. */
+/* Messages that another node may send about stored topics: requests and answers of the store as typed messages, and
+ * messages for a subscriber; also topics and patterns, for which two functions must agree. */
 #include "fuzz.h"
 
 #include <weft.h>

@@ -1,5 +1,5 @@
-/* What other members say to one, and time that passes: an operation, who says it, a size, a frame. After each step
- * the table agrees with itself, and all that the member says is well-formed. */
+/* Messages of other members to one member, while time passes: an operation, the sender, a size, a frame. After each
+ * step the table is consistent, and all messages of the member are well-formed. */
 #include "fuzz.h"
 #include "swim.h"
 #include "swim_table.h"

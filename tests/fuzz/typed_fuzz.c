@@ -1,5 +1,5 @@
-/* Any bytes as the body of a message: what is read lies within them, comes back when it is written again, and an
- * older version of the list reads the same from them. */
+/* Any bytes as the body of a message: every read stays within them, the values are the same after they are written
+ * again, and an older version of the schema reads the same values. */
 #include <weft/typed.h>
 
 #include "fuzz.h"

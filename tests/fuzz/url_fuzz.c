@@ -1,5 +1,5 @@
-/* A line of text as a URL, an address, and a place where nodes are found. Where a node may listen without TLS no
- * other machine gets to. */
+/* A line of text as a URL, an address, and a source of nodes for discovery. Other machines must not be able to reach
+ * an address at which a node may listen without TLS. */
 #include "carrier_tcp.h"
 #include "discover.h"
 #include "fuzz.h"

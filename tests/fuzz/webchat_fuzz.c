@@ -1,5 +1,5 @@
-/* What a browser sends to examples/webchat: a request, then WebSocket frames; in pieces, whose size the first byte
- * says. Its highest bit: frames only. */
+/* The bytes that a browser sends to examples/webchat: a request, then WebSocket frames, in pieces, whose size the
+ * first byte gives. If its highest bit is set, the input is frames only. */
 #include "fuzz.h"
 
 #include <weft.h>

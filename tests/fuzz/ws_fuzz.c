@@ -1,5 +1,5 @@
-/* What a listener of ws:// reads: a request, whose answer lets in none that names a page; and frames, which give the
- * same bytes in pieces of any sizes. The first byte: the pieces' sizes. */
+/* The bytes that a listener of ws:// reads: a request, which must be refused if it names a page; and frames, which
+ * give the same bytes in pieces of any sizes. The first byte gives the sizes of the pieces. */
 #include "fuzz.h"
 #include "carrier.h"
 #include "http.h"

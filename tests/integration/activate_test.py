@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Listeners that a service manager hands over: the test plays systemd; systemd-socket-activate does, too."""
+"""Listeners that a service manager passes to a node: the test takes the part of systemd, and so does
+systemd-socket-activate."""
 import json
 import os
 import re
@@ -183,7 +184,7 @@ class Links(Case):
             end(a)
             self.waits(s)
         b.kill()
-        self.assertEqual([line for line in b.err.seen if "nobody listens there" in line], [])
+        self.assertEqual([line for line in b.err.seen if "no process listens there" in line], [])
 
     def told(self, b):
         """What b knows of where a listens."""
@@ -204,8 +205,8 @@ class Links(Case):
 
     def test_what_is_not_there(self):
         s = self.listener()
-        self.refused([s], "links", "inherited://other", "no socket of that name was handed over")
-        self.refused([s], "links", "inherited://links", "no socket of that name was handed over", pid="1")
+        self.refused([s], "links", "inherited://other", "the service manager has passed no socket of that name")
+        self.refused([s], "links", "inherited://links", "the service manager has passed no socket of that name", pid="1")
         self.refused([s], None, "inherited://links", "FileDescriptorName=")
         self.refused([s], "links", "inherited://", "no name")
         self.refused([s], "links", "inherited://links", "taken already", "--listen", "inherited://links")
@@ -215,7 +216,7 @@ class Links(Case):
         file = self.listener(socket.AF_UNIX, path)
         datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
         for s in file, datagrams, self.listener(listens=False):
-            self.refused([s], "links", "inherited://links", "no listening TCP socket")
+            self.refused([s], "links", "inherited://links", "not a listening TCP socket")
         self.assertTrue(os.path.exists(path), "the file is the service manager's")
 
     def test_what_other_machines_reach(self):

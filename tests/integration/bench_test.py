@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks work: each runs with tiny numbers, finds its own answer right and prints lines of the one form; and
-the program that runs them notices when one does not."""
+"""The benchmarks work: each runs with tiny numbers, checks its own result and prints lines of the common form; and
+the program that runs them notices when one fails."""
 import contextlib
 import io
 import json

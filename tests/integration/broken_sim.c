@@ -1,4 +1,4 @@
-/* A module whose simulated runs end badly: its first word says how. */
+/* A module whose simulated runs fail, in the way that its first argument chooses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

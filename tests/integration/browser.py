@@ -1,4 +1,4 @@
-"""A real browser, Chromium without a window, told what to do by its debugging protocol over a pipe."""
+"""A real browser, Chromium without a window, which its debugging protocol controls over a pipe."""
 import base64
 import fcntl
 import json

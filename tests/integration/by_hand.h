@@ -1,4 +1,4 @@
-/* A node written by hand over a plain socket, which does and says what it likes. */
+/* A fake node over a plain socket, which sends whatever bytes a test wants. */
 #ifndef BY_HAND_H
 #define BY_HAND_H
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weft certs: what it writes is what OpenSSL reads, and what a newcomer can do wrong."""
+"""weft certs: OpenSSL can read the files that it writes; and mistakes of new users."""
 import json
 import os
 import stat

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The weft command, end to end: every verb over real nodes, and what a newcomer can do wrong."""
+"""The weft command, end to end: every verb with real nodes, and mistakes of new users."""
 import json
 import os
 import signal
@@ -85,7 +85,7 @@ class Verbs(Cli):
     def test_publish_and_subscribe_over_nodes(self):
         self.node("a", "echo")
         self.node("b", "echo", join=["a"]).log("linked with node a")
-        self.assertIn("nobody", self.weft("publish", "news.one", "[1]", "--node", "b")[0])
+        self.assertIn("no actor has subscribed", self.weft("publish", "news.one", "[1]", "--node", "b")[0])
         reader = Program(WEFT, "subscribe", "news.>", "--node", "a", "--count", "2", "--json", env=self.env)
         self.addCleanup(reader.kill)
         reader.log("on node a")
@@ -297,7 +297,7 @@ class Mistakes(Cli):
         self.assertIn("cannot run the compiler 'no-such-compiler'", self.weft("run", source, code=1, env=env)[1])
         os.makedirs(self.env["XDG_CACHE_HOME"] + "/weft", exist_ok=True)
         os.chmod(self.env["XDG_CACHE_HOME"] + "/weft", 0o777)
-        self.assertIn("holds code that is run", self.weft("run", source, code=1)[1])
+        self.assertIn("contains code that will run", self.weft("run", source, code=1)[1])
 
     def test_socket_folder(self):
         for kind in ["open", "link", "file"]:
@@ -310,8 +310,8 @@ class Mistakes(Cli):
             else:
                 open(runtime + "/weft", "w").close()
             env = dict(self.env, XDG_RUNTIME_DIR=runtime)
-            self.assertIn("that nobody else may enter", self.weft("ps", code=1, env=env)[1])
-            self.assertIn("that nobody else may enter", self.weft("run", MODULE, code=1, env=env)[1])
+            self.assertIn("that no other user may enter", self.weft("ps", code=1, env=env)[1])
+            self.assertIn("that no other user may enter", self.weft("run", MODULE, code=1, env=env)[1])
         env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name, prefix="x" * 100))
         self.assertIn("longer than", self.weft("run", MODULE, code=1, env=env)[1])
         self.says(2, "is no node name", "run", MODULE, "--name", "a/b")

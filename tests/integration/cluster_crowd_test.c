@@ -1,4 +1,4 @@
-/* Nodes with 100,000 of what other nodes hear of: members of one group, queue groups, retained messages. */
+/* Nodes with 100,000 entries that other nodes are sent: members of one group, queue groups, retained messages. */
 #include "transport_harness.h"
 
 #define HEARTBEAT WEFT_SEC(10) /* five may be lost: others may have the processor for as long */

@@ -1,4 +1,4 @@
-/* Groups on three nodes: members everywhere, one copy of a message for each node, news with reasons. */
+/* Groups on three nodes: members on all nodes, one copy of a message for each node, notifications with reasons. */
 #include "puppets.h"
 
 enum { JOIN = 1, LEAVE, MEMBERS, SEND, NOTE, FAIL };

@@ -1,4 +1,5 @@
-/* Global names on three nodes: found everywhere, gone with their actor or node, one winner after a partition. */
+/* Global names on three nodes: all nodes find them, they are removed with their actor or node, and one registration
+ * wins after a partition. */
 #include "puppets.h"
 
 /* What an actor is told to do, by tag: the body is a name. It says what came of it. */

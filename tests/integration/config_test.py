@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The configuration file: which one is read, what goes before it, what is said of its mistakes."""
+"""The configuration file: which file is read, what overrides it, and the messages about its mistakes."""
 import json
 import os
 import subprocess

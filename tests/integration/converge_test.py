@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What nodes know of each other is the same everywhere in the end: names, groups, queue groups, what is retained.
-Real processes on hosts of their own, the way between two of them cut, one killed and started again."""
+"""In the end all nodes know the same names, groups, queue groups and retained messages. The test uses real processes
+on hosts of their own; the path between two of them is cut, and one is killed and restarted."""
 import json
 import signal
 import unittest

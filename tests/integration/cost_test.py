@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""What one entry of a table costs does not grow with how many there are: counted in instructions, by callgrind. Of
-what actors of the node add, and of what another node tells it.
+"""The cost of one entry of a table does not grow with the number of entries: callgrind counts the instructions, for
+entries of the node's actors and for entries that another node sends.
 
-WEFT_COST=100000 counts so many, which takes some minutes; docs/limits.md has the figures.
-"""
+WEFT_COST=100000 uses this number of entries, which takes some minutes; docs/limits.md has the figures."""
 import os
 import re
 import shutil

@@ -1,6 +1,6 @@
-/* A node for debuggers to look at: actors that wait, each in a way of its own. Says "ready" when they are where they
- * stay, which one worker makes certain: an actor that says that it begins runs on until it waits.
- * usage: debugged PARK_AFTER_NS [abort]      abort: ends by a signal at the first line of input */
+/* A node for debuggers to look at: actors that wait, each in a way of its own. Prints "ready" when all of them wait.
+ * One worker makes that certain: an actor that reports that it begins runs on until it waits. usage: debugged
+ * PARK_AFTER_NS [abort] abort: ends by a signal at the first line of input */
 #include <weft.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs ./dev demo's program: it ends by itself, says what it does, and judges rightly."""
+"""Runs ./dev demo's program: it ends by itself, prints its steps, and its verdict is right."""
 import os
 import pty
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Who stands at the door of a node: pages of a browser, clients that take all places, clients that send nothing."""
+"""Unwanted clients of a node's listeners: pages of a browser, clients that take all places, clients that send
+nothing."""
 import base64
 import hashlib
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Nodes that find each other by etcd, names that one actor of the cluster holds: a real etcd on free ports."""
+"""Nodes that find each other by etcd, and exclusive names, which one actor of the cluster holds: with a real etcd on
+free ports."""
 import base64
 import json
 import os

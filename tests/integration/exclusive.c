@@ -1,4 +1,4 @@
-/* The module of etcd_test.py: an actor that holds a name and says so, with the time; or one that is to be alone. */
+/* The module of etcd_test.py: an actor that holds a name and prints that, with the time; or an exclusive actor. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/gdb/weft.py in gdb itself: on a live process, with stacks that are packed away, and on a core file."""
+"""tools/gdb/weft.py in gdb: on a live process, with parked stacks, and on a core file."""
 import glob
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the integration tests share: processes read line by line, TCP clients, waiting without sleeping.
+"""Shared by the integration tests: processes read line by line, TCP clients, waiting without sleeping.
 
 Every wait has a deadline that only a broken program reaches. The build folder comes from the environment, WEFT_BUILD.
 """

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Attacks by a peer that is linked, or by who only reaches the port, and what they cost a node and its friends.
+"""Attacks by a linked peer, or by a client that only reaches the port, and their cost for a node and its other peers.
 
 usage: hostile_test.py ATTACK
        hostile_test.py --table LOG   the rows of all attacks, from meson's log of them in JSON
 
-A node is attacked by a process of its own, while a friend of the node calls one of its actors all the time. Each
+A separate process attacks a node, while another linked node, the friend, calls one of its actors all the time. Each
 attack is bounded, and stays on 127.0.0.1. Afterwards the friend must have had each of its answers over the link that
 it had at first, no worker may have been held up for a second, and the memory that the attacker has cost must have
-come back. docs/security.md has a table of what was measured.
-"""
+come back. docs/security.md has a table of the measurements."""
 import json
 import os
 import re

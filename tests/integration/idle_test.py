@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Idle means idle: a node with nothing to do does nothing, and a link costs its heartbeats and no more.
+"""A node without work uses no processor time, and an idle link costs only its heartbeats.
 
 A thread that was never scheduled in a while has made no system call in it. The kernel counts that for each thread, so
-nothing has to be traced; the observation itself is the one thing here that takes a fixed time.
-"""
+nothing has to be traced; only the observation takes a fixed time."""
 import os
 import select
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Addresses that a member tells of nodes that there are none: few of them are dialled, seldom, and not for long."""
+"""Addresses of nodes that do not exist, sent by a member: a node dials few of them, seldom, and not for long."""
 import json
 import os
 import socket

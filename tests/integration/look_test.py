@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a node says of its actors: weft inspect, weft why-dropped, weft trace."""
+"""The reports of a node about its actors: weft inspect, weft why-dropped, weft trace."""
 import json
 import os
 import re
@@ -131,7 +131,7 @@ class Look(unittest.TestCase):
         self.assertEqual(told["carriers"], {"b": "nng", "c": "nng"})
         pid = r"\(main \d+\.\d+\.\d+\)"
         self.assertRegex(self.weft("inspect", "one", "--node", "a"),
-                         rf"(?m)^who waits for whom:\n  one {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
+                         rf"(?m)^actors that wait for each other:\n  one {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
                          rf"    b/two {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
                          rf"      c/three {pid}, which waits for sleep$")
         self.assertRegex(self.weft("inspect", "one", "--node", "a"),
@@ -204,7 +204,7 @@ class Look(unittest.TestCase):
 
     def test_nobody_and_nothing(self):
         self.node("echo")
-        self.assertEqual(self.weft("inspect"), "nobody waits for an answer\n")
+        self.assertEqual(self.weft("inspect"), "no actor waits for an answer\n")
         self.assertEqual(self.objects("inspect"), [])
         self.assertEqual(self.weft("why-dropped"), "a has dropped nothing\n")
         for who in "nobody", "0.99999.1", "99.1.1", "1.2", "0.0.0", "0.1.1@0000000000000001", "x" * 120:
@@ -283,7 +283,7 @@ class Look(unittest.TestCase):
                           "to": ""})
         hop = drop["from"].split("@")[0].replace(".", r"\.")
         line = (rf" ago  note \(tag 77\) from b/hop \(main {hop}\) to nobody known: "
-                r"nobody had the name that it was sent to$")
+                r"no actor had the name that it was sent to$")
         self.assertRegex(self.weft("why-dropped", "--node", "a"), "(?m)" + line)
         self.weft("stop", "--node", "b")
         gone = self.weft("why-dropped", "--node", "a")

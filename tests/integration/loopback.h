@@ -1,4 +1,4 @@
-/* Plain TCP sockets on 127.0.0.1, for what stands between nodes or talks to one by hand. */
+/* Plain TCP sockets on 127.0.0.1, for proxies between nodes and for tests that send bytes to a node by hand. */
 #ifndef LOOPBACK_H
 #define LOOPBACK_H
 
@@ -25,7 +25,7 @@ __attribute__((unused)) static int loopback_listen(char url[64])
     return fd;
 }
 
-/* -1: nobody listens there. */
+/* -1: no process listens there. */
 __attribute__((unused)) static int loopback_connect(int port)
 {
     struct sockaddr_in at = {

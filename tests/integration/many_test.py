@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The weft command, and nodes, where there is very much of everything: actors, names, patterns, groups."""
+"""The weft command, and nodes, with very many actors, names, patterns and groups."""
 import json
 import subprocess
 import unittest

@@ -1,4 +1,5 @@
-/* A module that prints what its node hears of others, a line each, and does what it is told: see `orders`. */
+/* A module that prints each event of other nodes that its node reports, one a line, and executes commands: see
+ * `orders`. */
 #include <weft.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Nodes that print what they hear of others, and do what they are told: members.c."""
+"""Nodes that print the events of other nodes, and execute commands: members.c."""
 import json
 import subprocess
 

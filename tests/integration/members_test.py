@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Who is there, as real processes find out: crash, hang, restart, leave, return, and what nodes say of themselves.
+"""Membership as real processes observe it: crash, hang, restart, leave, return, and metadata of members.
 
-A busy machine may make a node a suspect for a moment, so news that a test is not about are passed over.
-"""
+A busy machine may make a node a suspect for a moment, so tests skip events that they are not about."""
 import os
 import signal
 import subprocess

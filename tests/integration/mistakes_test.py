@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/mistakes.md: each piece of C is compiled and run, and says what stands there. In what is said "..." may be
+"""docs/mistakes.md: each piece of C is compiled and run, and must print the quoted text, in which "..." matches
 anything."""
 import os
 import re

@@ -1,4 +1,4 @@
-/* Modules for cli_test.py, foreign_test.py and others, one file: what it does is its first argument. */
+/* Modules for cli_test.py, foreign_test.py and others, in one file: the first argument chooses what it does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

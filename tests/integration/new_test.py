@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weft new: what it writes builds without a warning, passes its tests, and runs as its README says."""
+"""weft new: its project builds without a warning, passes its tests, and runs as its README says."""
 import json
 import os
 import shutil

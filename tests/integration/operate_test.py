@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an operator relies on: logs, a service manager that is told what happens, metrics and health over HTTP."""
+"""The interfaces for operators: logs, notifications of a service manager, metrics and health over HTTP."""
 import json
 import os
 import re
@@ -318,7 +318,7 @@ class Metrics(Operate):
                          r"(?m)^a +draining ")
         self.assertIn(main[0]["pid"].split("@")[0], self.weft("ps")[0])
         self.assertEqual(json.loads(self.weft("inspect", main[0]["pid"], "--json")[0])["kind"], "main")
-        self.assertEqual(self.weft("inspect")[0], "nobody waits for an answer\n")
+        self.assertEqual(self.weft("inspect")[0], "no actor waits for an answer\n")
         self.assertRegex(self.weft("nodes")[0], r"(?m)^a +[0-9a-f]{16} self ")
         self.assertEqual(self.weft("why-dropped")[0], "a has dropped nothing\n")
         self.assertEqual([n["state"] for n in json.loads(self.get("/nodes.json")[1])], ["draining"])

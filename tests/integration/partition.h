@@ -1,5 +1,5 @@
-/* Nodes in one process that reach each other through a proxy, so that a test can cut and heal the way between any two
- * of them. In what they say of their URLs the proxy puts its own. */
+/* Nodes in one process that reach each other through a proxy, so that a test can cut and heal the path between any
+ * two of them. The proxy replaces the URLs that nodes announce by its own. */
 #ifndef PARTITION_H
 #define PARTITION_H
 

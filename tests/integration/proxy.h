@@ -1,4 +1,4 @@
-/* A TCP proxy in the test's own process that breaks connections in the ways a network does. */
+/* A TCP proxy in the test's own process that breaks connections in the ways in which a network does. */
 #ifndef PROXY_H
 #define PROXY_H
 

@@ -1,4 +1,5 @@
-/* One actor on each node that does what a test tells it, for tests of what nodes know of each other. */
+/* One actor on each node that executes commands of a test, for tests of the knowledge that nodes have of each
+ * other. */
 #ifndef PUPPETS_H
 #define PUPPETS_H
 

@@ -1,7 +1,8 @@
-/* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work QUEUE`
- * prints each job that it takes, and each that is done; `spread PREFIX N` puts a job in each of N queues; `hold QUEUE` takes one job and keeps it; `watch` prints why the
- * holder has ended; `idle` does nothing. `takers QUEUE N`: so many actors wait for a job, and end, the last one first;
- * `readers TOPIC N`: so many subscriptions wait for a record, and end, the first one first. */
+/* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work
+ * QUEUE` prints each job that it takes, and each that is done; `spread PREFIX N` puts a job in each of N queues;
+ * `hold QUEUE` takes one job and keeps it; `watch` prints why the holder has ended; `idle` does nothing. `takers
+ * QUEUE N`: N actors wait for a job, and end, the last one first; `readers TOPIC N`: N subscriptions wait for a
+ * record, and end, the first one first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

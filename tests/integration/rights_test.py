@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Who may do what: the table of docs/security.md, row by row, frame by frame, against a node with certificates.
+"""Rights of roles: the table of docs/security.md, row by row, frame by frame, with a node that has certificates.
 
 Each kind of frame is sent by each role: as it should be, in the name of an actor of this node, to an actor that is
-gone, with a trace id behind it, and as long as it may be. Whether it was refused says the node's count. All the time
-an actor waits for another one's answer, which nobody else may give."""
+gone, with a trace id behind it, and as long as it may be. The node's counter shows whether it was refused. All the
+time an actor waits for the reply of another one, which no other actor may give."""
 import itertools
 import os
 import re

@@ -1,5 +1,5 @@
 /* tests/integration/sanitized.c -- a user's program, built with ASan or TSan and linked with a libweft that was not:
- * `sanitized clean` is in order, all other words name a mistake that the sanitizer has to find. */
+ * `sanitized clean` has no mistake; all other arguments name a mistake that the sanitizer has to find. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A user's program with ASan or TSan, linked with a libweft that was built without: mistakes are found, and nothing
-is found in a program that is in order."""
+"""A user's program with ASan or TSan, linked with a libweft that was built without: mistakes are found, and a correct
+program has no findings."""
 import os
 import shutil
 import subprocess

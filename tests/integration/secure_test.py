@@ -87,7 +87,7 @@ class Secure(unittest.TestCase):
         done = self.s_client(address)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(program.line(),
-                         "refused: it refuses this side's certificate: signed by nobody that it trusts")
+                         "refused: it refuses this side's certificate: signed by no authority that it trusts")
 
     def test_killed_client_is_no_goodbye(self):
         program, address = self.serve()
@@ -109,7 +109,7 @@ class Secure(unittest.TestCase):
         done = self.ask(self.s_server("other"), "abc", authority="other.crt")
         self.assertRegex(done.stderr, "its certificate is that of another name")
         done = self.ask(self.s_server("other"), "abc")
-        self.assertRegex(done.stderr, "signed by nobody that is trusted here")
+        self.assertRegex(done.stderr, "signed by no authority that is trusted here")
 
     def test_openssl_server_with_other_ciphers(self):
         done = self.ask(self.s_server("good", "-tls1_2", "-cipher", "AES256-SHA"), "abc")

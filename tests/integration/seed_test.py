@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Nodes that are given nothing but a seed: they find each other, whatever carries the links. Nodes that listen
-nowhere are known as leaves, and nobody waits for a link with them."""
+"""Nodes that are given nothing but a seed: they find each other with every carrier. Nodes that do not listen are
+known as leaves, and no node waits for a link with them."""
 import os
 import subprocess
 import tempfile
@@ -118,7 +118,7 @@ class Seed(unittest.TestCase):
         """A few warnings and one for all others, not one for each."""
         seeds = [word for _ in range(12) for word in ("--join", f"tcp://127.0.0.1:{free_port()}")]
         a = self.cluster.started("a", *seeds)
-        self.assertEqual(int(a.log(r"cannot connect to .*nobody listens.*\(and (\d+) more like it")[1]), 7)
+        self.assertEqual(int(a.log(r"cannot connect to .*no process listens.*\(and (\d+) more like it")[1]), 7)
         self.assertEqual(len([line for line in a.err.seen if "cannot connect to" in line]), 5)
 
     def test_a_look_at_who_is_there_warns_nobody(self):
@@ -202,7 +202,7 @@ class Address(unittest.TestCase):
         for of, name in ("b", "c"), ("c", "b"):
             eventually(f"{name} is {state} for {of}", lambda o=of, n=name: cluster.states(o).get(n) == [state])
         if not options:
-            nodes[0].log(r"node b listens nowhere: 10\..* is not a loopback address: .*--listen")
+            nodes[0].log(r"node b does not listen: 10\..* is not a loopback address: .*--listen")
 
 
 if __name__ == "__main__":

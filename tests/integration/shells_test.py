@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What weft tells shells and the manual: words to complete, in each shell that is here, and a page for each verb."""
+"""The completions of weft, in each installed shell, and a manual page for each verb."""
 import os
 import re
 import shutil

@@ -1,5 +1,4 @@
-/* A shop on three nodes, for shop.py: something to look at. Its figures go up and down, and at times it cannot
- * keep up:
+/* A shop on three nodes, for shop.py: a load to look at. Its figures go up and down, and at times it cannot keep up:
  *
  *   shop     a till that serves 125 customers a second at most and takes breaks, and whose mailbox takes 256; a
  *            shelf; two customers, who ask the shelf and go to the till, many times, and then rest for a while. They

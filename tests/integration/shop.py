@@ -1,4 +1,4 @@
-"""A shop on three nodes, with customers: what there is to see on the pictures of docs/."""
+"""A shop on three nodes, with customers: the cluster that the pictures of docs/ show."""
 from harness import built
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weft sim: what a bug in a user's actors looks like, the same run again, and runs that end badly."""
+"""weft sim: the report of a bug in a user's actors, the repetition of a run, and runs that crash or hang."""
 import json
 import os
 import re

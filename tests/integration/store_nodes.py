@@ -1,4 +1,4 @@
-"""What the tests of stores have in common that run processes: a cluster with a file for the store, verbs, and nodes."""
+"""Shared by the tests of stores that run processes: a cluster with a file for the store, verbs, and nodes."""
 import os
 import subprocess
 import unittest

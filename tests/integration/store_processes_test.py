@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Stored topics in real processes: the command line, and nodes that are killed while they publish.
 
-STORE_KILLS=N: how often (default 6). STORE_LINES=N: after so many acknowledged publications (default: 50 and more)."""
+STORE_KILLS=N: the number of kills (default 6). STORE_LINES=N: the number of acknowledged publications before each
+(default: 50 and more)."""
 import base64
 import json
 import os

@@ -1,4 +1,5 @@
-/* Stored topics on one node and on two: what was acknowledged is read again, the past and then the live. */
+/* Stored topics on one node and on two: acknowledged records are read again, first the stored ones and then the new
+ * ones. */
 #include <sqlite3.h>
 
 #include <weft/store.h>

@@ -1,5 +1,6 @@
-/* A module for store_processes_test.py: `publish TOPIC ACTORS` stores numbered texts for ever and prints each one
- * that is acknowledged; `follow TOPIC CURSOR` prints what a cursor brings, and each advance that is acknowledged; `read TOPIC` prints what a subscription from the start brings; `idle` does nothing. */
+/* A module for store_processes_test.py: `publish TOPIC ACTORS` stores numbered texts without end and prints each one
+ * that is acknowledged; `follow TOPIC CURSOR` prints the records of a cursor, and each advance that is acknowledged;
+ * `read TOPIC` prints the records of a subscription from the start; `idle` does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An actor that does not wait: it is named, and the node answers beside it. Which node is slow."""
+"""An actor that never waits: the node names it, and still answers. Also, which node of a cluster is slow."""
 import json
 import os
 import signal

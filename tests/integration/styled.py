@@ -1,4 +1,4 @@
-"""What a terminal shows, colours and all (tmux capture-pane -e), as a page that a browser draws."""
+"""Turns the contents of a terminal with its colours (tmux capture-pane -e) into a page that a browser draws."""
 import html
 import re
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What peers and actors chose reaches no terminal as it is: verbs of the command line, log lines, the chat."""
+"""Texts that peers and actors choose reach no terminal unescaped: verbs of the command line, log lines, the chat."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS between real processes: who is let in, who is not, and what both sides say about it."""
+"""TLS between real processes: which peers are accepted and refused, and the messages of both sides about it."""
 import json
 import os
 import re
@@ -242,7 +242,7 @@ class Renewed(Tls):
         self.assertEqual(self.served(url), second)
         third = self.issue(folder, "a")
         a.process.send_signal(signal.SIGHUP)
-        a.log("loaded its certificates again: serial " + third)
+        a.log("reloaded its certificates: serial " + third)
         self.assertEqual(self.served(url), third)
         nodes = [json.loads(line) for line in self.ask("nodes", url, "--json").splitlines()]
         self.assertEqual([(n["name"], n["state"], n.get("resumes", 0)) for n in nodes if n["name"] == "b"],
@@ -260,7 +260,7 @@ class Renewed(Tls):
         for name in ("ca.crt", "b.crt", "b.key"):
             os.replace(f"{wrong}/{name}", f"{folder}/{name}")
         b.process.send_signal(signal.SIGHUP)
-        b.log("loaded its certificates again")
+        b.log("reloaded its certificates")
         self.weft("ps", "--node", url, "--tls", folder, "--as", "b", code=3)
         self.ask("ps", other, code=3)  # b trusts the other authority now, and no longer boss
         self.weft("ps", "--node", other, "--tls", folder, "--as", "b")

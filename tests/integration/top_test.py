@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weft top, on a terminal that is looked at: tmux, and once a picture of it."""
+"""weft top on a terminal that the test reads: tmux; one test makes a picture of it."""
 import base64
 import json
 import os
@@ -115,7 +115,7 @@ class Top(unittest.TestCase):
         t.keys("r")
         t.shows("by name, reversed")
         t.keys("/", "nobody", "Enter")
-        t.shows("nobody here has 'nobody'")
+        t.shows("no actor here has 'nobody'")
         t.keys("/", "silent", "Enter", "Enter")
         t.shows("waits_for     sleep", "mailbox       3", "callers       test_modules.so+0x")
         t.keys("?")

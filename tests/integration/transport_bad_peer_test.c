@@ -1,5 +1,5 @@
-/* A linked peer that breaks the protocol: whatever it does, its link ends with a reason that says what it did, and
- * another peer does not notice. */
+/* A linked peer that breaks the protocol: its link ends with a reason that names the violation, and another peer is
+ * not affected. */
 #include "frame_chunks.h"
 #include "by_hand.h"
 
@@ -218,10 +218,10 @@ static const struct {
     {says_hello, "a handshake frame on an established link"},
     {says_welcome, "a handshake frame on an established link"},
     {refuses, "a handshake frame on an established link"},
-    {starts_twice, "START in the midst of a connection"},
+    {starts_twice, "START in the middle of a connection"},
     {starts_ahead, "frames are missing"},
     {does_not_start, "no START on a connection that resumes a link"},
-    {acknowledges_too_much, "acknowledges what was never sent"},
+    {acknowledges_too_much, "acknowledges frames that were never sent"},
     {subscribes_to_too_much, "too many topic patterns"},
     {links_at_length, "malformed message in the first of its chunks"},
     {sends_without_credit, "it sends more than it was given credit for"},
@@ -279,7 +279,7 @@ START_TEST(who_never_acknowledges_is_dropped)
         wf_put_number(&w, WF_FRAME_PONG, f.number);
         heard_by = try_batch(fd, &w, out); /* not: the node has closed meanwhile */
     }
-    expect_dropped("does not acknowledge what it gets");
+    expect_dropped("does not acknowledge received frames");
     close(fd);
 }
 END_TEST
@@ -290,7 +290,7 @@ START_TEST(who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped)
     int fd = link_that_can_resume();
     close(fd);
     fd = link_again(lowest, 1, 1000000, WF_LINK_BROKEN);
-    expect_dropped("acknowledges what was never sent");
+    expect_dropped("acknowledges frames that were never sent");
     expect_closed(fd);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* Large messages: in chunks that others go between, whole and in order however often the connection breaks, and what
- * a node says to a peer whose chunks make no sense. */
+/* Large messages: they go in chunks, between which other messages are sent; they arrive whole and in order, however
+ * often the connection breaks; and a node ends the link of a peer whose chunks are inconsistent. */
 #include "frame_chunks.h"
 #include "by_hand.h"
 #include "proxy.h"
@@ -487,12 +487,12 @@ static const struct {
     {                                \
         bytes, sizeof bytes - 1, why \
     }
-    FAULT("\x92\x0b\xc4\x01x", "a chunk of no message"),
+    FAULT("\x92\x0b\xc4\x01x", "a chunk without a message"),
     FAULT("\x93\x0b\x02\x96\x10\x00\x00\x01\x00\xc4\x01x\x92\x0b\xc4\x02yz", "a chunk that does not fit its message"),
     FAULT("\x93\x0b\x02\x96\x10\x00\x00\x01\x00\xc4\x01x\x92\x0b\xc4\x00", "a chunk that does not fit its message"),
     FAULT("\x93\x0b\x02\x96\x10\x00\x00\x01\x00\xc4\x01x\x93\x0b\x02\x96\x10\x00\x00\x01\x00\xc4\x01x",
           "a message in chunks begins before the end of the one before"),
-    FAULT("\x93\x0b\x01\x96\x10\x00\x00\x01\x00\xc4\x01x\x92\x0b\xc4\x01x", "a chunk of no message"),
+    FAULT("\x93\x0b\x01\x96\x10\x00\x00\x01\x00\xc4\x01x\x92\x0b\xc4\x01x", "a chunk without a message"),
     FAULT("\x93\x0b\x01\x96\x10\x00\x00\x01\x00\xc4\x02xy", BAD_FIRST),
     FAULT("\x93\x0b\x02\x92\x05\x01", BAD_FIRST),
     FAULT("\x93\x0b\x02\x93\x0b\x02\x96\x10\x00\x00\x01\x00\xc4\x01x", BAD_FIRST),

@@ -1,5 +1,5 @@
 /* Children of a supervisor, and members of a pool, that live on other nodes: they start on the first node of their
- * list that does it, end as the others end, and are stopped and killed with their supervisor. */
+ * list that can start them, end as local ones do, and are stopped and killed with their supervisor. */
 #include "transport_harness.h"
 
 enum { ECHO = 1, END = 2 };

@@ -1,4 +1,4 @@
-/* The command line's way: a client over the control socket asks $node. */
+/* Requests of the command line: a client sends them to $node over the control socket. */
 #include "control.h"
 #include "transport_harness.h"
 
@@ -166,9 +166,9 @@ START_TEST(a_client_asks_who_somebody_is)
     HEAR("$node is n/$node  12");
     HEAR("$node@n is n/$node  12");
     HEAR("$node@other is other/$node  12");
-    HEAR("none@other is other/ nobody has that name 12");
+    HEAR("none@other is other/ no actor has that name 12");
     HEAR("x@nowhere is nowhere/ its node is not linked 12");
-    HEAR("x is n/ nobody has that name 12");
+    HEAR("x is n/ no actor has that name 12");
     HEAR("$node@other is other/ is of another node 12");
     HEAR("0.77.1@0000000000000007 is (gone)/  12");
     HEAR("who the request is malformed"); /* too many of them */

@@ -1,4 +1,4 @@
-/* tests/integration/transport_embed_test.c -- nodes without a thread, turned by a poll() loop of this file. */
+/* tests/integration/transport_embed_test.c -- nodes without a thread, which a poll() loop of this file runs. */
 #include <pthread.h>
 #include <signal.h>
 

@@ -1,5 +1,5 @@
-/* Answers to what a node was not asked. Two peers by hand: one is asked, the other one lies. Whatever the liar says,
- * an answer is that of the one who was asked, or to whom the request was passed on. */
+/* Forged answers to requests. There are two fake peers: one is asked, the other one forges answers. An answer counts
+ * only if it comes from the peer that was asked, or to which the request was forwarded. */
 #include "by_hand.h"
 
 enum { ASKED = 1, LIAR = 2, THERE = 77 /* an actor of ASKED */, GO = 9 };

@@ -1,4 +1,4 @@
-/* A weft_gather of many actors of one peer, written by hand, that counts the searches for cycles (PROBE) it gets. */
+/* A weft_gather of many actors of one fake peer, which counts the searches for cycles (PROBE) that it receives. */
 #include "by_hand.h"
 
 enum { ASKED = 1, MANY = 1000, DONE = 9, SEEK = 2 };

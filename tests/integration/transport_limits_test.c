@@ -1,5 +1,5 @@
-/* What a peer may send in a second: it is slowed, and loses nothing; far too much at once ends the link; spawns too
- * many are refused. And who may be whom, without certificates: an incarnation belongs to one name. */
+/* The limits of a peer per second: a peer above its limit is slowed down and loses nothing; far too much at once ends
+ * the link; too many spawns are refused. And identities without certificates: an incarnation belongs to one name. */
 #include "cluster.h"
 #include "peers.h"
 #include "transport.h"

@@ -1,4 +1,5 @@
-/* Two and three nodes in one process: they find each other, carry messages, calls, names and topics, and part. */
+/* Two and three nodes in one process: they find each other, carry messages, calls, names and topics, and
+ * disconnect. */
 #include "control.h"
 #include "loopback.h"
 #include "transport_harness.h"

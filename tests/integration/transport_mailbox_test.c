@@ -1,5 +1,5 @@
-/* Mailboxes that another node fills: what does not fit is counted there, by each policy and either bound; nothing of
- * another node waits in front of a mailbox. */
+/* Mailboxes that another node fills: messages that do not fit are counted by the receiver, with each policy and
+ * either limit; messages of another node never wait in front of a mailbox. */
 #include "drops.h"
 #include "actor_list.h"
 #include "node.h"

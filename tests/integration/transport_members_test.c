@@ -1,5 +1,5 @@
-/* What a program hears of the members, and what a node in a minority refuses, until it is back. members_test.py and
- * cut_test.py have the same with processes. */
+/* The events of members that a program receives, and the requests that a node refuses while it is in a minority.
+ * members_test.py and cut_test.py test the same with processes. */
 #include "partition.h"
 
 static void plain(const void *arg, size_t size)

@@ -1,5 +1,5 @@
-/* Actors that one node starts on another by name: what they get, what is refused and why, and that nobody misses an
- * end or leaves an actor behind. */
+/* Actors that one node starts on another by name: their arguments, refusals and their reasons, and that no end is
+ * missed and no actor is left behind. */
 #include "transport_harness.h"
 
 enum { HELLO = 1, LIMIT = 10 };

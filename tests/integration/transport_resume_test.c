@@ -1,4 +1,5 @@
-/* Links whose connections break: everything arrives once and in order, and what cannot go on ends with its reason. */
+/* Links whose connections break: everything arrives once and in order, and a link that cannot be resumed ends with
+ * its reason. */
 #include "answer.h"
 #include "control.h"
 #include "proxy.h"

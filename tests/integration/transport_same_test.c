@@ -1,5 +1,5 @@
-/* Each case twice: the other actor on the same node, and on another one. What is observed must be the same, or differ
- * as docs/transparency.md says: then a case has two texts, and the table there has its name. */
+/* Each case runs twice: with the other actor on the same node, and on another one. The observations must be the same,
+ * or differ as docs/transparency.md says: then a case has two texts, and the table there has its name. */
 #include "transport_harness.h"
 
 enum { OBEY = 1, ECHO, LETGO, KEEP, NUMBER, HEARD, DIE = 17 };

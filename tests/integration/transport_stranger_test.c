@@ -1,6 +1,6 @@
-/* Who is not a node, or not one of ours, talks to a node's port: bytes written by hand over plain sockets. Also what
- * a program in another language would have to do to be a node, and what happens to a link whose other end does not
- * read, or is killed. */
+/* Clients that are not nodes, or not nodes of this cluster, connect to a node's port: the test writes their bytes by
+ * hand over plain sockets. Also the steps by which a program in another language can be a node, and links whose other
+ * end does not read, or is killed. */
 #include "drops.h"
 #include "actor_list.h"
 #include "by_hand.h"
@@ -322,7 +322,7 @@ START_TEST(silence_has_an_end)
     HEAR("carrier down: no HELLO in time");
     expect_closed(fd);
     ck_assert_int_eq(k->ops->dial(k, "tcp://127.0.0.1:1", &o, why), 0);
-    HEAR("carrier failed: nobody listens there");
+    HEAR("carrier failed: no process listens there");
     ck_assert_int_lt(k->ops->dial(k, "nonsense", &o, why), 0);
     fd = connect_to(url); /* still open when the carrier ends */
     k->ops->destroy(k);

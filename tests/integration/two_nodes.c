@@ -1,5 +1,5 @@
 /* tests/integration/two_nodes.c -- a chat of two processes: two_nodes NAME [URL TO JOIN]. Each node says its name in
- * the space until it has heard the other and knows that the other has heard it. */
+ * the chat until it has heard the other and knows that the other has heard it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

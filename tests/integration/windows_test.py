@@ -171,7 +171,7 @@ class Windows(unittest.TestCase):
         self.assertIn("no entry point", self.weft("run", built("tests", "test_no_entry.dll"), code=1)[1])
         self.assertIn("not on Windows", self.weft("sim", "x.dll", code=1)[1])
         self.assertIn("by the URL", self.weft("nodes", code=2)[1])
-        self.assertIn("nobody listens", self.weft("nodes", "--node", "tcp://127.0.0.1:1", code=3)[1])
+        self.assertIn("no process listens", self.weft("nodes", "--node", "tcp://127.0.0.1:1", code=3)[1])
 
 
 if __name__ == "__main__":

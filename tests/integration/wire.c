@@ -1,5 +1,5 @@
-/* The module of wire_test.py: an actor that does what a peer tells it to, by requests, and says on its standard
- * output what comes of it. */
+/* The module of wire_test.py: an actor that executes the requests of a peer, and prints the results on its standard
+ * output. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """A node of a weft cluster in Python, for tests: docs/wire.md in code, with nothing but the standard library.
 
-It was written from that page alone, and is to stay so: what it needs and the page does not say is a fault of the
-page. It has no threads. Whatever a test waits for, it reads; frames of the link itself (START, ACK, PING, CHUNK) are
-taken meanwhile. Its heartbeat is a minute by default, so that nodes do not mind when it is not reading.
-"""
+It was written from that page alone, and must stay so: if it needs something that the page does not say, the page is
+wrong. It has no threads. It reads while a test waits, and handles the frames of the link itself (START, ACK, PING,
+CHUNK). Its heartbeat is a minute by default, so that nodes do not mind when it is not reading."""
 import base64
 import collections
 import hashlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """docs/wire.md, section by section, against real nodes: bytes, frames, handshakes and links.
 
-wire_messages_test.py beside it goes on.
+wire_messages_test.py continues it.
 
-The peer (wire_peer.py) was written from that page alone. tests/integration/wire.c is what the nodes run."""
+The peer (wire_peer.py) was written from that page alone. The nodes run tests/integration/wire.c."""
 import itertools
 import os
 import random
@@ -219,7 +219,7 @@ class WebSockets(Wire):
 
     def test_frames_that_end_it(self):
         for data, why in ((b"\x81\x80\0\0\0\0", "not binary"), (b"\x82\x01a", "not masked"),
-                          (b"\xc2\x80\0\0\0\0", "bits that nobody has agreed on"),
+                          (b"\xc2\x80\0\0\0\0", "reserved bits set"),
                           (b"\x89\xfe\0\x7e\0\0\0\0", "bad control"),
                           (b"\x88\x80\0\0\0\0", "closed by the other side")):
             with self.subTest(why=why):
@@ -665,9 +665,9 @@ class Links(Wire):
         self.node.log(why)
 
     def test_faults(self):
-        self.fault("acknowledges what was never sent", [ACK, 1000000])
-        self.fault("START in the midst of a connection", [START, 0])
-        self.fault("a chunk of no message", [CHUNK, b"x"])
+        self.fault("acknowledges frames that were never sent", [ACK, 1000000])
+        self.fault("START in the middle of a connection", [START, 0])
+        self.fault("a chunk without a message", [CHUNK, b"x"])
         self.fault("a message in chunks begins before the end", *[[CHUNK, 100, [SEND, 1, 0, 0, 0, b""]]] * 2)
         self.fault("a chunk that does not fit", [CHUNK, 100, [SEND, 1, 0, 0, 0, b""]], [CHUNK, b"x" * 101])
         self.fault("malformed message in the first of its chunks", [CHUNK, 100, [RETAINED, "a", 1, 0, 0, 0, 1, b""]])
@@ -687,12 +687,12 @@ class Links(Wire):
         peer.acknowledges = False
         self.puppet(peer, POUR, numbers(ME, 10, 8))
         self.assertTrue(peer.closed())
-        self.node.log("does not acknowledge what it gets")
+        self.node.log("does not acknowledge received frames")
 
     def test_start_and_ack_on_a_link_that_cannot_resume(self):
         peer = self.peer().link()
         peer.connection.send(pack([START, 0]))
-        self.closes(peer.connection, "START in the midst of a connection")
+        self.closes(peer.connection, "START in the middle of a connection")
 
 
 class WhileLinked(Wire):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs linked with libweft depend on: its symbols, their types, and the layout of the public structs.
+"""Checks the ABI of libweft: its symbols, their types, and the layout of the public structs.
 
 usage: abi.py LIBRARY INCLUDE [--store]      INCLUDE: the folder of weft.h; exit code 77: no gdb
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/fuzz.sh shows an input that fails so that it can be run again where its folder is gone: in the last lines, of
-which `./dev` prints forty."""
+"""tools/fuzz.sh prints an input that fails in a form that can be run again when its folder is gone: in the last forty
+lines, which `./dev` shows."""
 import base64
 import os
 import re

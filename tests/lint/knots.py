@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fails where the files of a layer call each other in a knot: a cycle of calls that is larger than the bound below,
-or two rooms (folders) that call each other. Calls are read from the objects of the build, by their symbols.
+"""Fails where the files of a layer call each other in a knot, that is, a cycle of calls that is larger than the
+limit below, or where two rooms (folders) call each other. Calls are read from the objects of the build, by their
+symbols.
 usage: knots.py BUILD_FOLDER SOURCE_FOLDER [-v]"""
 import collections
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""models/check.py notices what it is there to notice, and what the models name still exists."""
+"""models/check.py finds faults in wrong models, and the functions that the models name still exist."""
 import os
 import re
 import shutil

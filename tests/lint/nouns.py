@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a header declares what the file of its own name does not define: `credit.h` is for `credit.c`, so that
-a reader of a call knows which file to open. It reads the text, not the build: the files of all systems count.
+"""Fails where a header declares a function that the file with its name does not define: `credit.h` is for `credit.c`,
+so that a reader of a call knows which file to open. It reads the text, not the build: the files of all systems count.
 usage: nouns.py SOURCE_FOLDER"""
 import collections
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The steps of ./dev test: what each counts as, and that one which would outlast the run is stopped."""
+"""The steps of ./dev test: the result of each, and that a step which would last longer than the run is stopped."""
 import pathlib
 import subprocess
 import tempfile

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each rule of tools/tidy.py finds what it is there to find, and lets good code pass."""
+"""Each rule of tools/tidy.py finds violations, and accepts good code."""
 import pathlib
 import sys
 import unittest

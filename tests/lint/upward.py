@@ -3,8 +3,8 @@
 room, a header of a higher one is not found, and the room's own headers are.
 usage: upward.py BUILD_FOLDER SOURCE_FOLDER
 
-A room is a folder of source files. What stands below what is read from the flags of the build: the folders that a
-room is given are below it. That has to be an order, in which each layer is above the one before."""
+A room is a folder of source files. The flags of the build tell the order of rooms: the folders that a room is given
+are below it. That must be an order without cycles, in which each layer is above the one before."""
 import json
 import pathlib
 import shlex

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Processors with 32 bits are refused, with these words, by the headers and by the build."""
+"""The headers and the build refuse processors with 32 bits, with these messages."""
 import os
 import platform
 import shutil

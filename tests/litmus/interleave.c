@@ -1,7 +1,7 @@
-/* tests/litmus/interleave.c -- the very code of runtime/sched/post.c and of the loop in runtime/sched/worker.c, in
- * every order of the steps of a worker and of those who post to it: nothing is lost, nothing comes twice, each
- * sender's posts come in order, and no wake is lost: a worker that sleeps for ever with a post in its inbox ends
- * the order early. models/ has the same protocol with more threads, but as a model.
+/* tests/litmus/interleave.c -- runs the product's code of runtime/sched/post.c and of the loop in
+ * runtime/sched/worker.c, in every order of the steps of a worker and of the threads that post to it. No post is lost
+ * or comes twice, the posts of each sender come in order, and no wake is lost: if a worker slept for ever with a post
+ * in its inbox, the run would end too early. models/ has the same protocol with more threads, but as a model.
  *
  * Mutants change one operation each, and have to be found: a search that finds nothing proves nothing. */
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* tests/litmus/search.h -- runs a few contexts in every order of their steps.
  *
- * Design notes. An order is a list of choices: which thread takes the next step. The search is depth first and
- * starts each order from the beginning, with the choices of the last one up to the latest that has an alternative.
- * Two steps that touch different variables, or only read, are the same in either order: sleep sets leave one of the
- * two out, and no order that differs in anything else. Where these are too many only those are run in which threads
- * that could go on are interrupted a few times, all of them. Every step is sequentially consistent. */
+ * Design notes. An order is a list of choices: which thread takes the next step. The search is depth first and starts
+ * each order from the beginning, with the choices of the last one up to the latest that has an alternative. Two steps
+ * that use different variables, or only read, have the same effect in either order: sleep sets leave out one of these
+ * two orders, and no other order. If there are too many orders, only those are run in which threads that could
+ * continue are interrupted a few times at most, but all of these. Every step is sequentially consistent. */
 #ifndef WF_LITMUS_SEARCH_H
 #define WF_LITMUS_SEARCH_H
 

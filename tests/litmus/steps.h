@@ -1,6 +1,6 @@
 /* tests/litmus/steps.h -- included before the code under test: its atomic operations become steps of a scheduler. All
- * "threads" are contexts of one thread, so an operation needs no atomic instruction, only to be one step. What is not
- * watched (counters, other objects) is done at once. */
+ * "threads" are contexts of one thread, so an operation needs no atomic instruction, only to be one step. Operations
+ * on variables that are not watched (counters, other objects) are done at once. */
 #ifndef WF_LITMUS_STEPS_H
 #define WF_LITMUS_STEPS_H
 

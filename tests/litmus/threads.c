@@ -1,6 +1,6 @@
-/* tests/litmus/threads.c -- the same as interleave.c with real threads, for as many orders as there is time for, and
- * for ThreadSanitizer: threads post to one worker while it falls asleep again and again; nothing is lost, nothing
- * comes twice, and each sender's posts come in order. */
+/* tests/litmus/threads.c -- as interleave.c, but with real threads, for as many orders as there is time for, and for
+ * ThreadSanitizer: threads post to one worker while it falls asleep repeatedly; no post is lost or comes twice, and
+ * the posts of each sender come in order. */
 #include "../suite.h"
 #include "../unit/runtime/harness.h"
 

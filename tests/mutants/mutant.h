@@ -1,5 +1,5 @@
-/* Whether WEFT_MUTANT in the environment names that bug: see sites.py. It is only in the tree that tools/mutants.py
- * makes. */
+/* Checks whether WEFT_MUTANT in the environment names a bug: see sites.py. Only the source tree that tools/mutants.py
+ * makes includes it. */
 #ifndef WF_MUTANT_H
 #define WF_MUTANT_H
 

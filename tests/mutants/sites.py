@@ -1,6 +1,6 @@
 """Known bugs, as replacements in the source of the product. tools/mutants.py makes a tree that has all of them, each
-behind its switch, wf_mutant("name") in mutant.h. The text of each stands exactly once in its file; `house/mutants`
-fails where that is no longer so."""
+behind its switch, wf_mutant("name") in mutant.h. The text of each must be in its file exactly once; otherwise
+`house/mutants` fails."""
 
 # (file, what stands there, what stands there instead)
 SITES = [

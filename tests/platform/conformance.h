@@ -1,11 +1,11 @@
-/* tests/platform/conformance.h -- what the conformance tests share: an environment, sockets made with pf_* only, and
+/* tests/platform/conformance.h -- shared by the conformance tests: an environment, sockets made with pf_* only, and
  * waiting as the runtime waits.
  *
- * Design notes. (1) These tests are platform.h in executable form. They run on every poller there is, so they make no
- * call of an operating system and take nothing from it but what the contract says: readiness may be reported too
- * often, but never not at all. (2) A test arms, waits and tries again, as runtime/wait/fd.h does. Each wait has
- * PATIENCE to succeed; no test measures time. (3) The simulated environment lets no time pass by itself, so it is
- * told how long in real time a wait may take. */
+ * Design notes. (1) These tests are platform.h in executable form. They run with every poller, so they call no
+ * operating system and rely only on the contract: readiness may be reported too often, but must never be missing. (2)
+ * A test arms, waits and tries again, as runtime/wait/fd.h does. Each wait has PATIENCE to succeed; no test measures
+ * time. (3) The simulated environment lets no time pass by itself, so it is told how long in real time a wait may
+ * take. */
 #ifndef WF_CONFORMANCE_H
 #define WF_CONFORMANCE_H
 

@@ -1,4 +1,4 @@
-/* tests/platform/poller_test.c -- readiness: too much is fine, too little never. */
+/* tests/platform/poller_test.c -- readiness: reporting too much is allowed, too little never. */
 #include "conformance.h"
 
 /* ---- Data and space --------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* tests/platform/posix_test.c -- the poller with what only Unixes have: Unix sockets, pipes, files and signal
- * handlers. */
+/* tests/platform/posix_test.c -- the poller with objects that only Unix systems have: Unix sockets, pipes, files and
+ * signal handlers. */
 #include "conformance.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* tests/platform/socket_test.c -- sockets, as pf_* gives them, waited for with the poller. */
+/* tests/platform/socket_test.c -- sockets made with pf_*, waited for with the poller. */
 #include "conformance.h"
 
 enum { LISTENER = 50, CLIENT = 1, SERVER = 2 };

@@ -1,5 +1,5 @@
-/* tests/platform/source_test.c -- what else than sockets a poller tells of: operations on files, pipes, the ends of
- * children, changes of directories; and the listing of one. */
+/* tests/platform/source_test.c -- sources of a poller that are not sockets: operations on files, pipes, the ends of
+ * children, changes of directories; and listings of directories. */
 #include "conformance.h"
 #include "../unit/runtime/folder.h"
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Compares docs/semantics.md with what weft and Erlang/OTP do. usage: check.py table | weft PROGRAM | erlang
 
-table: every row has its tests, every test a row, and "same" stands where both say the same. weft and erlang: each
-row's outcome is the one in the table; erlang is skipped (exit code 77) where erl and erlc are not installed.
-"""
+table: every row has its tests, every test a row, and a row says "same" if both results are the same. weft and erlang:
+the result of each row is the one in the table; erlang is skipped (exit code 77) if erl and erlc are not installed."""
 import os
 import pathlib
 import re

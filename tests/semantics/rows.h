@@ -1,5 +1,5 @@
-/* Rows of docs/semantics.md as tests. A row is a function that says, in a few words, what weft does; its namesake in
- * rows_*.erl says what Erlang/OTP does. check.py compares both with what the page promises. */
+/* Rows of docs/semantics.md as tests. A row is a function that reports, in a few words, what weft does; its namesake
+ * in rows_*.erl reports what Erlang/OTP does. check.py compares both with what the page promises. */
 #ifndef ROWS_H
 #define ROWS_H
 

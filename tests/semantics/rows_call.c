@@ -1,4 +1,4 @@
-/* Calls: what the caller hears. */
+/* Calls: the result that the caller gets. */
 #include "rows.h"
 
 /* Answers 1 with 42, answers 2 twice, drops 3, ends on 4, waits a second on 5, sends the caller

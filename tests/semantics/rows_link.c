@@ -1,4 +1,4 @@
-/* Links. Most rows have two puppets, a linked to b, and say how b took the end of a. */
+/* Links. Most rows have two puppets, a linked to b, and report what the end of a did to b. */
 #include "rows.h"
 
 struct pair {

@@ -1,4 +1,4 @@
-/* Memory of an actor's own; in Erlang: the process dictionary. */
+/* Keyed memory of an actor; in Erlang: the process dictionary. */
 #include "rows.h"
 
 static void dropped(void *block)

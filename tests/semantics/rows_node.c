@@ -1,4 +1,4 @@
-/* Two nodes in two processes; the other one is killed. In real time: nothing here waits but for what is to come. */
+/* Two nodes in two processes; the other one is killed. They run in real time, and wait only for events. */
 #include "rows.h"
 
 #include <signal.h>

@@ -1,8 +1,8 @@
-/* tests/sim/children.c -- children that are no easy ones, in a simulated cluster: one that is often not ready in time,
- * one that does not stop when it is asked to, one that sometimes ends well, one that is temporary, and one that keeps
- * its mailbox. On each node a supervisor has them, by another strategy on each; somebody starts and stops children
- * while it runs, and the supervisor itself is stopped now and then. No child runs twice; who was stopped does not run;
- * a supervisor that has ended leaves no child behind. In the end nothing fails any more, and all children run. */
+/* tests/sim/children.c -- difficult children in a simulated cluster: one that is often not ready in time, one that
+ * ignores stop requests, one that sometimes ends normally, one that is temporary, and one that keeps its mailbox.
+ * Each node has a supervisor for them, with another strategy on each node; an actor starts and stops children at run
+ * time, and the supervisor itself is stopped now and then. No child runs twice; a stopped child does not run; a
+ * supervisor that has ended leaves no child behind. In the end no child fails any more, and all children run. */
 #include "kit.h"
 
 enum { LATE, STUBBORN, WELL, SHORT, KEPT, EXTRA, CHILDREN, FAILED = 16 };

@@ -1,9 +1,9 @@
-/* tests/sim/etcd_store.h -- etcd in a simulated world: what transport/discover/etcd_http.h has is answered here, from
- * a store in virtual time. The linker puts it in the place of libcurl (--wrap), and an actor in the place of the
- * thread that asks; all the rest of the session is the product's own.
+/* tests/sim/etcd_store.h -- etcd in a simulated world: this file implements the functions of
+ * transport/discover/etcd_http.h with a store in virtual time. The linker puts it in the place of libcurl (--wrap),
+ * and an actor in the place of the thread that asks; all other code of the session is the product's.
  *
- * A request takes its time to the store, the answer takes its time back; either may be lost, then the request ends
- * when its time is over, done or not. The store knows leases, keys, compare-and-set and watches. */
+ * A request and its answer take some time; either may be lost. Then the request ends at its timeout, whether the
+ * store has executed it or not. The store knows leases, keys, compare-and-set and watches. */
 #ifndef ETCD_STORE_H
 #define ETCD_STORE_H
 

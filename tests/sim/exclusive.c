@@ -4,10 +4,10 @@
  *
  *     exclusive [SEEDS [FIRST SEED]]
  *
- * At no moment two believe that they hold a name (weft_exclusive_until is not over), tokens only grow, who holds a
- * name that is over is told, and in the end names change hands again. The history of each name is that of a lock
- * (tests/history/): a holder that is told that the name is lost, or that crashes, has it until the time that
- * weft_exclusive_until has said last, at the least. */
+ * At no moment do two contenders believe that they hold a name (weft_exclusive_until is in the future); tokens only
+ * grow; a holder is notified when it has lost its name; and in the end names change their holders again. The history of
+ * each name is that of a lock (tests/history/): a holder that is notified of the loss of its name, or that crashes,
+ * has it until the time that weft_exclusive_until has returned last, at the least. */
 #include "etcd_store.h"
 #include "seeds.h"
 

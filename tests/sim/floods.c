@@ -1,10 +1,11 @@
-/* tests/sim/floods.c -- publications that are too many for links and subscribers, in a simulated cluster. Each node
- * publishes in bursts that a link does not hold, and keeps large retained messages, so that a new link has more to
- * tell than it holds. Subscribers of all kinds come and go: slow ones whose messages make place, or who are
- * disconnected, and some who take a pattern back at once. Jobs go to a queue group whose members have little space.
- * What comes from one publisher comes in order, once; who loses messages while no link is lost is told of as many; no
- * job is done twice; in the end jobs are done, and all know which retained messages there are. With `scarce`, for
- * --faults memory: what finds no memory where it arrives is lost, and nobody is told (docs/transparency.md). */
+/* tests/sim/floods.c -- too many publications for links and subscribers, in a simulated cluster. Each node publishes
+ * in bursts that are larger than a link's queue, and has large retained messages, so that a new link has more to send
+ * than its queue can hold. Subscribers of all kinds come and go: slow ones whose oldest messages are dropped, or
+ * which are disconnected, and some that unsubscribe at once. Jobs go to a queue group whose members have little
+ * space. Messages of one publisher arrive in order, once; a subscriber that loses messages while no link is lost is
+ * told their number; no job is done twice; in the end jobs are done, and all nodes know the same retained messages.
+ * With `scarce`, for --faults memory: a message that finds no memory where it arrives is lost without notice
+ * (docs/transparency.md). */
 #include "kit.h"
 
 enum {

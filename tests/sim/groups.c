@@ -1,6 +1,6 @@
-/* tests/sim/groups.c -- a group in a simulated cluster: members come and go on all nodes, each node watches, and
- * sends to all. News come once each and fit together; what is sent comes in order, once; in the end all nodes
- * know the same members, those that there are. */
+/* tests/sim/groups.c -- a group in a simulated cluster: members join and leave on all nodes, each node watches the
+ * group, and sends to all members. Each notification comes once, and they are consistent; messages arrive in order,
+ * once; in the end all nodes know the members that exist. */
 #include "kit.h"
 
 enum { SLOTS = 2, SEEN = 256, SAY = 1 };

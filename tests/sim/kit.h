@@ -1,4 +1,4 @@
-/* tests/sim/kit.h -- what the modules for `weft sim` share: which node this is, and chance. */
+/* tests/sim/kit.h -- shared by the modules for `weft sim`: the number of this node, and random numbers. */
 #ifndef SIM_KIT_H
 #define SIM_KIT_H
 

@@ -1,9 +1,9 @@
-/* tests/sim/links.c -- links that are full: on each node senders of several kinds of messages pour into a sink each
- * on every other node, small ones and some of hundreds of KiB, faster than the sinks take them, so that credit and
- * the link's own bound hold them up. Each stream has its numbers: nothing comes twice or out of order, nothing is
- * missing unless its sender was told that the sink is gone; and in the end senders never wait in vain. With `scarce`,
- * for --faults memory: what finds no memory on its way is lost, and counted (docs/transparency.md); but nothing is
- * once the faults are over. */
+/* tests/sim/links.c -- full links: on each node, senders of several kinds of messages send to a sink on every other
+ * node, small messages and some of hundreds of KiB, faster than the sinks receive them, so that credit and the limit
+ * of the link suspend them. The messages of each stream are numbered: none comes twice or out of order, none is
+ * missing unless its sender was told that the sink has ended; and in the end no sender waits for ever. With `scarce`,
+ * for --faults memory: a message that finds no memory on its way is lost and counted (docs/transparency.md), but only
+ * during the faults. */
 #include "kit.h"
 
 enum { HELLO = 1, DATA = 2, STREAMS = 64, STEP = 4099 };

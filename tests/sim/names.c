@@ -1,9 +1,9 @@
 /* tests/sim/names.c -- global names in a simulated cluster: on each node several actors want the same few names, hold
- * one for a while, give it back, end with it, or take it back when they have lost it. Others wait until a name has a
- * holder. In the end nobody lets go any more: then each name has one holder, which knows it, all others that have
- * held it were told that they have lost it, and each node finds that holder. With `crowd` a node has thousands of
- * other names besides, which change all the time, so that a new link has much to say; in the end all nodes have the
- * same number of them. */
+ * one for a while, unregister it, end with it, or register it again when they have lost it. Other actors wait until a
+ * name has a holder. In the end no actor gives up a name any more: then each name has one holder, which knows it, all
+ * others that have held it were told that they have lost it, and each node finds that holder. With `crowd` a node
+ * also has thousands of other names, which change all the time, so that a new link has much to send; in the end all
+ * nodes have the same number of them. */
 #include "kit.h"
 
 enum { NAMES = 2, WANT = 3 /* contenders for a name on a node */, CROWD = 4500 };

@@ -1,8 +1,8 @@
-/* tests/sim/seeds.h -- main of a program that is a scenario of its own: [SEEDS [FIRST [limits]]]. With `limits`, limits of
- * nodes are drawn from the seed (transport/sim/sim_limits.h). Each seed has a process of
- * its own, so that whatever becomes of it is told with its seed; it has to free all that it allocates, and never to
- * hold more than a bound. With SEEDS 1 the ways to what it has not freed are shown. CLUSTER_LOG=1 in the environment
- * shows what nodes log. */
+/* tests/sim/seeds.h -- the main function of a program that is one scenario: [SEEDS [FIRST [limits]]]. With `limits`,
+ * limits of nodes are drawn from the seed (transport/sim/sim_limits.h). Each seed runs in a process of its own, so
+ * that any failure is reported with its seed. A run has to free all that it allocates, and must never allocate more
+ * than a limit. With SEEDS 1 the call stacks of blocks that were not freed are shown. CLUSTER_LOG=1 in the
+ * environment shows the logs of the nodes. */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
 

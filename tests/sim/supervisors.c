@@ -1,7 +1,7 @@
-/* tests/sim/supervisors.c -- supervisors in a simulated cluster. On each node one has three children that fail at
- * random, by another strategy on each, and one has a child on another node. No child runs twice; who starts, starts
- * in its turn; a supervisor gives up when there have been too many restarts, and only then; in the end all run. A
- * start that finds no memory is no failure. */
+/* tests/sim/supervisors.c -- supervisors in a simulated cluster. On each node one supervisor has three children that
+ * fail at random, with another strategy on each node, and one has a child on another node. No child runs twice;
+ * children start in their order; a supervisor gives up if there were too many restarts, and only then; in the end all
+ * run. A start for which there is no memory does not count as a failure. */
 #include "kit.h"
 
 enum { CHILDREN = 3, FAILURES = 64, MAX_RESTARTS = 3, FAILED = 16 };

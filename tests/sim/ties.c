@@ -1,9 +1,9 @@
-/* tests/sim/ties.c -- what binds actors in a simulated cluster. Players on all nodes monitor and link each other, take
- * that back, call each other, and end. Beside them several senders on each node pour into small mailboxes, whose
- * actors are slow and end now and then; the senders are stopped and killed while they wait. Each DOWN comes once, and
- * not after the monitor was taken back; an answer is that to the request; what one sender sends comes in order, once.
- * Nothing is missing, unless a link has ended, or with `scarce`, for --faults memory (docs/transparency.md).
- * In the end each actor that monitors, or is linked with, an actor that has ended knows it. No sender waits in vain. */
+/* tests/sim/ties.c -- monitors, links and calls in a simulated cluster. Actors on all nodes monitor and link each
+ * other, undo that, call each other, and end. Several senders on each node also fill small mailboxes, whose actors
+ * are slow and end now and then; the senders are stopped and killed while they wait. Each DOWN comes once, and not
+ * after the monitor was removed; a reply is the one to the request; messages of one sender arrive in order, once. No
+ * message is missing, unless a link has ended, or with `scarce`, for --faults memory (docs/transparency.md). In the
+ * end each actor that monitors, or is linked with, an actor that has ended knows it. No sender waits for ever. */
 #include "kit.h"
 
 enum {

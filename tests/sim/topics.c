@@ -1,7 +1,8 @@
-/* tests/sim/topics.c -- topics in a simulated cluster: each node publishes versions of its state, retained, and hears
- * those of all. Nothing comes twice or out of order; in the end all have heard the last version of each, and all keep
- * that one for who subscribes later. Beside it each publishes a beat that nobody keeps: in the end all hear those,
- * too, so each node knows what the others listen to. And each asks the others, who publish their answers. */
+/* tests/sim/topics.c -- topics in a simulated cluster: each node publishes versions of its state as retained
+ * messages, and subscribes to those of all. No message comes twice or out of order; in the end all have received the
+ * last version of each node, and all retain it for later subscribers. Each node also publishes a heartbeat that is
+ * not retained: in the end all receive these, too, so each node knows the subscriptions of the others. And each asks
+ * the others, which publish their answers. */
 #include "kit.h"
 
 /* With `rest`, without beats: then each has published for the last time, unless it starts anew. So nothing that is

@@ -1,4 +1,4 @@
-/* tests/stress/account.h -- what operations.c counts, and how it must add up. */
+/* tests/stress/account.h -- the counts of operations.c, and the equations that they must fulfil. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 

@@ -1,13 +1,13 @@
-/* tests/stress/cluster.c -- whole clusters in a simulated world: nodes that send each other numbered messages while
- * connections break, ways are cut, clocks step, nodes are slow, freeze, crash and come back.
+/* tests/stress/cluster.c -- whole clusters in a simulated world: nodes send each other numbered messages while
+ * connections break, the network is cut, clocks step, and nodes are slow, freeze, crash and restart.
  *
  *     cluster [SEEDS [FIRST SEED]]
  *
- * Every second seed is gentle: no fault outlasts what links survive, so nothing may be lost, and nobody may be told
- * that a node is down. In the others messages may be lost only where somebody was told. Nothing ever comes twice or
- * out of order, and in the end all are linked, agree on who holds a name that all want, and its holder knows it; then
- * one is gone for good, and all others know that. With every fifth seed some messages are so long that they go in
- * chunks. Every eighth seed runs twice: the second run has to be the same, step by step. */
+ * Every second seed is gentle: no fault lasts longer than links survive, so no message may be lost, and no node may
+ * be reported as down. With the other seeds a message may be lost only if the loss is reported. No message ever comes
+ * twice or out of order. In the end all nodes are linked and agree on the holder of a name that all want, and its
+ * holder knows it; then one node stops for good, and all others know that. With every fifth seed some messages are so
+ * long that they go in chunks. Every eighth seed runs twice: the second run has to be the same, step by step. */
 #include "sim_world.h"
 #include "transport.h"
 

@@ -1,5 +1,5 @@
-/* tests/stress/conserve.c -- no message is lost or doubled: actors on N workers spawn, send, stop and end at random,
- * into mailboxes that fill up; at the end sent == received + refused + dropped, exactly, by reason.
+/* tests/stress/conserve.c -- no message is lost or duplicated: actors on N workers spawn, send, stop and end at
+ * random, into mailboxes that fill up; at the end sent == received + refused + dropped, exactly, by reason.
  *
  *     conserve [OPERATIONS [SEED [WORKERS]]]
  *

@@ -1,7 +1,7 @@
-/* faults FIRST LAST MESSAGES: four nodes in one process and three links that break in the ways a network does, while
- * numbered messages travel both ways. What breaks, and after how many messages, is made from a seed and printed, for
- * each seed from FIRST to LAST; the same seed breaks the same things. Whatever they are, each message arrives once
- * and in order. */
+/* faults FIRST LAST MESSAGES: four nodes in one process and three links that break in the ways in which a network
+ * does, while numbered messages travel in both directions. A seed, from FIRST to LAST, determines the faults, and
+ * after how many messages they come, which is printed; the same seed makes the same faults. In spite of them, each
+ * message arrives once and in order. */
 #include "../integration/proxy.h"
 #include "../integration/transport_harness.h"
 #include "../unit/actors/random.h"

@@ -1,12 +1,12 @@
-/* tests/stress/heal.c -- a cluster in a simulated world that is cut in two and healed, with the timings that nodes
- * have by default.
+/* tests/stress/heal.c -- a cluster in a simulated world that is cut in two and healed, with the default timings of
+ * nodes.
  *
  *     heal [SEEDS [FIRST SEED]]
  *
- * Once the two sides hear each other again their news meet: each side has held the other one for gone, and the few
- * may have suspected one another while they were on their own. No node may be told that a neighbour is suspect whose
- * link was up all the time, nor that it is in a minority if its side was not. As soon as all are linked nobody holds
- * anybody for suspect or gone. */
+ * When the two sides can reach each other again they exchange their views: each side has declared the other one down,
+ * and members of the minority may have suspected each other. A node whose link to a neighbour was up all the time
+ * must not be told that this neighbour is suspect, nor that it is in a minority if its side was not. As soon as all
+ * are linked, no node takes another one for suspect or down. */
 #include "cluster.h"
 #include "sim_world.h"
 #include "swim.h"

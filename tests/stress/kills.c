@@ -1,6 +1,6 @@
-/* tests/stress/kills.c -- the account of conserve.c when actors are also killed, in the middle of sends too, when
- * they send on what they received, and when a foreign thread joins in. Then the same for requests that are answered,
- * let go, kept or sent on: each asker hears, and hears the truth.
+/* tests/stress/kills.c -- the account of conserve.c when actors are also killed, even during sends, when they forward
+ * messages, and when a foreign thread sends, too. Then the same for requests that are answered, freed without a
+ * reply, kept or forwarded: each caller gets a result, and the right one.
  *
  *     kills [OPERATIONS [SEED]] */
 #include "../unit/actors/node_harness.h"

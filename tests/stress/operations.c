@@ -1,16 +1,16 @@
 /* tests/stress/operations.c -- random operations of every kind, and an exact account at the end: every message sent
- * was received, refused or dropped for a reason; every monitor and link was told of, once, or undone; every request
- * was answered or failed; every published message reached each subscriber that there was; nothing is left.
+ * was received, refused or dropped for a reason; every monitor and link fired once, or was removed; every request was
+ * answered or failed; every published message reached each subscriber of that moment; no memory is left.
  *
- * Players do all that can be done, and end all the time, in every way; another takes the place of each. Servers
- * answer, keep, let go and send on requests, and end as well; they live on the last worker and get nothing else, so
- * that what is dropped there are requests, and elsewhere mail. Auditors never fail, and end when they have been told
- * all that they must be told. Listeners subscribe and unsubscribe.
+ * Players do all operations, and end all the time, in every way; another one takes the place of each. Servers answer,
+ * keep, free and forward requests, and end as well; they live on the last worker and receive only requests, so that
+ * messages dropped there are requests, and on other workers plain messages. Auditors never fail, and end when they
+ * have received all notifications that they must get. Listeners subscribe and unsubscribe.
  *
  *     operations [OPERATIONS [SEED [WORKERS [PARK_AFTER_NS]]]]
  *
- * With 0 workers it runs in virtual time on one thread: the same seed takes the same course, to the last bit, so that
- * a failure can be repeated. With more, threads race, and the seed decides only who tries what. */
+ * With 0 workers it runs in virtual time on one thread: the same seed makes exactly the same run, so that a failure
+ * can be repeated. With more workers, threads race, and the seed decides only which operations are tried. */
 #include "account.h"
 
 #include "park.h"

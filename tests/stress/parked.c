@@ -1,6 +1,6 @@
-/* tests/stress/parked.c -- a million actors that wait, or as many as it is told, parked as they come, so that a
- * million of them takes well under a gigabyte; then each is woken, some by a message, some by their timer, some by a
- * stop, some by a kill, and has what was on its stack.
+/* tests/stress/parked.c -- starts a million waiting actors (or ACTORS), which are parked at once, so that a million
+ * of them takes well under a gigabyte. Then each is woken, by a message, its timer, a stop or a kill, and its stack
+ * must have its old contents.
  *
  *     parked [ACTORS] */
 #include "../unit/actors/node_harness.h"

@@ -1,23 +1,22 @@
 """weft in gdb: actors, what each waits for and where, their stacks; in a live process and in a core file.
 
     (gdb) weft actors                 all actors of all nodes; `weft actors WORD`: lines that have the word
-    (gdb) weft bt 0.17.1              the stack of one actor, wherever it is; a name or a kind will do
+    (gdb) weft bt 0.17.1              the stack of one actor, in any state; a name or a kind is enough
     (gdb) weft frames 0.17.1          the same as frames of gdb: then bt, frame 3, info locals; `weft thread` ends it
     (gdb) weft record [COUNT]         the last events of each worker
-    (gdb) weft node EXPRESSION        a weft_node * that no thread has (an embedded node at rest)
+    (gdb) weft node EXPRESSION        adds a weft_node * that no thread has (an embedded node at rest)
 
-An installed weft has gdb load this by itself; else: (gdb) source tools/gdb/weft.py. It needs libweft's debug
+gdb loads the file of an installed weft by itself; otherwise: (gdb) source tools/gdb/weft.py. It needs libweft's debug
 information (Debian: libweft0-dbgsym).
 
-How it works. Each worker's thread has its worker in the thread-local wf_here; from there: node, workers,
-their slabs of actors. A suspended actor stands at pf_context_parked with its registers on its stack, and the assembly
-has unwind information for that place: an unwinder says that the caller of the thread's innermost frame is that place,
-with that stack pointer, and gdb goes on from there. No register is written, so a core file will do.
+How it works. Each worker's thread has its worker in the thread-local wf_here; from there: node, workers, their slabs
+of actors. A suspended actor stands at pf_context_parked with its registers on its stack, and the assembly has unwind
+information for that place: an unwinder says that the caller of the thread's innermost frame is that place, with that
+stack pointer, and gdb goes on from there. No register is written, so it works with core files.
 
 An actor that has been idle for long is `parked`: its stack has been packed into a block (runtime/sched/park.c), and
 its pages are gone. gdb cannot read them, so its stack is unpacked here and followed by frame pointers: weft is
-compiled with them, what is compiled without is left out of the list.
-"""
+compiled with them; functions compiled without them are left out."""
 import struct
 
 import gdb
@@ -64,12 +63,12 @@ def pid_text(actor_id):
 # ---- Nodes and workers -----------------------------------------------------------------------------------------
 
 class Nodes:
-    """Those that were named by `weft node`."""
+    """The nodes that `weft node` has named."""
     named = []
 
 
 def workers_of_threads():
-    """Address of a worker -> the thread that runs it."""
+    """Maps the address of a worker to the thread that runs it."""
     found, was = {}, gdb.selected_thread()
     if was is None:
         raise gdb.GdbError("there is no process and no core file")
@@ -89,7 +88,7 @@ def workers_of_threads():
 
 
 def nodes():
-    """All nodes that a thread or the user knows of."""
+    """Returns all nodes of threads, and those that the user has named."""
     worker, node = type_of("struct wf_worker").pointer(), type_of("struct weft_node").pointer()
     found = {int(n): n for n in Nodes.named}
     for address in workers_of_threads():
@@ -173,7 +172,7 @@ class Elsewhere(gdb.unwinder.Unwinder):
         return info
 
     def point(self, sp):
-        """To that context; None: back to the thread."""
+        """Switches to that context; None: back to the thread."""
         self.sp = None
         gdb.invalidate_cached_frames()
         if sp is None:
@@ -186,7 +185,8 @@ class Elsewhere(gdb.unwinder.Unwinder):
         gdb.invalidate_cached_frames()
 
     def first(self):
-        """The actor's innermost frame; before it are the thread's own, several where functions are inlined."""
+        """Returns the actor's innermost frame; before it are the thread's own frames, several if functions are
+        inlined."""
         frame = gdb.newest_frame()
         while frame is not None and frame.pc() != self.parked:
             frame = frame.older()
@@ -218,7 +218,7 @@ class Place:
 
 
 def sources():
-    """How the names of weft's own files begin."""
+    """Returns the beginnings of the names of weft's own files."""
     file = "runtime/sched/worker.c"
     name = gdb.decode_line("wf_worker_turn")[1][0].symtab.filename
     root = name[:-len(file)] if name.endswith(file) else "/nowhere/"
@@ -226,7 +226,7 @@ def sources():
 
 
 def place_at(pc):
-    """That of an address alone, as functions are followed by the addresses they return to."""
+    """Makes the Place of an address alone, for return addresses."""
     block = None
     try:
         block = gdb.block_for_pc(pc - 1)
@@ -254,7 +254,7 @@ def places_of_frames(frame):
 
 
 def unpacked(task):
-    """The stack of a parked task: its stack pointer, and the bytes from there up."""
+    """Returns the stack of a parked task: its stack pointer, and the bytes from there up."""
     parked = task["coro"]["sp"].cast(type_of("struct parked").pointer()).dereference()
     sp, top = int(parked["sp"]), int(task["coro"]["stack"]["top"])
     at, words = parked["packed"], []
@@ -270,7 +270,7 @@ def unpacked(task):
 
 
 def places_of_parked(task):
-    """By frame pointers: each frame begins with that of its caller and the address to return to."""
+    """Follows frame pointers: each frame begins with the caller's frame pointer and the return address."""
     sp, data = unpacked(task)
     _, _, frame_word, return_word = machine()
 
@@ -310,7 +310,7 @@ def places(actor):
 
 
 def where(actor):
-    """The line that called weft: the first that is not weft's own."""
+    """Returns the line that called weft: the first one that is not in weft's own files."""
     return next((f"{place.name or '??'} ({place.where})" for place in places(actor) if not place.of_weft), "")
 
 
@@ -324,7 +324,7 @@ class Weft(gdb.Command):
 
 
 class Actors(gdb.Command):
-    """weft actors [WORD]: all actors, or those whose line has the word: what each waits for, and where."""
+    """weft actors [WORD]: lists all actors, or those whose line has the word: what each waits for, and where."""
 
     def __init__(self):
         super().__init__("weft actors", gdb.COMMAND_STACK)
@@ -432,7 +432,7 @@ class Record(gdb.Command):
 
 
 class Node(gdb.Command):
-    """weft node EXPRESSION: a weft_node * that the other commands look at, too."""
+    """weft node EXPRESSION: adds a weft_node * for the other commands."""
 
     def __init__(self):
         super().__init__("weft node", gdb.COMMAND_DATA)

@@ -87,7 +87,7 @@ static void renew_now(void *block)
     if (r->rc == WEFT_OK) {
         memcpy(r->serial, t->tls->serial, sizeof r->serial);
         memcpy(r->until, t->tls->until, sizeof r->until);
-        weft_log(WEFT_INFO, "TLS: node %s has loaded its certificates again: serial %s, good until %s", t->node->name,
+        weft_log(WEFT_INFO, "TLS: node %s has reloaded its certificates: serial %s, valid until %s", t->node->name,
                  r->serial, r->until);
         if (t->tls->warning[0] != '\0') weft_log(WEFT_WARN, "TLS: %s", t->tls->warning);
     } else {

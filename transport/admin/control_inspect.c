@@ -44,7 +44,7 @@ static bool is_of(uintptr_t address, const void *base)
 }
 
 /* Those of the program around weft: weft's own, with which every stack begins and ends, are left out, unless all are
- * of one file. What is behind code that nobody knows is no caller. */
+ * of one file. Addresses after unknown code are not callers. */
 static void put_callers(weft_writer *w, const struct wf_actor_detail *d)
 {
     struct pf_code code = {.base = NULL};

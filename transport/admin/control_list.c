@@ -41,8 +41,8 @@ struct listing {
     uint32_t most; /* rows */
     char kind[32];
     char prefix[WF_NODE_NAME_MAX + 1];
-    /* Where it goes on: of actors the worker and the slot, else wf_hash_part, and of groups whether those of this
-     * node have been seen. */
+    /* The position at which it continues: for actors the worker and the slot, else wf_hash_part, and for groups
+     * whether those of this node have been listed. */
     uint64_t at;
     uint32_t inner;
     bool last;

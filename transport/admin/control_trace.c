@@ -96,7 +96,7 @@ static void put_passed(weft_writer *w, const struct wf_passed *p, bool bodies)
     else weft_put_nil(w);
 }
 
-/* An array of so many values, the first two. */
+/* Writes the head of an array of that many values, and its first two values. */
 static void put_node(weft_writer *w, const struct tracer *t, uint32_t count)
 {
     weft_put_array(w, count);
@@ -190,7 +190,7 @@ static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
     e.size = (uint32_t)put_request(e.request, &t->asked);
     snprintf(e.name, sizeof e.name, "$node@%s", node);
     int rc = weft_spawn(NULL, errand_main, &e, sizeof e, &quiet);
-    if (rc < 0) weft_log(WEFT_WARN, "what passes on node %s is not traced: %s", node, weft_strerror(rc));
+    if (rc < 0) weft_log(WEFT_WARN, "messages on node %s are not traced: %s", node, weft_strerror(rc));
 }
 
 /* ---- On one node ----------------------------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static void find(const struct wf_transport *t, struct asked *a)
     a->own = strcmp(a->node, n->name) == 0;
     weft_text name = weft_str(a->text, at == NULL ? strlen(a->text) : (size_t)(at - a->text));
     if (a->own && wf_read_actor(name, &a->pid) && a->pid.node != n->incarnation) a->pid = weft_nobody();
-    if (a->own && a->pid.actor == 0) a->why = "nobody has that name";
+    if (a->own && a->pid.actor == 0) a->why = "no actor has that name";
 }
 
 static const char *read_request(const weft_msg *ask, struct who *who)

@@ -26,7 +26,7 @@ const char *wf_loop_explain(int64_t error)
 {
     switch (error) {
     case WEFT_ERESET: return "connection reset";
-    case WEFT_EREFUSED: return "nobody listens there";
+    case WEFT_EREFUSED: return "no process listens there";
     case WEFT_EINUSE: return "the address is in use by another process";
     case WEFT_EADDRESS: return "the address does not exist here";
     case WEFT_EACCESS: return "permission denied";

@@ -39,7 +39,7 @@ static const struct {
     {NNG_ECONNSHUT, WEFT_ERESET, "closed by the other side"},
     {NNG_ECLOSED, WEFT_ECLOSED, "closed by the other side"},
     {NNG_ECONNRESET, WEFT_ERESET, "connection reset"},
-    {NNG_ECONNREFUSED, WEFT_EREFUSED, "nobody listens there"},
+    {NNG_ECONNREFUSED, WEFT_EREFUSED, "no process listens there"},
     {NNG_EADDRINUSE, WEFT_EINUSE, "the address is in use by another process"},
     {NNG_EADDRINVAL, WEFT_EADDRESS, "the address does not exist here"},
     {NNG_ENOENT, WEFT_EADDRESS, "no such file"},

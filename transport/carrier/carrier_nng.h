@@ -35,7 +35,7 @@ struct ws_side {
     struct wf_ws in;
     char url[WF_URL_TEXT]; /* of the listener */
     bool asked;            /* its request has come whole, and was answered */
-    const char *over;      /* why nothing more is read of it; NULL: it goes on. Static */
+    const char *over;      /* why no more data is read from it; NULL: reading continues. Static */
     bool refused;
     char why[WF_REASON_TEXT];                                           /* it was */
     uint8_t answer[WF_WS_ANSWER_MAX + WF_WS_HEADER_MAX + WF_SP_HEADER]; /* and the greeting, if it is let in */
@@ -43,7 +43,8 @@ struct ws_side {
     uint8_t header[2 + WF_WS_CONTROL_MAX + WF_WS_HEADER_MAX];
     unsigned header_at, header_size;
     uint64_t left; /* bytes behind the header */
-    /* The answer to a ping goes before the next frame. Release by who has written `pong`, and by who has read it. */
+    /* The answer to a ping goes before the next frame. The thread that writes `pong` and the thread that reads it
+     * store with release. */
     _Atomic bool has_pong;
     uint8_t pong[2 + WF_WS_CONTROL_MAX];
     unsigned pong_size;

@@ -40,7 +40,7 @@ enum {
 
 /* The certificate of one side, and the authority that it trusts. */
 struct credentials {
-    _Atomic uint32_t holders; /* acq_rel on decrement: who frees it sees what all others did */
+    _Atomic uint32_t holders; /* acq_rel on decrement: the thread that frees it sees what all others did */
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt authority, own;
     mbedtls_x509_crl revoked;

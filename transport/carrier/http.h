@@ -21,7 +21,7 @@ struct wf_http_request {
 
 /* How many bytes of the `size` are the head of a request, with its empty line; 0: it is not whole yet. */
 size_t wf_http_head(const uint8_t *data, size_t size);
-/* False: it is none. The texts lie in `head`. */
+/* False: it is not an HTTP request. The texts point into `head`. */
 bool wf_http_read(struct wf_http_request *out, const uint8_t *head, size_t size);
 /* Whether the target is `path`, whatever stands behind a '?'. */
 bool wf_http_path_is(const struct wf_http_request *r, const char *path);

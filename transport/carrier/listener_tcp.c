@@ -148,9 +148,10 @@ static const char *explain_inherited(int error)
 {
     switch (error) {
     case WEFT_ENOTFOUND:
-        return "no socket of that name was handed over: is its .socket unit started, with FileDescriptorName=?";
-    case WEFT_EINUSE: return "that socket is taken already: each is handed over once to a process";
-    case WEFT_EINVAL: return "what was handed over by that name is no listening TCP socket";
+        return "the service manager has passed no socket of that name: is its .socket unit started, with "
+               "FileDescriptorName=?";
+    case WEFT_EINUSE: return "that socket is taken already: each can be used once in a process";
+    case WEFT_EINVAL: return "the socket passed by that name is not a listening TCP socket";
     case WEFT_ENOTSUP: return "no service manager of this system hands over sockets";
     default: return wf_loop_explain(error);
     }

@@ -196,9 +196,9 @@ static const char *begin_frame(struct wf_ws *w)
     memcpy(w->mask, w->header + 2 + bytes, 4);
     w->header_size = w->control_size = 0;
     w->in_frame = true;
-    if ((w->header[0] & 0x70) != 0) return "a WebSocket frame with bits that nobody has agreed on";
+    if ((w->header[0] & 0x70) != 0) return "a WebSocket frame with reserved bits set";
     if ((w->header[1] & 0x80) == 0) return "a WebSocket frame that is not masked";
-    if (w->left >> 63 != 0) return "a WebSocket frame of no possible length";
+    if (w->left >> 63 != 0) return "a WebSocket frame with an invalid length";
     if (w->opcode >= CLOSE) {
         return w->opcode <= PONG && fin && w->left <= WF_WS_CONTROL_MAX ? NULL : "a bad control frame of WebSocket";
     }

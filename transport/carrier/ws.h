@@ -36,7 +36,7 @@ bool wf_ws_answer(const struct wf_ws_door *door, const uint8_t *head, size_t siz
 /* The answer to a request that has no end within WF_HTTP_HEAD_MAX. */
 void wf_ws_answer_too_long(char out[WF_WS_ANSWER_MAX], char *why);
 
-/* What comes in. All zero at first. */
+/* The receiving side. All zero at first. */
 struct wf_ws {
     uint64_t left; /* of the frame that is being read */
     uint8_t header[14], mask[4];

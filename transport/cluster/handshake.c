@@ -405,7 +405,8 @@ void wf_handshakes_down(struct wf_cluster *c, struct wf_cluster_event *e)
             wf_dialers_failed(c, e->dialer,
                               phase == WF_PHASE_REFUSED && e->dialer->last[0] != '\0' ? e->dialer->last : reason);
     } else if (l == NULL && phase == WF_PHASE_NEW && wf_remote_is_local(e->remote)) {
-        weft_log(WEFT_DEBUG, "a local connection ended without a word: %s", reason); /* a tool looks for nodes */
+        weft_log(WEFT_DEBUG, "a local connection ended before it sent anything: %s",
+                 reason); /* a tool looks for nodes */
     } else if (l == NULL && phase != WF_PHASE_REFUSED && !c->leaving) {
         log_reject(c, e->remote, reason, reason, WEFT_SEC(1));
     }

@@ -49,11 +49,11 @@ static void be_reachable(struct wf_cluster *c, const char *seed, const char *loc
         weft_log(WEFT_INFO, "node %s listens on %s, for the nodes that it joins", t->node->name, bound);
     } else if (!c->leaf_told) {
         c->leaf_told = true;
-        weft_log(
-            WEFT_WARN,
-            "node %s listens nowhere: %s. It has links with nodes that listen only: between it and others like it "
-            "nothing passes. Give it a URL to listen on (--listen, option listen)",
-            t->node->name, why);
+        weft_log(WEFT_WARN,
+                 "node %s does not listen: %s. It has links only with nodes that listen, and exchanges nothing with "
+                 "others "
+                 "that do not. Give it a URL to listen on (--listen, option listen)",
+                 t->node->name, why);
     }
 }
 

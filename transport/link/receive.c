@@ -169,7 +169,7 @@ static bool receive_chunk(struct wf_channel *ch, struct wf_frame *f)
     struct wf_link *l = ch->link;
     if (f->number > 0) return begin(ch, f);
     if (f->body.size == 0 || f->body.size > l->arrival_left) {
-        wf_link_fail(l, l->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
+        wf_link_fail(l, l->arrival_left == 0 ? "a chunk without a message" : "a chunk that does not fit its message");
         return false;
     }
     take_part(ch, f->body);
@@ -181,14 +181,14 @@ static bool receive_chunk(struct wf_channel *ch, struct wf_frame *f)
 static bool receive_pong(struct wf_link *l, const struct wf_frame *f)
 {
     if (wf_link_on_pong(l, f->number)) return true;
-    wf_link_fail(l, "does not acknowledge what it gets");
+    wf_link_fail(l, "does not acknowledge received frames");
     return false;
 }
 
 static bool receive_ack(struct wf_link *l, const struct wf_frame *f)
 {
     if (wf_link_on_ack(l, f->number)) return true;
-    wf_link_fail(l, "acknowledges what was never sent");
+    wf_link_fail(l, "acknowledges frames that were never sent");
     return false;
 }
 
@@ -201,7 +201,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         ch->placed = true;
         return true;
     }
-    wf_link_fail(l, ch->placed ? "START in the midst of a connection" : "frames are missing");
+    wf_link_fail(l, ch->placed ? "START in the middle of a connection" : "frames are missing");
     return false;
 }
 

@@ -629,7 +629,7 @@ void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
     uint64_t calls = take_space_waiters(l);
     unlock_and_send(l);
     post_space(l, calls);
-    if (lies) wf_link_fail(l, "acknowledges what was never sent");
+    if (lies) wf_link_fail(l, "acknowledges frames that were never sent");
 }
 
 void wf_link_detach(struct wf_link *l)

@@ -66,7 +66,7 @@ static const char *certificate_words(uint32_t flags)
     if ((flags & MBEDTLS_X509_BADCERT_EXPIRED) != 0) return "its certificate has expired";
     if ((flags & MBEDTLS_X509_BADCERT_FUTURE) != 0) return "its certificate is not valid yet";
     if ((flags & MBEDTLS_X509_BADCERT_NOT_TRUSTED) != 0)
-        return "its certificate is signed by nobody that is trusted here";
+        return "its certificate is signed by no authority that is trusted here";
     if ((flags & MBEDTLS_X509_BADCERT_CN_MISMATCH) != 0) return "its certificate is that of another name";
     if ((flags & (MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE)) != 0)
         return "its certificate is not meant for this";
@@ -79,7 +79,7 @@ static const char *alert_words(unsigned char alert)
     case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED: return "it refuses this side's certificate: expired";
     case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED: return "it refuses this side's certificate: revoked";
     case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
-        return "it refuses this side's certificate: signed by nobody that it trusts";
+        return "it refuses this side's certificate: signed by no authority that it trusts";
     case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
     case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
     case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:

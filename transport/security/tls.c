@@ -113,7 +113,7 @@ static int check_certificate(struct loading *l)
     snprintf(path, sizeof path, "%s/%s.crt", l->folder, l->name);
     snprintf(again, sizeof again, "issue it again: weft certs issue %s --force", l->name);
     if (!wf_identity_of(&l->tls->self, &l->certificate, what, sizeof what))
-        return refuse(l, path, "is of no use:", what);
+        return refuse(l, path, "cannot be used:", what);
     if (strcmp(l->tls->self.name, l->name) != 0) {
         snprintf(what, sizeof what, "is the certificate of %s, not of %s", l->tls->self.name, l->name);
         return refuse(l, path, what, "");

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define WINDOW WF_LIMIT("carrier: bytes on the way", 256 * 1024, 512)
-enum { TO_BE_SENT_LATER = 8 }; /* one send in 8 is completed later, also if it need not be */
-#define DIAL_TIME WEFT_SEC(2)  /* as carrier_tcp.c */
+enum { TO_BE_SENT_LATER = 8 }; /* one send in 8 completes later, also if it could complete at once */
+#define DIAL_TIME WEFT_SEC(2)  /* as in carrier_tcp.c */
 
 enum kind { UP, DATA, FIN, RESET };
 
@@ -18,8 +18,8 @@ struct packet {
     struct wf_list_node link;
     enum kind kind;
     int64_t at;
-    size_t size, taken; /* `taken` of them have been handed over; */
-    bool read;          /* some or all: it does not lie in the socket any more */
+    size_t size, taken; /* bytes; `taken` of them have been handed over */
+    bool read;          /* a part or all was read, so it is not in the socket any more */
     uint8_t data[];
 };
 
@@ -35,17 +35,17 @@ struct wf_memory_carrier {
 struct memory_conn {
     struct wf_conn base;
     struct wf_list_node in_carrier;
-    struct memory_conn *other; /* NULL: there is none yet, or no more */
-    unsigned refs, peer;       /* the other's host */
+    struct memory_conn *other; /* NULL: not connected yet, or not any more */
+    unsigned refs, peer;       /* `peer` is the host of the other end */
     bool dialing, closed, paused;
-    bool sending; /* on_sent will come */
-    bool stalled; /* when the other has taken some */
+    bool sending; /* on_sent will be called */
+    bool stalled; /* on_sent waits until the other end has read some bytes */
     char reason[WF_REASON_TEXT], url[WF_URL_TEXT];
     size_t message_max;
     struct wf_list in;
     size_t in_bytes;
     int64_t last_at; /* when the last packet arrives */
-    int64_t again;   /* dialling: how long it has waited for an answer */
+    int64_t again;   /* how long dialling has waited for an answer */
     struct wf_timer connect, arrive, sent, resume, down, limit;
 };
 
@@ -74,7 +74,7 @@ static void arm(struct memory_conn *c, struct wf_timer *t, int64_t at)
     (void)wf_sim_scarcity(w, was);
 }
 
-/* A frozen host has its events when it runs again. */
+/* Events of a frozen host are delayed until it runs again. */
 static bool is_early(struct memory_conn *c, struct wf_timer *t)
 {
     if (wf_sim_now(world_of(c)) >= host_of(c)->frozen_by) return false;
@@ -82,7 +82,7 @@ static bool is_early(struct memory_conn *c, struct wf_timer *t)
     return true;
 }
 
-/* For a callback of the owner. */
+/* Prepares the call of a callback of the owner. */
 static const struct wf_carrier_options *enter(struct memory_conn *c, unsigned what, size_t size)
 {
     struct wf_memory_carrier *k = carrier_of(c);
@@ -159,7 +159,7 @@ static void on_down(struct wf_worker *none, struct wf_timer *t)
     if (is_early(c, t)) return;
     bool sending = c->sending;
     c->sending = c->stalled = false;
-    wf_heap_remove(&world_of(c)->events, &c->sent); /* said here, once */
+    wf_heap_remove(&world_of(c)->events, &c->sent); /* on_sent is called here, and only once */
     const struct wf_carrier_options *o = enter(c, 'd', 0);
     if (sending) o->user->on_sent(o->owner, &c->base, false);
     if (c->dialing) o->user->on_dial_failed(o->owner, c->base.dial_tag, c->reason);
@@ -171,7 +171,8 @@ static void on_down(struct wf_worker *none, struct wf_timer *t)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-/* Hands one packet over; says in `paused` whether the next may follow. Consumes it, unless a part is left. */
+/* Hands one packet to the owner; sets `paused` if the next one must wait. Frees the packet, unless a part of it is
+ * left. */
 static void take(struct memory_conn *c, struct packet *p)
 {
     char why[WF_REASON_TEXT];
@@ -362,11 +363,11 @@ static void on_connect(struct wf_worker *none, struct wf_timer *t)
     (void)none;
     if (is_early(c, t) || c->closed) return;
     struct wf_memory_carrier *to = listener_of(w, c->url, &c->peer);
-    if (is_cut(w, carrier_of(c)->host, c->peer)) { /* as TCP does: again after 1, 2, 4 s */
+    if (is_cut(w, carrier_of(c)->host, c->peer)) { /* as TCP: repeats after 1, 2, 4 s */
         c->again = c->again == 0 ? WEFT_SEC(1) : 2 * c->again;
         arm(c, t, wf_sim_now(w) + c->again);
     } else if (to == NULL || (other = conn_new(to, NULL, carrier_of(c)->host)) == NULL) {
-        conn_close(&c->base, "nobody listens there");
+        conn_close(&c->base, "no process listens there");
     } else {
         c->dialing = false;
         c->other = other;

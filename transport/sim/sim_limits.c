@@ -16,7 +16,7 @@ static struct {
 
 enum { CHOICES = 3 };
 
-/* One of the values; 0, the default, in half of the seeds. */
+/* Chooses one of the values; in half of the seeds it is 0, the default. */
 static int64_t choose(uint64_t which, const int64_t values[CHOICES])
 {
     uint64_t bits = wf_mix(drawn.seed ^ wf_mix(which));
@@ -32,10 +32,10 @@ void wf_sim_limits_draw(bool on, uint64_t seed)
 #endif
 }
 
-/* What is lawful: a node that hears nothing for heartbeat * heartbeats_lost is taken for lost, so together they are more
- * than the time that a late message takes (sim_run.c). All nodes of a run have the same limits, except for
- * record_events. Only options are drawn that no program relies on: with another send_timeout, another number of
- * retained messages or less memory for mailboxes, sends fail that would not have failed. */
+/* Draws only allowed values. A node that receives nothing for heartbeat * heartbeats_lost takes the connection for
+ * lost, so this product is larger than the time that a late message takes (sim_run.c). All nodes of a run have the
+ * same limits, except for record_events. Only options on which no program relies are drawn: with another
+ * send_timeout, another number of retained messages or less memory for mailboxes, more sends would fail. */
 void wf_sim_limits_options(weft_node_options *o, unsigned host)
 {
     if (!drawn.on) return;

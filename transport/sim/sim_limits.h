@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the first node starts. `on` is false: from now on nothing is drawn. */
+/* Call it before the first node starts. If `on` is false, no limit is drawn from now on. */
 void wf_sim_limits_draw(bool on, uint64_t seed);
 /* Draws the options of the node of `host` that are 0, which stands for the default. */
 void wf_sim_limits_options(weft_node_options *o, unsigned host);

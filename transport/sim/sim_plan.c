@@ -29,7 +29,8 @@ static uint64_t draw(uint64_t *state, uint64_t below)
     return wf_mix(*state) % below;
 }
 
-/* Between 20 ms and twice as many times two as there are doublings, as often a short as a long one. */
+/* Draws a span from 20 ms up to 20 ms * 2^doublings; each doubling is equally likely, so short spans are as frequent
+ * as long ones. */
 static int64_t draw_span(uint64_t *state, uint64_t doublings)
 {
     int64_t span = WEFT_MS(20) << draw(state, doublings);
@@ -42,7 +43,7 @@ static int by_time(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* The kinds that were asked for and that make sense with this number of nodes. */
+/* The requested kinds that are possible with this number of nodes. */
 static uint32_t possible_kinds(const struct wf_sim_origin *from)
 {
     uint32_t kinds = 0;
@@ -51,7 +52,7 @@ static uint32_t possible_kinds(const struct wf_sim_origin *from)
     return kinds;
 }
 
-/* Each with one chance in three, at least one. */
+/* Draws each kind with one chance in three, but at least one kind. */
 static uint32_t draw_some(uint64_t *state, uint32_t kinds)
 {
     uint32_t some = 0;
@@ -74,8 +75,8 @@ static void draw_pair(uint64_t *state, const struct wf_sim_origin *from, struct 
     f->b = (uint8_t)((f->a + 1 + draw(state, WF_MAX(from->nodes, 2) - 1)) % from->nodes);
 }
 
-/* Seeds differ in what their faults have in common, as faults in a data centre do; so rare combinations become frequent
- * in some seeds. */
+/* Faults of a seed have something in common, as faults in a data centre do, and seeds differ in that. So rare
+ * combinations are frequent in some seeds. */
 enum style {
     ANY,   /* few faults, at any time, of any kind */
     SOME,  /* more faults, of some kinds only */
@@ -84,7 +85,7 @@ enum style {
     STYLES
 };
 
-/* In a third of the seeds one mild fault does not end: what must come true in the end must do so all the same. */
+/* In a third of the seeds one mild fault does not end: checks with `eventually` must become true in spite of it. */
 static void add_lasting(uint64_t *state, const struct wf_sim_origin *from, struct wf_sim_plan *out)
 {
     uint32_t mild = possible_kinds(from) & (1u << WF_SIM_LATE | 1u << WF_SIM_SLOW);
@@ -137,7 +138,7 @@ static int64_t within(int64_t at, const struct wf_sim_origin *from)
     return WF_MAX(0, WF_MIN(at, from->time - 1));
 }
 
-/* Half of the times near to where it was, else anywhere. */
+/* Draws a new time for a fault: in half of the cases near the old one, else any time. */
 static int64_t draw_move(uint64_t *state, const struct wf_sim_origin *from, int64_t at)
 {
     if (draw(state, 2) == 0) return (int64_t)draw(state, (uint64_t)from->time);

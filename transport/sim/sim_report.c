@@ -25,9 +25,9 @@ static size_t place_of(uint64_t actor)
 
 static void note(struct wf_sim_names *n, const struct wf_worker *worker, weft_pid pid)
 {
-    if (pid.node == 0 || pid.actor == 0) return; /* of another node: its own events tell */
+    if (pid.node == 0 || pid.actor == 0) return; /* an actor of another node: the events of that node name it */
     const struct wf_actor *a = wf_slab_find(&wf_actors_of(worker)->slab, pid.actor);
-    if (a == NULL) return; /* it has ended: the last note stays */
+    if (a == NULL) return; /* the actor has ended: its last note stays */
     size_t i = place_of(pid.actor);
     const char *name = wf_actor_name(a);
     n->known[i].actor = pid.actor;
@@ -55,7 +55,7 @@ void wf_sim_names_note(struct wf_sim_names *n, const struct wf_sim_world *w)
         if (w->host[i].node != NULL) note_host(n, &w->host[i], i);
 }
 
-/* "n1/ledger(0.2.10000001)": the numbers are those of the log. */
+/* Returns a text such as "n1/ledger(0.2.10000001)", with the numbers that the log shows. */
 static const char *name_of(const struct wf_sim_names *n, const struct wf_sim_world *w, uint64_t actor,
                            char out[ACTOR_TEXT])
 {
@@ -89,7 +89,7 @@ static const char *value_of(const struct weft_record *r, char out[TAG_TEXT])
     char words[32];
     if (r->kind != WEFT_RECORD_EXIT) return tag_of((uint32_t)r->value, out);
     const char *reason = weft_reason_text((int)r->value, words);
-    if (reason == words) snprintf(out, TAG_TEXT, "%" PRId64, r->value); /* it has no name */
+    if (reason == words) snprintf(out, TAG_TEXT, "%" PRId64, r->value); /* the reason has no name */
     else snprintf(out, TAG_TEXT, "%" PRId64 " (%s)", r->value, reason);
     return out;
 }
@@ -110,17 +110,17 @@ static void put_event(struct report *p, unsigned host, const struct weft_record 
                                           name_of(p->names, p->world, r->other.actor, other), value_of(r, value)};
     int n = snprintf(p->out + p->at, p->size - p->at, "  n%u %12.6f s  %s\n", host + 1,
                      (double)(r->at - PF_SIM_START) / 1e9, wf_record_sentence(r, &names, text, sizeof text));
-    if (n < 0 || (size_t)n >= p->size - p->at) p->out[p->at] = '\0'; /* whole lines only */
+    if (n < 0 || (size_t)n >= p->size - p->at) p->out[p->at] = '\0'; /* removes an incomplete line */
     else p->at += (size_t)n;
 }
 
-/* The last events of the actor of the newest one, for each actor that has not been shown. */
+/* Shows the last events of each actor, the actor with the newest event first. */
 static void report_host(struct report *p, unsigned host)
 {
     struct weft_record *all;
     int64_t count = weft_record_read(p->world->host[host].node, &all);
     for (int64_t i = count - 1; i >= 0; i--) {
-        if (all[i].kind == 0) continue; /* shown */
+        if (all[i].kind == 0) continue; /* shown already */
         int64_t of[EVENTS_EACH];
         int found = 0;
         uint64_t who = all[i].actor.actor;

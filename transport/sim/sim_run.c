@@ -25,11 +25,11 @@ static struct run {
     struct check check[WEFT_SIM_CHECKS];
     size_t check_count;
     struct wf_sim_names names;
-    bool checking;                 /* WEFT_SIM() runs */
-    bool settling;                 /* the last fault is over */
+    bool checking;                 /* the function of WEFT_SIM() is running */
+    bool settling;                 /* the last fault has ended */
     bool stays_late;               /* some messages are late until the end */
-    uint32_t stepped;              /* whose clocks have */
-    int64_t back_at[WF_SIM_NODES]; /* when a node that has crashed comes back; 0: it has not */
+    uint32_t stepped;              /* one bit for each node whose clock has been stepped */
+    int64_t back_at[WF_SIM_NODES]; /* when a crashed node restarts; 0: it has not crashed */
 } * run;
 
 /* ---- Checks ---------------------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static int64_t since_start(const struct run *r)
 
 static void fail(struct run *r, const char *what)
 {
-    if (r->out->failed) return; /* the first one counts */
+    if (r->out->failed) return; /* only the first failure is reported */
     r->out->failed = true;
     r->world.halted = true;
     snprintf(r->out->what, sizeof r->out->what, "%s", what);
@@ -111,7 +111,7 @@ void weft_sim_fail(const char *format, ...)
     fail(run, text);
 }
 
-/* Whether all that has to be true in the end has been, at some moment of this phase. */
+/* Whether each check with `eventually` has been true at some moment of this phase. */
 static bool has_held(struct run *r)
 {
     bool all = true;
@@ -187,7 +187,8 @@ static void split(struct run *r, const struct wf_sim_fault *f)
         for (unsigned k = last + 1; k < r->job->origin.nodes; k++) cut(r, i, k, f->span);
 }
 
-/* Most clocks are right: retained messages of nodes that were apart are in the order of their clocks. */
+/* Most clocks must stay right, because clocks order the retained messages of nodes that were disconnected from each
+ * other. */
 static bool may_step(struct run *r, unsigned host)
 {
     unsigned others = (unsigned)__builtin_popcount(r->stepped & ~(UINT32_C(1) << host));
@@ -196,7 +197,7 @@ static bool may_step(struct run *r, unsigned host)
     return true;
 }
 
-/* Whether there is anything that it can change. */
+/* Whether the fault can change anything now. */
 static bool finds_somebody(struct run *r, const struct wf_sim_fault *f)
 {
     if (f->kind == WF_SIM_CLOCK && !may_step(r, f->a)) return false;
@@ -205,7 +206,7 @@ static bool finds_somebody(struct run *r, const struct wf_sim_fault *f)
     return !needs_node || r->world.host[f->a].node != NULL;
 }
 
-/* So many messages in a thousand stay late. */
+/* The number of messages in a thousand that are late until the end. */
 enum { LATE_PERMILLE_LASTING = 10 };
 
 static void happens(struct run *r, uint32_t number)
@@ -239,7 +240,7 @@ static void happens(struct run *r, uint32_t number)
 
 /* ---- The run --------------------------------------------------------------------------------------------------- */
 
-/* Until then, with the nodes that come back meanwhile. */
+/* Runs the simulation until that time, and restarts the nodes that come back before it. */
 static void go_to(struct run *r, int64_t until)
 {
     while (!r->world.halted && wf_sim_now(&r->world) < until) {
@@ -280,7 +281,8 @@ static void settle(struct run *r)
     }
 }
 
-/* As in real life, some nodes stop in order and some are killed. Log lines of this phase do not belong to the run. */
+/* As in real life, some nodes are stopped gracefully and some are killed. Log lines of this phase do not belong to
+ * the run. */
 static void end_all(struct run *r)
 {
     r->world.after_turn = NULL;
@@ -296,7 +298,7 @@ static void end_all(struct run *r)
     if (fault != NULL) fail(r, fault);
 }
 
-/* How often the run has reached which states of weft's own. */
+/* Stores how often the run has reached each of weft's own states. */
 static void note_marks(struct wf_sim_result *out)
 {
 #ifdef WF_STATES

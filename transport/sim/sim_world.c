@@ -16,7 +16,7 @@ enum { PICK_AMONG = 64, STEPS_AT_ONCE = 10000000, FAILS_ONE_IN = 32, GENERATIONS
 /* 2001-01-01T00:00:00 when a simulation begins: log lines then say for how long it has run. */
 #define WALL_AT_START (WEFT_SEC(978307200) - PF_SIM_START)
 
-static struct wf_sim_world *here; /* the one of this process */
+static struct wf_sim_world *here; /* the simulated world of this process */
 
 int64_t wf_sim_now(const struct wf_sim_world *w)
 {
@@ -102,17 +102,17 @@ static bool turn_somebody(struct wf_sim_world *w)
     return count > 0;
 }
 
-/* When a node that is at rest has to turn next. */
+/* The time at which a node at rest has to run its next turn. */
 static int64_t next_of(const struct wf_sim_world *w, const struct wf_sim_host *h)
 {
     if (h->node == NULL) return WEFT_FOREVER;
     const struct wf_timer *first = wf_heap_first(&h->worker->timers);
-    bool now = h->poked || !wf_worker_is_at_rest(h->worker); /* but it is frozen */
+    bool now = h->poked || !wf_worker_is_at_rest(h->worker); /* it is at work, but frozen */
     int64_t at = now ? wf_sim_now(w) : first != NULL ? first->deadline : WEFT_FOREVER;
     return at == WEFT_FOREVER ? at : WF_MAX(at, h->frozen_by);
 }
 
-/* All are at rest: time goes on. */
+/* All nodes are at rest: advances the time to the next event. */
 static bool pass_time(struct wf_sim_world *w, int64_t deadline)
 {
     struct wf_timer *event = wf_heap_first(&w->events);
@@ -170,7 +170,7 @@ static int run_node(struct wf_world *in, weft_node *node)
     h->worker = node->workers.at[0];
     h->life = ++w->lives < WF_SIM_LIVES ? w->lives : 0;
     w->home[h->life] = (uint8_t)w->starting;
-    wf_actors_of(h->worker)->slab.begin = h->life * GENERATIONS_EACH; /* no actor has been there yet */
+    wf_actors_of(h->worker)->slab.begin = h->life * GENERATIONS_EACH; /* no actor has existed on this node yet */
     return WEFT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* transport/store/append_batch.h -- publications that are stored together: one commit, one sync. */
+/* transport/store/append_batch.h -- publications that are stored together, with one commit and one sync. */
 #ifndef WF_APPEND_BATCH_H
 #define WF_APPEND_BATCH_H
 
@@ -10,7 +10,7 @@
 struct wf_append_batch {
     struct wf_store_file *file;
     struct wf_store_append *item;
-    struct wf_store_limits *limits; /* of each item */
+    struct wf_store_limits *limits; /* the limits of each item */
     size_t count, count_max;
     struct wf_batch_bytes bytes;
 };
@@ -20,7 +20,7 @@ struct wf_append_batch *wf_append_batch_new(struct wf_store_file *file, size_t c
 void wf_append_batch_free(struct wf_append_batch *b);
 void wf_append_batch_add(struct wf_append_batch *b, const char *topic, uint32_t tag, const void *data, size_t size,
                          const struct wf_store_limits *limits);
-/* For weft_offload_start: the block is a pointer to the batch. */
+/* The function for weft_offload_start: the block is a pointer to the batch. */
 void wf_append_batch_run(void *block);
 void wf_append_batch_drop(void *block);
 

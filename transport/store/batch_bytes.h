@@ -1,5 +1,6 @@
-/* transport/store/batch_bytes.h -- the copies that a batch has of its texts and bodies, in one block whose size is known
- * before. A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
+/* transport/store/batch_bytes.h -- copies of the texts and bodies of a batch, in one block whose size is known
+ * before. A batch owns copies of all its data, because another thread stores it, perhaps after its actor has
+ * ended. */
 #ifndef WF_STORE_BATCH_BYTES_H
 #define WF_STORE_BATCH_BYTES_H
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All zero: no block. */
+/* All zero means that it has no block. */
 struct wf_batch_bytes {
     char *at;
     size_t size, max;
@@ -31,7 +32,7 @@ static inline const char *wf_batch_copy(struct wf_batch_bytes *b, const void *da
     return to;
 }
 
-/* With its NUL. */
+/* Copies the text with its NUL. */
 static inline const char *wf_batch_copy_text(struct wf_batch_bytes *b, const char *text)
 {
     return wf_batch_copy(b, text, strlen(text) + 1);

@@ -1,5 +1,5 @@
-/* transport/store/bucket.h -- the buckets of the store's hash tables: chains whose heads are one pointer each, NULL at first,
- * and from which an element is removed in one step. Lists with an end are those of list.h. */
+/* transport/store/bucket.h -- the buckets of the store's hash tables: chains whose head is one pointer, NULL at
+ * first. An element is removed in one step. list.h has lists that also know their end. */
 #ifndef WF_STORE_BUCKET_H
 #define WF_STORE_BUCKET_H
 
@@ -9,7 +9,7 @@
 #include "base.h"
 
 struct wf_chained {
-    struct wf_chained *next, **at; /* `at`: the pointer to this one; NULL: it is in no bucket */
+    struct wf_chained *next, **at; /* `at`: the pointer that points to this element; NULL: it is in no bucket */
 };
 
 static inline void wf_chained_push(struct wf_chained **first, struct wf_chained *c)

@@ -1,4 +1,4 @@
-/* transport/store/change_batch.h -- changes of queues that are stored together: one commit, one sync. */
+/* transport/store/change_batch.h -- changes of queues that are stored together, with one commit and one sync. */
 #ifndef WF_CHANGE_BATCH_H
 #define WF_CHANGE_BATCH_H
 
@@ -17,7 +17,7 @@ struct wf_change_batch {
 struct wf_change_batch *wf_change_batch_new(struct wf_store_file *file, size_t count, size_t bytes);
 void wf_change_batch_free(struct wf_change_batch *b);
 void wf_change_batch_add(struct wf_change_batch *b, const struct wf_store_change *x);
-/* For weft_offload_start: the block is a pointer to the batch. */
+/* The function for weft_offload_start: the block is a pointer to the batch. */
 void wf_change_batch_run(void *block);
 void wf_change_batch_drop(void *block);
 

@@ -1,4 +1,5 @@
-/* transport/store/node_counts.h -- how many places of a table each node has, so that no node keeps the others out. */
+/* transport/store/node_counts.h -- counts the places of a table that each node has, so that one node cannot take all
+ * of them. */
 #ifndef WF_STORE_NODE_COUNTS_H
 #define WF_STORE_NODE_COUNTS_H
 
@@ -10,15 +11,15 @@ struct wf_node_count {
     size_t count;
 };
 
-/* All zero: empty. */
+/* All zero means that it is empty. */
 struct wf_node_counts {
-    struct wf_node_count *of; /* of the nodes that have some */
+    struct wf_node_count *of; /* counts of the nodes that have places */
     size_t nodes, nodes_max;
 };
 
-/* The node gets one more place. WEFT_EFULL: it has `max` of them; WEFT_ENOMEM. */
+/* Gives the node one more place. WEFT_EFULL: it has `max` of them; WEFT_ENOMEM. */
 int wf_node_counts_add(struct wf_node_counts *c, uint64_t node, size_t max);
-void wf_node_counts_remove(struct wf_node_counts *c, uint64_t node); /* which has a place */
+void wf_node_counts_remove(struct wf_node_counts *c, uint64_t node); /* the node must have a place */
 void wf_node_counts_free(struct wf_node_counts *c);
 
 #endif

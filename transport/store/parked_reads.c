@@ -36,7 +36,7 @@ int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *
     return WEFT_OK;
 }
 
-/* Takes it off both lists. */
+/* Removes it from both lists. */
 static weft_msg *take(struct wf_parked_reads *p, struct wf_parked_read *r)
 {
     weft_msg *ask = r->ask;

@@ -1,4 +1,4 @@
-/* transport/store/persisted_state.c -- weft/persist.h: the calls that open a state, load it and store what is new. */
+/* transport/store/persisted_state.c -- weft/persist.h: the calls that open a state, load it, and store changes. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int ask_state(const struct store_state_ask *ask, struct store_state_answe
     return wf_store_error(got->error);
 }
 
-/* The store need not answer: without this message the state is free when the actor ends. */
+/* The store does not answer this message. If it is lost, the state becomes free when the actor ends. */
 static void give_up(const char *key)
 {
     struct store_state_ask close = {.key = weft_cstr(key)};
@@ -70,12 +70,12 @@ static int load_item(const weft_persist_options *o, const struct store_item *ite
     return rc > 0 ? WEFT_OK : rc;
 }
 
-/* Where a loading is. */
+/* The progress of loading a state. */
 struct loading {
     const weft_persist *p;
     const weft_persist_options *options;
     uint64_t from;
-    bool is_lost; /* an error that says nothing of what is stored */
+    bool is_lost; /* loading failed, but not because the state is damaged */
     bool ends;
 };
 
@@ -146,7 +146,7 @@ void weft_persist_close(weft_persist *p)
 
 /* ---- Storing --------------------------------------------------------------------------------------------------- */
 
-/* Whether nothing was stored, and the state is as it was. */
+/* Whether the error means that nothing was stored, so the state is unchanged. */
 static bool is_harmless(int rc)
 {
     return rc == WEFT_EINVAL || rc == WEFT_ETOOBIG || rc == WEFT_EFULL || rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC ||

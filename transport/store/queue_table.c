@@ -34,7 +34,7 @@ static void put_at(struct wf_queue_table *t, struct wf_work_queue *w, size_t pla
     w->place = place;
 }
 
-/* Moves it to where it belongs, up or down. */
+/* Moves the queue to its place in the heap, up or down. */
 static void sift(struct wf_queue_table *t, struct wf_work_queue *w, size_t place)
 {
     for (; place > 1 && t->by_due[place / 2]->due > w->due; place /= 2) put_at(t, t->by_due[place / 2], place);
@@ -78,7 +78,7 @@ void wf_queue_table_tick(struct wf_queue_table *t, int64_t now)
     }
 }
 
-/* So that a queue that is in the table can always be put into the heap. */
+/* Reserves space, so that each queue of the table can always be put into the heap. */
 static int reserve_due(struct wf_queue_table *t)
 {
     if (t->count < t->due_max) return WEFT_OK;

@@ -1,6 +1,6 @@
-/* transport/store/queue_table.h -- the queues of which the store's actor has something to remember: takers that wait,
- * workers, and changes that have not been stored yet. Each of these is a user of its queue; a queue without users is
- * freed, so names that others ask for do not stay. The jobs themselves are on disk.
+/* transport/store/queue_table.h -- the queues for which the store's actor keeps data in memory: takers that wait,
+ * workers, and changes that have not been stored yet. Each of these is a user of its queue. A queue without users is
+ * freed, so the names of earlier requests take no memory. The jobs themselves are on disk.
  *
  * The table has no limit of its own: its users are bounded (store_queues.h). */
 #ifndef WF_STORE_QUEUE_TABLE_H
@@ -17,7 +17,7 @@
 
 enum { WF_QUEUE_BUCKETS = 4096 };
 
-/* Queues that the store takes. */
+/* A rule for the queues that the store accepts. */
 struct wf_queue_rule {
     char pattern[WF_STORE_TOPIC_MAX + 1];
     int64_t lease;
@@ -29,12 +29,12 @@ struct wf_work_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     const struct wf_queue_rule *rule;
     size_t users;
-    struct wf_list takers; /* those that wait, the first one first */
+    struct wf_list takers; /* takers that wait, in their order of arrival */
     size_t taker_count;
-    struct wf_list_node *scan; /* the taker to look at next for one that has expired, or the list's head */
-    bool may_have;             /* a job for a taker */
-    int64_t due;               /* the next job's, by the store's clock; while it is in `by_due` */
-    size_t place;              /* in `by_due`, from 1 on; 0: no job is awaited */
+    struct wf_list_node *scan; /* the taker to check next for expiry, or the list's head */
+    bool may_have;             /* the queue may have a job for a taker */
+    int64_t due;               /* of its next job, by the store's clock; valid while in `by_due` */
+    size_t place;              /* its place in `by_due`, from 1 on; 0: no job is awaited */
     struct wf_chained in_bucket;
     struct wf_list_node in_to_look; /* wf_queue_table.to_look */
 };
@@ -42,11 +42,12 @@ struct wf_work_queue {
 struct wf_queue_table {
     struct wf_queue_rule *rule;
     size_t rules;
-    uint64_t secret; /* of the hash, as others choose the names */
+    uint64_t secret; /* key of the hash, because users choose the names */
     struct wf_chained *bucket[WF_QUEUE_BUCKETS];
     size_t count;
-    struct wf_list to_look; /* those that have takers, and perhaps a job for them; each gets its turn */
-    /* Those whose takers wait for a job that is due later: a binary heap from index 1 on, with space for all. */
+    struct wf_list to_look; /* queues that have takers, and perhaps a job for them; each gets its turn */
+    /* Queues whose takers wait for a job that is due later: a binary heap from index 1 on, with space for all
+     * queues. */
     struct wf_work_queue **by_due;
     size_t due_count, due_max;
 };
@@ -54,18 +55,19 @@ struct wf_queue_table {
 /* `t` is all zero. `rule` is taken over, for free(). */
 void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret);
 void wf_queue_table_free(struct wf_queue_table *t);
-/* Finds the queue, or makes it; `*out` gets one user more. Errors: WEFT_EINVAL, WEFT_EACCESS (no rule takes it),
+/* Finds or creates the queue, which gets one more user. Errors: WEFT_EINVAL, WEFT_EACCESS (no rule accepts it),
  * WEFT_ENOMEM. */
 int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue **out);
-/* It has one user less, and may be freed. */
+/* The queue has one user less, and may be freed. */
 void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w);
-/* There may be a job for its takers: it waits for its turn. */
+/* The queue may have a job for its takers: puts it into the list `to_look`. */
 void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w);
-/* The queue whose turn it is, which then is the last one; NULL: there is none. */
+/* Returns the first queue of `to_look` that has takers and may have a job, and moves it to the end; removes the
+ * others before it. NULL: there is none. */
 struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t);
-/* Its takers wait for a job that is due then; INT64_MAX: for none. */
+/* The takers of the queue wait for a job that is due at `due`; INT64_MAX: no such job is known. */
 void wf_queue_set_due(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due);
-/* The queues that are due by now are looked at again. */
+/* Moves the queues that are due by `now` to `to_look`. */
 void wf_queue_table_tick(struct wf_queue_table *t, int64_t now);
 int64_t wf_queue_table_next_due(const struct wf_queue_table *t); /* INT64_MAX: never */
 

@@ -8,7 +8,7 @@
 
 /* ---- A page of one state --------------------------------------------------------------------------------------- */
 
-/* It owns all that its job touches. */
+/* A page owns all memory that its job uses. */
 struct page {
     struct wf_store_file *file;
     char key[WF_STORE_TOPIC_MAX + 1];

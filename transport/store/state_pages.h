@@ -1,4 +1,5 @@
-/* transport/store/state_pages.h -- what the store's readers do for states of actors: pages of one, and lists of them. */
+/* transport/store/state_pages.h -- requests of the store's readers about states of actors: pages of one state, and
+ * lists of states. */
 #ifndef WF_STATE_PAGES_H
 #define WF_STATE_PAGES_H
 

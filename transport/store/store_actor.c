@@ -3,9 +3,9 @@
  * Design notes.
  * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy
  *     store has large batches and a quiet one has no delay.
- * (2) The actor never waits for the disk. A batch is a job of weft_offload, and reads are the readers'.
+ * (2) The actor never waits for the disk. A job of weft_offload stores a batch, and the reader actors read.
  * (3) Publications, changes of queues, advances of cursors and changes of states are stored in turns, each in batches of their own.
- * (4) A stop is trapped: what has been taken is stored and acknowledged before the actor ends. */
+ * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,10 +35,10 @@ struct keep {
     struct wf_store_limits limits;
 };
 
-/* A publication that has not been stored yet. The views in `in` are of the request. */
+/* A publication that has not been stored yet. The views in `in` point into the request. */
 struct waiting {
     weft_msg *ask;
-    size_t bytes; /* of the request, with what this version does not know */
+    size_t bytes; /* bytes of the request, also of fields that this version does not know */
     struct store_append in;
     char topic[WF_STORE_TOPIC_MAX + 1];
     const struct wf_store_limits *limits;
@@ -49,18 +49,11 @@ struct store_actor {
     struct wf_store_file *file;
     struct keep *keep;
     size_t keeps;
-    struct waiting *first, **end; /* to be stored */
+    struct waiting *first, **end; /* publications to be stored */
     size_t waiting, waiting_bytes;
-    struct waiting *stored; /* those of the running batch */
+    struct waiting *stored; /* publications of the running batch */
     weft_job job;
-    enum running {
-        NOTHING,
-        A_BATCH,
-        CHANGES,
-        ADVANCES,
-        STATES
-    } runs,
-        last; /* `last`: of which kind the last batch was */
+    enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES } runs, last; /* `last`: the kind of the last batch */
     bool stops;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
@@ -68,15 +61,15 @@ struct store_actor {
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
-    uint64_t number; /* of struct store_watched */
+    uint64_t number; /* the number in struct store_watched */
 };
 
-/* Requests to watch for new logs are parked under this, which is no topic. */
+/* Requests to watch for new logs are parked under this text, which is not a valid topic. */
 static const char any_log[] = "*";
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
-/* On a thread of its own; it owns all of this. */
+/* Opens the store on a thread that may block, which owns this struct. */
 struct opening {
     char url[1024];
     struct keep *keep;
@@ -125,7 +118,7 @@ static bool add_lease(void *arg, const struct wf_store_lease *l)
     if (o->leases == o->leases_max) {
         size_t max = o->leases_max == 0 ? 64 : o->leases_max * 2;
         struct wf_queue_lease *grown = realloc(o->lease, max * sizeof *grown);
-        if (grown == NULL) return false; /* the others end by time */
+        if (grown == NULL) return false; /* without memory the other leases end when they expire */
         o->lease = grown;
         o->leases_max = max;
     }
@@ -223,7 +216,7 @@ static int start_readers(struct store_actor *s)
     return rc;
 }
 
-/* The file is closed when this actor has ended, so that another one can open it. */
+/* Ends the readers, so that the file is closed when this actor has ended, and another actor can open it. */
 static void end_readers(struct store_actor *s)
 {
     for (int i = 0; i <= READERS; i++) weft_ignore(weft_send(s->reader[i], WF_STORE_QUIT, NULL, 0));
@@ -292,7 +285,7 @@ static void let_go(struct waiting *w)
     free(w);
 }
 
-/* Chooses the requests that fit into one batch. Requests that their callers have given up are not stored. */
+/* Chooses the requests that fit into one batch. Requests whose callers have given up are not stored. */
 static struct wf_append_batch *next_batch(struct store_actor *s)
 {
     struct waiting **end = &s->stored;
@@ -373,7 +366,7 @@ static int look_up(const struct store_actor *s, const struct store_read *in, cha
     return rc == WEFT_ENOTFOUND && keep_of(s->keep, s->keeps, topic) == NULL ? WEFT_EACCESS : rc;
 }
 
-/* Whether the reader has that log in mind, and not one that was under the topic before. */
+/* Whether the reader means that log, and not an earlier log of the topic. */
 static bool is_same(const struct store_read *in, const struct wf_store_log *log)
 {
     return in->epoch == 0 || in->epoch == log->epoch;
@@ -388,7 +381,7 @@ static void take_read(struct store_actor *s, weft_msg *ask)
     if (rc == WEFT_OK) rc = look_up(s, &in, topic, &log);
     bool waits = weft_tag(ask) == WF_STORE_READ && in.wait;
     if (weft_tag(ask) == WF_STORE_READ && rc == WEFT_OK && is_same(&in, &log) && in.from > log.last + 1)
-        rc = WEFT_ENOTFOUND, waits = false; /* an older copy of the file was put back */
+        rc = WEFT_ENOTFOUND, waits = false; /* an older copy of the file was restored */
     bool at_end = rc == WEFT_ENOTFOUND || (rc == WEFT_OK && is_same(&in, &log) && in.from == log.last + 1);
     if (waits && at_end) {
         rc = wf_parked_reads_add(&s->parked, topic, ask);
@@ -430,7 +423,7 @@ static void tell_watchers(struct store_actor *s)
         answer_watch(s, ask, WEFT_OK);
 }
 
-/* The batch is on disk, or has failed. */
+/* Called when the batch is on disk, or has failed. */
 static void finish_batch(struct store_actor *s)
 {
     struct wf_append_batch *b = NULL;
@@ -497,7 +490,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
     weft_msg_free(m);
 }
 
-/* While a batch runs, no more is taken than the next one holds; the rest waits in the mailbox, and its senders. */
+/* While a batch runs, the actor takes no more messages than the next batch can hold; the rest waits in the mailbox,
+ * and then the senders wait. */
 static bool has_space(const struct store_actor *s)
 {
     return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
@@ -538,7 +532,7 @@ static void serve(struct store_actor *s)
     }
 }
 
-/* Requests that are left are freed with the actor: their callers get WEFT_ENOREPLY. */
+/* The remaining requests are freed with the actor: their callers get WEFT_ENOREPLY. */
 static void free_actor(void *arg)
 {
     struct store_actor *s = arg;
@@ -576,7 +570,7 @@ void wf_store_actor(const void *config, size_t size)
         return;
     }
     s->end = &s->first;
-    s->number = (uint64_t)weft_now(); /* another one than that of the store before */
+    s->number = (uint64_t)weft_now(); /* a number that differs from that of the store before */
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);

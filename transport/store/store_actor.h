@@ -1,6 +1,5 @@
-/* transport/store/store_actor.h -- the actor of a store: it has the global name WEFT_STORE_NAME, gathers
- * publications into batches, hands requests to read to its readers, and keeps those that wait for what is stored
- * next. */
+/* transport/store/store_actor.h -- the actor of a store: it has the global name WEFT_STORE_NAME, gathers publications
+ * into batches, forwards requests to read to its readers, and keeps the requests that wait for the next record. */
 #ifndef WF_STORE_ACTOR_H
 #define WF_STORE_ACTOR_H
 

@@ -1,4 +1,4 @@
-/* transport/store/store_client.c -- the calls of weft/store.h that ask the store once. */
+/* transport/store/store_client.c -- the calls of weft/store.h that are one request to the store. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ weft_pid wf_store_pid(void)
     return weft_whereis(WEFT_STORE_NAME, &pid) < 0 ? weft_nobody() : pid;
 }
 
-/* An actor's names go before its end is known. So when the one that was asked has ended, another one is awaited. */
+/* The names of an actor are removed before its end is known. So if the store that was asked has ended, this waits for
+ * another one. */
 int wf_store_await(weft_pid asked)
 {
     weft_pid now = wf_store_pid();
@@ -43,7 +44,7 @@ int wf_store_await(weft_pid asked)
     if (!weft_pid_equal(now, weft_nobody()) && weft_pid_equal(now, asked)) {
         weft_wait on = weft_on_end(asked);
         rc = weft_wait_any(&on, 1, weft_after(WEFT_SEC(1)));
-        if (rc == WEFT_ETIMEDOUT) return WEFT_OK; /* it lives: it had no memory, or no place */
+        if (rc == WEFT_ETIMEDOUT) return WEFT_OK; /* the store lives: it had no memory, or no free place */
     }
     if (rc >= 0) rc = weft_await_name(WEFT_STORE_NAME, &now, WEFT_FOREVER);
     return rc >= 0 || rc == WEFT_ECANCELED ? rc : weft_sleep(weft_after(WEFT_SEC(1))); /* no memory */
@@ -167,7 +168,7 @@ int weft_publish_stored(const char *topic, uint32_t tag, const void *data, size_
     if (got.error != 0) return wf_store_error(got.error);
     if (out != NULL) *out = (struct weft_position){got.epoch, got.offset};
     weft_ignore(weft_publish(topic, tag, data,
-                             size)); /* it is stored: a subscriber that misses this reads it from the store */
+                             size)); /* the record is stored: a subscriber that misses this reads it from the store */
     return WEFT_OK;
 }
 

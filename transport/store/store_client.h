@@ -1,4 +1,4 @@
-/* transport/store/store_client.h -- asking the store's actor. */
+/* transport/store/store_client.h -- sends requests to the store's actor. */
 #ifndef WF_STORE_CLIENT_H
 #define WF_STORE_CLIENT_H
 
@@ -9,8 +9,8 @@
 #include <weft/typed_desc.h>
 
 /* [A, W] Sends the store of that name, WEFT_STORE_NAME or WEFT_STORE_NAME "@NODE", a request and waits for its
- * answer, which is read into `*out`: its views live as long as `*answer`. Returns 0, and the answer is a message of
- * the caller's; or an error of weft_call_name, or WEFT_EFORMAT. */
+ * answer, which is read into `*out`: its views live as long as `*answer`. Returns 0, and the caller owns the answer;
+ * or an error of weft_call_name, or WEFT_EFORMAT. */
 WEFT_API int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                           const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
 
@@ -19,10 +19,10 @@ struct weft_stored_log;
 WEFT_CHECKED int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max,
                                 int64_t deadline);
 
-/* [A] The actor of the store; weft_nobody(): none is known. */
+/* [A] The actor of the store; weft_nobody(): no store is known. */
 weft_pid wf_store_pid(void);
-/* [A, W] After an error of wf_store_ask, before which `asked` was the store: waits until it makes sense to ask again.
- * That is when there is another store; or, if this one lives, after a second. Returns 0 or WEFT_ECANCELED. */
+/* [A, W] Call it after an error of wf_store_ask; `asked` was the store before. Waits until asking again makes sense:
+ * until there is another store, or, if this one lives, for a second. Returns 0 or WEFT_ECANCELED. */
 int wf_store_await(weft_pid asked);
 
 #endif

@@ -20,11 +20,11 @@ struct wf_advance_wait {
     struct wf_advance_wait *next;
 };
 
-/* A batch owns copies of everything, as it is stored on another thread, also after its actor has ended. */
+/* A batch owns copies of all its data, because another thread stores it, perhaps after its actor has ended. */
 struct batch {
     struct wf_store_file *file;
     struct wf_store_advance *item;
-    struct cursor_text *text; /* of each item */
+    struct cursor_text *text; /* the texts of each item */
     size_t count;
 };
 
@@ -82,11 +82,11 @@ static void end_wait(struct wf_advance_wait *w, int error)
     free(w);
 }
 
-/* A position that the log does not have is of another file: the cursor stays where it is. */
+/* A position that the log does not have belongs to another file: then the cursor is not moved. */
 static int check_position(const struct wf_store_cursors *c, const struct wf_advance_wait *w)
 {
     struct wf_store_log log;
-    if (w->to.epoch == 0 && w->to.offset == 0) return WEFT_OK; /* it is removed */
+    if (w->to.epoch == 0 && w->to.offset == 0) return WEFT_OK; /* the cursor is removed */
     int rc = c->file->store->engine->find(c->file->store, w->text.topic, &log);
     if (rc < 0) return rc;
     return w->to.epoch == log.epoch && w->to.offset <= log.last ? WEFT_OK : WEFT_ENOTFOUND;
@@ -142,7 +142,8 @@ static struct wf_advance_wait *pop(struct wf_store_cursors *c)
     return w;
 }
 
-/* The requests that their callers have given up are not stored. Returns how many are. */
+/* Chooses the requests of the next batch; requests whose callers have given up are not stored. Returns their
+ * number. */
 static size_t choose(struct wf_store_cursors *c)
 {
     struct wf_advance_wait **end = &c->running;

@@ -1,13 +1,13 @@
-/* transport/store/store_messages.h -- what actors and the store's actor say to each other. They change by the rules
- * of weft/typed.h only, as the two may be of different versions. */
+/* transport/store/store_messages.h -- the messages between actors and the store's actor. They may change only by the
+ * rules of weft/typed.h, because the two may have different versions. */
 #ifndef WF_STORE_MESSAGES_H
 #define WF_STORE_MESSAGES_H
 
 #include <weft/typed.h>
 
 enum {
-    WF_STORE_PAGE_RECORDS = 256,      /* of a page, at most */
-    WF_STORE_PAGE_BYTES = 256 * 1024, /* of its bodies, if there is more than one */
+    WF_STORE_PAGE_RECORDS = 256,      /* records of a page, at most */
+    WF_STORE_PAGE_BYTES = 256 * 1024, /* bytes of its bodies, if it has more than one record */
     WF_STORE_PAGE_LOGS = 200,
 };
 
@@ -17,19 +17,19 @@ enum wf_store_request {
     WF_STORE_READ = 2,     /* struct store_read; struct store_page */
     WF_STORE_FIND = 3,     /* struct store_read; struct store_page without rows */
     WF_STORE_LIST = 4,     /* struct store_list; struct store_logs */
-    WF_STORE_STATUS = 5,   /* nothing; struct store_appended, once the store is open or has failed to open */
-    WF_STORE_WATCH = 7,    /* struct store_watch; struct store_watched, once the number is another one */
+    WF_STORE_STATUS = 5,   /* no body; struct store_appended, once the store is open or has failed to open */
+    WF_STORE_WATCH = 7,    /* struct store_watch; struct store_watched, once the number has changed */
     WF_STORE_CHANGE = 8,   /* struct store_change; struct store_changed. A request to take waits for a job */
-    WF_STORE_UNTAKE = 9,   /* no request: struct store_change with a ticket: that taker has given up */
+    WF_STORE_UNTAKE = 9,   /* a message: struct store_change with a ticket: that taker has given up */
     WF_STORE_QUEUES = 10,  /* struct store_list; struct store_queues */
     WF_STORE_CURSOR = 11,  /* struct store_cursors_from; struct store_appended: the position of that cursor */
     WF_STORE_ADVANCE = 12, /* struct store_advance; struct store_appended */
-    WF_STORE_CURSORS = 13, /* struct store_cursors_from; struct store_cursors: those behind it */
+    WF_STORE_CURSORS = 13, /* struct store_cursors_from; struct store_cursors: the cursors after it */
     WF_STORE_STATE = 20, /* struct store_state_ask; struct store_state_answer. An opening waits for the owner's end */
-    WF_STORE_STATE_CLOSE = 21, /* no request: struct store_state_ask: its owner, or one that waits, gives it up */
+    WF_STORE_STATE_CLOSE = 21, /* a message: struct store_state_ask: its owner, or a waiting actor, gives it up */
     WF_STORE_STATE_READ = 22,  /* struct store_state_from; struct store_items */
     WF_STORE_STATES = 23,      /* struct store_list; struct store_states */
-    WF_STORE_QUIT = 6,         /* no request: a reader ends when it has answered what came before */
+    WF_STORE_QUIT = 6,         /* a message: a reader ends after it has answered the requests before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
@@ -37,7 +37,7 @@ WEFT_STRUCT(store_append, STORE_APPEND)
 #define STORE_APPENDED(F) F(int, error) F(uint, epoch) F(uint, offset)
 WEFT_STRUCT(store_appended, STORE_APPENDED)
 
-/* `wait`: if the log has nothing from `from` on, the answer comes when it has. `epoch` 0: any. */
+/* `wait`: if the log has no record from `from` on, the answer comes when it has one. `epoch` 0: any epoch. */
 #define STORE_READ(F) F(str, topic) F(uint, epoch) F(uint, from) F(uint, count) F(uint, bytes) F(bool, wait)
 WEFT_STRUCT(store_read, STORE_READ)
 #define STORE_ROW(F) F(uint, offset) F(int, time) F(uint, tag) F(bin, body)
@@ -58,8 +58,8 @@ WEFT_STRUCT(store_watch, STORE_WATCH)
 #define STORE_WATCHED(F) F(int, error) F(uint, number)
 WEFT_STRUCT(store_watched, STORE_WATCHED)
 
-/* `kind` is a wf_store_change_kind. `ticket` is the taker's, a random number. `delay` 0 extends a lease by the time of
- * the queue. */
+/* `kind` is a wf_store_change_kind. `ticket` is a random number of the taker. `delay` 0 extends a lease by the lease
+ * time of the queue. */
 #define STORE_CHANGE(F) \
     F(uint, kind)       \
     F(str, queue) F(uint, id) F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket)
@@ -117,7 +117,7 @@ WEFT_STRUCT(store_rule, STORE_RULE)
 #define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states)
 WEFT_STRUCT(store_config, STORE_CONFIG)
 
-/* A message of the value; NULL: no memory. */
+/* Makes a message of the value; NULL: no memory. */
 static inline weft_msg *wf_store_message(uint32_t tag, const struct weft_type_info *type, const void *value)
 {
     weft_writer measure = weft_writer_on(NULL, 0);

@@ -1,7 +1,8 @@
 /* transport/store/store_metrics.c -- see store_metrics.h.
  *
- * The store is counted on another thread when somebody asks, at most once a second. Names come from those who use the
- * store, so no more than WF_STORE_METRICS_LABELS of each kind are labels; they have no character that ends a label. */
+ * Another thread counts the store when metrics are requested, at most once a second. Users of the store choose the
+ * names, so no more than WF_STORE_METRICS_LABELS of each kind become labels; names have no character that ends a
+ * label. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,22 +19,22 @@
 #include "store_messages.h"
 #include "store_metrics.h"
 
-#define OTHERS "(others)" /* no name of a queue, a topic or a cursor */
+#define OTHERS "(others)" /* not a valid name of a queue, a topic or a cursor */
 
 struct cursor_count {
     char name[WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
     uint64_t behind;
 };
 
-/* The last one of each array is the sum of those that are not named. */
+/* The last element of each array is the sum of those without a label. */
 struct counts {
     struct wf_store_queue queue[WF_STORE_METRICS_LABELS + 1];
-    struct wf_store_log log[WF_STORE_METRICS_LABELS + 1]; /* `last`: how many records there are */
+    struct wf_store_log log[WF_STORE_METRICS_LABELS + 1]; /* `last` is the number of records */
     struct cursor_count cursor[WF_STORE_METRICS_LABELS + 1];
-    size_t queues, logs, cursors; /* all of them */
+    size_t queues, logs, cursors; /* the numbers of all of them */
 };
 
-/* The counts. The thread that counts owns all of this. */
+/* The result of counting. The counting thread owns this struct. */
 struct scrape {
     struct wf_store_file *file;
     struct counts counts;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that are named; the others are summed */
+enum { WF_STORE_METRICS_LABELS = 100 }; /* queues, topics and cursors that get a label; the others are summed */
 
 /* A weft_actor; its argument is the number of a struct wf_store_file, of which it takes a share. It ends with
  * WF_STORE_QUIT. */

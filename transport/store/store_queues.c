@@ -1,13 +1,15 @@
 /* transport/store/store_queues.c -- see store_queues.h.
  *
  * Design notes.
- * (1) All that has to outlive a crash is in the engine: a job, how often it was taken, and its lease, a random number
- *     that the worker shows when it is done. This file keeps the takers that wait, and the monitors.
+ * (1) All data that must survive a crash is in the engine: a job, the number of times it was taken, and its lease, a
+ *     random number that the worker presents when the job is done. This file keeps the waiting takers and the
+ *     monitors.
  * (2) A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
  *     batch, then it has a job. It has one monitor for all that time.
- * (3) The worker's end gives its job back at once. If its node is lost it may still work, so the lease ends by time.
- *     The worker's pid is on disk: a store that is opened again monitors it, as soon as its node is linked.
- * (4) A taker that gives up says so with its ticket (WF_STORE_UNTAKE): the job that it has not got is given back. */
+ * (3) When a worker ends, its job is given back at once. If the worker's node is lost it may still work, so the lease
+ *     ends when it expires. The worker's pid is on disk: a store that is opened again monitors it, as soon as its
+ *     node is linked.
+ * (4) A taker that gives up sends its ticket (WF_STORE_UNTAKE): the job that it did not receive is given back. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +30,21 @@ enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING, IS_AWAY };
 struct wf_hold {
     enum hold_state state;
     bool gone;     /* its monitor has fired; while it is taking: the actor has ended */
-    bool gives_up; /* while it is taking: it has said so */
+    bool gives_up; /* while it is taking: it has sent WF_STORE_UNTAKE */
     bool restored; /* it had its job when the store was opened */
     weft_msg *ask; /* NULL: it was restored */
     weft_pid who;
-    struct wf_work_queue *queue; /* it is a user of it */
+    struct wf_work_queue *queue; /* the hold is a user of this queue */
     weft_monitor_ref monitor;
     uint64_t ticket, id, lease;
-    int64_t due;                 /* of the lease, if it was restored */
+    int64_t due;                 /* when the lease ends, if it was restored */
     struct wf_list_node in_line; /* in takers of its queue, in `taking`, or in `away` */
     struct wf_chained of_monitor, of_job, of_ticket;
 };
 
 /* A change that has not been stored yet. */
 struct wf_change_wait {
-    weft_msg *ask; /* NULL: the store's own */
+    weft_msg *ask; /* NULL: a change by the store itself */
     size_t bytes;  /* of the request, with what this version does not know */
     struct wf_store_change is;
     struct wf_work_queue *queue; /* it is a user of it */
@@ -71,7 +73,8 @@ int64_t wf_queues_deadline(const struct wf_store_queues *q)
     int64_t due = wf_queue_table_next_due(&q->table);
     if (due == INT64_MAX) return WEFT_FOREVER;
     int64_t left = due - clock_of(q);
-    return weft_after(left < 0 ? 0 : left < WEFT_SEC(10) ? left : WEFT_SEC(10)); /* that clock may be set */
+    /* The wall clock may be set, so it is checked again after ten seconds. */
+    return weft_after(left < 0 ? 0 : left < WEFT_SEC(10) ? left : WEFT_SEC(10));
 }
 
 /* ---- Holds ----------------------------------------------------------------------------------------------------- */
@@ -86,7 +89,7 @@ static struct wf_chained **job_bucket(struct wf_store_queues *q, uint64_t id)
     return &q->by_job[wf_mix(id) % WF_HOLD_BUCKETS];
 }
 
-/* Takers choose their tickets: those of other actors do not get into the same bucket by that. */
+/* Takers choose their tickets, so the actor is part of the hash: a taker cannot fill the buckets of other actors. */
 static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t ticket, weft_pid from)
 {
     uint64_t key = wf_mix(ticket ^ q->file->store->secret) ^ wf_mix(from.node ^ wf_mix(from.actor));
@@ -106,10 +109,10 @@ static void leave_queue(struct wf_hold *h)
     w->taker_count--;
 }
 
-/* It is in no list of a queue or of a batch. Its queue may be freed. */
+/* Frees a hold that is in no list of a queue or of a batch. This may free its queue. */
 static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
 {
-    wf_unlink(&h->in_line); /* from `away`, if it is there */
+    wf_unlink(&h->in_line); /* from `away`, if it is in this list */
     wf_chained_remove(&h->of_monitor);
     wf_chained_remove(&h->of_ticket);
     wf_chained_remove(&h->of_job);
@@ -137,7 +140,7 @@ static void end_hold(struct wf_store_queues *q, uint64_t id)
     if (h != NULL) free_hold(q, h);
 }
 
-/* Makes space, if there are takers that have expired: each call looks at the next ones. */
+/* Removes expired takers to make space: each call checks the next few takers. */
 static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
 {
     enum { LOOKED_AT = 32 };
@@ -157,7 +160,7 @@ static int reserve_hold(struct wf_store_queues *q, const struct wf_work_queue *w
     return wf_node_counts_add(&q->of_node, weft_from(ask).node, WF_HOLDS_OF_NODE);
 }
 
-/* Adds a taker, a user of the queue of its own. The request is still the caller's after an error. */
+/* Adds a taker, which becomes a user of the queue. After an error the caller still owns the request. */
 static int add_taker(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t ticket, weft_msg *ask)
 {
     int rc = reserve_hold(q, w, ask);
@@ -205,7 +208,7 @@ static void add_change(struct wf_store_queues *q, struct wf_change_wait *c)
     q->waiting_bytes += c->bytes;
 }
 
-/* A change of the store itself. Without memory the lease ends by time. */
+/* A change by the store itself. If there is no memory, the lease ends when it expires. */
 static void change_by_store(struct wf_store_queues *q, enum wf_store_change_kind kind, struct wf_work_queue *w,
                             uint64_t id, uint64_t lease)
 {
@@ -306,7 +309,7 @@ static struct wf_hold *hold_of_monitor(struct wf_store_queues *q, uint64_t id)
     return NULL;
 }
 
-/* Its node is not linked: perhaps not yet. */
+/* Its node is not linked, perhaps not yet: waits for the node in `away`. */
 static void go_away(struct wf_store_queues *q, struct wf_hold *h)
 {
     wf_chained_remove(&h->of_monitor);
@@ -319,7 +322,7 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
 {
     struct wf_hold *h = hold_of_monitor(q, down->ref.id);
     if (h == NULL) return false;
-    bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* perhaps */
+    bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
     if (h->state == IS_TAKING) {
         h->gone = true;
     } else if (h->state == IS_WORKING && !lives) {
@@ -494,7 +497,7 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
     free_change(q, c);
 }
 
-/* The taker gets its job. False: it cannot be told. */
+/* Sends the job to the taker. False: the message could not be sent. */
 static bool give_job(const struct wf_hold *h, const struct wf_store_change *x)
 {
     struct store_changed out = {.id = x->job.id,
@@ -517,7 +520,7 @@ static void start_work(struct wf_store_queues *q, struct wf_hold *h, const struc
     if (h->gone || h->gives_up || !give_job(h, x)) give_back(q, h, WF_JOB_UNTAKE);
 }
 
-/* There was no job for it: it waits on, in front of those that came later. */
+/* There was no job for the taker: it keeps waiting, before the takers that came later. */
 static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_due)
 {
     struct wf_work_queue *w = h->queue;
@@ -549,7 +552,7 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
     }
 }
 
-/* From the last taker to the first, so that takers that wait on keep the order in which they came. */
+/* It goes from the last taker to the first, so that takers that keep waiting stay in their order of arrival. */
 static void finish_takes(struct wf_store_queues *q, const struct wf_store_change *x)
 {
     struct wf_hold *taker[WF_STORE_TAKES_MAX];

@@ -1,5 +1,5 @@
-/* transport/store/store_queues.h -- what the store's actor does for queues: it gathers their changes into batches,
- * keeps requests to take that wait for a job, and gives jobs back whose worker has ended. */
+/* transport/store/store_queues.h -- the part of the store's actor for queues: it gathers their changes into batches,
+ * keeps requests to take that wait for a job, and gives a job back if its worker has ended. */
 #ifndef WF_STORE_QUEUES_H
 #define WF_STORE_QUEUES_H
 
@@ -13,9 +13,9 @@
 
 enum {
     WF_HOLDS_MAX = 100 * 1000,    /* waiting takers and leases of one store */
-    WF_HOLDS_OF_NODE = 20 * 1000, /* of them, those of actors of one node, so that no node keeps others out */
-    WF_TAKERS_MAX = 10 * 1000,    /* of them, takers that wait at one queue */
-    WF_TAKE_BYTES_MAX = 1024,     /* of a request to take, as it is kept */
+    WF_HOLDS_OF_NODE = 20 * 1000, /* of these, holds of actors of one node, so that one node cannot take all places */
+    WF_TAKERS_MAX = 10 * 1000,    /* of these, takers that wait at one queue */
+    WF_TAKE_BYTES_MAX = 1024,     /* bytes of a request to take, which is kept */
     WF_HOLD_BUCKETS = 16 * 1024,
 };
 
@@ -35,13 +35,13 @@ struct wf_store_queues {
     struct wf_queue_table table;
     struct wf_change_wait *first, **end; /* changes that have not been stored yet */
     size_t waiting, waiting_bytes;
-    struct wf_change_wait *running; /* those of the running batch, in its order, then its takers */
+    struct wf_change_wait *running; /* changes of the running batch, in its order, then its takers */
     struct wf_list taking;
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     size_t holds;
     struct wf_node_counts of_node;
-    struct wf_list away; /* workers of before the opening whose node is not linked */
-    uint64_t damaged;    /* jobs that were passed over at the last taking */
+    struct wf_list away; /* workers from before the opening whose node is not linked */
+    uint64_t damaged;    /* damaged jobs that the last taking skipped */
 };
 
 /* `q` is all zero. `rule` is taken over, for free(). */
@@ -52,14 +52,14 @@ void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
 /* Monitors the workers that had jobs when the store was opened. */
 void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count);
-/* The node is linked: its workers can be monitored. */
+/* The node is linked now: monitors its workers. */
 void wf_queues_node_up(struct wf_store_queues *q, uint64_t node);
 /* A monitor has fired. False: it is not a monitor of a taker or worker. */
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
-/* Starts to store what there is to store. False: there is nothing, or it was refused. */
+/* Starts a job that stores the waiting changes. False: no change waits, or the job was refused. */
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job);
 void wf_queues_finish(struct wf_store_queues *q, weft_job job);
-bool wf_queues_is_idle(const struct wf_store_queues *q); /* nothing waits to be stored */
+bool wf_queues_is_idle(const struct wf_store_queues *q); /* no change waits to be stored */
 bool wf_queues_has_space(const struct wf_store_queues *q);
 /* The deadline after which a job may be due for a taker. */
 int64_t wf_queues_deadline(const struct wf_store_queues *q);

@@ -12,7 +12,7 @@
 #include "store_reader.h"
 #include "stored_topic.h"
 
-/* A page that is being read; it owns all that its job touches. */
+/* A page that is being read; it owns all memory that its job uses. */
 struct page {
     struct wf_store_file *file;
     char topic[WF_STORE_TOPIC_MAX + 1];
@@ -71,7 +71,7 @@ static struct page *new_page(struct wf_store_file *file, const struct store_read
     struct page *p = calloc(1, sizeof *p);
     if (p == NULL) return NULL;
     p->file = wf_store_file_share(file);
-    if (!weft_text_copy(in->topic, p->topic, sizeof p->topic)) p->topic[0] = '\0'; /* no log has that name */
+    if (!weft_text_copy(in->topic, p->topic, sizeof p->topic)) p->topic[0] = '\0'; /* no log has the name "" */
     p->epoch = in->epoch;
     p->from = in->from;
     p->count = in->count < WF_STORE_PAGE_RECORDS ? (size_t)in->count : WF_STORE_PAGE_RECORDS;
@@ -99,7 +99,7 @@ int wf_reader_run(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, 
         return rc;
     }
     rc = weft_offload_take(job, p, sizeof(void *), weft_deadline(ask));
-    if (rc < 0) (void)weft_offload_drop(job); /* what the block points to goes with the job */
+    if (rc < 0) (void)weft_offload_drop(job); /* dropping the job frees what the block points to */
     return rc;
 }
 
@@ -243,7 +243,7 @@ static void count_for(struct wf_store_file *file, const weft_msg *ask)
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
-/* One cursor, or those behind it. */
+/* A request for one cursor, or for the cursors after it. */
 struct cursors {
     struct wf_store_file *file;
     char name[WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
@@ -275,7 +275,7 @@ static bool add_cursor(void *arg, const char *name, const char *topic, struct wf
     struct weft_cursor *to = &c->found[c->count];
     if (!weft_text_copy(weft_cstr(name), to->name, sizeof to->name) ||
         !weft_text_copy(weft_cstr(topic), to->topic, sizeof to->topic))
-        return true; /* no name of ours */
+        return true; /* it cannot be the name of a cursor */
     bool has_log = c->file->store->engine->find(c->file->store, topic, &log) == WEFT_OK;
     c->row[c->count++] = (struct store_cursor){weft_cstr(to->name), weft_cstr(to->topic), at.epoch, at.offset,
                                                has_log ? wf_store_behind(&log, at) : 0};

@@ -11,8 +11,8 @@
 /* A weft_actor; its argument is the number of a struct wf_store_file, of which it takes a share. */
 void wf_store_reader(const void *arg, size_t size);
 
-/* [A, W] Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which `*p` is not ours any
- * more. */
+/* [A, W] Runs `run` on the block `*p`, which it may change. Returns 0; or an error, after which the caller does not
+ * own `*p` any more. */
 int wf_reader_run(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, void *p);
 
 #endif

@@ -1,11 +1,14 @@
 /* transport/store/store_states.c -- see store_states.h.
  *
  * Design notes.
- * (1) The engine keeps a state right: it refuses each write that does not show the number of the last opening. This
- *     file remembers the owner of each state, so that the state is opened again only when the owner has ended.
- * (2) An owner is known from its request to open on. Openings by others wait in its list; when it ends, gives the state
- *     up, or its node is lost, the first of them is the next owner. An opening ends with the actor that waits for it.
- * (3) A store that was opened again knows no owner. The first write of an actor makes it one, unless it is refused. */
+ * (1) The engine keeps a state consistent: it refuses each write that does not present the number of the last
+ *     opening. This file keeps the owner of each state, so that the state is opened again only when the owner has
+ *     ended.
+ * (2) An actor is the owner from its request to open on. Openings by other actors wait in its list; when the owner
+ *     ends, gives the state up, or its node is lost, the first of them is the next owner. An opening is removed when
+ *     the actor that waits for it ends.
+ * (3) A store that was opened again knows no owner. The first write of an actor makes it the owner, unless the write
+ *     is refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +41,9 @@ struct wf_state_owner {
 /* A change that has not been stored yet. */
 struct wf_state_wait {
     weft_msg *ask;
-    struct wf_store_state_change is; /* its key is `key`, its data are of the request */
+    struct wf_store_state_change is; /* its key is `key`, its data points into the request */
     char key[WF_STORE_TOPIC_MAX + 1];
-    bool adopts; /* it has made its actor the owner */
+    bool adopts; /* this change has made its actor the owner */
     struct wf_state_wait *next;
 };
 
@@ -62,7 +65,7 @@ static void free_batch(struct batch *b)
     free(b);
 }
 
-/* With space for `count` changes, and for their keys, with their NULs, and data. */
+/* Makes a batch with space for `count` changes, and for their keys, with their NULs, and data. */
 static struct batch *new_batch(struct wf_store_file *file, size_t count, size_t bytes)
 {
     struct batch *b = calloc(1, sizeof *b);
@@ -98,7 +101,7 @@ static void drop_batch(void *block)
 
 /* ---- Answers --------------------------------------------------------------------------------------------------- */
 
-/* Consumes the request. */
+/* Answers and consumes the request. */
 static void answer(weft_msg *ask, int error, const struct wf_store_state *is)
 {
     struct store_state_answer out = {.error = error};
@@ -134,7 +137,7 @@ static bool is_by(const struct wf_state_owner *o, const weft_msg *m)
     return weft_pid_equal(o->pid, weft_from(m));
 }
 
-/* The state is that actor's from now on. */
+/* Makes that actor the owner, and monitors it. */
 static int watch(struct wf_store_states *s, struct wf_state_owner *o, weft_pid pid)
 {
     int rc = weft_monitor(pid, &o->monitor);
@@ -160,7 +163,7 @@ static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
     return WEFT_OK;
 }
 
-/* It is watched no more, and no opening waits. */
+/* Frees an owner that is not monitored any more and for which no opening waits. */
 static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
 {
     wf_chained_remove(&o->in_keys);
@@ -175,7 +178,7 @@ static struct wf_chained **opening_of(struct wf_store_states *s, weft_monitor_re
     return &s->opening_by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
 }
 
-/* Its monitor has fired, or ends now. */
+/* Removes an opening whose monitor has fired, or ends now. */
 static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
 {
     weft_msg *ask = w->ask;
@@ -249,7 +252,7 @@ static void add_change(struct wf_store_states *s, struct wf_state_wait *w)
     s->waiting_bytes += w->is.size;
 }
 
-/* Opens the state for the actor that asks, which is its owner now. Consumes the request if it returns 0. */
+/* Opens the state for the actor that asks, which becomes its owner. Consumes the request if it returns 0. */
 static int start_opening(struct wf_store_states *s, const char *key, weft_msg *ask)
 {
     struct wf_state_wait *w = calloc(1, sizeof *w);
@@ -261,7 +264,7 @@ static int start_opening(struct wf_store_states *s, const char *key, weft_msg *a
     return WEFT_OK;
 }
 
-/* The owner is watched no more: the first one that waits is the next. */
+/* The owner is not monitored any more: the first opening that waits gets the state. */
 static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
 {
     for (struct opening *w; (w = first_opening(o)) != NULL;) {
@@ -351,7 +354,7 @@ void wf_states_ask(struct wf_store_states *s, weft_msg *ask)
     struct wf_state_wait *w = calloc(1, sizeof *w);
     int rc = w == NULL ? WEFT_ENOMEM : read_ask(s, w, ask);
     if (rc == WEFT_OK && w->is.kind != WF_STATE_OPEN) {
-        /* Without memory it can write, too; only openings do not wait for it then. */
+        /* Without memory the actor can write, too, but openings do not wait for its end. */
         w->adopts = find_owner(s, w->key) == NULL && add_owner(s, w->key, weft_from(ask)) == WEFT_OK;
         add_change(s, w);
         return;
@@ -396,7 +399,8 @@ static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int err
     free(w);
 }
 
-/* Moves what fits to `running`; what its callers have given up is not stored. Returns the bytes of keys and data. */
+/* Moves the changes that fit to `running`; changes whose callers have given up are not stored. Returns the bytes of
+ * keys and data. */
 static size_t choose(struct wf_store_states *s, size_t *count)
 {
     struct wf_state_wait **end = &s->running;

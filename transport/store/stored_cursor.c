@@ -1,4 +1,4 @@
-/* transport/store/stored_cursor.c -- cursors, as weft/store.h has them. */
+/* transport/store/stored_cursor.c -- the functions for cursors of weft/store.h. */
 #include <weft.h>
 
 #include "engine.h"

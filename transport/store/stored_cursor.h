@@ -5,11 +5,11 @@
 #include <weft/api.h>
 #include <weft/store.h>
 
-/* [A, W] Where the cursor of a topic is; 0, 0: it has not been advanced. Errors: those of weft_subscribe_cursor;
- * WEFT_ENOTSUP (the store is of an older version). */
+/* [A, W] Finds the position of the cursor of a topic; 0, 0: it has not been advanced. Errors: those of
+ * weft_subscribe_cursor; WEFT_ENOTSUP (the store is of an older version). */
 WEFT_API WEFT_CHECKED int wf_cursor_find(const char *store, const char *name, const char *topic,
                                          struct weft_position *out, int64_t deadline);
-/* [A, W] As weft_cursor_advance; to 0, 0 it removes the cursor. */
+/* [A, W] As weft_cursor_advance; the position 0, 0 removes the cursor. */
 WEFT_API WEFT_CHECKED int wf_cursor_advance(const char *store, const char *name, const char *topic,
                                             struct weft_position to, int64_t deadline);
 

@@ -1,6 +1,6 @@
 /* transport/store/stored_pattern.c -- see stored_pattern.h.
  *
- * The watcher asks the store for its logs again when the store says that there is a new one. */
+ * The watcher asks the store for its logs again when the store reports a new one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +25,11 @@ struct pattern {
     char cursor[65]; /* "": none */
 };
 
-/* All that the watcher has is here, as it may be killed while it waits. */
+/* All resources of the watcher are here, because it may be killed while it waits. */
 struct watcher {
     struct pattern is;
-    bool listed;  /* the present topics were found */
-    char **known; /* topics that have a reader: `count` in order, and behind them those of this round */
+    bool listed;  /* the topics that exist were found */
+    char **known; /* topics that have a reader: `count` of them sorted, and after them those of this round */
     size_t count, added, max;
     struct weft_stored_log log[PAGE];
 };
@@ -137,8 +137,7 @@ static int watch_on(struct watcher *w, uint64_t *seen)
         if (rc == WEFT_OK) *seen = got.number;
     }
     if (rc == WEFT_OK) return say_found(w);
-    return rc == WEFT_ECANCELED || w->is.store[0] != '\0' ? rc
-                                                          : wf_store_await(asked); /* and then all of them again */
+    return rc == WEFT_ECANCELED || w->is.store[0] != '\0' ? rc : wf_store_await(asked); /* then it lists all again */
 }
 
 static void free_watcher(void *arg)
@@ -170,7 +169,7 @@ int wf_stored_pattern_start(const char *store, const char *pattern, bool now, co
     if (!weft_text_copy(weft_cstr(store), p.store, sizeof p.store)) return WEFT_EINVAL;
     memcpy(p.text, pattern, strlen(pattern) + 1);
     if (cursor != NULL) memcpy(p.cursor, cursor, strlen(cursor) + 1);
-    /* Linked until the caller has its clean-up: if it is killed meanwhile, the watcher ends. */
+    /* The watcher is linked until the caller has its clean-up: if the caller is killed before, the watcher ends. */
     rc = weft_spawn(out, watcher, &p, sizeof p, &(weft_spawn_options){.kind = "stored pattern", .link = true});
     if (rc < 0) return rc;
     rc = weft_call(*out, FOUND_PRESENT, NULL, 0, &answer, deadline);

@@ -8,10 +8,10 @@
 #include <weft/pid.h>
 
 /* [A, W] Starts an actor that starts a reader for the calling actor and each topic that matches, present or later.
- * `now`: of the present topics only what is stored from now on. `cursor`: each begins where that cursor of its topic
- * is; NULL: none. `store`: "weft.store@NODE", and all of them end when it does not answer; NULL: the store that has the
- * name, and then its successor. Returns when it has found the present ones.
- * Errors: those of weft_subscribe_from. */
+ * `now`: of existing topics only records that are stored from now on. `cursor`: each begins where that cursor of its
+ * topic is; NULL: none. `store`: "weft.store@NODE", and all readers end when it does not answer; NULL: the store that
+ * has the name, and later its successor. Returns when the existing topics have been found. Errors: those of
+ * weft_subscribe_from. */
 WEFT_API WEFT_CHECKED int wf_stored_pattern_start(const char *store, const char *pattern, bool now,
                                                   const char *cursor, weft_pid *out, int64_t deadline);
 

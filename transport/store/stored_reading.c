@@ -1,7 +1,7 @@
-/* transport/store/stored_reading.c -- an actor beside a subscriber that fetches pages of a log from the store.
+/* transport/store/stored_reading.c -- an actor that fetches pages of a log from the store for one subscriber.
  *
- * The reader knows one position, that of the next record. So there is no moment between the past and the live: at the
- * end of the log its request waits at the store until there is more. */
+ * The reader keeps one position, that of the next record. So no record is missed between the stored records and the
+ * new ones: at the end of the log its request waits at the store for the next record. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int tell(const struct wf_stored_reading *r, const struct store_news *news
         if (m == NULL) return WEFT_ENOMEM;
         int rc = weft_send_msg(r->subscriber, m);
         if (rc != WEFT_EFULL) return rc;
-        rc = weft_sleep(weft_after(WEFT_MS(20))); /* its policy does not let senders wait */
+        rc = weft_sleep(weft_after(WEFT_MS(20))); /* the policy of its mailbox does not let senders wait */
         if (rc < 0) return rc;
     }
 }
@@ -40,7 +40,7 @@ static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
 {
     int rc = WEFT_OK;
     for (struct store_row row; rc == WEFT_OK && store_row_next(&page->rows, &row);) {
-        if (row.offset != r->next) return WEFT_EFORMAT; /* no store of ours says that */
+        if (row.offset != r->next) return WEFT_EFORMAT; /* a correct store never sends that */
         struct store_news news = news_of(r, WEFT_STORED_RECORD, row.offset);
         news.time = row.time;
         news.tag = row.tag;
@@ -58,7 +58,7 @@ static int take_page(struct wf_stored_reading *r, struct store_page *page)
         r->epoch = page->epoch;
         r->next = 0;
         struct store_news news = news_of(r, WEFT_STORED_EPOCH, page->first);
-        return tell(r, &news); /* its records come with the next page */
+        return tell(r, &news); /* the next page has the records of this log */
     }
     r->epoch = page->epoch;
     if (r->next < page->first) {
@@ -70,7 +70,7 @@ static int take_page(struct wf_stored_reading *r, struct store_page *page)
     return rc < 0 ? rc : tell_rows(r, page);
 }
 
-/* An error of the store after which asking again would bring the same one. */
+/* Whether asking the store again would return the same error. */
 static bool is_lasting(int64_t error)
 {
     return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL;
@@ -81,7 +81,7 @@ static const char *store_of(const struct wf_stored_reading *r)
     return r->store[0] != '\0' ? r->store : WEFT_STORE_NAME;
 }
 
-/* After an error of the store that was asked: waits for the next one, or returns the error. */
+/* Called after an error of the store that was asked: waits for the next store, or returns the error. */
 static int await_store(const struct wf_stored_reading *r, weft_pid asked, int error)
 {
     return r->store[0] != '\0' ? error : wf_store_await(asked);

@@ -8,9 +8,9 @@
 struct wf_stored_reading {
     char topic[256];
     weft_pid subscriber;
-    uint64_t epoch;  /* 0: that of the first page */
-    uint64_t next;   /* 0: the first that is there */
-    char store[97];  /* "weft.store@NODE": this store, with which the reader ends. "": the one with the name */
+    uint64_t epoch;  /* 0: the epoch of the first page */
+    uint64_t next;   /* 0: the first record that exists */
+    char store[97];  /* "weft.store@NODE": this store; the reader ends with it. "": the store with the global name */
     char cursor[65]; /* "": none. Else the reader begins where that cursor is, if it was ever advanced */
 };
 

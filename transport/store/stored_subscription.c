@@ -1,4 +1,4 @@
-/* transport/store/stored_subscription.c -- subscriptions from a position, as weft/store.h has them. */
+/* transport/store/stored_subscription.c -- the subscriptions from a position of weft/store.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void end_reader(void *arg)
     free(pid);
 }
 
-/* The log of the topic, and the position to begin at. */
+/* Finds the log of the topic, and the position to begin at. */
 static int begin_reading(struct wf_stored_reading *r, struct weft_position from, int64_t deadline)
 {
     struct store_read ask = {.topic = weft_cstr(r->topic)};
@@ -46,7 +46,7 @@ static int start_reader(const char *topic, struct weft_position from, weft_pid *
     return weft_spawn(out, wf_stored_reader, &r, sizeof r, &(weft_spawn_options){.kind = "stored subscription"});
 }
 
-/* The subscription ends with the calling actor. */
+/* Adds a clean-up, so that the subscription ends with the calling actor. */
 static int keep(weft_pid pid, weft_stored_subscription *out)
 {
     if (out != NULL) out->reader = pid;

@@ -1,4 +1,4 @@
-/* transport/store/work_queue.c -- weft/queue.h: the calls that put jobs, take them, and say what became of them. */
+/* transport/store/work_queue.c -- weft/queue.h: the calls that put jobs, take them, and report their results. */
 #include <assert.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ int weft_queue_put(const char *queue, uint32_t tag, const void *data, size_t siz
     return WEFT_OK;
 }
 
-/* The caller has stopped waiting: the store gives back a job that it may have for it. */
+/* The caller has stopped waiting: tells the store to give back the job that it may have given to the caller. */
 static void give_up(uint64_t ticket)
 {
     struct store_change untake = {.kind = WF_JOB_UNTAKE, .ticket = ticket};

@@ -60,9 +60,8 @@ struct entry {
     struct state state;
     int fd; /* -1: it cannot be watched, or is not a file */
     enum pf_change_kind untold;
-    bool
-        known; /* to the reader: the entry existed at first, or was reported. Then its removal must be reported, too. */
-    bool seen; /* by the listing under way */
+    bool known; /* to the reader: it existed at first, or was reported. Then its removal is reported, too. */
+    bool seen;  /* by the listing under way */
 };
 
 struct watch {

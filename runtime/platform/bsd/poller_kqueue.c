@@ -42,7 +42,8 @@ __attribute__((weak)) void libkqueue_drain_pending_close(void);
 static const bool drops_what_does_not_fit = false;
 #endif
 
-/* A watched child. Its number is kept here, because reaping clears it in the child. `child` is NULL in a free place. */
+/* A watched child. Its number is kept here, because reaping clears it in the child. `child` is NULL in a free
+ * place. */
 struct watched {
     const struct pf_process *child;
     int64_t pid;
@@ -363,7 +364,8 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
 
 /* ---- Children -------------------------------------------------------------------------------------------------- */
 
-/* Returns the place of this child; for NULL a free place, or NULL if there is no memory. The caller holds the lock. */
+/* Returns the place of this child; for NULL a free place, or NULL if there is no memory. The caller holds the
+ * lock. */
 static struct watched *place_of(struct pf_poller *p, const struct pf_process *c)
 {
     for (int i = 0; i < p->child_count; i++) {

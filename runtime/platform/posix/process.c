@@ -5,7 +5,8 @@
  *     libraries with threads of their own, which do not survive a fork, never see one.
  * (2) A child inherits the three streams only. Every descriptor of the runtime is close-on-exec. Descriptors that
  *     other code opened are closed as well, if the C library can do that, or /proc lists them.
- * (3) We wait for a child by its number, which the system keeps until the child is reaped: no other code may reap it. */
+ * (3) We wait for a child by its number, which the system keeps until the child is reaped: no other code may reap
+ *     it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* What a user of the installed package might begin with: an actor that answers, and one that asks. */
+/* A first program of a user of the installed package: an actor that answers, and one that asks. */
 #include <stdio.h>
 #include <weft.h>
 

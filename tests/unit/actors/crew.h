@@ -1,7 +1,7 @@
-/* tests/unit/actors/crew.h -- a crew of actors that do the operations of a random program (programs.h). The test's own
- * actor, the driver, gives each of its members one operation after the other, kills some, puts new ones in their
- * place, and waits until all are at rest. Either all live on one worker in virtual time, where the same program takes
- * the same course, or on several workers of a real node. */
+/* tests/unit/actors/crew.h -- a crew of actors that do the operations of a random program (programs.h). The test's
+ * own actor, the driver, gives each of its members one operation after the other, kills some, starts new ones in
+ * their place, and waits until all are at rest. Either all live on one worker in virtual time, where the same program
+ * always runs in the same way, or on several workers of a real node. */
 #ifndef WF_CREW_H
 #define WF_CREW_H
 

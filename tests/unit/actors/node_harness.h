@@ -1,5 +1,5 @@
-/* tests/unit/actors/node_harness.h -- a node without network, actors that run test functions, and a look at what is
- * left when they have ended. In actors `want` and `want_int`, as in tests/unit/runtime/harness.h. */
+/* tests/unit/actors/node_harness.h -- a node without network, actors that run test functions, and a check that
+ * nothing is left when they have ended. Actors use `want` and `want_int`, as in tests/unit/runtime/harness.h. */
 #ifndef WF_NODE_HARNESS_H
 #define WF_NODE_HARNESS_H
 

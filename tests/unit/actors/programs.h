@@ -2,8 +2,8 @@
  * a seed. One that fails is made shorter as long as it still fails, is run once more with each of its operations
  * printed, and the command is printed that repeats it.
  *
- * NAME_SEEDS in the environment says how many programs there are, NAME_SEED which one is the first; without NAME_SEEDS
- * it is the only one. With PROGRAMS_LONG one that fails is left as it is. */
+ * NAME_SEEDS in the environment is the number of programs, NAME_SEED is the first seed; without NAME_SEEDS it is the
+ * only one. With PROGRAMS_LONG a failing program is not made shorter. */
 #ifndef WF_PROGRAMS_H
 #define WF_PROGRAMS_H
 

@@ -1,4 +1,4 @@
-/* random.h -- a seeded generator (splitmix64), the same everywhere, so that a failing seed can be run again. */
+/* random.h -- a seeded generator (splitmix64), the same on all systems, so that a failing seed can be run again. */
 #ifndef RANDOM_H
 #define RANDOM_H
 

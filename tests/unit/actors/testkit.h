@@ -1,5 +1,5 @@
-/* tests/unit/actors/testkit/testkit.h -- for tests of tests. The bodies run in the calling thread, but on stacks of
- * their own: `want` inside, Check's assertions outside. */
+/* tests/unit/actors/testkit/testkit.h -- for tests of the test kit. The bodies run in the calling thread, but on
+ * stacks of their own: use `want` inside, Check's assertions outside. */
 #ifndef WF_TESTKIT_H
 #define WF_TESTKIT_H
 

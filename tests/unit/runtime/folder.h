@@ -1,4 +1,4 @@
-/* tests/unit/runtime/folder.h -- a folder of a test's own, with files named by numbers. */
+/* tests/unit/runtime/folder.h -- a temporary folder of a test, with files named by numbers. */
 #ifndef WF_TEST_FOLDER_H
 #define WF_TEST_FOLDER_H
 

@@ -1,5 +1,5 @@
-/* tests/unit/transport/script.h -- a real node in a simulated world, and a peer, or several, of which a test says
- * every word. */
+/* tests/unit/transport/script.h -- a real node in a simulated world, and one or more peers, for which a test writes
+ * every frame. */
 #ifndef SCRIPT_H
 #define SCRIPT_H
 

@@ -4,7 +4,7 @@
 enum { SLICES = 8 };
 static uint32_t table[SLICES][256];
 
-/* Before main: some microseconds, and no thread has to ask whether it is done. */
+/* Runs before main: it takes some microseconds, and no thread has to check whether the tables exist. */
 __attribute__((constructor)) static void make_tables(void)
 {
     for (uint32_t i = 0; i < 256; i++) {

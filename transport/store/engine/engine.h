@@ -2,8 +2,8 @@
  *
  * An engine keeps logs, cursors, queues of jobs and states of actors. A log belongs to one topic. Its records have
  * the offsets 1, 2, 3, ... without a hole; old records are removed from the front only. A log has an epoch: a random
- * number that was drawn when the log began. So the same topic in another file has another epoch, and a position (epoch, offset) never
- * means two different records.
+ * number that was drawn when the log began. So the same topic in another file has another epoch, and a position
+ * (epoch, offset) never means two different records.
  *
  * What every engine promises (tests/unit/transport/store/conformance.h checks it):
  *     - append returns 0 only when all records are on disk: they survive a crash of the process and of the machine;
@@ -12,7 +12,7 @@
  *     - each record has a checksum (CRC-32C, crc32c.h) over its epoch, offset, time, tag and bytes. A record that is
  *       damaged or missing is never served: WEFT_EFORMAT;
  *     - the same holds for the changes of queues: after a crash each batch of them is there as a whole or not at all,
- *       and an acknowledged batch is there. A job that is damaged is never given: it is passed over, and check finds it;
+ *       and an acknowledged batch is there. A damaged job is never given: it is skipped, and check finds it;
  *     - and for the changes of states. A write that does not show the number of the last opening changes nothing, also
  *       after a crash. A snapshot or an event that is damaged or missing is never served, and neither is what follows;
  *     - append, trim, advance, change and change_states are called from one thread at a time; read, find, list,
@@ -43,7 +43,7 @@ enum {
     WF_STORE_BATCH_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
     WF_STORE_LOGS_MAX = 1000 * 1000,             /* logs of one store */
     WF_STORE_KEY_MAX = 255,                      /* bytes of the name of a cursor, and of the key of a job */
-    WF_STORE_CURSORS_MAX = 100 * 1000,           /* of one store; a name has one for each topic */
+    WF_STORE_CURSORS_MAX = 100 * 1000,           /* cursors of one store; a name has one for each topic */
     WF_STORE_QUEUES_MAX = 10 * 1000,             /* queues with jobs, of one store */
     WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
     WF_STORE_TAKES_MAX = 32,                     /* jobs that one batch gives, as each may have a megabyte */
@@ -81,7 +81,7 @@ struct wf_store_append {
     const void *data;
     size_t size;
     const struct wf_store_limits *limits; /* older records are removed by these; NULL: none are */
-    uint64_t as_epoch, as_offset;         /* of a record that is copied from another store; 0, 0: the next ones */
+    uint64_t as_epoch, as_offset;         /* position of a record copied from another store; 0, 0: the next one */
     uint64_t epoch, offset;               /* the result */
     int error;                            /* the result; the other records of the batch do not depend on it */
 };
@@ -91,7 +91,7 @@ struct wf_store_append {
 struct wf_store_job {
     uint64_t id;            /* 1, 2, 3, ... within the store, in the order in which they were put; never used again */
     uint64_t lease;         /* a random number, another one at each taking; 0: it has no lease */
-    int64_t due;            /* ns since 1970, UTC; of a dead one: when it died */
+    int64_t due;            /* ns since 1970, UTC; of a dead job: when it died */
     int64_t time;           /* when it was put: ns since 1970, UTC */
     uint32_t tag, attempts; /* attempts: how often it was taken */
     bool dead;
@@ -103,7 +103,7 @@ enum wf_store_change_kind {
     WF_JOB_TAKE,   /* gives the job that has been due for the longest time, with a lease that lasts for `delay` */
     WF_JOB_DONE,   /* removes a job that was taken */
     WF_JOB_RETURN, /* ends the lease: the job is due after `delay`, or dead if it was taken `attempts` times */
-    WF_JOB_UNTAKE, /* as if it had not been taken */
+    WF_JOB_UNTAKE, /* undoes the taking, also the count of attempts */
     WF_JOB_EXTEND, /* the lease lasts for `delay` from now on */
     WF_JOB_REVIVE, /* a dead job (id 0: a thousand of them at most) is due now, as if it had never been taken */
 };
@@ -114,8 +114,9 @@ struct wf_store_change {
     const char *queue;    /* named as topics are */
     int64_t now;          /* ns since 1970, UTC */
     int64_t delay;        /* ns, from 0 on */
-    uint64_t id, lease;   /* done, return, untake, extend: of the job as it was taken; revive: id */
-    uint32_t attempts;    /* take, return: a job that was taken so often and was not done dies; 0: none does */
+    uint64_t id, lease;   /* done, return, untake, extend: those with which the job was taken; revive: only `id` */
+    uint32_t attempts;    /* take, return: a job that was taken this many times and was not done dies; 0: no job
+                           * dies */
     uint32_t tag;         /* put */
     const void *data;     /* put */
     size_t size;          /* put */
@@ -126,9 +127,9 @@ struct wf_store_change {
     /* The result: */
     int error;
     struct wf_store_job job; /* put, also if it had been put before: `id`; take: all; return: `dead` */
-    void *body;              /* take: for free() */
-    int64_t next_due;        /* take, without a job: when the next one is due; INT64_MAX: there is none */
-    uint64_t count;          /* revive: how many; take: how many damaged jobs were passed over */
+    void *body;              /* take: the caller frees it with free() */
+    int64_t next_due;        /* take, without a job: when the next job is due; INT64_MAX: no job becomes due */
+    uint64_t count;          /* revive: revived jobs; take: damaged jobs that were skipped */
 };
 
 /* A job that a worker has. */
@@ -150,14 +151,14 @@ struct wf_store_state {
     char key[WF_STORE_TOPIC_MAX + 1]; /* named as topics are */
     uint64_t opening;                 /* how often it was opened */
     uint64_t owner;                   /* a random number, another one at each opening */
-    uint64_t first, last; /* numbers of the events; first is last + 1 if there are none since the snapshot */
+    uint64_t first, last; /* numbers of the events; first is last + 1 if there is no event since the snapshot */
     uint64_t bytes;       /* of these events */
     bool has_snapshot;
     size_t size; /* of the snapshot */
 };
 
 enum wf_store_state_kind {
-    WF_STATE_OPEN,   /* takes the state, and begins it if there is none */
+    WF_STATE_OPEN,   /* takes the state over, and creates it if it does not exist */
     WF_STATE_SAVE,   /* replaces the snapshot, and removes the events */
     WF_STATE_APPEND, /* adds an event */
     WF_STATE_REMOVE,
@@ -167,8 +168,8 @@ enum wf_store_state_kind {
 struct wf_store_state_change {
     enum wf_store_state_kind kind;
     const char *key;
-    uint64_t owner;  /* of the last opening; not to open */
-    uint64_t number; /* append: of the new event; save: of the last event that is in the snapshot */
+    uint64_t owner;  /* the owner of the last opening; not used by open */
+    uint64_t number; /* append: number of the new event; save: number of the last event that is in the snapshot */
     int64_t now;     /* append, save: ns since 1970, UTC */
     uint32_t tag, version;
     const void *data;
@@ -178,7 +179,7 @@ struct wf_store_state_change {
     struct wf_store_state state; /* as it is now */
 };
 
-/* A snapshot, whose number is that of the last event that is in it, or an event. */
+/* A snapshot or an event. The number of a snapshot is that of the last event that is in it. */
 struct wf_store_item {
     bool is_snapshot;
     uint64_t number;
@@ -200,7 +201,8 @@ struct wf_store_advance {
 
 /* How a store is opened. */
 struct wf_store_opening {
-    bool read_only;  /* for tools: not its owner, changes nothing, and is not refused while an owner has it open */
+    bool read_only;  /* for tools: does not become the owner, changes nothing, and is not refused while an owner has
+                      * it open */
     const char *vfs; /* for tests: the name of SQLite's VFS */
 };
 
@@ -213,7 +215,8 @@ struct wf_store; /* begins with a pointer to its engine */
 /* Gets one record; its bytes are valid during the call. Returns false to end the reading. */
 typedef bool wf_store_each_record(void *arg, const struct wf_store_record *r);
 typedef bool wf_store_each_log(void *arg, const struct wf_store_log *log);
-/* Gets one fault that check has found: of which log (NULL: of the store), at which offset (0: not of a record). */
+/* Gets one fault that check has found: the topic of the log (NULL: the fault is of the store), and the offset of the
+ * record (0: it is not of a record). */
 typedef void wf_store_each_fault(void *arg, const char *topic, uint64_t offset, const char *text);
 
 typedef bool wf_store_each_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at);
@@ -244,10 +247,10 @@ struct wf_store_engine {
     int64_t (*clock)(struct wf_store *s);
 
     /* Appends the records in order, all within one commit, and removes what is over their limits. Returns 0 when that
-     * commit is on disk: then each record has its own `error`. Else nothing was stored, and each has this error.
+     * commit is on disk: then each record has its own `error`. Else no record was stored, and each has this error.
      * Errors: WEFT_EINVAL (a malformed topic; no record, or too many), WEFT_ETOOBIG, WEFT_EFULL (too many logs, or
-     * records in one log). WEFT_EEXIST (a copied record is not the next one of its log, or of another epoch; a log that
-     * it begins gets its epoch). */
+     * records in one log). WEFT_EEXIST (a copied record is not the next one of its log, or of another epoch; a log
+     * that it begins gets its epoch). */
     int (*append)(struct wf_store *s, struct wf_store_append *batch, size_t count);
     /* Gives records to `each`, from `from` on, or from the first if that is later: at most `count` of them, and of at
      * most `bytes` bytes if there is more than one. `log` (may be NULL) receives the log as it was then. Returns the
@@ -262,8 +265,8 @@ struct wf_store_engine {
     /* Gives the logs in the order of their topics, those after `after` (NULL: all). */
     int (*list)(struct wf_store *s, const char *after, wf_store_each_log *each, void *arg);
 
-    /* A cursor is where the reader `name` of a log has got to. It never goes back: advancing it to an earlier offset
-     * of the same epoch changes nothing. */
+    /* A cursor is the position up to which the reader `name` has read a log. It never goes back: advancing it to an
+     * earlier offset of the same epoch changes nothing. */
     int (*cursor)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
     /* Advances cursors in order, all within one commit. Returns 0 when that commit is on disk: then each has its own
      * `error`. Else nothing was changed, and each has this error.
@@ -271,8 +274,8 @@ struct wf_store_engine {
      * the topic, the position), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is damaged; it can be
      * removed). */
     int (*advance)(struct wf_store *s, struct wf_store_advance *batch, size_t count);
-    /* Gives the cursors in the order of their names, and those of one name in the order of their topics: those behind
-     * `name` and `topic` ("", "": all). A damaged one is passed over; check finds it. */
+    /* Gives the cursors in the order of their names, and those of one name in the order of their topics: those after
+     * `name` and `topic` ("", "": all). A damaged cursor is skipped; check finds it. */
     int (*cursors)(struct wf_store *s, const char *name, const char *topic, wf_store_each_cursor *each, void *arg);
 
     /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has its
@@ -285,19 +288,18 @@ struct wf_store_engine {
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
     /* Gives the queues that have jobs in the order of their names, as at the time `now`. */
     int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
-    /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged one is passed over. */
+    /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged job is skipped. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
 
-    /* Gives the leases that last beyond `now` and whose worker is known. Damaged ones are passed over. */
+    /* Gives the leases that last beyond `now` and whose worker is known. Damaged leases are skipped. */
     int (*leases)(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
-    /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has its
-     * own `error`. Else nothing was changed, and each has this error.
-     * Errors of the batch: those of append. Of a change: WEFT_EINVAL (the key), WEFT_ETOOBIG, WEFT_EFULL (too many
-     * states, or events in one). WEFT_ECLOSED (there is no such state, it was opened again, or `number` is not the one
-     * that follows). WEFT_EFORMAT (what is known of the state is damaged; or, to begin one, of another state, which may
-     * be this one). */
+    /* Makes the changes in order, all within one commit. Returns 0 when that commit is on disk: then each change has
+     * its own `error`. Else nothing was changed, and each has this error. Errors of the batch: those of append. Of a
+     * change: WEFT_EINVAL (the key), WEFT_ETOOBIG, WEFT_EFULL (too many states, or events in one). WEFT_ECLOSED
+     * (there is no such state, it was opened again, or `number` is not the one that follows). WEFT_EFORMAT (the row
+     * of the state is damaged; or, for a new state, the row of another state, which may be this one). */
     int (*change_states)(struct wf_store *s, struct wf_store_state_change *batch, size_t count);
-    /* Gives the states in the order of their keys, those after `after` (NULL: all). A damaged one is passed over. */
+    /* Gives the states in the order of their keys, those after `after` (NULL: all). A damaged state is skipped. */
     int (*states)(struct wf_store *s, const char *after, wf_store_each_state *each, void *arg);
     /* Gives the snapshot of a state, if `from` is 0 and there is one, and the events from `from` on: at most `count` items,
      * and of at most `bytes` bytes if there is more than one. Returns the number of items.
@@ -312,10 +314,11 @@ struct wf_store_engine {
 
 struct wf_store {
     const struct wf_store_engine *engine;
-    uint64_t secret; /* drawn when it was opened: for hashes of what others choose, such as topics */
+    uint64_t secret; /* drawn when the store was opened: the key of hashes of texts that users choose, such as
+                      * topics */
 };
 
-/* How many records of its log are behind a cursor. */
+/* The number of records that follow the cursor in its log. */
 static inline uint64_t wf_store_behind(const struct wf_store_log *log, struct wf_store_cursor at)
 {
     uint64_t next = at.epoch == log->epoch && at.offset >= log->first ? at.offset + 1 : log->first;

@@ -6,11 +6,11 @@
 
 #include <weft/api.h>
 
-/* Words of letters, digits, '_', '-' and '$', joined by dots: at most 255 bytes and 16 words. A pattern may also have
- * '*' for a word, and '>' for its last ones. */
+/* A topic is words of letters, digits, '_', '-' and '$', joined by dots: at most 255 bytes and 16 words. A pattern
+ * may also have '*' for a word, and '>' for its last words. */
 WEFT_API bool wf_store_topic_ok(const char *topic);
 WEFT_API bool wf_store_pattern_ok(const char *pattern);
-/* The name of a cursor: 1 to 64 letters, digits, '_', '-' and '.'. */
+/* Checks the name of a cursor: 1 to 64 letters, digits, '_', '-' and '.'. */
 bool wf_store_cursor_ok(const char *name);
 bool wf_store_topic_matches(const char *pattern, const char *topic);
 

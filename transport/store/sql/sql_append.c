@@ -8,7 +8,7 @@
 #include "sql_logs.h"
 #include "stored_topic.h"
 
-/* The list of logs that the running transaction has touched ends here. */
+/* Marks the end of the list of logs that the running transaction has touched. */
 struct commit {
     struct sql_store *s;
     struct sql_log *touched;
@@ -76,7 +76,8 @@ static bool is_over(const struct wf_store_log *log, const struct wf_store_limits
     return limits->age > 0 && time < now - limits->age;
 }
 
-/* Whether count and bytes alone say that nothing has to go; the age of the first record is not known yet. */
+/* Whether the log is within its limits by count and bytes, so that nothing has to be removed for them; the age of the
+ * first record is not known yet. */
 static bool surely_within(const struct wf_store_log *log, const struct wf_store_limits *limits)
 {
     return limits->age == 0 && !is_over(log, limits, 0, 0);
@@ -149,7 +150,8 @@ static int write_logs(struct commit *c)
     return sql_run(row);
 }
 
-/* Readers have to know that records are gone before these are: a record that is missing behind `first` is damage. */
+/* Readers must know that records are removed before they are, because a missing record after `first` counts as
+ * damage. */
 static void announce(struct commit *c)
 {
     sqlite3_mutex_enter(c->s->lock);
@@ -160,7 +162,7 @@ static void announce(struct commit *c)
     sqlite3_mutex_leave(c->s->lock);
 }
 
-/* Lets readers see what was committed. */
+/* Makes the committed changes visible to readers. */
 static void publish(struct commit *c, bool committed)
 {
     sqlite3_mutex_enter(c->s->lock);

@@ -11,9 +11,9 @@
 #include "sql_workers.h"
 #include "stored_topic.h"
 
-enum { REVIVED_MAX = 1000 }; /* by one change */
+enum { REVIVED_MAX = 1000 }; /* jobs that one change revives at most */
 
-/* The list of queues that the running transaction has touched ends here. */
+/* Marks the end of the list of queues that the running transaction has touched. */
 struct commit {
     struct sql_store *s;
     struct sql_queue *touched;
@@ -137,8 +137,8 @@ static int64_t later(int64_t now, int64_t delay)
 
 /* ---- Putting --------------------------------------------------------------------------------------------------- */
 
-/* Finds the key of a new job. `x->job.id` is the job that had it first; 0: it is free. `*is_old`: a row has it that is
- * not remembered any more. */
+/* Finds the key of a new job. `x->job.id` is the job that used the key first; 0: the key is free. `*is_old`: an
+ * expired row has the key. */
 static int find_key(struct commit *c, struct wf_store_change *x, bool *is_old)
 {
     int rc;
@@ -171,7 +171,7 @@ static int write_key(struct commit *c, const struct wf_store_change *x)
     return sql_run(row);
 }
 
-/* Each new key removes two old ones, if there are any: so the table does not grow for ever. */
+/* Each new key removes up to two expired ones, so the table does not grow without limit. */
 static int forget_keys(struct commit *c, int64_t now)
 {
     int rc;
@@ -375,7 +375,7 @@ static int revive_job(struct commit *c, struct wf_store_change *x, struct wf_sto
     return write_job(c->s, j, x->queue, SQL_UPDATE_JOB);
 }
 
-/* Finds dead jobs of the queue, as many as `all` holds. */
+/* Finds dead jobs of the queue, as many as fit into `all`. */
 static int find_dead(struct commit *c, const struct wf_store_change *x, struct wf_store_job *all, size_t *count)
 {
     int rc;

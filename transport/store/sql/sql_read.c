@@ -13,7 +13,7 @@ struct reading {
     struct sql_connection *c;
     struct wf_store_log log;
     int64_t id;
-    uint64_t next; /* the offset that has to come next */
+    uint64_t next; /* the expected offset of the next record */
     size_t count, bytes;
     wf_store_each_record *each;
     void *arg;
@@ -82,8 +82,8 @@ static int read_page(struct reading *r)
     return rc;
 }
 
-/* A record that is missing may have been removed by the writer since the log was looked up: then the log begins later
- * now, and so does the reading. */
+/* The writer may have removed a missing record since the log was looked up: then the log begins later now, and the
+ * reading begins there. */
 static int read_from(struct reading *r, const char *topic, uint64_t from)
 {
     for (;;) {

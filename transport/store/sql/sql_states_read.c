@@ -82,14 +82,14 @@ struct reading {
     const struct wf_store_state *state;
     int64_t id;
     uint64_t from;
-    size_t count, bytes; /* what may still be given */
+    size_t count, bytes; /* the items and bytes that may still be given */
     wf_store_each_item *each;
     void *arg;
     int given;
     bool ends;
 };
 
-/* Gives an item, unless the reading has to end in front of it. */
+/* Gives an item, unless the reading has to end before it. */
 static void give(struct reading *r, const struct wf_store_item *item)
 {
     r->ends = r->count == 0 || (r->given > 0 && item->size > r->bytes);
@@ -208,7 +208,7 @@ static void say(struct checking *k, const char *key, uint64_t number, const char
 
 struct progress {
     uint64_t next;
-    uint64_t bytes; /* of events */
+    uint64_t bytes; /* bytes of events */
 };
 
 static bool go_past(void *arg, const struct wf_store_item *item)
@@ -240,7 +240,7 @@ static int check_state(struct checking *k, const struct wf_store_state *state, i
     return WEFT_OK;
 }
 
-/* Each row of states, and how many there are. */
+/* Checks each row of states, and their number. */
 static int check_rows(struct checking *k)
 {
     int code, rc = WEFT_OK;

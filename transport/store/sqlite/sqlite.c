@@ -18,7 +18,7 @@ static const char tables[] =
     "CREATE TABLE cursors(name TEXT, topic TEXT, epoch INTEGER, last INTEGER, sum INTEGER, PRIMARY KEY(name, topic))"
     " WITHOUT ROWID;";
 
-/* Since version 2. */
+/* The file has these since version 2. */
 static const char queue_tables[] =
     "CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, queue TEXT, dead INTEGER, due INTEGER, lease INTEGER,"
     " attempts INTEGER, time INTEGER, tag INTEGER, sum INTEGER);"
@@ -29,7 +29,7 @@ static const char queue_tables[] =
     "CREATE INDEX IF NOT EXISTS job_keys_until ON job_keys(until);"
     "CREATE TABLE IF NOT EXISTS job_count(id INTEGER PRIMARY KEY, last INTEGER, sum INTEGER);";
 
-/* Since version 3. */
+/* The file has these since version 3. */
 static const char state_tables[] =
     "CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, id INTEGER, opening INTEGER, owner INTEGER, first "
     "INTEGER,"
@@ -41,7 +41,7 @@ static const char state_tables[] =
     "INTEGER,"
     " body BLOB, sum INTEGER, PRIMARY KEY(state, number)) WITHOUT ROWID;";
 
-/* Since version 4. */
+/* The file has these since version 4. */
 static const char worker_tables[] =
     "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
     " sum INTEGER);";
@@ -87,7 +87,7 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
     if (path == NULL) return failed_with(why, SQLITE_NOMEM, s->base.name);
     int rc = sqlite3_open_v2(path, &s->owner, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                              s->vfs);
-    /* Nothing is written to it, so it needs no journal. */
+    /* The lock file is never written to, so it needs no journal. */
     if (rc == SQLITE_OK) rc = sqlite3_exec(s->owner, "PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
     sqlite3_free(path);
     if (rc == SQLITE_OK) return WEFT_OK;
@@ -99,7 +99,7 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
-/* All of them, or only those that an older file lacks. */
+/* Makes all tables, or only those that an older file lacks. */
 static int make_tables(struct sq_store *s, bool all)
 {
     char *logs = all ? sqlite3_mprintf("PRAGMA application_id=%d; %s INSERT INTO log_count VALUES(1, 0, %lld);",
@@ -140,7 +140,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
     return WEFT_ENOTSUP;
 }
 
-/* The version is looked at first: a newer file is not changed in any way. */
+/* Checks the version first, because a newer file must not be changed in any way. */
 static int prepare_file(struct sq_store *s, struct wf_store_why *why)
 {
     char mode[16] = "";

@@ -1,4 +1,4 @@
-/* actors/call/call.c: deadlines that travel, requests nobody waits for, calls to many. */
+/* actors/call/call.c: deadlines that travel, requests without a waiting caller, calls to many actors. */
 #include "asking.h"
 #include "calls.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/actors/call/calls.h -- actors that call, and servers that answer when they are let. */
+/* tests/unit/actors/call/calls.h -- actors that call, and servers that answer when a test allows it. */
 #ifndef WF_CALLS_H
 #define WF_CALLS_H
 

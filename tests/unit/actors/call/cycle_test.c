@@ -1,4 +1,4 @@
-/* actors/call/cycle.c: cycles of calls are found, and nothing else is taken for one. */
+/* actors/call/cycle.c: cycles of calls are found, and only cycles. */
 #include "asking.h"
 #include "calls.h"
 

@@ -1,4 +1,4 @@
-/* actors/call/msgpack.c without memory: each allocation of a message that grows fails once, and all after it. */
+/* actors/call/msgpack.c without memory: each allocation of a growing message fails, alone and with all later ones. */
 #include <string.h>
 
 #include <weft/error.h>

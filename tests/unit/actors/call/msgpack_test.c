@@ -1,5 +1,5 @@
-/* Tests of actors/call/msgpack.c: what msgpack-c's packer makes is a message, what a message says is msgpack-c's
- * object, and nobody's message makes it reserve more than it may. */
+/* Tests of actors/call/msgpack.c: msgpack-c's packer makes messages, a message becomes a msgpack-c object, and no
+ * message makes it allocate more than it may. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

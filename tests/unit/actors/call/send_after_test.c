@@ -1,5 +1,5 @@
-/* actors/call/send_after.c: messages sent at a point in time, once or again and again; cancelling, ends, bounds, no
- * backlog. In virtual time where time counts. */
+/* actors/call/send_after.c: messages sent at a point in time, once or repeatedly; cancelling, ends, limits, no
+ * backlog. Tests that depend on time use virtual time. */
 #include "../node_harness.h"
 
 #include <weft/test.h>

@@ -1,7 +1,9 @@
-/* Timers, sleeps and messages that are sent later, against a specification, in virtual time: nothing comes early, all
- * comes exactly when it is due, in the order of these points in time, and once; nothing that was cancelled comes.
+/* Timers, sleeps and messages that are sent later, against a specification, in virtual time: no message or firing
+ * comes early; each comes exactly when it is due, in the order of these points in time, and once; nothing that was
+ * cancelled comes.
  *
- * What is due at the very moment may have fired already or not: it fires when the worker's loop comes to it. */
+ * A timer that is due at the current moment may have fired or not, because it fires when the worker's loop reaches
+ * it. */
 #include "../crew.h"
 
 #include <weft/later.h>

@@ -1,5 +1,5 @@
-/* tests/unit/actors/core/alone.c -- in place of actors/all_features.c: a node that has core/ and none of the features
- * above it; and what the harness counts of those. */
+/* tests/unit/actors/core/alone.c -- replaces actors/all_features.c: a node that has core/ and no feature above it;
+ * and the functions of features that the harness uses. */
 #include "all_features.h"
 #include "group_table.h"
 #include "names.h"

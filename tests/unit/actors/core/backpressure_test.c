@@ -1,4 +1,5 @@
-/* Suspended senders: nothing is lost, all that waits gets its space, and every end of either side is noticed. */
+/* Suspended senders: no message is lost, each waiting sender gets its space, and every end of either side is
+ * noticed. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2, DONE = 3, OTHER = 4 };

@@ -1,4 +1,4 @@
-/* Whose turn it is where senders wait for space: models/space.pml's cases, on real workers. */
+/* The order of senders that wait for space: the cases of models/space.pml, on real workers. */
 #include "../node_harness.h"
 
 enum { DATA = 1, ASK, LOOKED };

@@ -1,5 +1,5 @@
-/* tests/unit/actors/core/crash_test.c -- what is said when an actor crashes, and what the process dies of. Compiled
- * without -fstack-clash-protection: a large frame does not touch the pages that it skips. */
+/* tests/unit/actors/core/crash_test.c -- the report of an actor's crash, and the signal that ends the process.
+ * Compiled without -fstack-clash-protection: a large frame does not touch the pages that it skips. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

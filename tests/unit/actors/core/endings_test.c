@@ -1,5 +1,5 @@
-/* An actor that holds one of everything is ended, in each way there is, at each place where an actor can wait: its
- * clean-ups run, everyone hears why, and nothing it held is left. */
+/* An actor that holds one resource of each kind is ended, in each possible way, at each place where an actor can
+ * wait: its clean-ups run, all monitors get the reason, and all its resources are freed. */
 #include "../node_harness.h"
 
 #include <weft/stream.h>

@@ -1,7 +1,8 @@
-/* Events, semaphores and latches against a specification: actors set, post, take, wait for one of them or for two, reach
- * deadlines, close them, and are stopped and killed meanwhile. On one worker the specification knows in which order
- * everything happens, so it is exact. On two workers it is compared whenever all are at rest: no unit is lost or made,
- * nobody waits for what is there, and nobody has overtaken those that had begun to wait at an earlier rest. */
+/* Events, semaphores and latches against a specification: actors set, post, take, wait for one of them or for two,
+ * reach deadlines, close them, and are stopped and killed meanwhile. On one worker the specification knows the order
+ * of all operations, so it is exact. On two workers it is compared whenever all actors are at rest: no unit is lost
+ * or made, no actor waits for a unit that is available, and no actor has overtaken one that had begun to wait at an
+ * earlier rest. */
 #include "../crew.h"
 
 #include <weft/latch.h>

@@ -1,5 +1,5 @@
-/* actors/core/mailbox.h, wf_mailbox_hand_over: an actor that waits for mail holds a message of its worker at once. It
- * sees the same as if the message had lain in its mailbox. */
+/* actors/core/mailbox.h, wf_mailbox_hand_over: an actor that waits for messages gets a message of its worker
+ * directly. It observes the same as if the message had been in its mailbox. */
 #include "mailbox.h"
 #include "../node_harness.h"
 

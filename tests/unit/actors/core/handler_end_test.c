@@ -1,4 +1,4 @@
-/* Handlers: every ending, wherever they are, and bodies that become handlers. */
+/* Handlers: every kind of end, in each of their states, and bodies that become handlers. */
 #include "handlers.h"
 
 #include <weft/supervisor.h>

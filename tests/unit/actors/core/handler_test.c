@@ -1,4 +1,5 @@
-/* Handlers: who owns what, waiting inside, pools, and that those without a message have no stack. */
+/* Handlers: ownership of messages, waits inside of a handler, pools, and that handlers without a message have no
+ * stack. */
 #include "handlers.h"
 
 #include <weft/pool.h>

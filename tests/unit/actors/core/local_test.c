@@ -1,5 +1,5 @@
-/* Memory of an actor: blocks and keyed blocks, zeroed, its own, and gone when it ends in whatever way. What was
- * leaked shows under the address sanitizer. */
+/* Memory of an actor: blocks and keyed blocks, which are zeroed, belong to one actor, and are freed when it ends in
+ * any way. The address sanitizer shows leaks. */
 #include "../node_harness.h"
 
 #include <weft/local.h>

@@ -1,6 +1,7 @@
-/* Mailboxes against a specification, over two workers: as mail_programs_test.c, where it is known in which order
- * everything happens. Here it is not, but for each sender: its messages arrive in order and once, behind them DOWN. What
- * was sent successfully arrives, unless the mailbox may drop it or its actor has ended; what was refused does not. */
+/* Mailboxes against a specification, over two workers: as mail_programs_test.c, but there the order of all operations
+ * is known. Here only the order of each sender is known: its messages arrive in order and once, and DOWN after them.
+ * A message that was sent successfully arrives, unless the mailbox may drop it or its actor has ended; a refused
+ * message does not. */
 #include "../node_harness.h"
 #include "../programs.h"
 

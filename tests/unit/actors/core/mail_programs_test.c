@@ -1,8 +1,7 @@
-/* Mailboxes against a specification, with several actors: each runs a random program of sends, receives, publications,
- * monitors, kills and ends. All live on one worker, so at most one of them runs at a time, and the specification knows
- * in which order everything happened. It says of each receive which message has to come, and of each send whether it
- * may succeed, fail or wait.
- * mail_apart_programs_test.c has several workers. */
+/* Mailboxes against a specification, with several actors: each runs a random program of sends, receives,
+ * publications, monitors, kills and ends. All live on one worker, so at most one of them runs at a time, and the
+ * specification knows the order of all operations. It states which message each receive must return, and whether each
+ * send may succeed, fail or wait. mail_apart_programs_test.c has several workers. */
 #include "../node_harness.h"
 #include "../programs.h"
 

@@ -1,5 +1,5 @@
-/* tests/unit/actors/core/mail_time_test.c -- how long messages lie in mailboxes: which are timed, and for how long.
- * The clock is a test's own: spans are exact. */
+/* tests/unit/actors/core/mail_time_test.c -- the time that messages spend in mailboxes: which messages are timed, and
+ * how long. A test has its own clock, so spans are exact. */
 #include "../testkit.h"
 
 static const char slow[] = "slow", even[] = "even", odd[] = "odd";

@@ -1,5 +1,6 @@
-/* actors/core/mailbox.c, actors/core/backpressure.c: a mailbox has a bound of messages and one of bytes, and all of
- * a worker share a third one. Who waits where which of them is short, and what is dropped. */
+/* actors/core/mailbox.c, actors/core/backpressure.c: a mailbox has a bound of messages and one of bytes, and all of a
+ * worker share a third one. Which senders wait when one of these limits is reached, and which messages are
+ * dropped. */
 #include "../node_harness.h"
 
 enum { DATA = 1, OTHER, GO, DONE, BUDGET = 100000, BLOCK = 40000 };

@@ -1,4 +1,5 @@
-/* actors/core/mailbox.c: what a handler is given of a mailbox that has waited for it, and arguments that are none. */
+/* actors/core/mailbox.c: the messages that a handler gets from a mailbox that has waited for it, and invalid
+ * arguments. */
 #include "handlers.h"
 
 /* Until the test says go it takes nothing; then it is a handler. */

@@ -1,6 +1,6 @@
-/* actors/core/mailbox.c against a specification of a mailbox in a few lines: one list of all that waits, in the
- * order of
- * its arrival. After each random operation the two are compared; a failure prints the seed, which fails again. */
+/* actors/core/mailbox.c against a specification of a mailbox in a few lines: one list of all waiting messages, in the
+ * order of their arrival. After each random operation the two are compared; a failure prints the seed, which fails
+ * again. */
 #include "mailbox.h"
 #include "../../alloc_faults.h"
 #include "published_block.h"

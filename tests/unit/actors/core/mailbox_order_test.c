@@ -1,5 +1,5 @@
-/* actors/core/mail_order.h: mail and news of its sender's end come in order, whatever is taken or dropped out of
- * turn. */
+/* actors/core/mail_order.h: messages and the notification of their sender's end come in order, also if some are
+ * received or dropped out of order. */
 #include "../node_harness.h"
 
 enum { A = 1, B = 2, OTHER = 3, GO = 4, FIRST_SENDER = 16 };

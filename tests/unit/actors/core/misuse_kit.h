@@ -1,4 +1,4 @@
-/* tests/unit/actors/core/misuse_kit.h -- what the log says, for tests of what it says of mistakes. */
+/* tests/unit/actors/core/misuse_kit.h -- captures the log, for tests of its lines about mistakes. */
 #ifndef WF_MISUSE_KIT_H
 #define WF_MISUSE_KIT_H
 

@@ -1,4 +1,4 @@
-/* Mistakes that no result tells, or whose result nobody looks at: what the log says. Deadlines are in
+/* The log lines about mistakes that no result reports, or whose result is often ignored. Deadlines are in
  * misuse_time_test.c. */
 #include "held.h"
 #include "misuse_kit.h"

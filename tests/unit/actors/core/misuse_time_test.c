@@ -1,4 +1,5 @@
-/* Spans given for deadlines, and points in time given for spans, are said: of every function that takes one. */
+/* Every function that takes a deadline or a span logs a span that is given as a deadline, and a point in time that is
+ * given as a span. */
 #include "all_features.h"
 #include "misuse_kit.h"
 

@@ -1,6 +1,6 @@
-/* Out of memory in every allocation there is: each scenario runs with its first allocation failing, then its second,
- * and so on until it gets through; once with that one alone, once with all that follow. Whatever a call then returns
- * is documented, nothing leaks, and the node goes on. In virtual time and on one thread, so a failure repeats. */
+/* Out of memory in every allocation: each scenario runs with its first allocation failing, then its second, and so on
+ * until it succeeds; once with only that one failing, once with all that follow. Each result is documented, nothing
+ * leaks, and the node keeps working. In virtual time and on one thread, so a failure repeats. */
 #include "actor_list.h"
 #include "oom.h"
 #include "../../../suite.h"

@@ -1,4 +1,5 @@
-/* Out of memory in what is built of messages, monitors and links: supervisors, groups, waits for names. See oom.h. */
+/* Out of memory in features that use messages, monitors and links: supervisors, groups, waits for names. See
+ * oom.h. */
 #include "oom.h"
 #include "../../../suite.h"
 

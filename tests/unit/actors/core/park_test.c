@@ -1,5 +1,6 @@
-/* actors/core/sweep.c and runtime/sched/park.c: actors that wait for long are parked, come back with all that was on
- * their stacks, and whoever looks for them stops looking. In virtual time, so that nothing here waits. */
+/* actors/core/sweep.c and runtime/sched/park.c: actors that wait for long are parked, and resume with the contents of
+ * their stacks; the worker stops searching for idle actors when it has none. The tests use virtual time, so they
+ * never wait. */
 #include "../node_harness.h"
 #include "park.h"
 

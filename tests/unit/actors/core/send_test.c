@@ -1,5 +1,5 @@
-/* actors/core/send.c, actors/core/msg.c: errors of sends, requests and answers, names, what is held and given
- * away. */
+/* actors/core/send.c, actors/core/msg.c: errors of sends, requests and replies, names, held messages and changes of
+ * ownership. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2, ASK = 3, ANSWER = 4 };

@@ -1,4 +1,4 @@
-/* A TCP server of actors: what such a server is asked for, one test each. Reading, writing and accepting as such are
+/* A TCP server of actors: one test for each property of such a server. Reading, writing and accepting as such are
  * tested in tests/unit/runtime. */
 #include "../node_harness.h"
 

@@ -1,5 +1,5 @@
-/* weft_spawn_options.worker: on the parent's worker, on a named one, on each in turn, beside the parent; and where
- * children of one that computes go. Whether it does is a question of time, so the parent's thread has a clock that
+/* weft_spawn_options.worker: on the parent's worker, on a given one, on each in turn, beside the parent; and the
+ * workers of children of a computing parent. Time decides whether a parent computes, so its thread has a clock that
  * the test sets. */
 #include <check.h>
 

@@ -1,4 +1,5 @@
-/* A stuck actor is named, once, with its kind and the function it is in, and blinds nobody. */
+/* A stuck actor is reported, once, with its kind and the function in which it is, and reports of other actors still
+ * come. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* What the actor layer does with time, to the nanosecond: grace periods, timeouts, deadlines, timers. In virtual time
- * (actors/testkit/test.c), so that nothing here waits. */
+/* The times of the actor layer, to the nanosecond: grace periods, timeouts, deadlines, timers. The tests use virtual
+ * time (actors/testkit/test.c), so they never wait. */
 #include "../node_harness.h"
 
 #include <weft/test.h>

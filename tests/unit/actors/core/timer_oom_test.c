@@ -1,4 +1,4 @@
-/* Timers that have to be had, when there is no memory for any more. */
+/* Timers that must work when there is no memory for another one. */
 #include "../../alloc_faults.h"
 #include "../node_harness.h"
 

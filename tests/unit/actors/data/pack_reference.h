@@ -1,5 +1,5 @@
-/* pack_reference.h -- how weft wrote and read msgpack before msgpack-c did: byte by byte. pack_same_test.c compares
- * with it. It is not to be changed. ref_put_str is what weft_put_str was, and so on. */
+/* pack_reference.h -- the former code of weft that wrote and read msgpack byte by byte, without msgpack-c.
+ * pack_same_test.c compares with it, so do not change it. ref_put_str is the former weft_put_str, and so on. */
 #ifndef PACK_REFERENCE_H
 #define PACK_REFERENCE_H
 

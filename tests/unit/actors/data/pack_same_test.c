@@ -1,7 +1,5 @@
-/* Compares actors/data/pack.c, which has msgpack-c write and read, with pack_reference.h, which does all by itself:
- * bytes,
- * values, views, errors and where they are. PACK_RUNS in the environment: how many random runs; PACK_SEED: from which
- * on. */
+/* Compares actors/data/pack.c, which uses msgpack-c, with pack_reference.h, which does not: bytes, values, views,
+ * errors and their positions. PACK_RUNS in the environment: the number of random runs; PACK_SEED: the first seed. */
 #include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>

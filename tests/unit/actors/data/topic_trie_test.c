@@ -1,4 +1,4 @@
-/* Tests of actors/data/topic_trie.c: tables, and random changes against the naive way. */
+/* Tests of actors/data/topic_trie.c: tables of cases, and random changes compared with a naive matcher. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Tests of actors/data/typed.c: structs within structs, lists, maps, optional values and enumerations; two versions
- * of one schema; what is said of a fault; hostile input. */
+ * of one schema; the texts of errors; hostile input. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Tests of include/weft/typed.h. What it calls to make and send messages is replaced by a recorder, by name, so that
- * each generated function can be seen to call the right one with the right bytes. */
+/* Tests of include/weft/typed.h. A recorder replaces the functions that make and send messages, so that the tests see
+ * whether each generated function calls the right one with the right bytes. */
 #define weft_msg_new fake_msg_new
 #define weft_msg_body fake_msg_body
 #define weft_msg_free fake_msg_free

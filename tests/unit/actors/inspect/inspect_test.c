@@ -1,4 +1,5 @@
-/* Lists of actors whose asker does not live to see them; who a log line says speaks; how much stack actors use. */
+/* Lists of actors whose requester ends before they arrive; the actor that a log line names; the stack bytes that
+ * actors use. */
 #include "../node_harness.h"
 
 #include "inspect_worker.h"

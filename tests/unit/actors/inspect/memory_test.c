@@ -1,4 +1,4 @@
-/* What each thing costs, by the C library's own account of its heap: docs/memory.md states these bounds. */
+/* The memory of each kind of object, by the C library's count of its heap: docs/memory.md states these limits. */
 #include "../node_harness.h"
 
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* The flight recorder: what it keeps, what it forgets, and that it may be read while it is written. */
+/* The flight recorder: the events that it keeps and overwrites, and reading it while it is written. */
 #include "../node_harness.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* actors/lifecycle/connecting.c: connecting beside other things. */
+/* actors/lifecycle/connecting.c: connecting while waiting for other sources. */
 #include "connecting.h"
 #include "../node_harness.h"
 

@@ -1,4 +1,4 @@
-/* actors/lifecycle/end_wait.c: waiting for other actors' ends beside other things. */
+/* actors/lifecycle/end_wait.c: waiting for the ends of other actors together with other sources. */
 #include "ties.h"
 #include "../node_harness.h"
 

@@ -1,4 +1,5 @@
-/* actors/lifecycle/monitors.c: monitors, links, exit reasons; ended, undone and lost in every order. */
+/* actors/lifecycle/monitors.c: monitors, links, exit reasons; actors end, monitors are removed and nodes are lost in
+ * every order. */
 #include "../node_harness.h"
 #include "../random.h"
 

@@ -1,5 +1,5 @@
-/* tests/unit/actors/lifecycle/supervisor_kit.h -- children for tests of supervisors, in virtual time: the course of
- * events and the times are exact. Children write what they do into `trace`: "+a" a has started, "-a" it has ended. */
+/* tests/unit/actors/lifecycle/supervisor_kit.h -- children for tests of supervisors, in virtual time: the order of
+ * events and the times are exact. Children log to `trace`: "+a": a has started, "-a": a has ended. */
 #ifndef WF_SUPERVISOR_KIT_H
 #define WF_SUPERVISOR_KIT_H
 

@@ -1,4 +1,4 @@
-/* actors/lifecycle/supervisor.c: who is restarted, when, and when that is given up. */
+/* actors/lifecycle/supervisor.c: which children are restarted, when, and when the supervisor gives up. */
 #include "supervisor_kit.h"
 
 /* ---- Strategies ------------------------------------------------------------------------------------------------ */

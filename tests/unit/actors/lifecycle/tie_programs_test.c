@@ -1,7 +1,7 @@
-/* Monitors and links against a specification: actors monitor and link each other, take that back, trap exits, send each
- * other mail and end in every way. Each monitor brings one DOWN, each link one EXIT or the end, with the reason with
- * which the other has ended, behind all the mail of the other; none comes after the monitor or the link was taken back.
- * On two workers there are no links, and an order for each sender only. */
+/* Monitors and links against a specification: actors monitor and link each other, undo that, trap exits, send each
+ * other messages and end in every way. Each monitor brings one DOWN, each link one EXIT or the end, with the reason
+ * of the other actor's end, after all messages of the other; none comes after the monitor or the link was removed. On
+ * two workers there are no links, and only the messages of one sender have an order. */
 #include "../crew.h"
 
 #include <weft/monitor.h>

@@ -1,6 +1,6 @@
-/* Random programs of nodes that register one global name at about the same time, with clocks that differ and frames that
- * take any time: in the end one node has it, and all nodes find that one. What a node tells another comes in order, and
- * what it acknowledges may overtake what it tells, as on a link. */
+/* Random programs of nodes that register one global name at about the same time, with clocks that differ and frames
+ * that take any time: in the end one node has the name, and all nodes find that node. The frames of a node to another
+ * arrive in order, but acknowledgements may overtake them, as on a link. */
 #include "names.h"
 #include "../programs.h"
 

@@ -1,7 +1,7 @@
 /* Groups and names against a specification: actors join, leave, watch, send to groups, register names, wait for them,
- * and end. After each operation the members and the holders are those of the specification. Each member gets each message once,
- * each watcher one notification for each change. On two workers the notifications about one member have an order, and the
- * messages of one sender; what has ended a moment ago may still be there. */
+ * and end. After each operation the members and the holders are those of the specification. Each member gets each
+ * message once, each watcher one notification for each change. On two workers only the notifications about one member
+ * and the messages of one sender have an order, and a member that has just ended may still be found. */
 #include "../crew.h"
 
 #include <weft/group.h>

@@ -1,4 +1,4 @@
-/* actors/names/group.c: members, sending to all, news: one for each change, in any race. */
+/* actors/names/group.c: members, sending to all, notifications: one for each change, in any race. */
 #include "group_copy.h"
 #include "../node_harness.h"
 

@@ -1,4 +1,4 @@
-/* actors/names/registry.c: names as actors use them; waiting for one. */
+/* actors/names/registry.c: names as actors use them; waiting for a name. */
 #include "../node_harness.h"
 #include "names.h"
 

@@ -1,4 +1,5 @@
-/* actors/names/tables.c and the copies in queue_groups.c: what a node tells and keeps of others, and its bounds. */
+/* actors/names/tables.c and the copies in queue_groups.c: the entries that a node sends to others and keeps of them,
+ * and their limits. */
 #include "../node_harness.h"
 
 #include "tables.h"

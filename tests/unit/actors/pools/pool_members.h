@@ -1,4 +1,5 @@
-/* tests/unit/actors/pools/pool_members.h -- members that do what messages tell them, and a look at their pool. */
+/* tests/unit/actors/pools/pool_members.h -- members that execute commands in messages, and functions to inspect their
+ * pool. */
 #ifndef WF_POOL_MEMBERS_H
 #define WF_POOL_MEMBERS_H
 

@@ -1,4 +1,4 @@
-/* Pools: the number of their members, their end, bad input, and all of it at random. */
+/* Pools: the number of their members, their end, bad input, and random sequences of these. */
 #include "pool_members.h"
 
 /* ---- The number of members ------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Pools: who gets a message, what is outstanding, and members that end. */
+/* Pools: which member gets a message, outstanding messages, and members that end. */
 #include "pool_members.h"
 
 /* ---- Who gets it ----------------------------------------------------------------------------------------------- */

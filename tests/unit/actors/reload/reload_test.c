@@ -1,4 +1,5 @@
-/* Actors that go on with other code: what stays theirs, what refuses, what is left. Modules are not needed for it. */
+/* Actors that continue with other code: what they keep, which reloads are refused, and that nothing is left behind.
+ * No modules are needed. */
 #include "call.h"
 #include "../core/handlers.h"
 #include "reload.h"
@@ -249,7 +250,7 @@ static void stays(const void *arg, size_t size)
     weft_monitor_ref ref;
     weft_msg *m;
     want_int(weft_monitor(pid, &ref), 0);
-    reload(leaves, "it let the request go, or ended");
+    reload(leaves, "it freed the request without an answer, or ended");
     want_int(weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER), 0);
     weft_msg_free(m);
     struct wf_reloaded *all;

@@ -1,4 +1,4 @@
-/* actors/testkit/expect.c: expectations, and what a failure says; probes. */
+/* actors/testkit/expect.c: expectations, and the texts of failures; probes. */
 #include "sim/sim.h"
 #include "../testkit.h"
 

@@ -1,4 +1,4 @@
-/* actors/topics/publish_report.c: how many a publication has reached, on one node. */
+/* actors/topics/publish_report.c: the number of subscribers that a publication has reached, on one node. */
 #include "../node_harness.h"
 
 #include "publish_report.h"

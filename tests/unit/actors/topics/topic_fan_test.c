@@ -1,5 +1,5 @@
-/* actors/topics/topic_match.c, published_block.c, topic_await.c: fan-out to many, and what makes it cheap is not to
- * be seen. */
+/* actors/topics/topic_match.c, published_block.c, topic_await.c: fan-out to many subscribers; its optimisations must
+ * not be observable. */
 #include "../node_harness.h"
 #include "topic_match.h"
 

@@ -1,8 +1,8 @@
 /* Publications, subscriptions, retained messages and queue groups against a specification: each publication reaches
- * each matching subscription once, in order, and one member of each queue group; who subscribes later gets the last
- * retained message of each topic. What matches is asked of a naive matcher. On one worker the specification knows in
- * which order everything happens. On two workers what is on its way to a subscription that begins or ends meanwhile may
- * arrive or not, and there is an order for each publisher only. */
+ * each matching subscription once, in order, and one member of each queue group; a later subscriber gets the last
+ * retained message of each topic. A naive matcher decides what matches. On one worker the specification knows the
+ * order of all operations. On two workers a message under way to a subscription that begins or ends meanwhile may
+ * arrive or not, and only the messages of one publisher have an order. */
 #include "../crew.h"
 
 #include <weft/topic.h>

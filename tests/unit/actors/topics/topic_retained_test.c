@@ -1,4 +1,4 @@
-/* actors/topics/topic_retained.c and what a new subscriber gets: the last message of each topic, once. */
+/* actors/topics/topic_retained.c and the messages that a new subscriber gets: the last one of each topic, once. */
 #include "../node_harness.h"
 #include "queue_groups.h"
 

@@ -1,4 +1,4 @@
-/* actors/topics/subscription.c: slow readers of topics, what becomes of their messages and what they are told. */
+/* actors/topics/subscription.c: slow readers of topics, what happens to their messages, and their notifications. */
 #include "../node_harness.h"
 
 enum { NEWS = 1, READY = 2, GO = 3 };

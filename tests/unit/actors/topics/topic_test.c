@@ -1,4 +1,4 @@
-/* actors/topics/topic.c: who gets what is published, on one worker and across workers. */
+/* actors/topics/topic.c: which actors get a publication, on one worker and across workers. */
 #include "mailbox.h"
 #include "../node_harness.h"
 

@@ -1,4 +1,4 @@
-/* Trace ids: who carries one on, who does not, and what a tap sees. */
+/* Trace ids: which actors pass one on, which do not, and what a tap sees. */
 #include "../node_harness.h"
 #include "log.h"
 #include "trace.h"

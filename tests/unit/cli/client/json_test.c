@@ -1,4 +1,4 @@
-/* Bodies of messages as JSON: what is read, what is printed, and memory that is not there. */
+/* Bodies of messages as JSON: reading, printing, and a lack of memory. */
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>

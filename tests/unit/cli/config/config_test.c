@@ -1,4 +1,4 @@
-/* The text of a configuration file: what is taken, what is refused, what goes before what. */
+/* The text of a configuration file: which lines are accepted and refused, and which one overrides which. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -103,11 +103,11 @@ static const struct {
     {"colour = red", "1:colour: there is no such key; 'weft config show' lists them\n"},
     {"[ps]\ncolour = red", "2:colour: there is no such key; 'weft config show ps' lists them\n"},
     {"[ps]\nworkers = 4", "2:workers: weft ps has no such option\n"},
-    {"tag = 4", "1:tag: stands for one command only; give it there: --tag\n"},
-    {"config = x", "1:config: stands for one command only"},
+    {"tag = 4", "1:tag: is valid for one command only; give it on the command line: --tag\n"},
+    {"config = x", "1:config: is valid for one command only"},
     {"workers = 1\nworkers = 2", "2:workers: was given in line 1 already\n"},
     {"name = \"a", "1:name: the value has no second '\"'\n"},
-    {"name = \"a\"b", "1:name: there is something behind the second '\"'\n"},
+    {"name = \"a\"b", "1:name: there is text after the second '\"'\n"},
     {"[rnu]\nnothing = 1", "1:: there is no verb 'rnu'; did you mean [run]?\n"},
     {"[nothing at all]", "1:: there is no verb 'nothing at all'; 'weft help' lists them\n"},
     {"[run", "1:: a section is a verb in brackets, such as [run]\n"},
@@ -134,7 +134,7 @@ START_TEST(every_mistake_is_told)
     ck_assert_uint_eq(file->count, 1);
     forget();
     ck_assert_int_eq(parse_bytes("name = a\nlog\0 = b\nc", 20), 1);
-    ck_assert_str_eq(said, "2:: holds a zero byte: this is no text\n");
+    ck_assert_str_eq(said, "2:: contains a zero byte, so it is not a text file\n");
     forget();
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Who waits for whom, from one to the next: where such a chain ends. */
+/* Chains of actors that wait for each other's replies, and where they end. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The words of a command line, and the environment: what is taken, what is refused, and what is then said. */
+/* The arguments of a command line, and the environment: which are accepted and refused, and the messages about
+ * them. */
 #include "options.h"
 
 #include <stdlib.h>

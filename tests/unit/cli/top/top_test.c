@@ -1,5 +1,4 @@
-/* What weft top makes of a node's answers, without a terminal: what is read, rates, order, lines; memory that is not
- * there. */
+/* The output of weft top for a node's answers, without a terminal: reading, rates, order, lines; a lack of memory. */
 #include "top_text.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tests/unit/runtime/coro/coro_cases.h -- what must hold for the switch on every processor. Whoever includes it
- * defines EXPECT(condition). */
+/* tests/unit/runtime/coro/coro_cases.h -- properties that the switch must have on every processor. A file that
+ * includes it defines EXPECT(condition). */
 #ifndef CORO_CASES_H
 #define CORO_CASES_H
 

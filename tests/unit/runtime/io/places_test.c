@@ -1,4 +1,5 @@
-/* Places at a door: how many there are in all, how many one source gets, and that they come back. */
+/* Limits of connections at a listener: the number in all, the number of one source, and that closed connections free
+ * their places. */
 #include "places.h"
 #include "../../../suite.h"
 

@@ -1,5 +1,5 @@
-/* Names: what the look-up gives is what the test says (the linker puts it in between), so nothing here asks a name
- * server. Connections are real. */
+/* Names: the test determines the result of the look-up (the linker puts its function in between), so no name server
+ * is asked. Connections are real. */
 #include "../../actors/node_harness.h"
 
 #include <netdb.h>

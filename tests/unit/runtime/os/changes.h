@@ -1,4 +1,4 @@
-/* tests/unit/runtime/os/changes.h -- what tests of changes on every system share. */
+/* tests/unit/runtime/os/changes.h -- shared by the tests of changes on all systems. */
 #ifndef WF_TEST_CHANGES_H
 #define WF_TEST_CHANGES_H
 

@@ -1,9 +1,9 @@
-/* tests/unit/runtime/os/changes_kqueue_test.c -- changes with kqueue, turn by turn: the waits of the thread that
- * looks go through a gate, and can be made to fail; so can a worker's.
+/* tests/unit/runtime/os/changes_kqueue_test.c -- changes with kqueue, turn by turn: the waits of the thread of
+ * changes_vnode.c go through a gate, and can be made to fail; so can the waits of a worker.
  *
- * Design notes. (1) A turn is one wait of that thread and all it does then. The gate lets it through without waiting
- * for the kernel, as what a test has changed is there by then. (2) What fills the pipe are folders: they are told as
- * files are, and take no descriptor, of which libkqueue could watch only some. */
+ * Design notes. (1) A turn is one wait of that thread and its work after it. The gate lets it through without waiting
+ * for the kernel, because the kernel has the changes of the test by then. (2) Folders fill the pipe: they are
+ * reported like files, but take no descriptor, of which libkqueue could watch only some. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

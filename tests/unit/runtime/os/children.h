@@ -1,4 +1,4 @@
-/* tests/unit/runtime/os/children.h -- what tests of child processes on every system share. */
+/* tests/unit/runtime/os/children.h -- shared by the tests of child processes on all systems. */
 #ifndef WF_TEST_CHILDREN_H
 #define WF_TEST_CHILDREN_H
 

@@ -1,5 +1,5 @@
-/* tests/unit/runtime/os/file_end_test.c -- files: operations that are given up, waited for with others, and
- * faults. */
+/* tests/unit/runtime/os/file_end_test.c -- files: operations that are given up, or waited for together with other
+ * sources, and faults. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
-/* tests/unit/runtime/os/file_overlapped_test.c -- files on a system that does them by itself and tells when they are
- * done: what the runtime does with operations under way. The environment here keeps each until a test completes
- * it. */
+/* tests/unit/runtime/os/file_overlapped_test.c -- files on a system with overlapped operations, which reports when
+ * they are done: how the runtime handles operations under way. The environment of these tests keeps each operation
+ * until a test completes it. */
 #include "../folder.h"
 #include "../harness.h"
 

@@ -1,5 +1,5 @@
-/* tests/unit/runtime/os/file_test.c -- files as actors use them: where reads and writes go, what is done at once,
- * many in parallel. */
+/* tests/unit/runtime/os/file_test.c -- files as actors use them: positions of reads and writes, operations done at
+ * once, many in parallel. */
 #include "file_gate.h"
 
 /* ---- What calls do --------------------------------------------------------------------------------------------- */

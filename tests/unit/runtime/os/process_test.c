@@ -1,4 +1,5 @@
-/* tests/unit/runtime/os/process_test.c -- child processes: streams, ends, faults, and what is left of them. */
+/* tests/unit/runtime/os/process_test.c -- child processes: streams, ends, faults, and that nothing is left of
+ * them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

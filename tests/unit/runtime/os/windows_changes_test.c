@@ -1,5 +1,5 @@
-/* tests/unit/runtime/os/windows_changes_test.c -- changes of directories and files on Windows, which may tell of a
- * change of contents more often than there were any. */
+/* tests/unit/runtime/os/windows_changes_test.c -- changes of directories and files on Windows, which may report more
+ * changes of contents than there were. */
 #include "changes.h"
 
 static void put(int n, const char *text)

@@ -1,5 +1,5 @@
-/* tests/unit/runtime/platform/file_test.c -- files as the platform gives them: positions, ends, errors; what is done
- * at once. */
+/* tests/unit/runtime/platform/file_test.c -- files of the platform: positions, ends, errors; operations done at
+ * once. */
 #include <sys/stat.h>
 
 #include "../folder.h"

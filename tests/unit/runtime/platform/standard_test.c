@@ -1,4 +1,5 @@
-/* The process's standard streams, where the system has none to give: the linker puts its word before the calls. */
+/* The process's standard streams if the system refuses them: the linker replaces the calls by functions of the
+ * test. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

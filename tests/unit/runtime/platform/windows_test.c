@@ -1,5 +1,6 @@
-/* tests/unit/runtime/platform/windows_test.c -- pipes, child processes and listings on Windows, where no shell is
- * at hand: a child is this program in another role, the first of its arguments. What a child prints is read here. */
+/* tests/unit/runtime/platform/windows_test.c -- pipes, child processes and listings on Windows, which has no shell
+ * for tests: a child is this program with another role as its first argument. The test reads the output of the
+ * child. */
 #include <direct.h>
 #include <fcntl.h>
 #include <io.h>

@@ -1,4 +1,4 @@
-/* runtime/sched/task.c: in which order tasks run, and that nobody starves: see task.h, note (4). */
+/* runtime/sched/task.c: the order in which tasks run, and that no task starves: see task.h, note (4). */
 #include "../harness.h"
 
 enum { LOG_MAX = 64 };

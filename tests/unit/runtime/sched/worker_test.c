@@ -1,4 +1,5 @@
-/* runtime/sched/worker.c, task.c, post.c: posts between workers, wakes, order, fairness, and that idle means idle. */
+/* runtime/sched/worker.c, task.c, post.c: posts between workers, wakes, order, fairness, and that an idle worker does
+ * nothing. */
 #include "../harness.h"
 
 #ifndef _WIN32

@@ -1,6 +1,6 @@
-/* tests/unit/runtime/wait/event_turns_test.c -- many wait for one semaphore or automatic event, on several
- * workers: who waits longest is served first, a post wakes as many as it frees, and a turn that is not used is
- * passed on. */
+/* tests/unit/runtime/wait/event_turns_test.c -- many tasks wait for one semaphore or automatic event, on several
+ * workers: the one that has waited longest is served first, a post wakes one task for each unit, and a turn that is
+ * not used goes to the next task. */
 #include "../harness.h"
 
 #include "event.h"

@@ -1,5 +1,5 @@
-/* Blocking functions: results, bounds of threads and queue, and whoever gives up while they run. Gates hold a
- * function where a test wants it. What was leaked or freed too early shows under the sanitizers. */
+/* Blocking functions: results, limits of threads and queue, and actors that give up while they run. Gates stop a
+ * function where a test wants it. The sanitizers show memory that was leaked or freed too early. */
 #include "../../actors/node_harness.h"
 #include "../../actors/random.h"
 #include "../folder.h"

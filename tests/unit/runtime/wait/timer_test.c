@@ -1,4 +1,4 @@
-/* Timers in virtual time, to the nanosecond; what depends on the machine's clock asserts no times. */
+/* Timers in virtual time, to the nanosecond; tests that depend on the machine's clock assert no times. */
 #include "../harness.h"
 
 #include "embed.h"

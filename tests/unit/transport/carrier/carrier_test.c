@@ -1,6 +1,6 @@
-/* The carriers as their owner sees them, and a peer that does what it likes with the bytes. Each test runs against
- * each form: sockets of our own, NNG on the workers' loops and with callbacks, over TCP and over a Unix socket. The
- * linker puts the test's word before what finds descriptors, so that NNG has to use callbacks. */
+/* The carriers as their owner sees them, and a peer that sends any bytes. Each test runs with each form: our own
+ * sockets, NNG on the workers' loops and with callbacks, over TCP and over a Unix socket. The linker can replace the
+ * function that finds descriptors, so that NNG has to use callbacks. */
 #include "carrier.h"
 #include "sp.h"
 #include "parts.h"
@@ -398,7 +398,7 @@ START_TEST(dialling_says_what_is_wrong)
     const char *nobody = is_local() ? "ipc:///tmp/weft-carrier-nobody.sock" : "tcp://127.0.0.1:1";
     ck_assert_int_eq(carrier->ops->dial(carrier, nobody, &set, why), 0);
     AWAIT(seen.downs == 1);
-    ck_assert_str_eq(seen.reason, "nobody listens there");
+    ck_assert_str_eq(seen.reason, "no process listens there");
     ck_assert_int_lt(carrier->ops->dial(carrier, "nonsense", &set, why), 0);
     ck_assert_int_eq(carrier->ops->listen(carrier, url, 0, other, why), WEFT_EINUSE);
     ck_assert_str_eq(why, "the address is in use by another process");

@@ -1,5 +1,5 @@
-/* A listener on a system that has no descriptor or no memory for a while: who dialled meanwhile is accepted in the
- * end. The linker puts the test's word before the calls. */
+/* A listener on a system that has no descriptor or no memory for a while: clients that dialled meanwhile are accepted
+ * in the end. The linker replaces the calls by functions of the test. */
 #include "carrier_tcp.h"
 #include "fd.h"
 #include "sp.h"

@@ -1,4 +1,4 @@
-/* tests/unit/transport/carrier/seen.h -- what the callbacks of a carrier have noted, on whatever thread they ran: it is
+/* tests/unit/transport/carrier/seen.h -- notes of the callbacks of a carrier, which may run on any thread: they are
  * changed and waited for under one lock. */
 #ifndef SEEN_H
 #define SEEN_H

@@ -1,4 +1,4 @@
-/* Where a node may listen, and whom it may dial, with and without certificates. */
+/* The URLs at which a node may listen and which it may dial, with and without certificates. */
 #include "carrier.h"
 #include "../../../suite.h"
 #include "url.h"

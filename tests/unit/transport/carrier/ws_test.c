@@ -1,4 +1,4 @@
-/* The listening end of a WebSocket: who comes in, frames in pieces of any size, both ends of a link. */
+/* The listening end of a WebSocket: which clients are accepted, frames in pieces of any size, both ends of a link. */
 #include "carrier.h"
 #include "http.h"
 #include "task.h"
@@ -192,11 +192,11 @@ static const struct {
     const char *why;
 } broken[] = {
     {"\x82\x01x", 3, "a WebSocket frame that is not masked"},
-    {"\xC2\x80\0\0\0\0", 6, "a WebSocket frame with bits that nobody has agreed on"},
+    {"\xC2\x80\0\0\0\0", 6, "a WebSocket frame with reserved bits set"},
     {"\x81\x80\0\0\0\0", 6, "a WebSocket frame that is not binary"},
     {"\x80\x80\0\0\0\0", 6, "a WebSocket frame that is not binary"},
     {"\x02\x80\0\0\0\0\x82\x80\0\0\0\0", 12, "a WebSocket frame that is not binary"},
-    {"\x82\xff\xff\0\0\0\0\0\0\0\0\0\0\0", 14, "a WebSocket frame of no possible length"},
+    {"\x82\xff\xff\0\0\0\0\0\0\0\0\0\0\0", 14, "a WebSocket frame with an invalid length"},
     {"\x09\x80\0\0\0\0", 6, "a bad control frame of WebSocket"},
     {"\x89\xfe\0\x7e\0\0\0\0", 8, "a bad control frame of WebSocket"},
     {"\x8B\x80\0\0\0\0", 6, "a bad control frame of WebSocket"},

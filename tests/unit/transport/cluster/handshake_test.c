@@ -1,5 +1,4 @@
-/* Every turn a handshake can take, right ones and wrong ones: a node, and a peer of which each word is written
- * here. */
+/* Every course of a handshake, right and wrong: a node, and a peer whose every message is written here. */
 #include "cluster.h"
 #include "links.h"
 #include "peer_link.h"

@@ -1,4 +1,4 @@
-/* Which addresses that others have told are dialled, and how often. */
+/* Which addresses learned from other nodes are dialled, and how often. */
 #include "learned.h"
 
 #include "carrier.h"

@@ -1,4 +1,4 @@
-/* Who thinks to be in a minority, and when: members whose states the test sets by hand. */
+/* When a node takes itself to be in a minority: the test sets the states of the members by hand. */
 #include "../../../suite.h"
 #include "partition.h"
 #include "swim_table.h"

@@ -1,4 +1,4 @@
-/* A link is not taken for silent because this node has not read it: links.c, wf_links_heard_until. */
+/* A link does not count as silent if this node has just not read it: links.c, wf_links_heard_until. */
 #include "../../../suite.h"
 #include "channel.h"
 #include "links.h"

@@ -1,5 +1,5 @@
-/* Many members in one process: a network of memory in virtual time, with loss, delay, cuts and crashes. The frames
- * are those that travel between real nodes. Used by swim_net_test.c and bench/swim.c. */
+/* Many members in one process: a network in memory and in virtual time, with loss, delay, cuts and crashes. The
+ * frames are those that travel between real nodes. Used by swim_net_test.c and bench/swim.c. */
 #ifndef SWIM_NET_H
 #define SWIM_NET_H
 

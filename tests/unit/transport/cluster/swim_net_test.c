@@ -1,5 +1,5 @@
-/* A thousand members in virtual time: the membership of swim.c as a whole. Every figure that is asserted follows from
- * the paper, with space for chance; the seeds are fixed, so a run is always the same. */
+/* A thousand members in virtual time: the membership of swim.c as a whole. Every asserted figure follows from the
+ * paper, with a margin for chance; the seeds are fixed, so a run is always the same. */
 #include "swim_table.h"
 #include "swim_net.h"
 #include "../../../suite.h"

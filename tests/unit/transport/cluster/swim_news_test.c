@@ -1,4 +1,5 @@
-/* One member and what it does, rule by rule: what is told, of whom, how often, and in what form. */
+/* One member and its behaviour, rule by rule: which news about which members it sends, how often, and in which
+ * form. */
 #include "frame.h"
 #include "swim_one.h"
 #include "../../../suite.h"

@@ -1,4 +1,4 @@
-/* One member and what it does, rule by rule: who is probed, suspected and held for gone. */
+/* One member and its behaviour, rule by rule: which members it probes, suspects and declares down. */
 #include "swim_table.h"
 #include "swim_one.h"
 #include "../../../suite.h"

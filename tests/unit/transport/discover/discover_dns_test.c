@@ -1,5 +1,5 @@
-/* What a look-up makes of the answers that c-ares brings, and of those it does not: its functions are the test's, and
- * so are those that wait and report. tests/integration/discovery_test.py asks a real server. */
+/* What a look-up does with the answers of c-ares, and without an answer: the test replaces the functions of c-ares
+ * and those that wait and report. tests/integration/discovery_test.py asks a real server. */
 #include "actor.h"
 #include "discover.h"
 

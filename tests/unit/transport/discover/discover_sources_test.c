@@ -1,5 +1,5 @@
-/* Sources: what a node's options may say of them, what they report and what the log hears, and memory that is not
- * there. The linker brings the news to the test instead of to $cluster. */
+/* Sources: allowed options of a node, their reports and log lines, and a lack of memory. The linker directs the
+ * reports to the test instead of $cluster. */
 #include "../../../capture.h"
 #include "../../../suite.h"
 #include "../../alloc_faults.h"

@@ -1,4 +1,4 @@
-/* tests/unit/transport/discover/discover_test.c -- what specs are taken, and lists of URLs. */
+/* tests/unit/transport/discover/discover_test.c -- which specs are accepted, and lists of URLs. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What etcd is told without memory: nothing, and nothing is left. Jansson's allocations count as ours. */
+/* Requests to etcd without memory: none is sent, and nothing leaks. Jansson's allocations count as ours. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/unit/transport/discover/etcd_json_test.c -- what etcd's gateway is told, and how its answers are read. */
+/* tests/unit/transport/discover/etcd_json_test.c -- requests to etcd's gateway, and reading its answers. */
 #include <check.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* What stands behind etcd:, and the file of its password. */
+/* The text after "etcd:", and the file with its password. */
 #include "etcd.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Credit without memory: what is sent is not counted then, and is as soon as there is some. */
+/* Credit without memory: sent messages are not counted then, but are counted again as soon as there is memory. */
 #include "../../../suite.h"
 #include "../../alloc_faults.h"
 

@@ -1,6 +1,6 @@
-/* Two nodes in a simulated world, and a link that comes up, carries everything, loses its connection, goes on, ends,
- * and comes again: with each allocation of the nodes failing in turn. Whatever was lost meanwhile, in the end all is
- * as if there had been memory, and nothing is left behind. */
+/* Two nodes in a simulated world, and a link that comes up, carries all kinds of messages, loses its connection,
+ * resumes, ends, and comes up again: with each allocation of the nodes failing in turn. Messages may be lost
+ * meanwhile, but in the end the state is as if there had been memory, and nothing is left behind. */
 #include "../../../suite.h"
 #include "../../alloc_faults.h"
 

@@ -1,5 +1,5 @@
-/* What actors send to another node when there is no memory for it: each call says so, or it has gone; what has no
- * answer is counted as lost; and the link stays. */
+/* Sends of actors to another node without memory: each call returns an error, or the message was sent; messages
+ * without a result are counted as lost; and the link stays. */
 #include "links.h"
 #include "send_queue.h"
 #include "peer_link.h"

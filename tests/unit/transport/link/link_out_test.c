@@ -1,5 +1,5 @@
-/* What goes out on a link: to whom, as far as the peer knows of such things, and what becomes of it when the peer
- * takes nothing. */
+/* The frames that a node sends on a link: to which actors, in a form that the peer's version knows, and what happens
+ * to them when the peer reads nothing. */
 #include "frame_tables.h"
 #include "links.h"
 #include "send_queue.h"

@@ -1,4 +1,4 @@
-/* transport/link, linked: what gossip costs a node and its peer. */
+/* transport/link, linked: the costs of gossip for a node and its peer. */
 #include "linked.h"
 #include "send_queue.h"
 #include "swim_table.h"

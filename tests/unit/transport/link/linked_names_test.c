@@ -1,5 +1,5 @@
-/* Who has a global name keeps it, whatever stamp another node says: of nodes that knew of it nobody can have had it
- * first. */
+/* The holder of a global name keeps it, whatever timestamp another node sends: a node that knew the holder cannot
+ * have had the name first. */
 #include "transport.h"
 #include "linked.h"
 

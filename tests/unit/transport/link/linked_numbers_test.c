@@ -1,4 +1,4 @@
-/* Numbers that a peer says and this node goes by: the highest there are, and those that nobody has asked for. */
+/* Numbers from a peer that this node uses: the highest possible ones, and those of requests that were never made. */
 #include "frame_tables.h"
 #include "links.h"
 #include "peer_link.h"

@@ -1,4 +1,4 @@
-/* What other nodes say is retained: who tells of it, and that no subscriber hears of it twice. */
+/* Retained messages of other nodes: which node sends them, and that no subscriber receives one twice. */
 #include "answer.h"
 #include "frame_tables.h"
 #include "linked.h"

@@ -1,5 +1,5 @@
-/* A link, and what a peer may say on it, in its turn and out of it; who hears of it; and what of all that is still
- * under way when it ends. */
+/* A link, and the frames that a peer may send on it, in order and out of order; which actors are notified; and the
+ * messages that are still under way when it ends. */
 #include "channel.h"
 #include "frame_chunks.h"
 #include "frame_tables.h"

@@ -1,4 +1,4 @@
-/* Monitors and links that a peer has here: how many it may have, and that none of them outlives its link. */
+/* Monitors and links of a peer on this node: their limit, and that none of them outlives its link. */
 #include "linked.h"
 
 #include "actor.h"

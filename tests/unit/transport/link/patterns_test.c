@@ -1,4 +1,4 @@
-/* The patterns of a node, and links that are told of them in parts while they come and go. */
+/* The patterns of a node, which links are sent in parts while patterns are added and removed. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

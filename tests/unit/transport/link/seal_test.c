@@ -1,4 +1,4 @@
-/* The cipher is the one of the paper, and a number comes back only by the key that it went with. */
+/* The cipher is the one of the paper, and only the key that sealed a number can open it. */
 #include "seal.h"
 #include "suite.h"
 

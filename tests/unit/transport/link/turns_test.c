@@ -1,5 +1,5 @@
-/* No turn of a worker is long because of what a peer says, or leaves behind: work is counted in blocks of memory that
- * are taken or given back in one turn, which each entry of a table needs some of. */
+/* A peer cannot make a turn of a worker long by its frames, or by the entries that it leaves behind: work is counted
+ * in blocks of memory that are allocated or freed in one turn, because each entry of a table needs some. */
 #include "channel.h"
 #include "frame_tables.h"
 #include "linked.h"

@@ -1,5 +1,4 @@
-/* Requests over HTTP that come before the actor that answers them has begun. The linker puts the test in the place of
- * the server. */
+/* Requests over HTTP that come before the answering actor has begun. The linker replaces the server by the test. */
 #include "metrics.h"
 #include "web.h"
 

@@ -1,4 +1,4 @@
-/* Text of a node's HTTP server: what JSON is made of msgpack, and memory that is not there. */
+/* Text of a node's HTTP server: JSON made of msgpack, and a lack of memory. */
 #include "text_buffer.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* tests/unit/transport/security/certificates.h -- an authority and what it signs, made for one run of a test. */
+/* tests/unit/transport/security/certificates.h -- an authority and certificates that it signs, made for one run of a
+ * test. */
 #ifndef WF_TEST_CERTIFICATES_H
 #define WF_TEST_CERTIFICATES_H
 

@@ -1,4 +1,4 @@
-/* Who a certificate is for: names that are none, two of them, roles among other names. Certificates are made here. */
+/* The name in a certificate: invalid names, two names, roles among other names. The test makes the certificates. */
 #include "../../runtime/harness.h"
 
 #include <mbedtls/oid.h>

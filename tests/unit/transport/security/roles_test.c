@@ -1,4 +1,4 @@
-/* What a role may do, and which names a certificate is good for. */
+/* The rights of a role, and the names for which a certificate is valid. */
 #include "identity.h"
 #include "../../../suite.h"
 #include "roles.h"

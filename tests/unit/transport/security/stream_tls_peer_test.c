@@ -1,4 +1,4 @@
-/* TLS under streams, against another side that says what ours never does. */
+/* TLS under streams, with another side that sends records which our side never sends. */
 #include "../../runtime/streams.h"
 
 #include "../../../sockets.h"

@@ -312,12 +312,13 @@ static void refusals(void *arg)
     weft_tls_options false_client = {
         .authority = authority.pem.certificate, .certificate = mallory.certificate, .key = mallory.key};
     want_refused(plain_client(), "elsewhere.example", server_with(&local), "of another name", "refuses");
-    want_refused(plain_client(), "mallory", server_with(&mallory), "signed by nobody that is trusted", "refuses");
+    want_refused(plain_client(), "mallory", server_with(&mallory), "signed by no authority that is trusted",
+                 "refuses");
     want_refused(plain_client(), "localhost", server_with(&expired), "has expired", "refuses");
     want_refused(plain_client(), "localhost", open_tls(&asks), "", "no certificate");
-    want_refused(open_tls(&false_client), "localhost", open_tls(&asks), "", "signed by nobody that is trusted");
+    want_refused(open_tls(&false_client), "localhost", open_tls(&asks), "", "signed by no authority that is trusted");
     asks.clients = WEFT_TLS_CLIENT_MAY;
-    want_refused(open_tls(&false_client), "localhost", open_tls(&asks), "", "signed by nobody that is trusted");
+    want_refused(open_tls(&false_client), "localhost", open_tls(&asks), "", "signed by no authority that is trusted");
 }
 
 START_TEST(bad_certificates_are_refused_in_plain_words)

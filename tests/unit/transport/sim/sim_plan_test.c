@@ -1,4 +1,4 @@
-/* transport/sim/sim_plan: plans from seeds, and what numbers change of them; limits that are drawn from a seed. */
+/* transport/sim/sim_plan: plans from seeds, and their changes by numbers; limits that are drawn from a seed. */
 #include "../../../suite.h"
 
 #include "sim_limits.h"

@@ -1,4 +1,4 @@
-/* transport/sim_states: the states that a simulated run has reached, and calls where there is no simulation. */
+/* transport/sim_states: the states that a simulated run has reached, and calls outside of a simulation. */
 #include "../../../suite.h"
 
 #include "sim_run.h"

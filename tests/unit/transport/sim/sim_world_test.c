@@ -1,4 +1,4 @@
-/* transport/sim_world: how long faults last that overlap, and whose an actor's pid is. */
+/* transport/sim_world: the end of overlapping faults, and the node to which an actor's pid belongs. */
 #include "../../../suite.h"
 
 #include "sim_world.h"

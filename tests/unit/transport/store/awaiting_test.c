@@ -1,5 +1,5 @@
-/* Subscriptions while there is no store, or none that answers: they wait for events, and do not ask in vain. In virtual
- * time. */
+/* Subscriptions while there is no store, or the store does not answer: they wait for events, and send no useless
+ * requests. The tests use virtual time. */
 #include "../../../suite.h"
 
 #include <weft/test.h>

@@ -1,4 +1,4 @@
-/* tests/unit/transport/store/faulty_store.h -- the store of conformance.h in the file s.db on a disk that fails
+/* tests/unit/transport/store/faulty_store.h -- the store of conformance.h in the file s.db on a failing disk
  * (faulty_vfs.h), which a test can also change by hand. */
 #ifndef WF_STORE_FAULTY_STORE_H
 #define WF_STORE_FAULTY_STORE_H

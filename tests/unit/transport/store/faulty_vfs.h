@@ -1,9 +1,9 @@
-/* tests/unit/transport/store/faulty_vfs.h -- a disk in memory for SQLite, which fails at a seed's will.
+/* tests/unit/transport/store/faulty_vfs.h -- a disk in memory for SQLite, which fails as a seed determines.
  *
- * Each file has two contents: what programs read, and what is on the disk. A write changes the first, a sync copies
- * it to the second. At a crash each write that was not synced is on the disk, or not, or in part, in any
- * combination. Of a failed sync nobody knows what is on the disk, and a later sync does not write it again, as it is
- * with Linux. */
+ * Each file has two contents: that which programs read, and that on the disk. A write changes the first, a sync
+ * copies it to the second. At a crash each write that was not synced is on the disk, or not, or in part, in any
+ * combination. After a failed sync it is unknown what is on the disk, and a later sync does not write it again, as on
+ * Linux. */
 #ifndef WF_FAULTY_VFS_H
 #define WF_FAULTY_VFS_H
 

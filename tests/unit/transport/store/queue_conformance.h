@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/queue_conformance.h -- what every engine promises of queues of jobs: a part of conformance.h,
- * which has `fixture` and `store`. */
+/* tests/unit/transport/store/queue_conformance.h -- tests of the promises of every engine about queues of jobs: a
+ * part of conformance.h, which has `fixture` and `store`. */
 #ifndef WF_STORE_QUEUE_CONFORMANCE_H
 #define WF_STORE_QUEUE_CONFORMANCE_H
 

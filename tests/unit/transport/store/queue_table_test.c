@@ -1,4 +1,4 @@
-/* The queues that the store's actor remembers, and how many places of its tables a node has. */
+/* The queues that the store's actor keeps in memory, and the number of places that a node has in its tables. */
 #include "../../../suite.h"
 
 #include <weft.h>

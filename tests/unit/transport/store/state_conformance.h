@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/state_conformance.h -- what every engine promises of states of actors: a part of
- * conformance.h, which has `fixture` and `store`. */
+/* tests/unit/transport/store/state_conformance.h -- tests of the promises of every engine about states of actors: a
+ * part of conformance.h, which has `fixture` and `store`. */
 #ifndef WF_STORE_STATE_CONFORMANCE_H
 #define WF_STORE_STATE_CONFORMANCE_H
 

@@ -1,7 +1,7 @@
 /* tests/unit/transport/store/state_model.h -- what two states of actors have, in memory: programs.h compares
  * the store with it. It is a part of that file, which has `m` and MUST.
  *
- * Each state has an owner, and those that had it before, who go on writing: all that they write is refused. */
+ * Each state has an owner, and earlier owners that keep writing: all their writes are refused. */
 #ifndef WF_STATE_MODEL_H
 #define WF_STATE_MODEL_H
 

@@ -1,4 +1,5 @@
-/* Frames: what is written is read; what is cut, flipped or a bomb is refused without reading past the end. */
+/* Frames: a written frame can be read; a frame that is cut, has flipped bits, or claims huge counts is refused
+ * without reading past the end. */
 #include "frame_chunks.h"
 #include "frame_tables.h"
 #include "frames.h"
