@@ -4,6 +4,8 @@ import json
 import subprocess
 import unittest
 
+import persist_processes_test
+import queue_processes_test
 from harness import PATIENCE, built
 from postgres_server import Postgres, missing
 from store_nodes import StoreCase, WEFT
@@ -18,19 +20,37 @@ def without():
     return missing() or (None if "libpq" in linked else "built without libpq (Debian: libpq-dev)")
 
 
-@unittest.skipIf(without(), without())
-class StoreInPostgres(StoreCase):
-    module = built("tests", "test_storing.so")
+SERVER = None  # of all classes
 
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Postgres(fsync="on")
-        cls.addClassCleanup(cls.server.close)
+
+def setUpModule():
+    global SERVER
+    if without():
+        raise unittest.SkipTest(without())
+    SERVER = Postgres(fsync="on")
+    unittest.addModuleCleanup(SERVER.close)
+
+
+class InPostgres(StoreCase):
+    """What the tests of stores in files do with a file, with an empty database."""
 
     def setUp(self):
         super().setUp()
+        self.server = SERVER
         self.server.sql("SET client_min_messages TO error; DROP SCHEMA IF EXISTS weft CASCADE")
         self.url = f"postgres://weft@/postgres?host={self.server.folder}"
+
+
+class QueuesInPostgres(InPostgres, queue_processes_test.Queues):
+    """Workers and stores that are killed."""
+
+
+class StatesInPostgres(InPostgres, persist_processes_test.States):
+    """Actors that remember, and their stores, which are killed."""
+
+
+class StoreInPostgres(InPostgres):
+    module = built("tests", "test_storing.so")
 
     def node(self, *what, name="a", url=None):
         return self.start(*what, name=name, options=("--store", url or self.url, "--stored", "room.>"))
