@@ -69,6 +69,7 @@ MUTANTS = {
     "exclusive_lost_is_given_back": ("exclusive", 400),
     "store_asks_again": ("log", 2000),
     "state_confirms_what_has_no_space": ("register", 2000),
+    "mailbox_keeps_expired_requests": ("overload", 20, "--settle", "150", "--", "unbounded"),
     "mailbox_tells_no_space": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
     "timers_lose_order": ("groups", 100),

@@ -4,6 +4,13 @@ behind its switch, wf_mutant("name") in mutant.h. The text of each must be in it
 
 # (file, what stands there, what stands there instead)
 SITES = [
+    ("actors/core/mailbox.c", '''\
+    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !request_is_dead(a->task.worker, m)) return false;
+    drop_dead(a, previous, place);
+''', '''\
+    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || wf_mutant("mailbox_keeps_expired_requests") || !request_is_dead(a->task.worker, m)) return false;
+    drop_dead(a, previous, place);
+'''),
     ("actors/core/backpressure.c", '''\
         weft_msg *m = wf_lane_take_after(waiting, NULL);
 ''', '''\

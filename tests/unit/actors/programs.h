@@ -53,7 +53,7 @@ __attribute__((unused)) static bool programs_broken(void)
 }
 
 /* Says what the program does, if it is printed: under a lock where several actors run at once. */
-__attribute__((unused, format(printf, 1, 2))) static void programs_tell(const char *format, ...)
+WEFT_PRINTF(1, 2) __attribute__((unused)) static void programs_tell(const char *format, ...)
 {
     char text[600];
     va_list args;
@@ -67,7 +67,7 @@ __attribute__((unused, format(printf, 1, 2))) static void programs_tell(const ch
 }
 
 /* The first failure of a program counts. Any thread. */
-__attribute__((unused, format(printf, 1, 2))) static void programs_fail(const char *format, ...)
+WEFT_PRINTF(1, 2) __attribute__((unused)) static void programs_fail(const char *format, ...)
 {
     va_list args;
     if (atomic_exchange(&programs.broken, true)) return;
