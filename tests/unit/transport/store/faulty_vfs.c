@@ -10,7 +10,7 @@ enum { NAME_MAX_BYTES = 128, REGIONS_MAX = 64, SHM_LOCKS = 8, CUT_SECTOR = 512 }
 
 struct content {
     uint8_t *bytes;
-    size_t size;
+    size_t size, capacity;
 };
 
 /* A write, or with data == NULL a truncation to `at`. */
@@ -67,12 +67,12 @@ uint64_t faulty_random(uint64_t below)
 
 static void resize(struct content *c, size_t size)
 {
-    if (size > c->size) {
-        uint8_t *bytes = realloc(c->bytes, size);
-        if (bytes == NULL) abort();
-        memset(bytes + c->size, 0, size - c->size);
-        c->bytes = bytes;
+    if (size > c->capacity) { /* twice as much each time, as under ASan each realloc copies */
+        c->capacity = size > 2 * c->capacity ? size : 2 * c->capacity;
+        c->bytes = realloc(c->bytes, c->capacity);
+        if (c->bytes == NULL) abort();
     }
+    if (size > c->size) memset(c->bytes + c->size, 0, size - c->size);
     c->size = size;
 }
 
