@@ -162,10 +162,13 @@ START_TEST(two_messages_with_one_tag_are_named_when_a_node_starts)
     weft_typed_message("late", 6); /* of a module that is loaded now */
     run_on(1, reads_another);
     log_end();
-    EXPECT_LINES(
-        "the messages say and order have the same tag, 5: an actor that gets both cannot tell which is which; "
-        "give one of them another number in its WEFT_MESSAGE",
-        1);
+    /* Which of a file's types comes first is the compiler's choice. */
+    static const char *const named[] = {"the messages say and order have the same tag, 5: ",
+                                        "the messages order and say have the same tag, 5: "};
+    ck_assert_int_eq(log_lines(named[0]) + log_lines(named[1]), 1);
+    EXPECT_LINES(", 5: an actor that gets both cannot tell which is which; give one of them another number in its "
+                 "WEFT_MESSAGE",
+                 1);
     EXPECT_LINES("the messages bill and late have the same tag, 6: ", 1);
     EXPECT_LINES("level=", 2);
     tags_said += 2;
