@@ -191,7 +191,7 @@ def try_unit(build, mutant):
     """Returns the seed with which the test has failed, or 1 if it has none; and its output."""
     done = subprocess.run([os.path.join(build, "tests", unit_of(MUTANTS[mutant][0]))], timeout=TIME,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1"), check=False)
+                          env=dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1", STORE_SEEDS="2000"), check=False)
     seed = re.search(r"^[A-Z_]+ seed (\d+): (.*)|^[A-Z_]+_SEED=(\d+) ", done.stdout, re.M)
     why = re.search(r"_test\.c:\d+:[FE]:[^:]*:([^\n]*)", done.stdout)
     if done.returncode == 0:
