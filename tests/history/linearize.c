@@ -1,6 +1,8 @@
 /* tests/history/linearize.c -- see linearize.h. */
 #include "linearize.h"
 
+#include "hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +21,9 @@ static void *allocate(size_t count, size_t size)
 
 void lin_add(struct lin_history *h, struct lin_op op)
 {
-    if (h->count == h->room) {
-        h->room = h->room == 0 ? 64 : h->room * 2;
-        h->op = realloc(h->op, h->room * sizeof *h->op);
+    if (h->count == h->capacity) {
+        h->capacity = h->capacity == 0 ? 64 : h->capacity * 2;
+        h->op = realloc(h->op, h->capacity * sizeof *h->op);
         if (h->op == NULL) abort();
     }
     h->op[h->count++] = op;
@@ -60,26 +62,19 @@ void lin_free(struct lin_history *h)
 
 /* A set of byte strings of one size: which operations are placed, and the state. */
 struct seen {
-    uint8_t *bytes; /* `room` slots of a byte that says whether it is used, and `size` bytes */
-    size_t size, room, count;
+    uint8_t *bytes; /* `capacity` slots of a byte that says whether it is used, and `size` bytes */
+    size_t size, capacity, count;
 };
-
-static uint64_t hash(const uint8_t *bytes, size_t size)
-{
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
-    for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * UINT64_C(0x100000001B3);
-    return h ^ h >> 29;
-}
 
 static uint8_t *slot(const struct seen *s, size_t i)
 {
-    return s->bytes + (i & (s->room - 1)) * (s->size + 1);
+    return s->bytes + (i & (s->capacity - 1)) * (s->size + 1);
 }
 
 /* False: it is there already. */
 static bool seen_put(struct seen *s, const uint8_t *bytes)
 {
-    size_t i = (size_t)hash(bytes, s->size);
+    size_t i = wf_hash((const char *)bytes, s->size, 0);
     while (slot(s, i)[0] != 0) {
         if (memcmp(slot(s, i) + 1, bytes, s->size) == 0) return false;
         i++;
@@ -92,10 +87,10 @@ static bool seen_put(struct seen *s, const uint8_t *bytes)
 
 static bool seen_add(struct seen *s, const uint8_t *bytes)
 {
-    if (s->count * 2 >= s->room) {
-        struct seen grown = {.size = s->size, .room = s->room == 0 ? 256 : s->room * 2};
-        grown.bytes = allocate(grown.room, s->size + 1);
-        for (size_t i = 0; i < s->room; i++)
+    if (s->count * 2 >= s->capacity) {
+        struct seen grown = {.size = s->size, .capacity = s->capacity == 0 ? 256 : s->capacity * 2};
+        grown.bytes = allocate(grown.capacity, s->size + 1);
+        for (size_t i = 0; i < s->capacity; i++)
             if (slot(s, i)[0] != 0) seen_put(&grown, slot(s, i) + 1);
         free(s->bytes);
         *s = grown;
@@ -304,9 +299,9 @@ static int64_t first_bad(const struct lin_model *model, const struct lin_op *op,
     return first;
 }
 
-/* A history stays linearizable without a read. So reads can be left out as long as the rest is not. Without a write the
- * rest would be another history: somebody might have read what nobody has written then. But one whose result is not known
- * can be left out if as many others are placed without it. */
+/* A history that is linearizable stays so without a read. So a read can be left out if the rest is not linearizable
+ * either. A write cannot, because a read might then have a value that no operation has written. A write whose result is
+ * not known can be left out if as many other operations are placed without it. */
 static size_t leave_out(const struct lin_model *model, struct lin_op *op, size_t count)
 {
     size_t least, without;

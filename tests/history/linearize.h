@@ -46,10 +46,10 @@ struct lin_model {
     void (*describe_state)(char out[LIN_TEXT], const void *state);
 };
 
-/* All zeroes: an empty history. The owner calls lin_free. Memory that lacks ends the process. */
+/* All zeroes: an empty history. The owner calls lin_free. A lack of memory ends the process. */
 struct lin_history {
     struct lin_op *op;
-    size_t count, room;
+    size_t count, capacity;
     int64_t last; /* the time of the last record: the next one is later, so two records never have the same time */
 };
 

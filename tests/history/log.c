@@ -9,7 +9,6 @@
  * the end all of it. In the end the files have nothing else. */
 #include "store_world.h"
 
-#include "../sim/seeds.h"
 #include "models.h"
 
 #include "engine.h"
@@ -60,7 +59,7 @@ static void end(size_t op, enum lin_status status, uint64_t out)
     lin_end(&is.history, op, time_here(), status, out);
 }
 
-/* The record with that value is at that place. A publication of which nobody was told becomes one of that log. */
+/* The record with that value is at that place. A publication whose result is not known becomes one of that log. */
 static void found(unsigned topic, struct weft_position at, const void *data, size_t size, int64_t since)
 {
     uint32_t value = 0;
@@ -101,7 +100,6 @@ static void publish(unsigned topic, int64_t patience)
     size_t op = begin(LOG_APPEND, topic, 0, value, 0);
     is.record[value - 1] = (struct record){.op = op, .topic = topic};
     int rc = weft_publish_stored(topics[topic], 1, &value, sizeof value, &at, weft_after(patience));
-    if (getenv("DBG")) fprintf(stderr, "publish %d\n", rc);
     if (rc == WEFT_ESYSTEM) reopen_stores();
     if (rc == WEFT_OK) is.history.op[op].key = key_of(topic, at.epoch);
     end(op, rc == WEFT_OK ? LIN_OK : is_unknown(rc) ? LIN_UNKNOWN : LIN_FAIL, rc == WEFT_OK ? at.offset : 0);
@@ -112,8 +110,8 @@ static void publisher(const void *arg, size_t size)
 {
     uint64_t random = random_here();
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(between(&random, WEFT_MS(10), WEFT_MS(2500)))) == WEFT_OK)
-        if (!all.is_quiet) publish(random_below(&random, TOPICS), between(&random, WEFT_MS(1), WEFT_SEC(3)));
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_MS(2500)))) == WEFT_OK)
+        if (!all.is_quiet) publish(random_below(&random, TOPICS), random_between(&random, WEFT_MS(1), WEFT_SEC(3)));
 }
 
 /* Asks how long the logs are. */
@@ -136,7 +134,7 @@ static void prober(const void *arg, size_t size)
 {
     uint64_t random = random_here();
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(between(&random, WEFT_MS(100), WEFT_SEC(2)))) == WEFT_OK) ask_length();
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(2)))) == WEFT_OK) ask_length();
 }
 
 /* Since when the subscription runs, for each topic. */
@@ -207,7 +205,7 @@ static void keep_subscribing(const void *arg, size_t size)
     weft_monitor_ref ref;
     weft_msg *m;
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(between(&random, WEFT_MS(10), WEFT_SEC(2)))) == WEFT_OK) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_SEC(2)))) == WEFT_OK) {
         unsigned t = random_below(&random, TOPICS);
         if (weft_spawn(NULL, from_now, &t, sizeof t, &(weft_spawn_options){.monitor = &ref}) < 0) fail("no memory");
         if (weft_recv(&m, WEFT_FOREVER) < 0) return;
@@ -307,10 +305,5 @@ static void run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    share_reached(states);
-    int rc = run_seeds(
-        &(struct seeds){
-            .count = 100, .limit = 100, .heap = HOSTS * SIM_NODE + (32 << 20), .log = WEFT_SILENT, .run = run},
-        argc, argv);
-    return show_reached(rc, argc, argv);
+    return run_histories(states, run, argc, argv);
 }

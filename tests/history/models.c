@@ -75,7 +75,7 @@ static bool lock_step(void *state, const struct lin_op *op)
 
 static bool lock_is_read(const struct lin_op *op)
 {
-    return op->what == LOCK_ACQUIRE && op->status != LIN_OK; /* nobody knows of it, so nobody gives it back */
+    return op->what == LOCK_ACQUIRE && op->status != LIN_OK; /* no contender knows of it, so none gives it back */
 }
 
 static void lock_describe(char out[LIN_TEXT], const struct lin_op *op)

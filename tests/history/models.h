@@ -22,7 +22,7 @@ extern const struct lin_model lock_model;
 /* A log whose records have the offsets 1, 2, 3, ... A value is 1 to 65,535. */
 enum { LOG_MAX = 250 };
 enum {
-    LOG_APPEND, /* in: the value, and the offset, if somebody has read it there; else 0; out: the offset */
+    LOG_APPEND, /* in: the value, and the offset at which it was read, or 0; out: the offset */
     LOG_RECORD, /* in: an offset, and the value that is there */
     LOG_LAST,   /* out: the last offset; 0: the log is empty */
 };

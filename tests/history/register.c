@@ -14,7 +14,6 @@
  *                        not confirmed */
 #include "store_world.h"
 
-#include "../sim/seeds.h"
 #include "models.h"
 
 #include <weft/persist.h>
@@ -33,7 +32,7 @@ enum { CONFIRMED, NOT_KNOWN, NOT_KNOWN_FOUND, REFUSED, MOVED, PLAIN_READS, OLD_R
 static const char *const states[REACHED_MAX + 1] = {"operations confirmed",
                                                     "operations with an unknown result",
                                                     "of these, writes that took effect all the same",
-                                                    "writes of an owner that is none any more",
+                                                    "writes of an earlier owner",
                                                     "openings on another node than before",
                                                     "plain reads",
                                                     "runs with plain reads of an old value"};
@@ -178,7 +177,7 @@ static void owner(const void *arg, size_t size)
         } else if (rc == WEFT_EFORMAT || rc == WEFT_EINVAL || rc == WEFT_EACCESS) {
             fail("a state cannot be opened");
         }
-        if (weft_sleep(weft_after(between(&random, WEFT_MS(50), WEFT_SEC(1)))) < 0) return;
+        if (weft_sleep(weft_after(random_between(&random, WEFT_MS(50), WEFT_SEC(1)))) < 0) return;
     }
 }
 
@@ -222,7 +221,7 @@ static uint64_t ask_owner(unsigned key, struct ask ask, unsigned host, int64_t p
     int rc = weft_call_name(at, ASK, &ask, sizeof ask, &m, weft_after(patience));
     if (rc == WEFT_OK && weft_size(m) == sizeof a) memcpy(&a, weft_data(m), sizeof a);
     weft_msg_free(m);
-    if (rc == WEFT_ENOACTOR) a.status = LIN_FAIL; /* nobody has received it */
+    if (rc == WEFT_ENOACTOR) a.status = LIN_FAIL; /* no actor has received it */
     lin_end(&is.history, number, time_here(), a.status, a.out);
     if (a.status == LIN_UNKNOWN) reach(NOT_KNOWN, 1);
     if (a.status != LIN_OK) return seen;
@@ -239,19 +238,19 @@ static void client(const void *arg, size_t size)
 {
     uint64_t random = random_here(), seen[KEYS] = {0};
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(between(&random, WEFT_MS(10), WEFT_SEC(1)))) == WEFT_OK) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_SEC(1)))) == WEFT_OK) {
         unsigned key = random_below(&random, KEYS), host = random_below(&random, all.hosts);
         if (all.is_quiet) continue;
-        /* Whoever is the owner; at times the one of this node, or of any other, who may think that it is. */
+        /* The owner; or an actor of this node, or of any other, that may wrongly believe to be the owner. */
         uint32_t chance = random_below(&random, 4);
         if (chance < 2) host = is.opened[key].host;
         if (chance == 2) host = host_here();
         struct ask ask = draw_ask(&random, seen[key]);
-        seen[key] = ask_owner(key, ask, host, between(&random, WEFT_MS(5), WEFT_SEC(4)), seen[key]);
+        seen[key] = ask_owner(key, ask, host, random_between(&random, WEFT_MS(5), WEFT_SEC(4)), seen[key]);
     }
 }
 
-/* When all is quiet: somebody has each register, and says what it is. */
+/* When all is quiet, each register has an owner, which tells its value. */
 static void ask_all(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -292,7 +291,8 @@ static bool is_seen(const struct lin_op *write)
     return false;
 }
 
-/* A write that nobody has seen may as well not have taken effect. */
+/* A write whose result is not known, and whose value no operation has read, counts as one that took no effect: if the
+ * history is linearizable then, it is. */
 static void forget_unseen(void)
 {
     for (bool more = true; more;) {
@@ -307,7 +307,7 @@ static void forget_unseen(void)
     for (size_t i = 0; i < is.history.count; i++) reach(NOT_KNOWN_FOUND, is.history.op[i].status == LIN_UNKNOWN);
 }
 
-/* How it is if plain reads are held to be as good as confirmed ones. */
+/* Whether the history is not linearizable if plain reads count as confirmed ones. */
 static bool plain_reads_are_old(void)
 {
     for (size_t i = 0; i < is.history.count; i++)
@@ -336,10 +336,5 @@ static void run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    share_reached(states);
-    int rc = run_seeds(
-        &(struct seeds){
-            .count = 100, .limit = 100, .heap = HOSTS * SIM_NODE + (32 << 20), .log = WEFT_SILENT, .run = run},
-        argc, argv);
-    return show_reached(rc, argc, argv);
+    return run_histories(states, run, argc, argv);
 }

@@ -2,8 +2,8 @@
  * (tests/unit/transport/store/faulty_vfs.h), and its faults.
  *
  * The store is the product's own, with SQLite. The linker puts the functions below in the place of weft_offload_start
- * and its like (--wrap): a job is done in virtual time, by this world, some time after it was asked for, and its actor
- * hears of that some time later again. So a node can crash in between.
+ * and its like (--wrap): a job is done in virtual time, by this world, some time after it was started, and its actor
+ * is woken some time after that. So a node can crash in between.
  *
  * A volume has the file of one store. A node that has a volume runs that store whenever it can. When the node crashes,
  * what was not synced is lost in part, or only its processes are killed; then the volume is there again, at the same
@@ -13,6 +13,7 @@
 
 #include "sim_world.h"
 
+#include "../sim/seeds.h"
 #include "../unit/actors/random.h"
 #include "../unit/transport/store/faulty_vfs.h"
 
@@ -83,11 +84,6 @@ static void reach(unsigned which, uint64_t times)
     __atomic_fetch_add(&reached->times[which], times, __ATOMIC_RELAXED);
 }
 
-static int64_t between(uint64_t *random, int64_t least, int64_t most)
-{
-    return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
-}
-
 static unsigned host_here(void)
 {
     unsigned host = 0;
@@ -111,10 +107,10 @@ int __wrap_weft_offload_drop(weft_job job);
 static int64_t disk_delay(void)
 {
     int64_t most = wf_sim_now(&all.world) < all.slow_disk_by ? WEFT_MS(1500) : WEFT_MS(4);
-    return between(&all.random, WEFT_US(100), most);
+    return random_between(&all.random, WEFT_US(100), most);
 }
 
-/* Among those of this node: another one may have an event with the same number. */
+/* Among the jobs of this node: another node may have an event with the same number. */
 static struct disk_job **find_job(weft_job job)
 {
     struct disk_job **at = &all.jobs;
@@ -249,7 +245,7 @@ static void attach(struct volume *v, unsigned host)
     if (weft_node_spawn(all.world.host[host].node, NULL, keep_store, &v, sizeof(void *), NULL) < 0) abort();
 }
 
-/* Somebody was told that the disk has failed: the stores are opened again. */
+/* An actor got the error that the disk has failed: the stores are opened again. */
 static void reopen_stores(void)
 {
     for (unsigned i = 0; i < all.volumes; i++) all.volume[i].reopen = true;
@@ -308,7 +304,7 @@ static void crash_and_start(unsigned host)
     bool moves = random_below(&all.random, 2) == 0;
     for (unsigned i = 0; i < all.volumes && moves; i++)
         if (all.volume[i].host == host) attach(&all.volume[i], other);
-    go(between(&all.random, WEFT_MS(1), WEFT_SEC(5)));
+    go(random_between(&all.random, WEFT_MS(1), WEFT_SEC(5)));
     start(host);
 }
 
@@ -326,7 +322,7 @@ static void fault(void)
     if (where == 0) a = all.volume[random_below(&all.random, all.volumes)].host;
     if (where == 1) a = all.busy;
     unsigned b = (a + 1 + random_below(&all.random, all.hosts - 1)) % all.hosts;
-    int64_t span = between(&all.random, WEFT_MS(20), WEFT_SEC(1)) << random_below(&all.random, 4);
+    int64_t span = random_between(&all.random, WEFT_MS(20), WEFT_SEC(1)) << random_below(&all.random, 4);
     switch (random_below(&all.random, 12)) {
     case 0: cut(a, b, span); break;
     case 1:
@@ -344,10 +340,10 @@ static void fault(void)
     case 10:
     case 11: crash_and_start(a); break;
     }
-    go(between(&all.random, WEFT_MS(1), WEFT_SEC(3)));
+    go(random_between(&all.random, WEFT_MS(1), WEFT_SEC(3)));
 }
 
-/* `shared`: they all are the same one. */
+/* `shared`: all volumes are the same file. */
 static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*start_actors)(unsigned host))
 {
     all.seed = seed;
@@ -366,7 +362,7 @@ static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*sta
     go(WEFT_SEC(3));
 }
 
-/* All faults are over, and what they have led to. */
+/* After that all faults are over, and so are their consequences. */
 static void end_faults(void)
 {
     faulty_fail_sync(UINT64_MAX);
@@ -401,6 +397,15 @@ static int show_reached(int rc, int argc, char **argv)
         }
     }
     return rc;
+}
+
+/* The main function: `states` are the names of what reach() counts. */
+static int run_histories(const char *const *states, void (*run)(uint64_t seed), int argc, char **argv)
+{
+    share_reached(states);
+    const struct seeds seeds = {
+        .count = 100, .limit = 100, .heap = HOSTS * SIM_NODE + (32 << 20), .log = WEFT_SILENT, .run = run};
+    return show_reached(run_seeds(&seeds, argc, argv), argc, argv);
 }
 
 #endif

@@ -40,12 +40,13 @@ static void child(const void *arg, size_t size)
     ++*runs;
     if (weft_defer(has_ended, runs) < 0) return; /* which has run then */
     (void)weft_trap_stop(which == STUBBORN);
-    if (which == LATE) (void)weft_sleep(weft_after(sim_between(&random, 0, is_calm() ? WEFT_MS(10) : WEFT_MS(130))));
+    if (which == LATE)
+        (void)weft_sleep(weft_after(random_between(&random, 0, is_calm() ? WEFT_MS(10) : WEFT_MS(130))));
     if (!is_calm() && random_below(&random, 20) == 0) fail_or_end(which, &random);
     if (weft_ready() < 0) weft_fail(WEFT_ENOMEM, "no memory");
     for (;;) {
         weft_msg *m;
-        int rc = weft_recv(&m, weft_after(sim_between(&random, WEFT_MS(100), WEFT_SEC(4))));
+        int rc = weft_recv(&m, weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(4))));
         if (rc == WEFT_OK) weft_msg_free(m); /* of one who asks it to stop, perhaps */
         else if (rc == WEFT_ECANCELED) break;
         else if (!is_calm() && random_below(&random, 3) == 0) fail_or_end(which, &random);
@@ -97,7 +98,7 @@ static void keeper(const void *arg, size_t size)
         weft_monitor_ref ref;
         weft_msg *m;
         if (weft_spawn(&who, supervise, NULL, 0, &(weft_spawn_options){.monitor = &ref}) < 0) continue;
-        int rc = weft_recv(&m, weft_after(sim_between(&random, WEFT_MS(1), WEFT_SEC(20))));
+        int rc = weft_recv(&m, weft_after(random_between(&random, WEFT_MS(1), WEFT_SEC(20))));
         if (rc == WEFT_ETIMEDOUT && !is_calm()) (void)weft_stop(who);
         if (rc == WEFT_ETIMEDOUT) rc = weft_recv(&m, WEFT_FOREVER);
         if (rc < 0) continue;
@@ -114,7 +115,7 @@ static void meddler(const void *arg, size_t size)
     unsigned self = sim_self();
     uint64_t random = sim_random();
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(1), WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(1), WEFT_SEC(1)))) != WEFT_ECANCELED) {
         weft_pid of = supervisor[self], out;
         unsigned which = random_below(&random, CHILDREN);
         if (weft_pid_is_nobody(of)) continue;

@@ -67,11 +67,6 @@ static int lost(int64_t until)
     }
 }
 
-static int64_t between(uint64_t *random, int64_t least, int64_t most)
-{
-    return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
-}
-
 /* ---- The history ----------------------------------------------------------------------------------------------- */
 
 static int64_t time_here(void)
@@ -125,7 +120,7 @@ static int give_back(const struct who *w)
 static bool hold(const struct who *w, weft_exclusive mine, uint64_t *random)
 {
     struct contender *c = contender_of(w);
-    int64_t enough = weft_after(between(random, WEFT_MS(100), WEFT_SEC(6)));
+    int64_t enough = weft_after(random_between(random, WEFT_MS(100), WEFT_SEC(6)));
     unsigned unsure = 0;
     if (mine.token <= all.highest[w->name]) fail("a token is not higher than all before", names[w->name]);
     all.highest[w->name] = mine.token;
@@ -158,7 +153,7 @@ static void contend(const void *arg, size_t size)
     memcpy(&w, arg, size);
     uint64_t random = weft_self().node ^ weft_self().actor;
     do {
-        int64_t patience = random_below(&random, 3) == 0 ? weft_after(between(&random, 0, WEFT_SEC(2)))
+        int64_t patience = random_below(&random, 3) == 0 ? weft_after(random_between(&random, 0, WEFT_SEC(2)))
                                                          : WEFT_FOREVER;
         struct lin_op op = {.who = w.host, .what = LOCK_ACQUIRE, .key = w.name};
         size_t number = lin_begin(&all.history, time_here(), op);
@@ -166,7 +161,7 @@ static void contend(const void *arg, size_t size)
         if (rc == WEFT_OK) acquired(&w, number, mine);
         if (rc == WEFT_OK && !hold(&w, mine, &random)) return; /* which is giving it back, too */
         if (rc != WEFT_OK && rc != WEFT_ETIMEDOUT && rc != WEFT_ECANCELED) fail(weft_strerror(rc), names[w.name]);
-    } while (weft_sleep(weft_after(between(&random, 0, WEFT_MS(500)))) == WEFT_OK);
+    } while (weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(500)))) == WEFT_OK);
 }
 
 static void keep_one(const void *arg, size_t size)
@@ -239,7 +234,7 @@ static void go(int64_t span)
 static void fault(void)
 {
     unsigned a = random_below(&all.random, all.hosts);
-    int64_t span = between(&all.random, WEFT_MS(20), WEFT_SEC(1)) << random_below(&all.random, 5);
+    int64_t span = random_between(&all.random, WEFT_MS(20), WEFT_SEC(1)) << random_below(&all.random, 5);
     int64_t end = wf_sim_now(&all.world) + span;
     switch (random_below(&all.random, 8)) {
     case 0: store.cut_by[a] = end; break;
@@ -255,7 +250,7 @@ static void fault(void)
         start(a);
         break;
     }
-    go(between(&all.random, WEFT_MS(1), WEFT_SEC(4)));
+    go(random_between(&all.random, WEFT_MS(1), WEFT_SEC(4)));
 }
 
 static bool names_move(void)

@@ -54,7 +54,7 @@ static void flooder(const void *arg, size_t size)
     (void)arg, (void)size;
     if (bytes == NULL || weft_defer(free, bytes) < 0) return;
     snprintf(topic, sizeof topic, "flood.n%u", is.node);
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(100), WEFT_SEC(12)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(12)))) != WEFT_ECANCELED) {
         uint32_t count = random_below(&random, 3) == 0 ? BURST : random_below(&random, 20);
         for (uint32_t i = 0; i < count && !is_calm(); i++) {
             is.number = number[is.node] + 1;
@@ -114,7 +114,7 @@ static void slow_reader(const void *arg, size_t size)
     unsigned way = *(const unsigned *)arg % 4;
     weft_subscribe_options o = {.slow = ways[way], .max = ways[way] == WEFT_SLOW_SUSPEND ? 0 : 3};
     (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, 0, WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, 0, WEFT_SEC(1)))) != WEFT_ECANCELED) {
         weft_subscription sub;
         struct weft_subscription_news news;
         struct heard h = {.count = 0};
@@ -126,7 +126,7 @@ static void slow_reader(const void *arg, size_t size)
             if (weft_tag(m) == FLOOD) (void)take(&h, m);
             over = weft_subscription_news_read(m, &news) == WEFT_OK && news.kind == WEFT_SUBSCRIPTION_ENDED;
             weft_msg_free(m);
-            if (random_below(&random, 8) == 0) (void)weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(50))));
+            if (random_below(&random, 8) == 0) (void)weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(50))));
         }
         if (!over && random_below(&random, 2) == 0) return; /* which ends it, too */
         (void)weft_unsubscribe(sub);
@@ -140,12 +140,12 @@ static void fickle(const void *arg, size_t size)
     uint64_t random = sim_random();
     char pattern[32];
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(1), WEFT_MS(200)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(1), WEFT_MS(200)))) != WEFT_ECANCELED) {
         weft_subscription sub;
         snprintf(pattern, sizeof pattern, "fickle.%u.*", random_below(&random, 50));
         if (weft_subscribe(pattern, &sub) < 0) continue;
         if (random_below(&random, 3) > 0)
-            (void)weft_sleep(weft_after(sim_between(&random, WEFT_MS(1), WEFT_MS(500))));
+            (void)weft_sleep(weft_after(random_between(&random, WEFT_MS(1), WEFT_MS(500))));
         (void)weft_unsubscribe(sub);
     }
 }
@@ -177,7 +177,7 @@ static void mailer(const void *arg, size_t size)
     uint8_t *bytes = calloc(1, BOX_BYTES);
     (void)arg, (void)size;
     if (bytes == NULL || weft_defer(free, bytes) < 0) return;
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_SEC(1), WEFT_SEC(20)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_SEC(1), WEFT_SEC(20)))) != WEFT_ECANCELED) {
         bytes[0] = ++bytes[BOX_BYTES - 1];
         for (unsigned i = 0; i < BOXES && !is_calm(); i++) {
             snprintf(name, sizeof name, "box-%u@n2", i);
@@ -192,7 +192,7 @@ static void job_giver(const void *arg, size_t size)
 {
     uint64_t random = sim_random();
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(600)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(600)))) != WEFT_ECANCELED) {
         for (unsigned i = random_below(&random, 12); i > 0 && job < JOBS - 1; i--) {
             const uint32_t own = ++job; /* others add to it while this one waits for its turn */
             (void)weft_publish("jobs.new", JOB, &own, sizeof own);
@@ -212,7 +212,7 @@ static void worker(const void *arg, size_t size)
         weft_msg_free(m);
         if (++done[which % JOBS] > 1) weft_sim_fail("job %u is done twice", which);
         if (is_calm()) done_in_the_end++;
-        (void)weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(60))));
+        (void)weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(60))));
         if (random_below(&random, 60) == 0) return;
     }
 }
@@ -246,7 +246,7 @@ static void keeper_of_small(const void *arg, size_t size)
     uint32_t version = run[self] * 100000;
     char topic[32];
     (void)arg, (void)size;
-    for (unsigned i = 0; weft_sleep(weft_after(sim_between(&random, WEFT_MS(1), WEFT_MS(300)))) != WEFT_ECANCELED;
+    for (unsigned i = 0; weft_sleep(weft_after(random_between(&random, WEFT_MS(1), WEFT_MS(300)))) != WEFT_ECANCELED;
          i++) {
         unsigned which = i < SMALL ? i : random_below(&random, SMALL),
                  kind = i < SMALL ? 7 : random_below(&random, 8);

@@ -55,10 +55,10 @@ static void play(const void *arg, size_t size)
     if (weft_defer(gone, mine) < 0) return;
     do {
         if (weft_group_join("g") == WEFT_OK) *mine = weft_self();
-        listen(sender, last, weft_after(sim_between(&random, WEFT_MS(100), WEFT_SEC(4))));
+        listen(sender, last, weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(4))));
         if (random_below(&random, 3) == 0) return; /* which is leaving, too */
         if (weft_group_leave("g") == WEFT_OK) *mine = weft_nobody();
-        listen(sender, last, weft_after(sim_between(&random, WEFT_MS(100), WEFT_SEC(2))));
+        listen(sender, last, weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(2))));
     } while (weft_sleep(WEFT_NOW) != WEFT_ECANCELED);
 }
 

@@ -34,11 +34,6 @@ static void sim_wait(void)
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
 }
 
-static int64_t sim_between(uint64_t *random, int64_t least, int64_t most)
-{
-    return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
-}
-
 /* ns since the start of the run. Nodes start then, so the first call comes soon enough. */
 __attribute__((unused)) static int64_t sim_time(void)
 {

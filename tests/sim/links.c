@@ -87,7 +87,7 @@ static void sink(const void *arg, size_t size)
         else take(&w, m);
         weft_msg_free(m);
         if (kinds[w.kind].slow && random_below(&random, 16) == 0)
-            (void)weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(20))));
+            (void)weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(20))));
     }
 }
 
@@ -135,7 +135,7 @@ static bool pour(const struct who *w, weft_pid to, struct head *h, uint8_t *byte
 static int64_t rest(uint64_t *random)
 {
     if (calm_at == WEFT_FOREVER && random_below(random, 2) == 0)
-        return weft_after(sim_between(random, WEFT_SEC(1), WEFT_SEC(8)));
+        return weft_after(random_between(random, WEFT_SEC(1), WEFT_SEC(8)));
     return (weft_now() / WEFT_SEC(4) + 1) * WEFT_SEC(4);
 }
 
@@ -167,7 +167,7 @@ static void sender(const void *arg, size_t size)
         free(bytes);
         if (!sim_again()) return;
     }
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(10), WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_SEC(1)))) != WEFT_ECANCELED) {
         weft_msg *answer = NULL;
         if (weft_call_name(far, HELLO, NULL, 0, &answer, weft_after(WEFT_SEC(5))) < 0) continue;
         weft_pid to = weft_from(answer);

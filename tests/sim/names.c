@@ -72,7 +72,7 @@ static void contend(const void *arg, size_t size)
         if (weft_register_global(name_of(name)) < 0) continue;
         *mine = weft_self();
         bool long_time = random_below(&random, 3) == 0;
-        int64_t until = weft_after(sim_between(&random, WEFT_MS(50), long_time ? WEFT_SEC(120) : WEFT_SEC(4)));
+        int64_t until = weft_after(random_between(&random, WEFT_MS(50), long_time ? WEFT_SEC(120) : WEFT_SEC(4)));
         enum outcome was = hold(name, until);
         *mine = weft_nobody();
         if (was == STOPPED) return;
@@ -81,7 +81,7 @@ static void contend(const void *arg, size_t size)
         /* It may have lost it this moment. */
         int rc = weft_unregister(name_of(name));
         if (rc < 0 && rc != WEFT_ENOACTOR) weft_sim_fail("a name cannot be given back: %s", weft_strerror(rc));
-    } while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(10), WEFT_MS(400)))) != WEFT_ECANCELED);
+    } while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_MS(400)))) != WEFT_ECANCELED);
 }
 
 /* One after the other; the first one at once, when the node has no links yet. */
@@ -115,11 +115,11 @@ static void await(const void *arg, size_t size)
     do {
         weft_pid who;
         unsigned name = random_below(&random, NAMES);
-        int64_t deadline = weft_after(sim_between(&random, WEFT_MS(1), WEFT_SEC(5)));
+        int64_t deadline = weft_after(random_between(&random, WEFT_MS(1), WEFT_SEC(5)));
         int rc = weft_await_name(name_of(name), &who, deadline);
         if (rc == WEFT_OK && weft_pid_is_nobody(who)) weft_sim_fail("who waits for a name finds nobody");
         if (rc == WEFT_ETIMEDOUT && weft_now() < deadline) weft_sim_fail("who waits for a name gives up too early");
-    } while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(10), WEFT_MS(500)))) != WEFT_ECANCELED);
+    } while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_MS(500)))) != WEFT_ECANCELED);
 }
 
 /* ---- The crowd ------------------------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static void generator(const void *arg, size_t size)
     for (uint32_t i = 0;; i++) {
         int64_t rate = is_overload(sim_time()) ? 2 * CAPACITY : CAPACITY / 2;
         int64_t mean = WEFT_SEC(1) * clients / rate;
-        if (weft_sleep(weft_after(sim_between(&random, 0, 2 * mean))) == WEFT_ECANCELED) return;
+        if (weft_sleep(weft_after(random_between(&random, 0, 2 * mean))) == WEFT_ECANCELED) return;
         (void)weft_spawn(NULL, caller, NULL, 0, NULL);
         if (i % 10 == 0) (void)weft_spawn(NULL, neighbours_caller, NULL, 0, NULL);
     }
@@ -112,7 +112,7 @@ static void first(const void *arg, size_t size)
 
 /* ---- What has to be true --------------------------------------------------------------------------------------- */
 
-/* Adds up `count` seconds from that one on. False: they are not all over, or began before all was calm. */
+/* Adds up `count` seconds, the first of which is `from`. False: they have not all passed, or the faults were not over when they began. */
 static bool sum(int64_t from, int count, struct second *out)
 {
     *out = (struct second){0};
@@ -146,7 +146,7 @@ static bool works_under_overload(void *arg)
     (void)arg;
     begin_calm();
     return last_phase(true, 5, 10, &s) && (unbounded || s.answered >= 10 * CAPACITY * 3 / 4) &&
-           s.neighbour_answered * 100 >= s.neighbour_asked * 95;
+           s.neighbour_asked > 0 && s.neighbour_answered * 100 >= s.neighbour_asked * 95;
 }
 
 static bool recovers(void *arg)

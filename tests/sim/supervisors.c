@@ -57,7 +57,7 @@ static void child(const void *arg, size_t size)
     if (weft_defer(has_ended, &local[self].alive[which]) < 0) weft_fail(WEFT_ENOMEM, "no memory");
     local[self].starts[which]++;
     if (weft_ready() < 0) weft_fail(WEFT_ENOMEM, "no memory");
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(200), WEFT_SEC(3)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(200), WEFT_SEC(3)))) != WEFT_ECANCELED) {
         if (random_below(&random, 2) != 0) continue;
         local[self].failed_at[local[self].failures++ % FAILURES] = weft_now();
         weft_fail(FAILED, "by chance");

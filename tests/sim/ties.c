@@ -101,7 +101,7 @@ static void ask(weft_pid who, uint64_t *random)
 {
     uint64_t number = *random, back = 0;
     weft_msg *answer = NULL;
-    int64_t deadline = weft_after(sim_between(random, WEFT_MS(1), WEFT_SEC(2)));
+    int64_t deadline = weft_after(random_between(random, WEFT_MS(1), WEFT_SEC(2)));
     if (weft_call(who, ASK, &number, sizeof number, &answer, deadline) < 0) return;
     if (weft_size(answer) == sizeof back) memcpy(&back, weft_data(answer), sizeof back);
     if (back != number) weft_sim_fail("an answer to another request");
@@ -147,7 +147,7 @@ static bool move(struct player *p, uint64_t *random)
     else if (kind < 16) untie(p, &p->link[which], false);
     else if (kind < 20) ask(who, random);
     else if (kind < 22) {
-        (void)weft_sleep(weft_after(sim_between(random, WEFT_MS(1), WEFT_SEC(2))));
+        (void)weft_sleep(weft_after(random_between(random, WEFT_MS(1), WEFT_SEC(2))));
         untie(p, &(kind == 20 ? p->monitor : p->link)[which], kind == 20); /* its end may be in the mailbox */
     } else if (kind < 23) weft_fail(FAILED, "by chance");
     return kind < 23;
@@ -164,7 +164,7 @@ static void play(const void *arg, size_t size)
     (void)weft_trap_exits(p->traps);
     for (;;) {
         weft_msg *m;
-        int64_t pause = sim_between(&random, 0, WEFT_MS(300));
+        int64_t pause = random_between(&random, 0, WEFT_MS(300));
         int rc = weft_recv(&m, weft_after(pause));
         if (rc == WEFT_OK) take(p, m);
         else if (rc == WEFT_ECANCELED || (rc == WEFT_ETIMEDOUT && !is_calm() && !move(p, &random))) return;
@@ -202,7 +202,7 @@ static void sink(const void *arg, size_t size)
             weft_sim_fail("a sink misses messages between %u and %u of one sender", before->number, is.number);
         *before = is;
         unsigned chance = random_below(&random, 600);
-        if (chance < 30) (void)weft_sleep(weft_after(sim_between(&random, 0, WEFT_MS(60))));
+        if (chance < 30) (void)weft_sleep(weft_after(random_between(&random, 0, WEFT_MS(60))));
         if (chance == 599 && !is_calm()) return;
     }
 }
@@ -228,7 +228,7 @@ static void send(const void *arg, size_t size)
     uint32_t last[NODES] = {0}; /* number, to the sinks of a node */
     uint64_t random = sim_random() ^ (uint64_t)weft_now();
     (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, 0, WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, 0, WEFT_SEC(1)))) != WEFT_ECANCELED) {
         unsigned node = turn++ % nodes;
         weft_pid to = sinks[node];
         if (!weft_pid_is_nobody(to)) pour(&is, &last[node], to, &bursts[self][which]);
@@ -268,7 +268,7 @@ static void keep(const void *arg, size_t size)
         weft_msg *m;
         weft_spawn_options o = {.monitor = &ref, .mailbox_max = p.mailbox};
         if (weft_spawn(&who, p.body, &p.which, sizeof p.which, &o) < 0) continue;
-        int64_t until = p.hunted ? weft_after(sim_between(&random, WEFT_MS(100), WEFT_SEC(20))) : WEFT_FOREVER;
+        int64_t until = p.hunted ? weft_after(random_between(&random, WEFT_MS(100), WEFT_SEC(20))) : WEFT_FOREVER;
         int rc = weft_recv(&m, until);
         if (rc == WEFT_ETIMEDOUT && !is_calm())
             (void)(random_below(&random, 2) == 0 ? weft_stop(who) : weft_kill(who));

@@ -32,7 +32,7 @@ static void publisher(const void *arg, size_t size)
     (void)arg, (void)size;
     snprintf(topic, sizeof topic, "state.n%u", s.node);
     bool once = false;
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
         if (rest && once && sim_time() > LAST_AT) continue;
         s.version = published[s.node] + 1;
         if (weft_publish_retained(topic, 1, &s, sizeof s) < 0) continue;
@@ -94,7 +94,7 @@ static void beater(const void *arg, size_t size)
     char topic[16];
     (void)arg, (void)size;
     snprintf(topic, sizeof topic, "beat.n%u", b.node);
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
         b.number = ++beats[b.node];
         (void)weft_publish(topic, 2, &b, sizeof b);
     }
@@ -151,7 +151,7 @@ static void asker(const void *arg, size_t size)
     weft_subscription sub;
     weft_msg *m;
     (void)arg, (void)size;
-    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(50), WEFT_MS(500)))) != WEFT_ECANCELED) {
+    while (weft_sleep(weft_after(random_between(&random, WEFT_MS(50), WEFT_MS(500)))) != WEFT_ECANCELED) {
         char topic[48], name[24];
         snprintf(topic, sizeof topic, "answer.n%u.%u", self, ++asked);
         snprintf(name, sizeof name, "oracle@n%u", 1 + random_below(&random, nodes));

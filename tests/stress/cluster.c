@@ -284,16 +284,11 @@ static bool happens(bool (*what)(void), int64_t within)
     return what();
 }
 
-static int64_t between(int64_t least, int64_t most)
-{
-    return least + (int64_t)random_below(&all.random, (uint32_t)((most - least) / 1000)) * 1000;
-}
-
 static void crash(unsigned host)
 {
     if (all.run[host] + 1 == RUNS) return;
     wf_sim_crash(all.world, host, random_below(&all.random, 2) == 0);
-    wf_sim_run(all.world, between(WEFT_MS(1), WEFT_SEC(2)));
+    wf_sim_run(all.world, random_between(&all.random, WEFT_MS(1), WEFT_SEC(2)));
     all.run[host]++;
     for (unsigned i = 0; i < all.hosts; i++) all.sent[host][i] = 0;
     all.leader[host] = weft_nobody();
@@ -307,7 +302,7 @@ static void fault(void)
     unsigned a = random_below(&all.random, all.hosts);
     unsigned b = (a + 1 + random_below(&all.random, all.hosts - 1)) % all.hosts;
     /* Gentle: the link knows it within a second, and then has time to dial again. */
-    int64_t span = between(WEFT_MS(20), all.gentle ? WEFT_MS(1500) : WEFT_SEC(9));
+    int64_t span = random_between(&all.random, WEFT_MS(20), all.gentle ? WEFT_MS(1500) : WEFT_SEC(9));
     switch (random_below(&all.random, all.gentle ? 6 : 8)) {
     case 0: wf_sim_reset(w, a, b); break;
     case 1: wf_sim_cut(w, a, b, span); break;
@@ -361,7 +356,7 @@ static uint64_t run(uint64_t seed)
     for (unsigned i = 0; i < all.hosts; i++) start(i);
     WANT(happens(all_linked, WEFT_SEC(60)));
     for (unsigned n = 2 + random_below(&all.random, 4); n > 0; n--) {
-        wf_sim_run(&world, between(WEFT_MS(1), WEFT_SEC(1)));
+        wf_sim_run(&world, random_between(&all.random, WEFT_MS(1), WEFT_SEC(1)));
         fault();
         if (all.gentle) wf_sim_run(&world, WEFT_SEC(4)); /* else two together could be a long one */
     }

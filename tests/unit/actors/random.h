@@ -18,4 +18,10 @@ static inline uint32_t random_below(uint64_t *state, uint32_t n)
     return (uint32_t)(random_next(state) % n);
 }
 
+/* A span or time from `least` to less than `most`, in whole microseconds above `least`. */
+static inline int64_t random_between(uint64_t *state, int64_t least, int64_t most)
+{
+    return least + (int64_t)random_below(state, (uint32_t)((most - least) / 1000)) * 1000;
+}
+
 #endif

@@ -25,7 +25,7 @@ int pq_wait(struct pq_connection *c, PGresult **last);
 void pq_forget_answers(struct pq_connection *c); /* to what was asked ahead */
 /* Runs one statement at once, with numbers for its parameters. The same result. */
 int pq_query(struct pq_connection *c, const char *text, const int64_t *numbers, int count, PGresult **out);
-int64_t pq_number(const PGresult *result, int row, int column); /* 0: there is none */
+int64_t pq_number(const PGresult *result, int row, int column); /* 0: there is no such row or column */
 void pq_put_number(char bytes[8], int64_t number);              /* as the server has it in binary */
 
 #endif

@@ -7,8 +7,8 @@
 
 /* What libpq connects to: "//HOST/DB" is the end of a URL, anything else is given to libpq as it is. NULL: no memory. */
 char *pq_where(const char *text);
-/* Its words, for PQconninfoFree. NULL: it is none. A password in a URL whose '@' or '/' is not escaped would be taken for a
- * part of something that is shown, so such a URL is none. */
+/* The words of a URL, for PQconninfoFree. NULL: it is not a valid URL. That includes a URL with an '@' or '/' that is not
+ * escaped in its password: libpq would take a part of the password for a host or a name, which is shown. */
 PQconninfoOption *pq_words(const char *where);
 /* What messages say of it, without passwords: "postgres:USER@HOST:PORT/DB". */
 void pq_show(const char *text, char *out, size_t size);

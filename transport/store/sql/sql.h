@@ -142,7 +142,7 @@ struct sql_driver {
     void (*bind_bytes)(struct sql_row *row, int at, bool is_text, const void *data, size_t size);
     int (*step)(struct sql_row *row); /* SQL_ROW, SQL_DONE or a WEFT_E* */
     int64_t (*get_int)(struct sql_row *row, int at);
-    const char *(*get_text)(struct sql_row *row, int at); /* NULL: it is none */
+    const char *(*get_text)(struct sql_row *row, int at); /* NULL: it is not a text */
     const void *(*get_bytes)(struct sql_row *row, int at, size_t *size);
     void (*reset)(struct sql_row *row); /* also forgets what was bound */
     /* Runs a statement of the writer that gives no rows, and resets it. `one`: WEFT_EFORMAT if it does not change exactly

@@ -8,7 +8,7 @@
 #include "sql_logs.h"
 #include "stored_topic.h"
 
-/* Marks the end of the list of logs that the running transaction has touched. */
+/* The running transaction, with the logs that it changes. */
 struct commit {
     struct sql_store *s;
     struct sql_log *touched;
@@ -110,7 +110,7 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
     return sql_run(row);
 }
 
-/* What is over the limits goes once for a log and a batch, as its records mostly have the same limits. */
+/* Records over the limits are removed once for a log and a batch, because its records mostly have the same limits. */
 static int apply_limits(struct sql_store *s, struct sql_log *log)
 {
     const struct wf_store_limits *limits = log->limits;
@@ -123,7 +123,8 @@ static bool is_same(const struct wf_store_limits *a, const struct wf_store_limit
     return a->count == b->count && a->bytes == b->bytes && a->age == b->age;
 }
 
-/* Those of a new record. Other limits than those before it do not count for the records before. */
+/* Sets the limits of a new record. If they differ from the limits before, these are applied first: they count for the
+ * records before this one. */
 static int set_limits(struct sql_store *s, struct sql_log *log, const struct wf_store_append *a)
 {
     bool is_other = log->limits == NULL || a->limits == NULL || !is_same(log->limits, a->limits);
@@ -197,7 +198,7 @@ static int check_record(const struct wf_store_append *a)
     return a->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
-/* The log of a record, which is made if there is none. NULL: `a->error` says why. */
+/* Returns the log of a record; creates it if it does not exist. NULL: `a->error` says why. */
 static struct sql_log *log_for(struct commit *c, struct wf_store_append *a)
 {
     struct sql_store *s = c->s;

@@ -13,7 +13,7 @@
 
 enum { REVIVED_MAX = 1000 }; /* jobs that one change revives at most */
 
-/* Marks the end of the list of queues that the running transaction has touched. */
+/* The running transaction, with the queues that it changes. */
 struct commit {
     struct sql_store *s;
     struct sql_queue *touched;
@@ -116,7 +116,7 @@ static void touch(struct commit *c, struct sql_queue *q)
     c->touched = q;
 }
 
-/* The queue of a change, which is made if there is none. NULL: `x->error` says why. */
+/* Returns the queue of a change; creates it if it does not exist. NULL: `x->error` says why. */
 static struct sql_queue *queue_for(struct commit *c, struct wf_store_change *x)
 {
     struct sql_queue *q = sql_queue_find(c->s, x->queue);
@@ -233,7 +233,7 @@ static int copy_body(struct wf_store_change *x, const void *body)
     return WEFT_OK;
 }
 
-/* Finds the first job that is due and not damaged. Returns a WEFT_E*, WEFT_ENOTFOUND: none is. */
+/* Finds the first job that is due and not damaged. Returns a WEFT_E*; WEFT_ENOTFOUND: there is no such job. */
 static int find_due(struct sql_store *s, struct wf_store_change *x)
 {
     int code, rc = WEFT_ENOTFOUND;

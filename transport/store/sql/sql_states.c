@@ -9,7 +9,7 @@
 #include "sql_states_read.h"
 #include "stored_topic.h"
 
-/* The data of the running transaction. */
+/* The running transaction. */
 struct commit {
     struct sql_store *s;
     int64_t states, last_state;

@@ -3,13 +3,14 @@
 #include "postgres_server.h"
 #include "programs.h"
 
+#include "../../actors/random.h"
+
 static PGconn *control;
 static uint64_t state;
 
 static uint64_t next_random(uint64_t below)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
+    return random_next(&state) % below;
 }
 
 static void wait_for_control(void)

@@ -1,6 +1,5 @@
 /* tests/unit/transport/store/postgres_server.h -- a PostgreSQL server of the test's own, on a Unix socket in a temporary
- * folder. The server ends with the test. PostgreSQL does not run as root, so
- * root starts it as "nobody". */
+ * folder. The server ends with the test. PostgreSQL does not run as root, so root starts it as "nobody". */
 #ifndef WF_POSTGRES_SERVER_H
 #define WF_POSTGRES_SERVER_H
 
@@ -99,6 +98,8 @@ __attribute__((unused)) static bool server_start(void)
                          "log_checkpoints=off",
                          NULL};
     if (pipe2(ends, O_CLOEXEC) < 0) return false;
+    /* Its messages are read until it is ready. Later ones are lost when the pipe is full, and do not block the server. */
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
     server.pid = start_program("postgres", arguments, ends[1]);
     close(ends[1]);
     server.log = ends[0];
@@ -113,12 +114,17 @@ __attribute__((unused)) static void server_stop(void)
     close(server.log);
 }
 
-static void server_end(void)
+static void remove_folder(void)
 {
     char command[100];
-    server_stop();
     snprintf(command, sizeof command, "rm -rf '%s'", server.folder);
     if (system(command) != 0) fprintf(stderr, "%s is left\n", server.folder);
+}
+
+static void server_end(void)
+{
+    server_stop();
+    remove_folder();
 }
 
 /* Runs SQL on a connection of its own; a result of one column and row is written to `out`, if it is not NULL. */
@@ -168,7 +174,7 @@ static int use_a_server(const char *fsync)
                          "weft",   "-E", "UTF8",      "--locale=C", "--no-sync", NULL};
     int rc = wait_for(start_program("initdb", arguments, -1));
     if (rc != 0 || !server_start()) {
-        rmdir(server.folder);
+        remove_folder();
         fprintf(stderr, "the server cannot be made: initdb returns %d\n", rc);
         return rc == 77 ? 77 : 1;
     }
