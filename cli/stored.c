@@ -56,16 +56,16 @@ const char *cli_store_shown(const char *url)
 /* The URL is copied, and what `ps` shows becomes what messages say. */
 void cli_store_hide(struct cli *c, int count, char **words)
 {
-    static char copy[1024];
-    if (c->store == NULL || strcmp(cli_store_shown(c->store), c->store) == 0 || strlen(c->store) >= sizeof copy)
-        return;
+    if (c->store == NULL || strcmp(cli_store_shown(c->store), c->store) == 0) return;
     for (int i = 0; i < count; i++) {
         size_t size = strlen(words[i]);
         if (c->store < words[i] || c->store > words[i] + size) continue;
         char *word = words[i] + (c->store - words[i]);
-        size = strlen(word);
-        memcpy(copy, word, size + 1);
+        static char *copy; /* for as long as the process runs */
+        copy = strdup(word);
+        if (copy == NULL) return;
         c->store = copy;
+        size = strlen(word);
         memset(word, '\0', size);
         snprintf(word, size + 1, "%s", cli_store_shown(copy));
         return;

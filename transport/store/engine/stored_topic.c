@@ -59,3 +59,8 @@ bool wf_store_topic_matches(const char *pattern, const char *topic)
         topic += t + 1;
     }
 }
+
+bool wf_store_key_ok(const char *key)
+{
+    return key != NULL && key[0] != '\0' && memchr(key, '\0', WF_STORE_KEY_MAX + 1) != NULL;
+}

@@ -12,6 +12,8 @@ WEFT_API bool wf_store_topic_ok(const char *topic);
 WEFT_API bool wf_store_pattern_ok(const char *pattern);
 /* Checks the name of a cursor: 1 to 64 letters, digits, '_', '-' and '.'. */
 bool wf_store_cursor_ok(const char *name);
+/* Checks what an engine takes as the name of a cursor, or as the key of a job: 1 to WF_STORE_KEY_MAX bytes. NULL is not. */
+bool wf_store_key_ok(const char *key);
 bool wf_store_topic_matches(const char *pattern, const char *topic);
 
 #endif

@@ -9,11 +9,6 @@
 #include "sql_cursors.h"
 #include "stored_topic.h"
 
-static bool is_key(const char *key)
-{
-    return key != NULL && key[0] != '\0' && memchr(key, '\0', WF_STORE_KEY_MAX + 1) != NULL;
-}
-
 static int64_t text_sum(const char *text, const void *data, size_t size)
 {
     return wf_crc32c(wf_crc32c(0, text, strlen(text) + 1), data, size);
@@ -59,7 +54,7 @@ int sql_cursor(struct wf_store *store, const char *name, const char *topic, stru
     struct sql_store *s = sql_of(store);
     bool damaged = false;
     int code;
-    if (!is_key(name) || !wf_store_topic_ok(topic)) return WEFT_EINVAL;
+    if (!wf_store_key_ok(name) || !wf_store_topic_ok(topic)) return WEFT_EINVAL;
     struct sql_connection *c = sql_borrow(s, &code);
     if (c == NULL) return sql_error(code);
     code = read_cursor(c, name, topic, out, &damaged);
@@ -100,7 +95,7 @@ static int write_cursor(struct sql_store *s, const struct wf_store_advance *a)
 static bool is_advance(const struct wf_store_advance *a)
 {
     bool removes = a->to.epoch == 0;
-    if (!is_key(a->name) || !wf_store_topic_ok(a->topic)) return false;
+    if (!wf_store_key_ok(a->name) || !wf_store_topic_ok(a->topic)) return false;
     return !(removes && a->to.offset > 0) && a->to.offset <= WF_STORE_OFFSET_MAX;
 }
 
@@ -193,7 +188,7 @@ static int walk_cursors(struct sql_store *s, const char *name, const char *topic
         while (goes_on && (code = sql_step(row)) == SQL_ROW) {
             struct wf_store_cursor at;
             const char *has = sql_text(row, 3), *of = sql_text(row, 4);
-            bool sound = is_key(has) && wf_store_topic_ok(of) && is_sound(row, has, of, &at);
+            bool sound = wf_store_key_ok(has) && wf_store_topic_ok(of) && is_sound(row, has, of, &at);
             if (!sound) say_damaged(w, has, of);
             else if (w->each != NULL) goes_on = w->each(w->arg, has, of, at);
         }

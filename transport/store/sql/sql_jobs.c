@@ -184,14 +184,9 @@ static int forget_keys(struct commit *c, int64_t now)
     return rc;
 }
 
-static bool is_key(const char *key)
-{
-    return key[0] != '\0' && memchr(key, '\0', WF_STORE_KEY_MAX + 1) != NULL;
-}
-
 static int check_put(const struct wf_store_change *x)
 {
-    if ((x->data == NULL && x->size > 0) || (x->key != NULL && !is_key(x->key))) return WEFT_EINVAL;
+    if ((x->data == NULL && x->size > 0) || (x->key != NULL && !wf_store_key_ok(x->key))) return WEFT_EINVAL;
     return x->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
