@@ -32,6 +32,7 @@
 
 #include "actor.h"
 #include "call.h"
+#include "deliver.h"
 
 #include <weft/pack.h>
 
@@ -210,7 +211,7 @@ static void post(struct wf_worker *w, weft_pid to, weft_msg *m)
     } else if (index == w->index) {
         wf_worker_post(w, &m->post);
     } else if (index < node->workers.count) {
-        wf_worker_send(w, index, &m->post);
+        wf_msg_send_to(w, index, m);
     } else {
         wf_msg_free(w, m);
     }

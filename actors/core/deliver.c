@@ -9,6 +9,20 @@ const char *const wf_drop_names[WF_DROP_REASONS] = {
     [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",       [WF_DROP_TOO_BIG] = "too-big",
 };
 
+void wf_msg_weigh(struct wf_worker *to, weft_msg *m)
+{
+    WF_ASSERT(m->post.kind == WF_POST_MESSAGE || m->post.kind == WF_POST_WORK);
+    m->post.kind += WF_POST_HEAVY_MESSAGE - WF_POST_MESSAGE;
+    wf_worker_weigh(to, m->size >> WF_KIB_SHIFT);
+}
+
+void wf_msg_unweigh(struct wf_worker *to, weft_msg *m)
+{
+    WF_ASSERT(m->post.kind == WF_POST_HEAVY_MESSAGE || m->post.kind == WF_POST_HEAVY_WORK);
+    m->post.kind -= WF_POST_HEAVY_MESSAGE - WF_POST_MESSAGE;
+    wf_worker_unweigh(to, m->size >> WF_KIB_SHIFT);
+}
+
 /* The request itself becomes the answer, as there may be no memory for another message. */
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 {
@@ -96,7 +110,7 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
     if (to.node == node->incarnation) {
         uint32_t index = wf_id_worker(to.actor);
         if (index == w->index) wf_deliver(w, m);
-        else if (index < node->workers.count) wf_worker_send(w, index, &m->post);
+        else if (index < node->workers.count) wf_msg_send_to(w, index, m);
         else wf_drop(w, m, WF_DROP_NO_ACTOR);
         return WEFT_OK;
     }

@@ -10,14 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
+void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m)
 {
+    struct wf_post *p = &m->post;
+    WF_ASSERT(worker < node->workers.count);
+    in->reached |= UINT64_C(1) << worker;
     if (in->here != NULL) {
-        if (worker == in->here->index) wf_deliver(in->here, WF_CONTAINER(p, weft_msg, post));
-        else wf_worker_send(in->here, worker, p);
+        if (worker == in->here->index) wf_deliver(in->here, m);
+        else wf_msg_send_to(in->here, worker, m);
         return;
-        WF_ASSERT(worker < WF_WORKERS_MAX);
     }
+    if (wf_msg_is_heavy(m)) wf_msg_weigh(node->workers.at[worker], m);
     p->next = in->to[worker].newest;
     in->to[worker].newest = p;
     if (in->to[worker].oldest == NULL) in->to[worker].oldest = p;
@@ -31,7 +34,7 @@ void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
     if (wf_is_tapped(node)) m = node->tracing->in(node, in->here, m);
     /* A message to an id that this node never gave goes to worker 0, which finds no such actor, counts the message
      * and answers a request. */
-    wf_inbound_put(in, worker < node->workers.count ? worker : 0, &m->post);
+    wf_inbound_put(node, in, worker < node->workers.count ? worker : 0, m);
 }
 
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m)
@@ -63,10 +66,12 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
     }
 }
 
-struct wf_worker *wf_inbound_congested(weft_node *node)
+struct wf_worker *wf_inbound_congested(weft_node *node, struct wf_inbound *in)
 {
-    for (uint32_t i = 0; i < node->workers.count; i++) {
-        if (wf_worker_is_congested(node->workers.at[i])) return node->workers.at[i];
+    uint64_t reached = in->reached;
+    for (in->reached = 0; reached != 0; reached &= reached - 1) {
+        struct wf_worker *w = node->workers.at[__builtin_ctzll(reached)];
+        if (wf_worker_is_congested(w)) return w;
     }
     return NULL;
 }

@@ -15,9 +15,10 @@
  * workers. */
 struct wf_inbound {
     struct wf_worker *here; /* NULL: some other thread */
-    uint64_t mask;
-    uint8_t published; /* the wf_body.owed of the last body */
-    uint32_t copies;   /* messages made for members of groups; the caller bounds them */
+    uint64_t mask;          /* workers with posts in `to` */
+    uint64_t reached;       /* workers to which anything was given since the last wf_inbound_congested */
+    uint8_t published;      /* the wf_body.owed of the last body */
+    uint32_t copies;        /* messages made for members of groups; the caller bounds them */
     struct {
         struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
         uint32_t count;
@@ -26,8 +27,8 @@ struct wf_inbound {
 /* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. If this node has no worker with that index,
  * the message is dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
-/* Posts `p`, unchanged, to that worker. */
-void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p);
+/* Posts `m`, unchanged, to that worker. */
+void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m);
 /* The same to a name of this node. If no actor has the name, the message is dropped and counted, and the result is
  * WEFT_ENOACTOR (answer a CALL with FAILED then). */
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m);
@@ -35,9 +36,11 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
  * keep references of the body. */
 void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
-/* The first worker whose inbox is at its bound, or NULL. If there is one, stop reading from the network and use
- * wf_worker_when_space (runtime/sched/post.h). */
-struct wf_worker *wf_inbound_congested(weft_node *node);
+/* A worker whose inbox is at its bound, of those to which something was given since the last call; NULL: there is
+ * none. If there is one, stop reading from this connection and use wf_worker_when_space (runtime/sched/post.h). Other
+ * connections go on, so that a peer that floods one worker holds up neither the rest of the cluster nor the operator.
+ */
+struct wf_worker *wf_inbound_congested(weft_node *node, struct wf_inbound *in);
 
 /* Posted to a worker by wf_node_lost; `done` is called on that worker at the end. */
 struct wf_lost_node {

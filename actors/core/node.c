@@ -26,6 +26,13 @@ static void take_message(struct wf_worker *w, struct wf_post *p)
     wf_deliver(w, WF_CONTAINER(p, weft_msg, post));
 }
 
+static void take_heavy_message(struct wf_worker *w, struct wf_post *p)
+{
+    weft_msg *m = WF_CONTAINER(p, weft_msg, post);
+    wf_msg_unweigh(w, m);
+    wf_deliver(w, m);
+}
+
 static void drop_post(struct wf_worker *w, struct wf_post *p)
 {
     weft_msg *m = WF_CONTAINER(p, weft_msg, post);
@@ -63,7 +70,10 @@ static const struct wf_hooks hooks = {
     .task_woken = wf_actor_woken,
     .task_stack_used = wf_actor_stack_used,
     .parked_describe = wf_actor_describe_parked,
-    .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
+    .on_post = {[WF_POST_MESSAGE] = take_message,
+                [WF_POST_WORK] = take_message,
+                [WF_POST_HEAVY_MESSAGE] = take_heavy_message,
+                [WF_POST_HEAVY_WORK] = take_heavy_message},
     .drop_post = drop_post,
     .flush = end_turn,
 };
@@ -393,7 +403,7 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
     m->to_actor = to.actor;
-    wf_worker_post(target, &m->post);
+    wf_msg_post_to(target, m);
     return WEFT_OK;
 }
 

@@ -117,7 +117,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         told = told || where == MAILBOX;
     }
     m->to_actor = to.actor;
-    wf_worker_send(w, index, &m->post);
+    wf_msg_send_to(w, index, m);
     return WEFT_OK;
 }
 
@@ -230,7 +230,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     if (target != w) {
         bool full = wf_worker_is_congested(target) || wf_actor_is_full(a);
         if (full) wf_drop(w, m, WF_DROP_FULL);
-        else wf_worker_send(w, index, &m->post);
+        else wf_msg_send_to(w, index, m);
         return full ? WEFT_EFULL : WEFT_OK;
     }
     weft_full_policy policy = wf_actor_policy(a);

@@ -198,7 +198,7 @@ static void spawn_came(struct wf_worker *w, weft_msg *m)
         struct wf_worker *to = place(node, m);
         m->to_actor = (uint64_t)to->index << 24 | 1; /* an id that no actor has, and not 0 */
         if (to != w) {
-            wf_worker_send(w, to->index, &m->post);
+            wf_msg_send_to(w, to->index, m);
             return;
         }
     }

@@ -24,7 +24,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         m->from = body->from;
         m->reached = reached;
         if (reached != NULL) wf_publish_count_keep(reached);
-        wf_inbound_put(in, i, &m->post);
+        wf_inbound_put(node, in, i, m);
     }
     if (queues) wf_topics_choose_inbound(node, in, body);
 }

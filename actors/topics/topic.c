@@ -10,6 +10,7 @@
  * (3) Queue groups are in the node's table: queue_groups.h. Publishers wait for slow subscribers in topic_await.c. */
 #include "topic.h"
 
+#include "deliver.h"
 #include "mailbox.h"
 #include "publish_report.h"
 #include "published_block.h"
@@ -194,7 +195,7 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->ref = in_vain;
         m->reached = reached;
         if (WF_UNLIKELY(reached != NULL)) wf_publish_count_keep(reached);
-        wf_worker_send(w, i, &m->post);
+        wf_msg_send_to(w, i, m);
         if (now && w->batches[i].count > 0) wf_post_batch_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
     }

@@ -73,7 +73,7 @@ enum {
     WF_LOOK = 40 * 1000,      /* ns for which an idle worker polls its inbox before it sleeps, if that paid lately */
     WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; a worker that is idle for shorter times tests whether polling would pay, */
     WF_LOOK_TRIALS = 16,         /* once in this number of sleeps */
-    WF_INBOX_MAX = 65536,        /* posts under way to one worker; with more, its senders wait */
+    WF_INBOX_MAX = 65536,        /* posts and KiB under way to one worker; with more, its senders wait */
     WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */

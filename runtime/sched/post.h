@@ -7,11 +7,14 @@
 
 struct wf_worker;
 
-/* WORK: a MESSAGE that a pool of actors has passed on, until the member frees or sends it. */
+/* WORK: a MESSAGE that a pool of actors has passed on, until the member frees or sends it. HEAVY: the same on its way
+ * to another worker, while its bytes are counted by wf_worker_weigh. */
 enum wf_post_kind {
     WF_POST_CALL,
     WF_POST_MESSAGE,
     WF_POST_WORK,
+    WF_POST_HEAVY_MESSAGE,
+    WF_POST_HEAVY_WORK,
     WF_POST_KINDS,
     WF_POST_BUNDLE = WF_POST_KINDS,
     WF_POST_HANDLED, /* a MESSAGE or WORK that a handler was called with; it is never posted */
@@ -57,7 +60,11 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p);
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
 /* From worker `w`'s thread to another worker: batched until the end of the turn. */
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
-/* Whether so many posts are on their way to `target` that senders should wait. Any thread. */
+/* Any thread: so many KiB are on their way to `target`, or have arrived. A KiB counts as one post for
+ * wf_worker_is_congested. */
+void wf_worker_weigh(struct wf_worker *target, uint32_t kib);
+void wf_worker_unweigh(struct wf_worker *target, uint32_t kib);
+/* Whether so many posts, or so many bytes, are on their way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_congested(const struct wf_worker *target);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */

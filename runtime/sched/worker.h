@@ -90,9 +90,9 @@ struct wf_worker {
     alignas(WF_CACHE_LINE) struct wf_pace pace;
 
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
-    _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
-    _Atomic(struct wf_post *) space_calls;                  /* wf_calls to run after the next drain; as inbox */
-    alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (3) */
+    _Atomic uint32_t inbox_count;             /* posts and KiB that were pushed and not drained; bounds the lane */
+    _Atomic(struct wf_post *) space_calls;    /* wf_calls to run after the next drain; as inbox */
+    alignas(WF_CACHE_LINE) _Atomic int state; /* wf_worker_state, see note (3) */
 };
 
 /* Whether nothing can run before time passes or another thread posts. */

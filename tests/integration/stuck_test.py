@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+import wire_peer as wire
 from harness import Cluster, PATIENCE, built, eventually, free_port, patient
 
 WEFT = built("cli", "weft")
@@ -88,6 +89,29 @@ class Stuck(unittest.TestCase):
         b = self.cluster.run("b", MODULE, "idle", options=["--join", url])
         b.log("linked with node a")
         self.assertIn("the-spinner-1", self.weft("top", "--once", "--all", "--node", "b")[0])
+
+    def told(self):
+        return json.loads(self.weft("top", "--once", "--json", "--node", "a")[0].splitlines()[0])
+
+    def test_what_is_under_way_to_workers_that_are_held_up_is_bounded(self):
+        """A peer sends ten times what may be under way: the node stops reading from it."""
+        url = f"tcp://127.0.0.1:{free_port()}"
+        self.all_held_up("--stuck-after", "0.2", "--listen", url)
+        tea = wire.pack([wire.INTEREST, 1, ["tea"] * 4096])
+        body = bytes(200_000)
+        floods = {"messages": wire.pack([wire.SEND_NAME, "the-spinner-1", 5, 1, 0, body]),
+                  "patterns": tea * 12}
+        for name, flood in floods.items():
+            with self.subTest(name):
+                before = self.told()["resident_bytes"]
+                peer = wire.Peer(url, name, capabilities=wire.PATTERNS, heartbeat=3_600_000).link()
+                self.addCleanup(peer.close)
+                peer.socket.settimeout(3)
+                with self.assertRaises(TimeoutError):
+                    for _ in range((640 << 20) // len(flood)):
+                        peer.connection.send(flood)
+                self.assertLess(self.told()["resident_bytes"], before + (96 << 20))
+                self.assertIn("up", self.weft("nodes", "--node", "a")[0])
 
     def test_a_signal_says_who_it_waits_for(self):
         node = self.all_held_up("--stuck-after", "0.2")

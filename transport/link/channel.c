@@ -192,7 +192,7 @@ static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_
     atomic_store_explicit(&ch->link->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
     acknowledge(ch->link);
     wf_channel_post(ch);
-    read_on_later(ch, wf_inbound_congested(ch->t->node));
+    read_on_later(ch, wf_inbound_congested(ch->t->node, &ch->in));
     return WF_RECEIVE_PAUSE;
 }
 
@@ -248,7 +248,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     }
     wf_channel_post(ch);
     if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
-    struct wf_worker *congested = wf_inbound_congested(t->node);
+    struct wf_worker *congested = wf_inbound_congested(t->node, &ch->in);
     if (congested == NULL) return WF_RECEIVE_ON;
     read_on_later(ch, congested);
     return WF_RECEIVE_PAUSE;

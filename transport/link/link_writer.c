@@ -89,7 +89,7 @@ static void writer_free(struct wf_link_writer *writer)
 {
     WF_ASSERT(!wf_linked(&writer->in_writers) && wf_list_empty(&writer->waiting));
     for (struct wf_list_node *k; (k = wf_list_pop(&writer->changes)) != NULL;)
-        free(WF_CONTAINER(k, struct wf_interest_change, in_list));
+        wf_interest_change_free(WF_CONTAINER(k, struct wf_interest_change, in_list));
     wf_credits_finish(&writer->credits);
     wf_interest_finish(&writer->interest);
     wf_link_release(writer->link);
@@ -680,7 +680,7 @@ static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
         c->at = c->size - (size_t)(r.end - r.at);
         if (c->count > 0) break;
         wf_unlink(k);
-        free(c);
+        wf_interest_change_free(c);
     }
     bool more = !wf_list_empty(&writer->changes);
     if (more && wf_timer_arm(w, &writer->more, w->now) < 0) wf_link_fail(writer->link, "out of memory");
@@ -705,7 +705,7 @@ static void take_interest(struct wf_worker *w, struct wf_link *l)
     bool first = writer != NULL && wf_list_empty(&writer->changes);
     for (struct wf_list_node *k; (k = wf_list_pop(&came)) != NULL;) {
         if (writer != NULL) wf_list_push(&writer->changes, k);
-        else free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* the writer was closed meanwhile */
+        else wf_interest_change_free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* it has been closed */
     }
     if (first) apply_some(w, writer);
 }
@@ -780,11 +780,10 @@ int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_wo
     for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
     size_t size = (size_t)(r.at - data);
     for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
-        struct wf_interest_change *c = calloc(1, sizeof *c + size);
+        struct wf_interest_change *c = wf_interest_change_new(worker_at(l, i), size);
         if (c == NULL) return WEFT_ENOMEM;
         c->op = (uint32_t)f->number;
         c->count = f->count;
-        c->size = size;
         memcpy(c->data, data, size);
         hand_over(l, i, c, here);
     }

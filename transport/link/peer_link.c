@@ -53,6 +53,28 @@ void wf_link_end_receiving(struct wf_link *l)
     if (WF_LAST_HOLDER(&l->receivers, 1)) drop_arrival(l);
 }
 
+/* A pattern takes about eight times its bytes when it has been applied. */
+static uint32_t kib_of(const struct wf_interest_change *c)
+{
+    return 1 + (uint32_t)(c->size >> 7);
+}
+
+struct wf_interest_change *wf_interest_change_new(struct wf_worker *to, size_t size)
+{
+    struct wf_interest_change *c = calloc(1, sizeof *c + size);
+    if (c == NULL) return NULL;
+    c->to = to;
+    c->size = size;
+    wf_worker_weigh(to, kib_of(c));
+    return c;
+}
+
+void wf_interest_change_free(struct wf_interest_change *c)
+{
+    wf_worker_unweigh(c->to, kib_of(c));
+    free(c);
+}
+
 void wf_link_release(struct wf_link *l)
 {
     if (!WF_LAST_HOLDER(&l->refs, 1)) return;
@@ -62,7 +84,7 @@ void wf_link_release(struct wf_link *l)
     drop_arrival(l);
     for (uint32_t i = 0; i < l->t->node->workers.count; i++)
         for (struct wf_list_node *k; (k = wf_list_pop(&l->calls[i].changes)) != NULL;)
-            free(WF_CONTAINER(k, struct wf_interest_change, in_list));
+            wf_interest_change_free(WF_CONTAINER(k, struct wf_interest_change, in_list));
     pf_mutex_destroy(l->lock);
     free(l->calls);
     free(l);

@@ -24,13 +24,19 @@ struct wf_link_calls {
     bool interest_posted;   /* under wf_link.lock */
 };
 
-/* A received INTEREST frame, for one worker. */
+/* A received INTEREST frame, for one worker. It counts as bytes that are under way to the worker until all of it has
+ * been applied, so a peer cannot send patterns faster than the slowest worker applies them. */
 struct wf_interest_change {
     struct wf_list_node in_list; /* wf_link_calls.changes, then wf_link_writer.changes */
-    uint32_t op, count;          /* of patterns that are still to be applied, from `at` on */
+    struct wf_worker *to;
+    uint32_t op, count; /* of patterns that are still to be applied, from `at` on */
     size_t size, at;
     uint8_t data[];
 };
+
+/* NULL: no memory. */
+struct wf_interest_change *wf_interest_change_new(struct wf_worker *to, size_t size);
+void wf_interest_change_free(struct wf_interest_change *c);
 
 /* A message that has been received in whole or in part. */
 struct wf_arrival {

@@ -207,6 +207,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
+    ch->in.reached = UINT64_MAX >> (64 - ch->t->node->workers.count);
     if (wf_link_writers_interest(ch->link, f, ch->in.here) == 0) return true;
     wf_link_fail(ch->link, "out of memory");
     return false;
@@ -246,9 +247,9 @@ static bool lose(struct wf_channel *ch, int kind)
 }
 
 /* An entry of a table costs more than a message to an actor. */
-static void takes_work(struct wf_channel *ch)
+static void takes_work(struct wf_channel *ch, uint32_t entries)
 {
-    if (ch->work > 0) ch->work--;
+    ch->work -= WF_MIN(entries, ch->work);
 }
 
 /* False: the link was ended. */
@@ -267,11 +268,11 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     switch (f->kind) {
     case WF_FRAME_PUBLISH_TO:
     case WF_FRAME_RETAINED:
-        takes_work(ch);
+        takes_work(ch, 1);
         wf_topics_receive(ch, f);
         return true;
     case WF_FRAME_MISSED:
-        takes_work(ch);
+        takes_work(ch, 1);
         if (wf_link_shares_topics(l)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
     case WF_FRAME_PUBLISH:
@@ -284,7 +285,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_PONG: return receive_pong(l, f);
     case WF_FRAME_ACK: return receive_ack(l, f);
     case WF_FRAME_START: return receive_start(ch, f);
-    case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
+    case WF_FRAME_INTEREST: takes_work(ch, f->count); return receive_interest(ch, f);
     case WF_FRAME_BYE:
         wf_channel_post(ch); /* otherwise the node's end could overtake the earlier messages of its actors */
         return hand_to_cluster(ch, f->kind, start, end);
@@ -293,7 +294,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_SWIM_ASK:
     case WF_SWIM_SYNC:
     case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
-    case WF_FRAME_TABLE: takes_work(ch); return wf_tables_receive(ch, f);
+    case WF_FRAME_TABLE: takes_work(ch, 1); return wf_tables_receive(ch, f);
     case WF_FRAME_UNKNOWN: return true;
     default: wf_link_fail(l, "a handshake frame on an established link"); return false;
     }

@@ -2,7 +2,7 @@
  * noticed. */
 #include "../node_harness.h"
 
-enum { DATA = 1, GO = 2, DONE = 3, OTHER = 4 };
+enum { DATA = 1, GO = 2, DONE = 3, OTHER = 4, LARGE = 1 << 20 };
 
 static _Atomic int64_t ends, results[8];
 
@@ -535,6 +535,58 @@ static void choke(void)
     hear(DONE);
 }
 
+static void count_large(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    for (int64_t i = 0; i < k.n; i++) {
+        weft_msg *m;
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        want_int((int64_t)weft_size(m), LARGE);
+        weft_msg_free(m);
+    }
+    want_int(say(k.parent, DONE, 0), 0);
+}
+
+/* As many large messages as may be under way: far fewer than small ones. */
+static void choke_with_large(void)
+{
+    static char body[LARGE];
+    const int64_t most = (int64_t)WF_INBOX_MAX * 1024 / LARGE;
+    weft_spawn_options there = {.worker = 2, .mailbox_max = 1u << 20, .mailbox_bytes = SIZE_MAX};
+    weft_pid to = kid_with(count_large, (struct kid){.n = most}, &there);
+    atomic_store(&hold_worker, true);
+    atomic_store(&held_worker, false);
+    kid_on(2, hog, 0);
+    until(atomic_load(&held_worker));
+    int64_t sent = 0;
+    for (int rc = 0; rc == 0 && sent <= most; sent += rc == 0) {
+        rc = weft_try_send(to, DATA, body, LARGE);
+        want_int(weft_yield(), 0); /* it leaves with the turn */
+    }
+    want_int(sent, most);
+    want_int(weft_node_send(weft_here(), to, DATA, NULL, 0), WEFT_EFULL);
+    atomic_store(&hold_worker, false);
+    want_int(hear(DONE), 0);
+    await_end(to);
+}
+
+static void large_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    choke_with_large();
+    choke_with_large();
+}
+
+START_TEST(the_bytes_under_way_to_a_worker_are_bounded)
+{
+    atomic_store(&ends, 0);
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
+    node_spawn(n, 1, large_body);
+    node_end(n);
+}
+END_TEST
+
 static void congested_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -609,4 +661,5 @@ TEST_MAIN("backpressure", a_full_mailbox_suspends_its_senders_and_loses_nothing,
           one_message_taken_is_no_space_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
           space_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_space_has_it,
-          senders_wait_for_a_congested_worker, what_was_looked_at_may_be_dropped)
+          senders_wait_for_a_congested_worker, the_bytes_under_way_to_a_worker_are_bounded,
+          what_was_looked_at_may_be_dropped)
