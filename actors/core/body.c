@@ -4,6 +4,23 @@
 #include "actor.h"
 #include "sanitizer.h"
 
+static _Atomic size_t large_bytes; /* relaxed: it orders nothing */
+
+static void count_large(const struct wf_body *b)
+{
+    if (b->block_class == WF_POOL_LARGE) atomic_fetch_add_explicit(&large_bytes, b->size, memory_order_relaxed);
+}
+
+static void uncount_large(const struct wf_body *b)
+{
+    if (b->block_class == WF_POOL_LARGE) atomic_fetch_sub_explicit(&large_bytes, b->size, memory_order_relaxed);
+}
+
+size_t wf_large_bodies(void)
+{
+    return atomic_load_explicit(&large_bytes, memory_order_relaxed);
+}
+
 static struct wf_pool *pool_of(struct wf_worker *w)
 {
     return w == NULL ? NULL : &w->pool;
@@ -29,6 +46,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
     b->retained = 0;
     b->owed = 0;
     b->traced = trace != NULL;
+    count_large(b);
     if (topic_size > 0) {
         memset(bytes + topic_length, 0, topic_size - topic_length);
         memcpy(bytes, topic, topic_length);
@@ -55,6 +73,7 @@ struct wf_body *wf_body_of(weft_msg *m)
     b->block_class = WF_POOL_LARGE;
     b->data = (const uint8_t *)(b + 1);
     b->size = size;
+    count_large(b);
     return b;
 }
 
@@ -67,6 +86,7 @@ static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
     /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. */
     if (!WF_LAST_HOLDER(&b->refs, count)) return;
+    uncount_large(b);
     if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
     wf_pool_give(pool_of(w), b->block_class, b);
 }

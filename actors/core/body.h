@@ -40,6 +40,9 @@ static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
 struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
                                   size_t size, const struct wf_trace *trace);
 
+/* Bytes of all bodies of the process that are larger than a block of the pool. Any thread. */
+size_t wf_large_bodies(void);
+
 void wf_body_keep(struct wf_body *b);
 void wf_body_drop(struct wf_worker *w, struct wf_body *b);
 

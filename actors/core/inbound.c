@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m)
+static __attribute__((noinline)) void put_elsewhere(weft_node *node, struct wf_inbound *in, uint32_t worker,
+                                                    weft_msg *m)
 {
     struct wf_post *p = &m->post;
-    WF_ASSERT(worker < node->workers.count);
     in->reached |= UINT64_C(1) << worker;
     if (in->here != NULL) {
-        if (worker == in->here->index) wf_deliver(in->here, m);
-        else wf_msg_send_to(in->here, worker, m);
+        wf_msg_send_to(in->here, worker, m);
         return;
     }
     if (wf_msg_is_heavy(m)) wf_msg_weigh(node->workers.at[worker], m);
@@ -26,6 +25,13 @@ void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, wef
     if (in->to[worker].oldest == NULL) in->to[worker].oldest = p;
     in->to[worker].count++;
     in->mask |= UINT64_C(1) << worker;
+}
+
+void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m)
+{
+    WF_ASSERT(worker < node->workers.count);
+    if (in->here != NULL && worker == in->here->index) wf_deliver(in->here, m);
+    else put_elsewhere(node, in, worker, m);
 }
 
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)

@@ -194,8 +194,19 @@ static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
     return m->from.node == wf_node_of(a->task.worker)->incarnation;
 }
 
+bool wf_body_is_scarce(const struct wf_actors *wa, const struct wf_body *b)
+{
+    return WF_UNLIKELY(b->block_class == WF_POOL_LARGE) &&
+           WF_UNLIKELY(wf_large_bodies() > wf_node_of(wa->worker)->options.mailbox_bytes_max);
+}
+
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 {
+    if (m->shared != NULL && a->mail_count > 0 && wf_body_is_scarce(wf_actors_of(a->task.worker), m->shared) &&
+        !is_of_this_node(a, m)) {
+        drop_at(a, m, WF_DROP_FULL);
+        return false;
+    }
     if (WF_LIKELY(!wf_mailbox_full(a))) {
         wf_mailbox_add(a, m);
         return true;

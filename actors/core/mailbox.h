@@ -26,6 +26,10 @@ static inline bool wf_mailbox_full(const struct wf_actor *a)
     return wf_mailbox_own_full(a) || (WF_UNLIKELY(wf_over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
 }
 
+/* Whether shared bodies take so much memory that only an actor with an empty mailbox gets this one as well. A mailbox
+ * does not count the bytes of a body that others share, so its own bound does not limit them. */
+bool wf_body_is_scarce(const struct wf_actors *wa, const struct wf_body *b);
+
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
 /* A message has come. The next one is behind it, so it must not be handed over. */

@@ -7,8 +7,8 @@
  *     point to (fan-out, frames).
  * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count.
  * (4) A publication takes one atomic operation for all subscribers of a worker: all their references are taken at
- *     once, and dropped references are gathered by body until the end of the turn (wf_owed), except where freed
- *     memory has to be returned at once (wf_pool.bypass). */
+ *     once, and dropped references are gathered by body until the end of the turn (wf_owed). A large body is freed at
+ *     once, as is every body where freed memory has to be returned at once (wf_pool.bypass). */
 #ifndef WF_MSG_H
 #define WF_MSG_H
 
@@ -180,6 +180,8 @@ static inline size_t wf_msg_weight(const weft_msg *m)
     return sizeof *m + (m->shared == NULL ? m->size : 0);
 }
 
+enum { WF_OWED_BYTES = 16384 /* a larger body is freed with its last reference, and not at the end of the turn */ };
+
 /* Writes the publisher and the tag into a publication, before any other thread can see it. */
 static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, uint8_t owed)
 {
@@ -187,7 +189,7 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     memcpy(&b->head, &post.kind, sizeof b->head);
     b->from = from;
     b->tag = tag;
-    b->owed = owed;
+    b->owed = b->size > WF_OWED_BYTES ? 0 : owed;
 }
 
 /* A doubly linked chain of messages: next by post.next, previous by `previous`. */

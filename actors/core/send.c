@@ -234,7 +234,8 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
         return full ? WEFT_EFULL : WEFT_OK;
     }
     weft_full_policy policy = wf_actor_policy(a);
-    if (wf_mailbox_full(a) && (policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL)) {
+    bool scarce = m->shared != NULL && a->mail_count > 0 && wf_body_is_scarce(wf_actors_of(w), m->shared);
+    if (scarce || (wf_mailbox_full(a) && (policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL))) {
         wf_actor_dropped(a);
         wf_drop(w, m, WF_DROP_FULL);
         return WEFT_EFULL;

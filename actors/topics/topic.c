@@ -36,6 +36,7 @@ struct delivery {
     struct wf_body *body;
     struct wf_awaiting *awaiting; /* NULL: its publisher is on another worker or node and cannot wait */
     bool in_vain;                 /* its publisher has waited in vain */
+    bool scarce;                  /* wf_body_is_scarce */
     uint32_t most;                /* how many more may follow */
     uint32_t delivered, tried;
 };
@@ -72,6 +73,8 @@ static bool put_full(struct wf_subscription *s, struct delivery *d)
 static bool put(struct wf_subscription *s, struct delivery *d)
 {
     if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it got this when it subscribed */
+    const bool waits_for_it = d->awaiting != NULL && s->more != NULL && wf_is_awaited(s);
+    if (WF_UNLIKELY(d->scarce) && s->actor->mail_count > 0 && !waits_for_it) return wf_subscription_refuse(s);
     if (s->more != NULL && !wf_is_awaited(s)) return wf_subscription_put(s, d->body);
     if (s->more != NULL && wf_mailbox_full(s->actor)) return put_full(s, d);
     wf_body_keep(d->body);
@@ -156,7 +159,8 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
 static void deliver(struct delivery *d, const struct wf_match *m)
 {
     struct wf_trie *t = &d->wa->topics;
-    if (t->subscribers > 0 && m != NULL && m->places != NULL && d->body->retained == 0) {
+    d->scarce = wf_body_is_scarce(d->wa, d->body);
+    if (t->subscribers > 0 && m != NULL && m->places != NULL && d->body->retained == 0 && !d->scarce) {
         t->matching = true;
         deliver_list(m, d);
         t->matching = false;

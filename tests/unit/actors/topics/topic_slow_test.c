@@ -417,8 +417,66 @@ START_TEST(who_is_waited_for_twice_is_waited_for_to_the_last)
 }
 END_TEST
 
+/* ---- Large publications ---------------------------------------------------------------------------------------- */
+
+enum { LARGE = 1 << 20, SPACE = 8 /* for this many of them */ };
+
+static char large[LARGE];
+
+/* Subscribes, keeps the messages until GO, and says how many it had. */
+static void keeps_them(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_DROP, .max = 1000};
+    want_int(k.n == 1 ? weft_subscribe_with("room.*", &o, NULL) : weft_subscribe("room.*", NULL), 0);
+    want_int(weft_group_join("room"), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    weft_msg *m;
+    want_int(weft_recv_tag(&m, GO, WEFT_FOREVER), 0);
+    weft_msg_free(m);
+    int64_t had = 0;
+    for (; weft_recv(&m, WEFT_NOW) == 0; weft_msg_free(m)) had += weft_tag(m) == NEWS;
+    want_int(say(k.parent, GO, had), 0);
+}
+
+/* A mailbox does not count the bytes of a body that it shares, so there is a limit for all of these. */
+static void large_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int how = 0; how < 3; how++) { /* plain, with a bound of its own, to a group */
+        weft_pid kid = kid_with(keeps_them, (struct kid){.n = how}, &(weft_spawn_options){.worker = 1});
+        hear(READY);
+        for (int i = 0; i < 5 * SPACE; i++) {
+            want(how < 2 ? weft_publish("room.a", NEWS, large, LARGE) >= 0
+                         : weft_group_send("room", NEWS, large, LARGE) >= 0);
+        }
+        want_int(say(kid, GO, 0), 0); /* what is small comes through */
+        want_int(hear(GO), SPACE);
+        await_end(kid);
+        kid = kid_with(keeps_them, (struct kid){.n = how}, &(weft_spawn_options){.worker = 1});
+        hear(READY);
+        want_int(how < 2 ? weft_publish("room.a", NEWS, large, LARGE) : weft_group_send("room", NEWS, large, LARGE),
+                 1);
+        want_int(say(kid, GO, 0), 0);
+        want_int(hear(GO), 1);
+        await_end(kid);
+    }
+    want_int(slow_drops(), 2 * 4 * SPACE);
+    want_int(drops(weft_here(), WF_DROP_FULL), 4 * SPACE);
+}
+
+START_TEST(large_publications_that_wait_for_slow_readers_are_bounded)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .mailbox_bytes_max = (size_t)SPACE * LARGE));
+    node_spawn(n, 1, large_body);
+    node_end(n);
+}
+END_TEST
+
 TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_space_and_signals_keep_their_place,
           order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
           the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
           a_full_mailbox_is_dealt_with_by_the_subscription, who_was_waited_for_in_vain_is_told,
-          who_is_waited_for_twice_is_waited_for_to_the_last)
+          who_is_waited_for_twice_is_waited_for_to_the_last,
+          large_publications_that_wait_for_slow_readers_are_bounded)
