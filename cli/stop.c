@@ -49,7 +49,7 @@ static int stop(struct cli_client *k)
         return ended(k, WF_LEFT);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
     if (weft_tag(m) == WF_CONTROL_ERROR) {
-        rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(m), (const char *)weft_data(m));
+        rc = cli_print_refusal(k, m);
         weft_msg_free(m);
         return rc;
     }

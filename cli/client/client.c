@@ -126,6 +126,18 @@ int cli_cannot_decode(const struct cli_client *k)
     return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
 }
 
+int cli_print_refusal(const struct cli_client *k, const weft_msg *m)
+{
+    static const char unknown[] = "unknown request"; /* of a node: transport/admin/control.c */
+    size_t size = weft_size(m);
+    if (size == sizeof unknown - 1 && memcmp(weft_data(m), unknown, size) == 0)
+        return cli_fail(
+            k->c, CLI_FAILED,
+            "%s runs a version of weft that does not know this request; use the weft command of that version",
+            k->node);
+    return cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)size, (const char *)weft_data(m));
+}
+
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];
@@ -143,7 +155,7 @@ int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t si
 {
     int rc = cli_control_or_error(k, verb, data, size, answer);
     if (rc != CLI_OK || weft_tag(*answer) == verb) return rc;
-    rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*answer), (const char *)weft_data(*answer));
+    rc = cli_print_refusal(k, *answer);
     weft_msg_free(*answer);
     return rc;
 }
@@ -199,7 +211,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     }
     bool first = p->next_size == 0;
     if (!first) {
-        rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*m), (const char *)weft_data(*m));
+        rc = cli_print_refusal(k, *m);
         weft_msg_free(*m);
         return rc;
     }
