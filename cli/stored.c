@@ -7,6 +7,7 @@
 #include <weft.h>
 #include <weft/store.h>
 
+#include "compat.h"
 #include "store_client.h"
 #include "store_file.h"
 #include "store_messages.h"
@@ -255,6 +256,45 @@ int cli_store_queues(const struct cli *c)
     if (f == NULL) return rc;
     const struct wf_store_engine *engine = f->store->engine;
     return end(c, f, engine->queues(f->store, engine->clock(f->store), print_queue, (void *)(uintptr_t)c));
+}
+
+/* The time without its fraction: 2026-05-01T12:00:00Z. */
+static void print_time(int64_t at)
+{
+    struct tm utc;
+    char text[32] = "?";
+    cli_utc((time_t)(at / 1000000000), &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    printf("%s", text);
+}
+
+static bool print_reminder(void *arg, const struct wf_store_reminder *r)
+{
+    const struct cli *c = arg;
+    if (c->json) {
+        fputs("{\"queue\": ", stdout);
+        cli_print_string(stdout, r->queue, strlen(r->queue));
+        fputs(", \"key\": ", stdout);
+        cli_print_string(stdout, r->key, strlen(r->key));
+        printf(", \"at\": %" PRId64 ", \"period\": %" PRId64 ", \"attempts\": %" PRIu32 ", \"dead\": %s}\n", r->at,
+               r->period, r->job.attempts, r->job.dead ? "true" : "false");
+    } else {
+        printf("%-24s ", r->queue);
+        cli_print_string(stdout, r->key, strlen(r->key));
+        putchar(' ');
+        print_time(r->at);
+        if (r->period > 0) printf("   every %.3f s", (double)r->period / 1e9);
+        printf("   %" PRIu32 " attempts%s\n", r->job.attempts, r->job.dead ? ", dead" : "");
+    }
+    return true;
+}
+
+int cli_store_reminders(const struct cli *c)
+{
+    int rc;
+    struct wf_store_file *f = cli_store_open(c, true, &rc);
+    if (f == NULL) return rc;
+    return end(c, f, f->store->engine->reminders(f->store, "", "", print_reminder, (void *)(uintptr_t)c));
 }
 
 struct printing_jobs {

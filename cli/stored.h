@@ -18,6 +18,7 @@ int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);
 int cli_store_cursors(const struct cli *c);
 int cli_store_queues(const struct cli *c);
+int cli_store_reminders(const struct cli *c);
 int cli_store_states(const struct cli *c);
 int cli_store_dead(const struct cli *c);
 int cli_store_retry(const struct cli *c);

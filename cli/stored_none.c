@@ -42,6 +42,11 @@ int cli_store_queues(const struct cli *c)
     return none(c);
 }
 
+int cli_store_reminders(const struct cli *c)
+{
+    return none(c);
+}
+
 int cli_store_states(const struct cli *c)
 {
     return none(c);

@@ -22,6 +22,10 @@ static void read_messages(const void *data, size_t size)
     struct store_queues queues;
     struct store_queue queue;
     struct store_advance advance;
+    struct store_reminders_from reminders_from;
+    struct store_reminders reminders;
+    struct store_reminder reminder;
+    struct store_job job;
     struct store_cursors_from from;
     struct store_cursors cursors;
     struct store_cursor cursor;
@@ -47,6 +51,13 @@ static void read_messages(const void *data, size_t size)
     if (weft_typed_read(store_changed_type(), data, size, &changed, NULL) == 0) MUST(changed.body.size <= size);
     if (weft_typed_read(store_queues_type(), data, size, &queues, NULL) == 0)
         while (store_queue_next(&queues.queues, &queue)) MUST(queue.name.size <= size);
+    if (weft_typed_read(store_reminders_from_type(), data, size, &reminders_from, NULL) == 0)
+        MUST(reminders_from.queue.size <= size && reminders_from.key.size <= size);
+    if (weft_typed_read(store_reminders_type(), data, size, &reminders, NULL) == 0)
+        while (store_reminder_next(&reminders.reminders, &reminder))
+            MUST(reminder.queue.size <= size && reminder.key.size <= size);
+    if (weft_typed_read(store_job_type(), data, size, &job, NULL) == 0)
+        MUST(job.body.size <= size && job.key.size <= size && job.queue.size <= size);
     if (weft_typed_read(store_advance_type(), data, size, &advance, NULL) == 0)
         MUST(advance.name.size <= size && advance.topic.size <= size);
     if (weft_typed_read(store_cursors_from_type(), data, size, &from, NULL) == 0)

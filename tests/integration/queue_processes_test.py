@@ -119,6 +119,47 @@ class Queues(StoreCase):
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
 
+    def reminders(self):
+        return [json.loads(line) for line in
+                self.weft("store", "reminders", "--store", self.url, "--json")[0].splitlines()]
+
+    def test_no_reminder_is_lost(self):
+        """Neither by the node that has set it, nor by those that get it, nor by the store: each is killed."""
+        store = self.store(":lease=2")
+        setter = self.other("remind", "jobs.ann", "60", name="s")
+        lines = [setter.line() for _ in range(60)]
+        self.assertEqual(lines, [f"set key-{i}" for i in range(60)])
+        setter.kill()
+        seen = []
+        for turn in range(3):
+            reminded = self.other("reminded", "jobs.ann", name=f"r{turn}")
+            while reminded.line().split()[0] != "gets":
+                pass
+            reminded.kill()
+            seen += reminded.out.seen
+            store.kill()
+            store = self.store(":lease=2")
+        reminded = self.other("reminded", "jobs.ann", name="last")
+        while self.reminders():
+            pass
+        reminded.stop()
+        seen += reminded.out.seen
+        got = {line.split()[1] for line in seen if line.startswith("gets ")}
+        self.assertEqual(got, {line.split()[1] for line in lines})
+        self.assertEqual(self.counts(), {})
+        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+
+    def test_reminders_are_listed(self):
+        self.store("")
+        setter = self.other("remind", "jobs.ann", "2", name="s")
+        self.assertEqual([setter.line(), setter.line()], ["set key-0", "set key-1"])
+        first, second = self.reminders()
+        self.assertEqual((first["queue"], first["key"], second["key"]), ("jobs.ann", "key-0", "key-1"))
+        self.assertEqual(second["at"] - first["at"], 20_000_000)
+        self.assertEqual((first["period"], first["attempts"], first["dead"]), (0, 0, False))
+        line = self.weft("store", "reminders", "--store", self.url)[0].splitlines()[0]
+        self.assertRegex(line, r'^jobs\.ann +"key-0" 2\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ   0 attempts$')
+
     def test_no_job_is_lost(self):
         store = self.store(":lease=2")
         workers = [self.other("work", "jobs.x", name=f"w{i}") for i in range(2)]

@@ -1,11 +1,13 @@
 /* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work
- * QUEUE` prints each job that it takes, and each that is done; `spread PREFIX N` puts a job in each of N queues;
+ * QUEUE` prints each job that it takes, and each that is done; `remind QUEUE N` sets N reminders, one each 20 ms, and prints
+ * each one that is acknowledged; `reminded QUEUE` prints the key of each reminder that comes, and of each that is done; `spread PREFIX N` puts a job in each of N queues;
  * `hold QUEUE` takes one job and keeps it; `watch` prints why the holder has ended; `idle` does nothing. `takers
  * QUEUE N`: N actors wait for a job, and end, the last one first; `readers TOPIC N`: N subscriptions wait for a
  * record, and end, the first one first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <weft.h>
 #include <weft/queue.h>
@@ -43,6 +45,34 @@ static void put_jobs(int count)
         const weft_queue_put_options options = {.key = text};
         while (weft_queue_put(queue, 1, text, strlen(text), &options, NULL, soon()) < 0) await_store();
         put_line("put", text, strlen(text));
+    }
+}
+
+static void set_reminders(int count)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) < 0) weft_exit(9);
+    for (int i = 0; i < count; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "key-%d", i);
+        const struct weft_reminder_when when = {.at = WEFT_SEC(now.tv_sec) + now.tv_nsec + i * WEFT_MS(20)};
+        while (weft_reminder_set(queue, key, &when, 1, key, strlen(key), soon()) < 0) await_store();
+        put_line("set", key, strlen(key));
+    }
+}
+
+static void be_reminded(void)
+{
+    weft_msg *m;
+    struct weft_queue_job job;
+    while (weft_queue_subscribe(queue, NULL, soon()) < 0) await_store();
+    while (weft_recv_tag(&m, WEFT_JOB, WEFT_FOREVER) == WEFT_OK) {
+        int rc = weft_queue_read(m, &job);
+        if (rc < 0) weft_fail(rc, "no job");
+        put_line("gets", job.reminder, strlen(job.reminder));
+        while ((rc = weft_queue_done(&job, soon())) < 0 && rc != WEFT_ECLOSED) await_store();
+        if (rc == WEFT_OK) put_line("did", job.reminder, strlen(job.reminder));
+        weft_msg_free(m);
     }
 }
 
@@ -176,6 +206,8 @@ static void first(const void *arg, size_t size)
     int count = args->argc > 3 ? atoi(args->argv[3]) : 1;
     if (strcmp(what, "put") == 0) put_jobs(count);
     if (strcmp(what, "spread") == 0) spread_jobs(count);
+    if (strcmp(what, "remind") == 0) set_reminders(count);
+    if (strcmp(what, "reminded") == 0) be_reminded();
     if (strcmp(what, "hold") == 0) hold();
     if (strcmp(what, "watch") == 0) watch();
     if (strcmp(what, "takers") == 0) takers(count);

@@ -35,6 +35,10 @@ ELSEWHERE = {
     "weft_queue_extend": "is a weft_call",
     "weft_queue_counts": "is a weft_call",
     "weft_queue_retry": "is a weft_call",
+    "weft_queue_subscribe": "is a weft_call",
+    "weft_reminder_set": "is a weft_call",
+    "weft_reminder_cancel": "is a weft_call",
+    "weft_reminders": "is a weft_call",
 }
 
 

@@ -402,16 +402,32 @@ static void start_phase(struct wf_etcd *e)
     if (rc == WEFT_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
         rc = sql_finish(s, code);
 ''', '''\
         rc = sql_finish(s, code);
         if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
+'''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (found == SQL_A_REMINDER) rc = remove_job(c, q, r.job);
+''', '''\
+    if (found == SQL_A_REMINDER && !wf_mutant("reminder_keeps_what_it_replaces")) rc = remove_job(c, q, r.job);
+'''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    r->at = x->next_due = x->job.due = sql_reminder_next(r, x->now);
+''', '''\
+    int64_t missed = r->at + r->period;
+    r->at = x->next_due = x->job.due = wf_mutant("reminder_piles_up") ? missed : sql_reminder_next(r, x->now);
+'''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
+''', '''\
+    if (found == SQL_A_REMINDER && !wf_mutant("reminder_stays_when_done")) rc = remove_reminder(c, q, x->queue, r.key);
 '''),
     ("transport/store/sql/sql_states.c", '''\
     else if (x->kind != WF_STATE_OPEN && (found < 0 || x->owner != x->state.owner)) x->error = WEFT_ECLOSED;

@@ -474,12 +474,14 @@ static void take_message(struct store_actor *s, weft_msg *m)
         case WF_STORE_READ:
         case WF_STORE_FIND: take_read(s, m); return;
         case WF_STORE_QUEUES:
+        case WF_STORE_REMINDERS:
         case WF_STORE_CURSOR:
         case WF_STORE_CURSORS:
         case WF_STORE_STATE_READ:
         case WF_STORE_STATES:
         case WF_STORE_LIST: forward(s, m); return;
         case WF_STORE_STATE: wf_states_ask(&s->states, m); return;
+        case WF_STORE_REMIND:
         case WF_STORE_CHANGE: wf_queues_change(&s->queues, m); return;
         case WF_STORE_ADVANCE: wf_cursors_advance(&s->cursors, m); return;
         case WF_STORE_WATCH: take_watch(s, m); return;

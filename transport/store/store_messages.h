@@ -29,6 +29,8 @@ enum wf_store_request {
     WF_STORE_STATE_CLOSE = 21, /* a message: struct store_state_ask: its owner, or a waiting actor, gives it up */
     WF_STORE_STATE_READ = 22,  /* struct store_state_from; struct store_items */
     WF_STORE_STATES = 23,      /* struct store_list; struct store_states */
+    WF_STORE_REMIND = 14,      /* struct store_change, to set or to cancel a reminder; struct store_changed */
+    WF_STORE_REMINDERS = 15,   /* struct store_reminders_from; struct store_reminders: the reminders after it */
     WF_STORE_QUIT = 6,         /* a message: a reader ends after it has answered the requests before */
 };
 
@@ -60,18 +62,35 @@ WEFT_STRUCT(store_watched, STORE_WATCHED)
 
 /* `kind` is a wf_store_change_kind. `ticket` is a random number of the taker. `delay` 0 extends a lease by the lease
  * time of the queue. */
-#define STORE_CHANGE(F) \
-    F(uint, kind)       \
-    F(str, queue) F(uint, id) F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket)
+#define STORE_CHANGE(F)                                                                                       \
+    F(uint, kind)                                                                                             \
+    F(str, queue)                                                                                             \
+    F(uint, id) F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket) F(int, at) \
+        F(int, period)
 WEFT_STRUCT(store_change, STORE_CHANGE)
-#define STORE_CHANGED(F) \
-    F(int, error)        \
-    F(uint, id) F(uint, lease) F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(uint, count)
+#define STORE_CHANGED(F)                                                                                          \
+    F(int, error)                                                                                                 \
+    F(uint, id)                                                                                                   \
+    F(uint, lease) F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(uint, count) F(str, key) F(int, at) \
+        F(int, period)
 WEFT_STRUCT(store_changed, STORE_CHANGED)
 #define STORE_QUEUE(F) F(str, name) F(uint, ready) F(uint, delayed) F(uint, leased) F(uint, dead)
 WEFT_STRUCT(store_queue, STORE_QUEUE)
 #define STORE_QUEUES(F) F(int, error) F(list(store_queue), queues)
 WEFT_STRUCT(store_queues, STORE_QUEUES)
+
+/* The body of a WEFT_JOB message. */
+#define STORE_JOB(F) \
+    F(str, queue)    \
+    F(uint, id)      \
+    F(uint, lease) F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(str, key) F(int, at) F(int, period)
+WEFT_STRUCT(store_job, STORE_JOB)
+#define STORE_REMINDERS_FROM(F) F(str, queue) F(str, key) F(uint, count)
+WEFT_STRUCT(store_reminders_from, STORE_REMINDERS_FROM)
+#define STORE_REMINDER(F) F(str, queue) F(str, key) F(int, at) F(int, period) F(uint, attempts) F(bool, dead)
+WEFT_STRUCT(store_reminder, STORE_REMINDER)
+#define STORE_REMINDERS(F) F(int, error) F(list(store_reminder), reminders)
+WEFT_STRUCT(store_reminders, STORE_REMINDERS)
 
 /* Position 0, 0: the cursor is removed. */
 #define STORE_ADVANCE(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset)

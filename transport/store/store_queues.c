@@ -226,7 +226,7 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
     int rc = wf_queue_use(&q->table, in->queue, &c->queue);
     if (rc < 0) return rc;
     const struct wf_queue_rule *rule = c->queue->rule;
-    if (in->kind > WF_JOB_REVIVE || in->delay < 0 || in->tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
+    if (in->kind > WF_JOB_CANCEL || in->delay < 0 || in->tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
     if (in->body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
     if (!weft_text_copy(in->key, c->key, sizeof c->key)) return WEFT_EINVAL;
     c->is = (struct wf_store_change){.kind = (enum wf_store_change_kind)in->kind,
@@ -240,6 +240,8 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
                                      .size = in->body.size,
                                      .key = c->key[0] == '\0' ? NULL : c->key,
                                      .key_age = WEFT_QUEUE_KEY_AGE,
+                                     .at = in->at,
+                                     .period = in->period,
                                      .jobs_max = rule->jobs};
     if (in->kind == WF_JOB_EXTEND && in->delay == 0) c->is.delay = rule->lease;
     return WEFT_OK;
@@ -422,7 +424,8 @@ static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
 
 static bool makes_ready(enum wf_store_change_kind kind)
 {
-    return kind == WF_JOB_PUT || kind == WF_JOB_RETURN || kind == WF_JOB_UNTAKE || kind == WF_JOB_REVIVE;
+    return kind == WF_JOB_PUT || kind == WF_JOB_RETURN || kind == WF_JOB_UNTAKE || kind == WF_JOB_REVIVE ||
+           kind == WF_JOB_SET;
 }
 
 /* Moves what fits to `running`. Returns the bytes that the batch needs for it. */
@@ -494,6 +497,8 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
     bool ends = c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN;
     struct wf_hold *h = ends && error == WEFT_OK ? hold_of_job(q, c->is.id) : NULL;
     if (h != NULL && h->lease == c->is.lease) free_hold(q, h);
+    if (error == WEFT_OK && x->removed != 0) end_hold(q, x->removed);
+    if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
     free_change(q, c);
 }
 
@@ -505,7 +510,10 @@ static bool give_job(const struct wf_hold *h, const struct wf_store_change *x)
                                 .time = x->job.time,
                                 .attempts = x->job.attempts,
                                 .tag = x->job.tag,
-                                .body = weft_str(x->body, x->job.size)};
+                                .body = weft_str(x->body, x->job.size),
+                                .key = weft_cstr(x->reminder),
+                                .at = x->reminder == NULL ? 0 : x->at,
+                                .period = x->reminder == NULL ? 0 : x->period};
     weft_msg *m = wf_store_message(WF_STORE_CHANGE, store_changed_type(), &out);
     return m != NULL && weft_reply_msg(h->ask, m) == WEFT_OK;
 }

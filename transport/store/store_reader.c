@@ -6,6 +6,7 @@
 #include <weft/offload.h>
 #include <weft/store.h>
 
+#include "reminder_pages.h"
 #include "state_pages.h"
 #include "store_file.h"
 #include "store_messages.h"
@@ -354,6 +355,7 @@ void wf_store_reader(const void *arg, size_t size)
         if (weft_tag(m) == WF_STORE_QUEUES && !weft_expired(m)) count_for(file, m);
         if ((weft_tag(m) == WF_STORE_CURSOR || weft_tag(m) == WF_STORE_CURSORS) && !weft_expired(m))
             cursors_for(file, m);
+        if (weft_tag(m) == WF_STORE_REMINDERS && !weft_expired(m)) wf_reminders_for(file, m);
         if ((weft_tag(m) == WF_STORE_STATE_READ || weft_tag(m) == WF_STORE_STATES) && !weft_expired(m))
             wf_state_page_for(file, m);
         weft_msg_free(m);

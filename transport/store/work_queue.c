@@ -16,12 +16,14 @@ static_assert((int)WEFT_QUEUE_JOBS_MAX == (int)WF_STORE_JOBS_MAX, "jobs of a que
 static_assert((int)WEFT_QUEUE_KEY_MAX == (int)WF_STORE_KEY_MAX, "bytes of a key");
 static_assert((int)WEFT_QUEUE_QUEUES_MAX == (int)WF_STORE_QUEUES_MAX, "queues of a store");
 static_assert((int)WEFT_QUEUE_KEYS_MAX == (int)WF_STORE_JOB_KEYS_MAX, "keys of a store");
+static_assert((int)WEFT_REMINDERS_MAX == (int)WF_STORE_REMINDERS_MAX, "reminders of a store");
 
 /* Asks for a change. After 0 `*answer` is the caller's. */
 static int ask_change(const struct store_change *ask, struct store_changed *got, weft_msg **answer, int64_t deadline)
 {
-    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_CHANGE, store_change_type(), ask, store_changed_type(), got,
-                          answer, deadline);
+    uint32_t request = ask->kind == WF_JOB_SET || ask->kind == WF_JOB_CANCEL ? WF_STORE_REMIND : WF_STORE_CHANGE;
+    int rc = wf_store_ask(WEFT_STORE_NAME, request, store_change_type(), ask, store_changed_type(), got, answer,
+                          deadline);
     if (rc < 0) return rc;
     if (got->error == 0) return WEFT_OK;
     weft_msg_free(*answer);
@@ -78,9 +80,14 @@ int weft_queue_take(const char *queue, weft_msg **m, struct weft_queue_job *out,
                                    .attempts = (uint32_t)got.attempts,
                                    .tag = (uint32_t)got.tag,
                                    .data = got.body.data,
-                                   .size = got.body.size};
+                                   .size = got.body.size,
+                                   .at = got.at,
+                                   .period = got.period};
     memcpy(out->queue, queue, strlen(queue) + 1);
-    return WEFT_OK;
+    if (weft_text_copy(got.key, out->reminder, sizeof out->reminder)) return WEFT_OK;
+    weft_msg_free(*m);
+    *m = NULL;
+    return WEFT_EFORMAT;
 }
 
 static int change_taken(const struct weft_queue_job *job, enum wf_store_change_kind kind, int64_t delay,
@@ -124,6 +131,70 @@ int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline)
     weft_msg_free(answer);
     return (int)got.count;
 }
+
+/* ---- Reminders ------------------------------------------------------------------------------------------------- */
+
+static int change_reminder(const struct store_change *ask, const char *key, int64_t deadline)
+{
+    struct store_changed got;
+    weft_msg *answer;
+    if (!wf_store_key_ok(key)) return WEFT_EINVAL;
+    int rc = ask_change(ask, &got, &answer, deadline);
+    if (rc == WEFT_OK) weft_msg_free(answer);
+    return rc;
+}
+
+int weft_reminder_set(const char *queue, const char *key, const struct weft_reminder_when *when, uint32_t tag,
+                      const void *data, size_t size, int64_t deadline)
+{
+    if (!wf_store_topic_ok(queue) || when == NULL || when->at < 0 || when->period < 0) return WEFT_EINVAL;
+    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
+    if (size > WEFT_QUEUE_JOB_MAX) return WEFT_ETOOBIG;
+    const struct store_change ask = {.kind = WF_JOB_SET,
+                                     .queue = weft_cstr(queue),
+                                     .tag = tag,
+                                     .body = weft_str(data, size),
+                                     .key = weft_cstr(key),
+                                     .at = when->at,
+                                     .period = when->period};
+    return change_reminder(&ask, key, deadline);
+}
+
+int weft_reminder_cancel(const char *queue, const char *key, int64_t deadline)
+{
+    if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
+    const struct store_change ask = {.kind = WF_JOB_CANCEL, .queue = weft_cstr(queue), .key = weft_cstr(key)};
+    return change_reminder(&ask, key, deadline);
+}
+
+static bool read_reminder(const struct store_reminder *r, struct weft_reminder *out)
+{
+    *out = (struct weft_reminder){
+        .at = r->at, .period = r->period, .attempts = (uint32_t)r->attempts, .is_dead = r->dead};
+    return weft_text_copy(r->queue, out->queue, sizeof out->queue) &&
+           weft_text_copy(r->key, out->key, sizeof out->key);
+}
+
+int weft_reminders(const struct weft_reminder *after, struct weft_reminder *out, size_t max, int64_t deadline)
+{
+    struct store_reminders_from ask = {.count = max};
+    struct store_reminders got;
+    weft_msg *answer;
+    if (out == NULL && max > 0) return WEFT_EINVAL;
+    if (after != NULL) ask.queue = weft_cstr(after->queue);
+    if (after != NULL) ask.key = weft_cstr(after->key);
+    int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_REMINDERS, store_reminders_from_type(), &ask,
+                          store_reminders_type(), &got, &answer, deadline);
+    if (rc < 0) return rc;
+    int count = 0;
+    for (struct store_reminder r; (size_t)count < max && got.error == 0 && store_reminder_next(&got.reminders, &r);
+         count++)
+        if (!read_reminder(&r, &out[count])) got.error = WEFT_EFORMAT;
+    weft_msg_free(answer);
+    return got.error != 0 ? wf_store_error(got.error) : count;
+}
+
+/* ---- Looking after queues -------------------------------------------------------------------------------------- */
 
 int weft_queue_counts(const char *after, struct weft_queue_count *out, size_t max, int64_t deadline)
 {

@@ -48,6 +48,7 @@ enum {
     WF_STORE_JOBS_MAX = 1000 * 1000,             /* jobs of one queue, with its dead ones */
     WF_STORE_TAKES_MAX = 32,                     /* jobs that one batch gives, as each may have a megabyte */
     WF_STORE_JOB_KEYS_MAX = 1000 * 1000,         /* keys of jobs that are remembered, of one store */
+    WF_STORE_REMINDERS_MAX = 1000 * 1000,        /* reminders of one store */
     WF_STORE_STATES_MAX = 1000 * 1000,           /* states of one store */
     WF_STORE_EVENTS_MAX = 10 * 1000,             /* events of one state since its snapshot */
     WF_STORE_EVENT_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
@@ -99,13 +100,16 @@ struct wf_store_job {
 };
 
 enum wf_store_change_kind {
-    WF_JOB_PUT,    /* adds a job, which is due after `delay` */
-    WF_JOB_TAKE,   /* gives the job that has been due for the longest time, with a lease that lasts for `delay` */
-    WF_JOB_DONE,   /* removes a job that was taken */
+    WF_JOB_PUT,  /* adds a job, which is due after `delay` */
+    WF_JOB_TAKE, /* gives the job that has been due for the longest time, with a lease that lasts for `delay` */
+    WF_JOB_DONE, /* removes a job that was taken; one of a reminder with a period is due again, as if it had never been
+                    * taken */
     WF_JOB_RETURN, /* ends the lease: the job is due after `delay`, or dead if it was taken `attempts` times */
     WF_JOB_UNTAKE, /* undoes the taking, also the count of attempts */
     WF_JOB_EXTEND, /* the lease lasts for `delay` from now on */
     WF_JOB_REVIVE, /* a dead job (id 0: a thousand of them at most) is due now, as if it had never been taken */
+    WF_JOB_SET,    /* adds a reminder: a job that is due at `at`. The one that has the same key is removed */
+    WF_JOB_CANCEL, /* removes the reminder that has the key */
 };
 
 /* A change of a queue. */
@@ -117,19 +121,25 @@ struct wf_store_change {
     uint64_t id, lease;   /* done, return, untake, extend: those with which the job was taken; revive: only `id` */
     uint32_t attempts;    /* take, return: a job that was taken this many times and was not done dies; 0: no job
                            * dies */
-    uint32_t tag;         /* put */
-    const void *data;     /* put */
-    size_t size;          /* put */
-    const char *key;      /* put; NULL: none. No second job is put with a key that is remembered */
+    uint32_t tag;         /* put, set */
+    const void *data;     /* put, set */
+    size_t size;          /* put, set */
+    const char *key;      /* put; NULL: none. No second job is put with a key that is remembered. Set, cancel: the
+                           * reminder's, which is another one than a key of put */
     int64_t key_age;      /* put: for how long the key is remembered */
-    uint64_t jobs_max;    /* put: of the queue */
+    int64_t at, period;   /* set: ns since 1970, UTC; ns, 0: once */
+    uint64_t jobs_max;    /* put, set: of the queue */
     uint64_t node, actor; /* take: the pid of the worker; 0, 0: it is not known */
     /* The result: */
     int error;
-    struct wf_store_job job; /* put, also if it had been put before: `id`; take: all; return: `dead` */
+    struct wf_store_job job; /* put, also if it had been put before, and set: `id`; take: all; return: `dead` */
     void *body;              /* take: the caller frees it with free() */
-    int64_t next_due;        /* take, without a job: when the next job is due; INT64_MAX: no job becomes due */
-    uint64_t count;          /* revive: revived jobs; take: damaged jobs that were skipped */
+    const char *reminder;    /* take: the key of the reminder, in the block of `body`; NULL: it is none. Then `at` and
+                              * `period` are the reminder's */
+    uint64_t removed;        /* set, cancel: the job that the reminder had; 0: none */
+    int64_t next_due; /* take, without a job: when the next job is due; INT64_MAX: no job becomes due. Done, of a
+                              * reminder with a period: when it is due again; else 0 */
+    uint64_t count;   /* revive: revived jobs; take: damaged jobs that were skipped */
 };
 
 /* A job that a worker has. */
@@ -138,6 +148,14 @@ struct wf_store_lease {
     uint64_t id, lease;
     int64_t due;
     uint64_t node, actor; /* the worker's pid */
+};
+
+/* A job that has a name, by which it can be replaced and removed. */
+struct wf_store_reminder {
+    char queue[WF_STORE_TOPIC_MAX + 1], key[WF_STORE_KEY_MAX + 1];
+    int64_t at;     /* when it is due, or was due if it has not been done since: ns since 1970, UTC */
+    int64_t period; /* ns; 0: once */
+    struct wf_store_job job;
 };
 
 /* How many jobs a queue has. */
@@ -225,6 +243,8 @@ typedef bool wf_store_each_queue(void *arg, const struct wf_store_queue *q);
 /* Gets one job; the bytes of its body are valid during the call. */
 typedef bool wf_store_each_job(void *arg, const struct wf_store_job *job, const void *body);
 
+typedef bool wf_store_each_reminder(void *arg, const struct wf_store_reminder *r);
+
 typedef bool wf_store_each_state(void *arg, const struct wf_store_state *state);
 /* Gets one item; its bytes are valid during the call. Returns false to end the reading. */
 typedef bool wf_store_each_item(void *arg, const struct wf_store_item *item);
@@ -282,14 +302,18 @@ struct wf_store_engine {
      * own `error`. Else nothing was changed, and each has this error.
      * Errors of the batch: WEFT_EINVAL (no change, or too many; more than WF_STORE_TAKES_MAX takes), WEFT_ETOOBIG (more
      * than WF_STORE_BATCH_BYTES_MAX bytes). Of a change: WEFT_EINVAL (the name of a queue, a key), WEFT_ETOOBIG,
-     * WEFT_EFULL (too many jobs, queues or keys). WEFT_ENOTFOUND (take: no job is due; revive: no such dead job).
-     * WEFT_ECLOSED (the job is not there any more, is dead, or has another lease). WEFT_EFORMAT (the job, or the key, is
-     * damaged). */
+     * WEFT_EFULL (too many jobs, queues, keys or reminders). WEFT_ENOTFOUND (take: no job is due; revive: no such dead
+     * job; cancel: no such reminder).
+     * WEFT_ECLOSED (the job is not there any more, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
+     * reminder is damaged; cancel removes a damaged reminder, and not its job). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
     /* Gives the queues that have jobs in the order of their names, as at the time `now`. */
     int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
     /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged job is skipped. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
+    /* Gives the reminders in the order of their queues, and those of one queue in the order of their keys: those after
+     * `queue` and `key` ("", "": all). A damaged one is skipped. */
+    int (*reminders)(struct wf_store *s, const char *queue, const char *key, wf_store_each_reminder *each, void *arg);
 
     /* Gives the leases that last beyond `now` and whose worker is known. Damaged leases are skipped. */
     int (*leases)(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);

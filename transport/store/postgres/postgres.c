@@ -42,6 +42,13 @@ static const char *const tables[] = {
     "ALTER TABLE state_events ALTER body SET STORAGE EXTERNAL",
 };
 
+/* The tables have these since version 2. */
+static const char *const reminder_tables[] = {
+    "CREATE TABLE IF NOT EXISTS job_reminders(queue BYTEA, name BYTEA, job BIGINT, planned BIGINT, period BIGINT,"
+    " sum BIGINT, PRIMARY KEY(queue, name))",
+    "CREATE INDEX IF NOT EXISTS job_reminders_job ON job_reminders(job)",
+};
+
 /* The first line of `text`, which may be in `why`. */
 static int failed(struct wf_store_why *why, int error, const char *name, const char *text)
 {
@@ -61,6 +68,34 @@ static int failed_with(struct wf_store_why *why, int error, const struct pq_stor
 
 /* ---- Tables ---------------------------------------------------------------------------------------------------- */
 
+static void send_reminder_tables(struct pq_connection *c)
+{
+    for (size_t i = 0; i < sizeof reminder_tables / sizeof *reminder_tables; i++)
+        (void)pq_send(c, reminder_tables[i]);
+}
+
+static int finish_tables(struct pq_connection *c)
+{
+    int rc = pq_wait(c, NULL);
+    (void)pq_send(c, rc == WEFT_OK ? "COMMIT" : "ROLLBACK");
+    int end = pq_wait(c, NULL);
+    c->in_transaction = false;
+    return rc < 0 ? rc : end;
+}
+
+/* Makes the tables that an older version lacks. */
+static int add_tables(struct pq_store *s)
+{
+    struct pq_connection *c = &s->writer;
+    const int64_t version = PQ_VERSION;
+    c->failed = WEFT_OK;
+    c->in_transaction = true;
+    (void)pq_send(c, "BEGIN");
+    send_reminder_tables(c);
+    (void)pq_send_numbers(c, "UPDATE store SET version = $1 WHERE id = 1", &version, 1, PQ_ONE);
+    return finish_tables(c);
+}
+
 static int make_tables(struct pq_store *s, bool has_schema)
 {
     struct pq_connection *c = &s->writer;
@@ -70,15 +105,12 @@ static int make_tables(struct pq_store *s, bool has_schema)
     (void)pq_send(c, "BEGIN");
     if (!has_schema) (void)pq_send(c, "CREATE SCHEMA weft");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) (void)pq_send(c, tables[i]);
+    send_reminder_tables(c);
     (void)pq_send_numbers(c, "INSERT INTO store VALUES(1, $1, 0, 0)", &numbers[0], 1, PQ_ONE);
     (void)pq_send_numbers(c, "INSERT INTO log_count VALUES(1, 0, $1)", &numbers[1], 1, PQ_ONE);
     (void)pq_send_numbers(c, "INSERT INTO job_count VALUES(1, 0, $1)", &numbers[1], 1, PQ_ONE);
     (void)pq_send_numbers(c, "INSERT INTO state_count VALUES(1, 0, 0, $1)", &numbers[2], 1, PQ_ONE);
-    int rc = pq_wait(c, NULL);
-    (void)pq_send(c, rc == WEFT_OK ? "COMMIT" : "ROLLBACK");
-    rc = pq_wait(c, NULL);
-    c->in_transaction = false;
-    return rc;
+    return finish_tables(c);
 }
 
 /* Whether there is a schema, a table `store` in it, and how many tables. */
@@ -106,7 +138,9 @@ static int check_version(struct pq_store *s, struct wf_store_why *why)
     int64_t version = pq_number(result, 0, 0);
     PQclear(result);
     if (version < 1) return failed(why, WEFT_EFORMAT, s->base.name, "the schema 'weft' is no store of weft");
-    if (version <= PQ_VERSION) return WEFT_OK;
+    s->base.has_reminders = version >= 2 || !s->base.read_only;
+    rc = version < PQ_VERSION && !s->base.read_only ? add_tables(s) : WEFT_OK;
+    if (version <= PQ_VERSION) return rc < 0 ? failed_with(why, rc, s) : WEFT_OK;
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
              s->base.name, (long long)version, PQ_VERSION);
     return WEFT_ENOTSUP;

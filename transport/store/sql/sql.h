@@ -13,7 +13,8 @@
  * (3) The key of a record is the number of its log and its offset in one integer: the table needs no second index.
  * (4) A job has a small row with its state and one with its body, which is not written again when the state changes.
  *     Which job is due next is looked up in an index; only the number of jobs of each queue is kept in memory. What the
- *     index says is believed only as far as the checksum of the job's row confirms it.
+ *     index says is believed only as far as the checksum of the job's row confirms it. A reminder is a row that
+ *     names a job. It is looked for only in queues that have reminders.
  * (5) A state of an actor has a row, found by its key, and a snapshot and events, found by its id, which is never used
  *     again. When the store is opened all rows are read, and counted. If one is damaged or missing no new state begins,
  *     as it may be that one; so no actor is given an empty state instead of its damaged one. */
@@ -53,6 +54,7 @@ struct sql_log {
 struct sql_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */
+    uint64_t reminders, will_reminders;
     bool touched;
     struct sql_queue *next; /* with the same hash */
     struct sql_queue *next_touched;
@@ -99,6 +101,13 @@ enum sql_statement {
     SQL_DELETE_WORKER,
     SQL_LEASES,
     SQL_ALL_WORKERS,
+    SQL_WRITE_REMINDER,
+    SQL_DELETE_REMINDER,
+    SQL_REMINDER,
+    SQL_REMINDER_OF_JOB,
+    SQL_REMINDER_SIZES,
+    SQL_REMINDERS,
+    SQL_ALL_REMINDERS,
     SQL_WRITE_STATE,
     SQL_DELETE_STATE,
     SQL_STATE,
@@ -177,12 +186,13 @@ struct sql_store {
     struct sql_log **bucket; /* a power of two of them */
     size_t buckets, logs;
     int64_t stored_logs;
-    int64_t cursors;                          /* the writer's; -1: it has to count them */
-    bool has_queues, has_states, has_workers; /* the database has their tables */
+    int64_t cursors;                                         /* the writer's; -1: it has to count them */
+    bool has_queues, has_states, has_workers, has_reminders; /* the database has their tables */
     /* The writer's alone: */
     struct sql_queue *queue[SQL_QUEUE_BUCKETS];
     size_t queues;
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
+    uint64_t reminders;
     int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */
 };
 

@@ -7,6 +7,7 @@
 #include "sql_cursors.h"
 #include "sql_queues.h"
 #include "sql_read.h"
+#include "sql_reminders.h"
 #include "sql_states_read.h"
 #include "sql_workers.h"
 
@@ -76,6 +77,7 @@ int sql_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
     int cursors = c.rc < 0 ? c.rc : sql_check_cursors(s, each, arg);
     int jobs = cursors < 0 ? cursors : sql_check_jobs(s, each, arg);
     int workers = jobs < 0 ? jobs : sql_check_workers(s, each, arg);
-    int states = workers < 0 ? workers : sql_check_states(s, each, arg);
-    return states < 0 ? states : c.faults + cursors + jobs + workers + states;
+    int reminders = workers < 0 ? workers : sql_check_reminders(s, each, arg);
+    int states = reminders < 0 ? reminders : sql_check_states(s, each, arg);
+    return states < 0 ? states : c.faults + cursors + jobs + workers + reminders + states;
 }

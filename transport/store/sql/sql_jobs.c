@@ -8,6 +8,7 @@
 #include "sql_jobs.h"
 #include "sql_logs.h"
 #include "sql_queues.h"
+#include "sql_reminders.h"
 #include "sql_workers.h"
 #include "stored_topic.h"
 
@@ -18,6 +19,7 @@ struct commit {
     struct sql_store *s;
     struct sql_queue *touched;
     int64_t last_job, keys;
+    uint64_t reminders;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -112,6 +114,7 @@ static void touch(struct commit *c, struct sql_queue *q)
     if (q->touched) return;
     q->touched = true;
     q->will = q->jobs;
+    q->will_reminders = q->reminders;
     q->next_touched = c->touched;
     c->touched = q;
 }
@@ -128,6 +131,12 @@ static struct sql_queue *queue_for(struct commit *c, struct wf_store_change *x)
     if (q == NULL) x->error = WEFT_ENOMEM;
     else touch(c, q);
     return q;
+}
+
+static bool has_reminders(const struct commit *c, const char *name)
+{
+    const struct sql_queue *q = sql_queue_find(c->s, name);
+    return q != NULL && (q->touched ? q->will_reminders : q->reminders) > 0;
 }
 
 static int64_t later(int64_t now, int64_t delay)
@@ -190,6 +199,15 @@ static int check_put(const struct wf_store_change *x)
     return x->size > WF_STORE_RECORD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
+static int add_job(struct commit *c, struct wf_store_change *x, struct sql_queue *q, int64_t due)
+{
+    x->job = (struct wf_store_job){
+        .id = (uint64_t)++c->last_job, .due = due, .time = x->now, .tag = x->tag, .size = x->size};
+    q->will++;
+    int rc = write_job(c->s, &x->job, x->queue, SQL_INSERT_JOB);
+    return rc == WEFT_OK ? write_body(c->s, x->job.id, x->data, x->size) : rc;
+}
+
 static int put(struct commit *c, struct wf_store_change *x)
 {
     int rc = WEFT_OK;
@@ -205,14 +223,7 @@ static int put(struct commit *c, struct wf_store_change *x)
         x->error = WEFT_EFULL;
         return WEFT_OK;
     }
-    x->job = (struct wf_store_job){.id = (uint64_t)++c->last_job,
-                                   .due = later(x->now, x->delay),
-                                   .time = x->now,
-                                   .tag = x->tag,
-                                   .size = x->size};
-    q->will++;
-    rc = write_job(c->s, &x->job, x->queue, SQL_INSERT_JOB);
-    if (rc == WEFT_OK) rc = write_body(c->s, x->job.id, x->data, x->size);
+    rc = add_job(c, x, q, later(x->now, x->delay));
     if (rc == WEFT_OK && x->key != NULL) rc = write_key(c, x);
     c->keys += x->key != NULL && !is_old;
     return rc;
@@ -220,30 +231,46 @@ static int put(struct commit *c, struct wf_store_change *x)
 
 /* ---- Taking ---------------------------------------------------------------------------------------------------- */
 
-static int copy_body(struct wf_store_change *x, const void *body)
+/* Copies the body of the job, and the key of its reminder. */
+static int copy_body(struct wf_store_change *x, const void *body, const struct sql_reminder *r)
 {
-    x->body = malloc(x->job.size + 1);
+    size_t more = r == NULL ? 1 : strlen(r->key) + 1;
+    x->body = malloc(x->job.size + more);
     if (x->body == NULL) return WEFT_ENOMEM;
     if (x->job.size > 0) memcpy(x->body, body, x->job.size);
+    if (r == NULL) return WEFT_OK;
+    x->reminder = memcpy((char *)x->body + x->job.size, r->key, more);
+    x->at = r->at;
+    x->period = r->period;
     return WEFT_OK;
 }
 
+/* Reads the body of the job that is due, and its reminder. WEFT_EFORMAT: one of them is damaged. */
+static int read_due(struct commit *c, struct wf_store_change *x, struct sql_row **other)
+{
+    struct sql_reminder r;
+    enum sql_found found = SQL_NO_REMINDER;
+    const void *body = NULL;
+    int rc = has_reminders(c, x->queue) ? sql_reminder_of_job(c->s, x->queue, x->job.id, &r, &found) : WEFT_OK;
+    if (rc == WEFT_OK && found == SQL_DAMAGED_REMINDER) rc = WEFT_EFORMAT;
+    if (rc == WEFT_OK) rc = sql_job_body(c->s->writer, &x->job, &body, other);
+    return rc == WEFT_OK ? copy_body(x, body, found == SQL_A_REMINDER ? &r : NULL) : rc;
+}
+
 /* Finds the first job that is due and not damaged. Returns a WEFT_E*; WEFT_ENOTFOUND: there is no such job. */
-static int find_due(struct sql_store *s, struct wf_store_change *x)
+static int find_due(struct commit *c, struct wf_store_change *x)
 {
     int code, rc = WEFT_ENOTFOUND;
     const char *queue;
-    struct sql_row *row = sql_prepare(s->writer, SQL_DUE_JOBS, &code), *other = NULL;
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_DUE_JOBS, &code), *other = NULL;
     if (row == NULL) return sql_error(code);
     sql_bind_text(row, 1, x->queue);
     sql_bind_int(row, 2, 0);
     sql_bind_int(row, 3, x->now);
     while (rc == WEFT_ENOTFOUND && (code = sql_step(row)) == SQL_ROW) {
-        const void *body = NULL;
         bool fine = sql_job_read(row, &x->job, &queue) && strcmp(queue, x->queue) == 0 && !x->job.dead &&
                     x->job.due <= x->now;
-        rc = fine ? sql_job_body(s->writer, &x->job, &body, &other) : WEFT_EFORMAT;
-        if (rc == WEFT_OK) rc = copy_body(x, body);
+        rc = fine ? read_due(c, x, &other) : WEFT_EFORMAT;
         if (other != NULL) sql_reset(other);
         if (rc != WEFT_EFORMAT) break;
         x->count++;
@@ -292,7 +319,7 @@ static int take(struct commit *c, struct wf_store_change *x)
 {
     int rc = WEFT_OK;
     while (rc == WEFT_OK) {
-        int error = find_due(c->s, x);
+        int error = find_due(c, x);
         if (error == WEFT_ENOTFOUND) {
             x->error = WEFT_ENOTFOUND;
             return find_next_due(c->s, x);
@@ -311,6 +338,7 @@ static int take(struct commit *c, struct wf_store_change *x)
         if (!dies) return rc;
         free(x->body);
         x->body = NULL;
+        x->reminder = NULL;
     }
     return rc;
 }
@@ -332,14 +360,43 @@ static int find_job(struct commit *c, struct wf_store_change *x)
     return sql_error(rc);
 }
 
-static int remove_job(struct commit *c, struct wf_store_change *x)
+static int remove_job(struct commit *c, struct sql_queue *q, uint64_t id)
 {
+    if (q->will > 0) q->will--;
+    int rc = delete_by_id(c->s, SQL_DELETE_JOB, id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
+    return rc == WEFT_OK ? sql_worker_delete(c->s, id) : rc;
+}
+
+static int remove_reminder(struct commit *c, struct sql_queue *q, const char *queue, const char *key)
+{
+    if (q->will_reminders > 0) q->will_reminders--;
+    if (c->reminders > 0) c->reminders--;
+    return sql_reminder_delete(c->s, queue, key);
+}
+
+/* The times that have passed meanwhile do not come any more. */
+static int repeat(struct commit *c, struct wf_store_change *x, struct sql_reminder *r)
+{
+    r->at = x->next_due = x->job.due = sql_reminder_next(r, x->now);
+    x->job.lease = 0;
+    x->job.attempts = 0;
+    int rc = write_job(c->s, &x->job, x->queue, SQL_UPDATE_JOB);
+    return rc == WEFT_OK ? sql_reminder_write(c->s, x->queue, r) : rc;
+}
+
+static int finish_job(struct commit *c, struct wf_store_change *x)
+{
+    struct sql_reminder r;
+    enum sql_found found = SQL_NO_REMINDER;
+    int rc = has_reminders(c, x->queue) ? sql_reminder_of_job(c->s, x->queue, x->id, &r, &found) : WEFT_OK;
+    if (rc == WEFT_OK && found == SQL_DAMAGED_REMINDER) x->error = WEFT_EFORMAT;
+    if (rc != WEFT_OK || x->error < 0) return rc;
+    if (found == SQL_A_REMINDER && r.period > 0) return repeat(c, x, &r);
     struct sql_queue *q = queue_for(c, x);
     if (q == NULL) return WEFT_OK;
-    if (q->will > 0) q->will--;
-    int rc = delete_by_id(c->s, SQL_DELETE_JOB, x->id);
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, x->id);
-    return rc == WEFT_OK ? sql_worker_delete(c->s, x->id) : rc;
+    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
+    return rc == WEFT_OK ? remove_job(c, q, x->id) : rc;
 }
 
 static int change_taken(struct commit *c, struct wf_store_change *x)
@@ -351,7 +408,7 @@ static int change_taken(struct commit *c, struct wf_store_change *x)
         x->error = WEFT_ECLOSED;
         return WEFT_OK;
     }
-    if (x->kind == WF_JOB_DONE) return remove_job(c, x);
+    if (x->kind == WF_JOB_DONE) return finish_job(c, x);
     if (x->kind == WF_JOB_UNTAKE) j->attempts--;
     if (x->kind != WF_JOB_EXTEND) j->lease = 0;
     j->due = x->kind == WF_JOB_UNTAKE ? x->now : later(x->now, x->delay);
@@ -399,6 +456,54 @@ static int revive(struct commit *c, struct wf_store_change *x)
     return rc;
 }
 
+/* ---- Reminders ------------------------------------------------------------------------------------------------- */
+
+static bool has_space(const struct commit *c, const struct sql_queue *q, const struct wf_store_change *x)
+{
+    return c->reminders < WF_STORE_REMINDERS_MAX && q->will < x->jobs_max && q->will < WF_STORE_JOBS_MAX;
+}
+
+static int set(struct commit *c, struct wf_store_change *x)
+{
+    struct sql_reminder r = {.job = 0};
+    enum sql_found found;
+    x->error = x->key == NULL || x->at < 0 || x->period < 0 ? WEFT_EINVAL : check_put(x);
+    struct sql_queue *q = x->error < 0 ? NULL : queue_for(c, x);
+    if (q == NULL) return WEFT_OK;
+    int rc = sql_reminder_find(c->s, x->queue, x->key, &r, &found);
+    if (rc != WEFT_OK) return rc;
+    if (found == SQL_DAMAGED_REMINDER) x->error = WEFT_EFORMAT;
+    if (found == SQL_NO_REMINDER && !has_space(c, q, x)) x->error = WEFT_EFULL;
+    if (x->error < 0) return WEFT_OK;
+    x->removed = r.job;
+    if (found == SQL_A_REMINDER) rc = remove_job(c, q, r.job);
+    if (found == SQL_NO_REMINDER || q->will_reminders == 0) q->will_reminders++; /* 0: its jobs were missing */
+    c->reminders += found == SQL_NO_REMINDER;
+    if (rc == WEFT_OK) rc = add_job(c, x, q, x->at);
+    if (rc != WEFT_OK) return rc;
+    r = (struct sql_reminder){.job = x->job.id, .at = x->at, .period = x->period};
+    memcpy(r.key, x->key, strlen(x->key) + 1);
+    return sql_reminder_write(c->s, x->queue, &r);
+}
+
+/* What job a damaged reminder has is not known. */
+static int cancel(struct commit *c, struct wf_store_change *x)
+{
+    struct sql_reminder r;
+    enum sql_found found;
+    x->error = x->key == NULL || !wf_store_key_ok(x->key) ? WEFT_EINVAL : WEFT_OK;
+    if (x->error < 0) return WEFT_OK;
+    int rc = sql_reminder_find(c->s, x->queue, x->key, &r, &found);
+    if (rc != WEFT_OK) return rc;
+    if (found == SQL_NO_REMINDER) x->error = WEFT_ENOTFOUND;
+    struct sql_queue *q = x->error < 0 ? NULL : queue_for(c, x);
+    if (q == NULL) return WEFT_OK;
+    rc = remove_reminder(c, q, x->queue, x->key);
+    if (found == SQL_DAMAGED_REMINDER) return rc;
+    x->removed = r.job;
+    return rc == WEFT_OK ? remove_job(c, q, r.job) : rc;
+}
+
 /* ---- A batch --------------------------------------------------------------------------------------------------- */
 
 static int change_one(struct commit *c, struct wf_store_change *x)
@@ -412,6 +517,8 @@ static int change_one(struct commit *c, struct wf_store_change *x)
     case WF_JOB_PUT: return put(c, x);
     case WF_JOB_TAKE: return take(c, x);
     case WF_JOB_REVIVE: return revive(c, x);
+    case WF_JOB_SET: return set(c, x);
+    case WF_JOB_CANCEL: return cancel(c, x);
     case WF_JOB_DONE:
     case WF_JOB_RETURN:
     case WF_JOB_UNTAKE:
@@ -474,11 +581,13 @@ static void finish(struct commit *c, bool committed)
         next = q->next_touched;
         q->touched = false;
         if (committed) q->jobs = q->will;
+        if (committed) q->reminders = q->will_reminders;
         if (q->jobs == 0) sql_queue_remove(c->s, q);
     }
     if (!committed) return;
     c->s->last_job = c->last_job;
     c->s->keys = c->keys;
+    c->s->reminders = c->reminders;
 }
 
 static int check_batch(const struct wf_store_change *batch, size_t count)
@@ -486,7 +595,7 @@ static int check_batch(const struct wf_store_change *batch, size_t count)
     size_t bytes = 0, takes = 0;
     if (count == 0 || count > WF_STORE_BATCH_MAX) return WEFT_EINVAL;
     for (size_t i = 0; i < count; i++) {
-        bytes += batch[i].kind == WF_JOB_PUT ? batch[i].size : 0;
+        bytes += batch[i].kind == WF_JOB_PUT || batch[i].kind == WF_JOB_SET ? batch[i].size : 0;
         takes += batch[i].kind == WF_JOB_TAKE;
     }
     if (takes > WF_STORE_TAKES_MAX) return WEFT_EINVAL;
@@ -497,6 +606,7 @@ static void clear_result(struct wf_store_change *x, int error)
 {
     free(x->body);
     x->body = NULL;
+    x->reminder = NULL;
     x->job = (struct wf_store_job){0};
     x->error = error;
 }
@@ -507,12 +617,13 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
     int rc = check_batch(batch, count);
     for (size_t i = 0; i < count; i++) {
         batch[i].body = NULL;
-        batch[i].count = 0;
+        batch[i].count = batch[i].removed = 0;
+        batch[i].next_due = 0;
         clear_result(&batch[i], rc);
     }
     if (rc == WEFT_OK) rc = sql_begin(s);
     if (rc == WEFT_OK) {
-        struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys};
+        struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys, .reminders = s->reminders};
         int code = change_all(&c, batch, count);
         if (code == WEFT_OK) code = write_count(&c);
         rc = sql_finish(s, code);

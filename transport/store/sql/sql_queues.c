@@ -78,20 +78,38 @@ static int load_queue(struct sql_store *s, struct sql_row *row)
     return WEFT_OK;
 }
 
+/* Reminders of a queue that has no jobs are damage, which check finds. */
+static int load_reminders(struct sql_store *s, struct sql_row *row)
+{
+    const char *name = sql_text(row, 0);
+    uint64_t count = (uint64_t)sql_int(row, 1);
+    struct sql_queue *q = wf_store_topic_ok(name) ? sql_queue_find(s, name) : NULL;
+    s->reminders += count;
+    if (q != NULL) q->reminders = count;
+    return WEFT_OK;
+}
+
+static int load_rows(struct sql_store *s, enum sql_statement which, int (*load)(struct sql_store *, struct sql_row *))
+{
+    int code, rc = WEFT_OK;
+    struct sql_row *row = sql_prepare(s->writer, which, &code);
+    if (row == NULL) return sql_error(code);
+    while (rc == WEFT_OK && (code = sql_step(row)) == SQL_ROW) rc = load(s, row);
+    sql_reset(row);
+    return rc < 0 ? rc : sql_error(code);
+}
+
 int sql_queues_load(struct sql_store *s, struct wf_store_why *why)
 {
     int64_t sum = 0;
-    int code = WEFT_OK;
     sql_queues_free(s);
+    s->reminders = 0;
     snprintf(why->text, sizeof why->text, "%s: the tables of queues are damaged, or cannot be read", s->name);
     int rc = read_number(s->writer, SQL_READ_LAST_JOB, &s->last_job, &sum);
     if (rc == WEFT_OK && sum != sql_count_sum(s->last_job)) rc = WEFT_EFORMAT;
     if (rc == WEFT_OK) rc = read_number(s->writer, SQL_COUNT_KEYS, &s->keys, NULL);
-    struct sql_row *row = rc < 0 ? NULL : sql_prepare(s->writer, SQL_QUEUE_SIZES, &code);
-    if (row == NULL) return rc < 0 ? rc : sql_error(code);
-    while (rc == WEFT_OK && (code = sql_step(row)) == SQL_ROW) rc = load_queue(s, row);
-    sql_reset(row);
-    return rc < 0 ? rc : sql_error(code);
+    if (rc == WEFT_OK) rc = load_rows(s, SQL_QUEUE_SIZES, load_queue);
+    return rc == WEFT_OK ? load_rows(s, SQL_REMINDER_SIZES, load_reminders) : rc;
 }
 
 /* ---- Readers --------------------------------------------------------------------------------------------------- */

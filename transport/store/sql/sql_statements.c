@@ -4,6 +4,9 @@
 /* The columns of struct wf_store_job, and of its checksum. */
 #define JOB "id, queue, dead, due, lease, attempts, time, tag, sum"
 
+/* The columns of a reminder, and of its checksum. */
+#define REMINDER "queue, name, job, planned, period, sum"
+
 /* The columns of struct wf_store_state, with its id, and of its checksum; and those of struct wf_store_item. */
 #define STATE "key, id, opening, owner, first, last, bytes, size, sum"
 #define ITEM "time, tag, version, body, sum"
@@ -80,6 +83,24 @@ const struct sql_text sql_text_of[SQL_STATEMENTS] = {
                     " ORDER BY j.id",
                     true},
     [SQL_ALL_WORKERS] = {"SELECT id, lease, node, actor, sum FROM job_workers", true},
+    [SQL_WRITE_REMINDER] = {"INSERT INTO job_reminders(" REMINDER
+                            ") VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(queue,"
+                            " name) DO UPDATE SET job = excluded.job, planned = excluded.planned,"
+                            " period = excluded.period, sum = excluded.sum",
+                            false},
+    [SQL_DELETE_REMINDER] = {"DELETE FROM job_reminders WHERE queue = ?1 AND name = ?2", false},
+    [SQL_REMINDER] = {"SELECT " REMINDER " FROM job_reminders WHERE queue = ?1 AND name = ?2", false},
+    [SQL_REMINDER_OF_JOB] = {"SELECT " REMINDER " FROM job_reminders WHERE job = ?1", false},
+    [SQL_REMINDER_SIZES] = {"SELECT queue, count(*) FROM job_reminders GROUP BY queue", true},
+    [SQL_REMINDERS] =
+        {"SELECT j.id, j.queue, j.dead, j.due, j.lease, j.attempts, j.time, j.tag, j.sum, r.queue, r.name,"
+         " r.job, r.planned, r.period, r.sum FROM job_reminders r JOIN jobs j ON j.id = r.job"
+         " WHERE (r.queue, r.name) > (?1, ?2) ORDER BY r.queue, r.name",
+         true},
+    [SQL_ALL_REMINDERS] = {"SELECT r.queue, r.name, r.job, r.planned, r.period, r.sum,"
+                           " CASE WHEN j.id IS NULL THEN 0 ELSE 1 END FROM job_reminders r LEFT JOIN jobs j"
+                           " ON j.id = r.job AND j.queue = r.queue ORDER BY r.queue, r.name",
+                           true},
     [SQL_WRITE_STATE] = {"INSERT INTO states(" STATE
                          ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(key) DO"
                          " UPDATE SET id = excluded.id, opening = excluded.opening, owner = excluded.owner, first ="

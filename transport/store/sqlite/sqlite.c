@@ -46,6 +46,12 @@ static const char worker_tables[] =
     "CREATE TABLE IF NOT EXISTS job_workers(id INTEGER PRIMARY KEY, lease INTEGER, node INTEGER, actor INTEGER,"
     " sum INTEGER);";
 
+/* The file has these since version 5. */
+static const char reminder_tables[] =
+    "CREATE TABLE IF NOT EXISTS job_reminders(queue TEXT, name TEXT, job INTEGER, planned INTEGER, period INTEGER,"
+    " sum INTEGER, PRIMARY KEY(queue, name)) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS job_reminders_job ON job_reminders(job);";
+
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
     snprintf(why->text, sizeof why->text, "%s: %s", file, text);
@@ -107,12 +113,12 @@ static int make_tables(struct sq_store *s, bool all)
                      : sqlite3_mprintf("");
     char *sql = logs == NULL
                     ? NULL
-                    : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s %s"
+                    : sqlite3_mprintf("BEGIN IMMEDIATE; %s %s %s %s %s"
                                       "INSERT OR IGNORE INTO job_count VALUES(1, 0, %lld);"
                                       "INSERT OR IGNORE INTO state_count VALUES(1, 0, 0, %lld);"
                                       "PRAGMA user_version=%d; COMMIT",
-                                      logs, queue_tables, state_tables, worker_tables, (long long)sql_count_sum(0),
-                                      (long long)sql_state_count_sum(0, 0), SQ_VERSION);
+                                      logs, queue_tables, state_tables, worker_tables, reminder_tables,
+                                      (long long)sql_count_sum(0), (long long)sql_state_count_sum(0, 0), SQ_VERSION);
     sqlite3_free(logs);
     int rc = sql == NULL ? SQLITE_NOMEM : exec(s, sql);
     if (rc != SQLITE_OK && sqlite3_get_autocommit(s->writer.db) == 0) exec(s, "ROLLBACK");
@@ -134,6 +140,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
     s->base.has_queues = version >= 2 || !s->base.read_only;
     s->base.has_states = version >= 3 || !s->base.read_only;
     s->base.has_workers = version >= 4 || !s->base.read_only;
+    s->base.has_reminders = version >= 5 || !s->base.read_only;
     if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
              s->base.name, (long long)version, SQ_VERSION);

@@ -15,7 +15,7 @@ extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
     /* Of the tables: PRAGMA user_version. 2: with queues; 3: with states of actors; 4: with the workers of jobs. */
-    SQ_VERSION = 4,
+    SQ_VERSION = 5,
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
 };
 

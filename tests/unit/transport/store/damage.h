@@ -177,8 +177,50 @@ START_TEST(a_damaged_key_is_said)
 }
 END_TEST
 
+START_TEST(a_damaged_reminder_is_not_given)
+{
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    ck_assert_int_eq(set_reminder("q", "other", "milk", 0, 10, 0).error, WEFT_OK);
+    struct wf_store_job two = take_job("q", "tea", 0);
+    close_it();
+    fixture.run_sql("UPDATE job_reminders SET period = 0 WHERE job = 1");
+    open_it();
+    ck_assert_int_eq(done_job("q", two), WEFT_EFORMAT);
+    take_reminder("q", "other", "milk", 0, 1);
+    struct wf_store_change x = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q", .now = 1 + LEASE - 1});
+    ck_assert(x.error == WEFT_ENOTFOUND && x.count == 1);
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_EFORMAT);
+    expect_reminders("", "", 9, "q/other 0+10 ");
+    job_faults = 0;
+    ck_assert_int_eq(fixture.engine->check(store, count_job_fault, NULL), 1);
+    ck_assert_int_eq(job_faults, 1);
+    ck_assert_int_eq(cancel_reminder("q", "k").error, WEFT_OK); /* its job becomes an ordinary one */
+    ck_assert_int_eq(done_job("q", take_job("q", "tea", LEASE)), WEFT_OK);
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_missing_job_of_a_reminder_is_found)
+{
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    close_it();
+    fixture.run_sql("DELETE FROM jobs; DELETE FROM job_bodies");
+    open_it();
+    job_faults = 0;
+    ck_assert_int_eq(fixture.engine->check(store, count_job_fault, NULL), 1);
+    ck_assert_int_eq(job_faults, 1);
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    take_reminder("q", "k", "tea", 0, 0);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 static void add_damage_tests(TCase *c)
 {
+    tcase_add_test(c, a_damaged_reminder_is_not_given);
+    tcase_add_test(c, a_missing_job_of_a_reminder_is_found);
     tcase_add_test(c, a_record_with_other_bytes_is_not_served);
     tcase_add_test(c, a_record_of_another_offset_is_not_served);
     tcase_add_test(c, a_hole_is_found);

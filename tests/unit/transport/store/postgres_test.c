@@ -16,10 +16,28 @@ START_TEST(a_newer_store_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("UPDATE store SET version = 2");
+    run_sql("UPDATE store SET version = 3");
     expect_refused(WEFT_ENOTSUP, "newer");
-    run_sql("UPDATE store SET version = 1");
+    run_sql("UPDATE store SET version = 2");
     open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
+START_TEST(an_older_store_gets_the_newer_tables)
+{
+    int rc;
+    append_ok("a", "one");
+    close_it();
+    run_sql("DROP TABLE job_reminders; UPDATE store SET version = 1");
+    store = open_as(true, &rc); /* a tool changes nothing */
+    ck_assert_msg(store != NULL, "%s", why.text);
+    expect_reminders("", "", 9, "");
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+    reopen();
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 50, 0, 0).error, WEFT_OK);
+    reopen();
+    expect_reminders("", "", 9, "q/k 50+0 ");
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
 }
 END_TEST
@@ -217,6 +235,8 @@ int main(void)
     add_damage_tests(damage);
     add_state_damage_tests(damage);
     tcase_add_test(own, a_newer_store_is_refused);
+    tcase_add_test(own, an_older_store_gets_the_newer_tables);
+    tcase_add_test(own, an_older_store_gets_the_newer_tables);
     tcase_add_test(own, a_schema_of_others_is_refused);
     tcase_add_test(own, a_user_without_rights_is_refused);
     tcase_add_test(own, urls_and_words_are_taken);

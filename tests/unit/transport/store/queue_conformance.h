@@ -386,8 +386,193 @@ START_TEST(queues_with_jobs_are_bounded)
 }
 END_TEST
 
+/* ---- Reminders ------------------------------------------------------------------------------------------------- */
+
+static struct wf_store_change set_reminder(const char *queue, const char *key, const char *text, int64_t at,
+                                           int64_t period, int64_t now)
+{
+    return change_one((struct wf_store_change){.kind = WF_JOB_SET,
+                                               .queue = queue,
+                                               .now = now,
+                                               .at = at,
+                                               .period = period,
+                                               .tag = 7,
+                                               .data = text,
+                                               .size = strlen(text),
+                                               .key = key});
+}
+
+static struct wf_store_change cancel_reminder(const char *queue, const char *key)
+{
+    return change_one((struct wf_store_change){.kind = WF_JOB_CANCEL, .queue = queue, .key = key});
+}
+
+/* Takes the job of a reminder, which has to be of that key, text and time. */
+static struct wf_store_job take_reminder(const char *queue, const char *key, const char *text, int64_t at,
+                                         int64_t now)
+{
+    struct wf_store_change x = change_one(
+        (struct wf_store_change){.kind = WF_JOB_TAKE, .queue = queue, .now = now, .delay = LEASE});
+    ck_assert_msg(x.error == WEFT_OK, "%s", weft_strerror(x.error));
+    ck_assert(x.reminder != NULL && x.job.size == strlen(text) && memcmp(x.body, text, x.job.size) == 0);
+    ck_assert_str_eq(x.reminder, key);
+    ck_assert_int_eq(x.at, at);
+    free(x.body);
+    return x.job;
+}
+
+struct reminder_list {
+    char text[2000];
+    int left;
+};
+
+static bool add_reminder(void *arg, const struct wf_store_reminder *r)
+{
+    struct reminder_list *l = arg;
+    char text[600];
+    snprintf(text, sizeof text, "%s/%s %d+%d%s ", r->queue, r->key, (int)r->at, (int)r->period,
+             r->job.dead ? "!" : "");
+    strcat(l->text, text);
+    return --l->left > 0;
+}
+
+/* "queue/key at+period " */
+static void expect_reminders(const char *queue, const char *key, int max, const char *expected)
+{
+    struct reminder_list l = {.left = max};
+    ck_assert_int_eq(fixture.engine->reminders(store, queue, key, add_reminder, &l), WEFT_OK);
+    ck_assert_str_eq(l.text, expected);
+}
+
+START_TEST(a_reminder_comes_once_at_its_time)
+{
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 50, 0, 0).error, WEFT_OK);
+    put_job("q", "job", 0, 60);
+    struct wf_store_change x = change_one((struct wf_store_change){.kind = WF_JOB_TAKE, .queue = "q", .now = 49});
+    ck_assert(x.error == WEFT_ENOTFOUND && x.next_due == 50);
+    reopen();
+    expect_reminders("", "", 9, "q/k 50+0 ");
+    struct wf_store_job j = take_reminder("q", "k", "tea", 50, 55);
+    ck_assert_int_eq(done_job("q", take_job("q", "job", 60)), WEFT_OK);
+    take_job("q", NULL, 60);
+    ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", j, 60, 0), WEFT_OK);
+    j = take_reminder("q", "k", "tea", 50, 60);
+    ck_assert_uint_eq(j.attempts, 2);
+    j = take_reminder("q", "k", "tea", 50, 60 + LEASE); /* nobody has said that it is done */
+    ck_assert_int_eq(done_job("q", j), WEFT_OK);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    expect_reminders("", "", 9, "");
+    ck_assert_int_eq(cancel_reminder("q", "k").error, WEFT_ENOTFOUND);
+    reopen();
+    take_job("q", NULL, 1000);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_reminder_repeats)
+{
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 50, 20, 0).error, WEFT_OK);
+    struct wf_store_job j = take_reminder("q", "k", "tea", 50, 50);
+    struct wf_store_change x = change_one(
+        (struct wf_store_change){.kind = WF_JOB_DONE, .queue = "q", .id = j.id, .lease = j.lease, .now = 55});
+    ck_assert(x.error == WEFT_OK && x.next_due == 70);
+    reopen();
+    expect_reminders("", "", 9, "q/k 70+20 ");
+    take_job("q", NULL, 69);
+    j = take_reminder("q", "k", "tea", 70, 70);
+    ck_assert_uint_eq(j.attempts, 1);
+    x = change_one((struct wf_store_change){
+        .kind = WF_JOB_DONE, .queue = "q", .id = j.id, .lease = j.lease, .now = 130}); /* 90, 110, 130 have passed */
+    ck_assert(x.error == WEFT_OK && x.next_due == 150);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    ck_assert_int_eq(cancel_reminder("q", "k").error, WEFT_OK);
+    take_job("q", NULL, 10000);
+    expect_queues(0, "");
+    expect_reminders("", "", 9, "");
+    x = set_reminder("q", "k", "tea", INT64_MAX - 5, 10, INT64_MAX - 3);
+    ck_assert_int_eq(x.error, WEFT_OK);
+    j = take_reminder("q", "k", "tea", INT64_MAX - 5, INT64_MAX - 3);
+    x = change_one((struct wf_store_change){
+        .kind = WF_JOB_DONE, .queue = "q", .id = j.id, .lease = j.lease, .now = INT64_MAX - 3});
+    ck_assert(x.error == WEFT_OK && x.next_due == INT64_MAX);
+}
+END_TEST
+
+START_TEST(a_reminder_of_the_same_key_is_replaced)
+{
+    uint64_t first = set_reminder("q", "k", "tea", 50, 0, 0).job.id;
+    struct wf_store_job j = take_reminder("q", "k", "tea", 50, 50);
+    struct wf_store_change x = set_reminder("q", "k", "coffee", 60, 5, 51);
+    ck_assert(x.error == WEFT_OK && x.removed == first && x.job.id != first);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    ck_assert_uint_eq(set_reminder("q", "other", "milk", 55, 0, 51).removed, 0);
+    ck_assert_uint_eq(set_reminder("q.x", "k", "water", 1, 0, 51).removed, 0);
+    reopen();
+    expect_reminders("", "", 9, "q/k 60+5 q/other 55+0 q.x/k 1+0 ");
+    expect_reminders("q", "k", 1, "q/other 55+0 ");
+    expect_reminders("q", "other", 9, "q.x/k 1+0 ");
+    take_reminder("q", "other", "milk", 55, 60);
+    j = take_reminder("q", "k", "coffee", 60, 60);
+    x = cancel_reminder("q", "k");
+    ck_assert(x.error == WEFT_OK && x.removed == j.id);
+    ck_assert_int_eq(done_job("q", j), WEFT_ECLOSED);
+    take_reminder("q.x", "k", "water", 1, 60);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(reminders_have_limits)
+{
+    char key[300] = "";
+    memset(key, 'k', 256);
+    ck_assert_int_eq(set_reminder("q", key, "x", 0, 0, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(set_reminder("q", "", "x", 0, 0, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(set_reminder("q", NULL, "x", 0, 0, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(set_reminder("q", "k", "x", -1, 0, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(set_reminder("q", "k", "x", 0, -1, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(set_reminder("q.>", "k", "x", 0, 0, 0).error, WEFT_EINVAL);
+    ck_assert_int_eq(cancel_reminder("q", NULL).error, WEFT_EINVAL);
+    ck_assert_int_eq(cancel_reminder("q", key).error, WEFT_EINVAL);
+    key[255] = '\0';
+    struct wf_store_change x = {.kind = WF_JOB_SET, .queue = "q", .key = key, .jobs_max = 2, .data = "x", .size = 1};
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    x.key = "second";
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+    x.key = "third";
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+    x.key = "second";
+    ck_assert_int_eq(change_one(x).error, WEFT_OK); /* it replaces one */
+    x.kind = WF_JOB_PUT, x.key = NULL;
+    ck_assert_int_eq(change_one(x).error, WEFT_EFULL);
+    reopen();
+    ck_assert_int_eq(cancel_reminder("q", key).error, WEFT_OK);
+    ck_assert_int_eq(change_one(x).error, WEFT_OK);
+}
+END_TEST
+
+START_TEST(a_dead_reminder_is_revived)
+{
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    for (int i = 0; i < 3; i++) {
+        struct wf_store_job j = take_reminder("q", "k", "tea", 0, 0);
+        ck_assert_int_eq(change_taken(WF_JOB_RETURN, "q", j, 0, 0), WEFT_OK);
+    }
+    expect_reminders("", "", 9, "q/k 0+10! ");
+    take_job("q", NULL, 1000);
+    ck_assert_uint_eq(change_one((struct wf_store_change){.kind = WF_JOB_REVIVE, .queue = "q", .now = 5}).count, 1);
+    struct wf_store_job j = take_reminder("q", "k", "tea", 0, 5);
+    ck_assert_int_eq(done_job("q", j), WEFT_OK);
+    expect_reminders("", "", 9, "q/k 10+10 ");
+}
+END_TEST
+
 static void add_queue_tests(TCase *c)
 {
+    tcase_add_test(c, a_reminder_comes_once_at_its_time);
+    tcase_add_test(c, a_reminder_repeats);
+    tcase_add_test(c, a_reminder_of_the_same_key_is_replaced);
+    tcase_add_test(c, reminders_have_limits);
+    tcase_add_test(c, a_dead_reminder_is_revived);
     tcase_add_test(c, jobs_are_given_in_the_order_of_their_times);
     tcase_add_test(c, a_job_that_is_done_is_gone);
     tcase_add_test(c, a_lease_ends);

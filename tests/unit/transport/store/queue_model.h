@@ -21,6 +21,8 @@ struct model_job {
     int queue;
     uint32_t number; /* its bytes follow from it */
     struct wf_store_job is;
+    int reminder; /* 0: none, else the number of its key plus 1 */
+    int64_t at, period;
 };
 
 struct queue_model {
@@ -36,7 +38,7 @@ struct queue_model {
 static struct {
     struct queue_model is, doubt; /* doubt: if the last batch was stored */
     int64_t now;
-    size_t given, done, died;
+    size_t given, done, died, set, repeated;
 } queues;
 
 /* ---- What a change does ---------------------------------------------------------------------------------------- */
@@ -90,6 +92,14 @@ static int key_number(const char *key)
     return k;
 }
 
+static struct model_job *model_reminder(struct queue_model *q, const struct wf_store_change *x)
+{
+    for (size_t i = 0; i < q->count; i++)
+        if (q->job[i].queue == queue_number(x->queue) && q->job[i].reminder == key_number(x->key) + 1)
+            return &q->job[i];
+    return NULL;
+}
+
 static int model_put(struct queue_model *q, const struct wf_store_change *x, uint64_t *id)
 {
     int queue = queue_number(x->queue), k = x->key == NULL ? 0 : key_number(x->key);
@@ -98,11 +108,31 @@ static int model_put(struct queue_model *q, const struct wf_store_change *x, uin
     if (model_size(q, queue) >= JOBS_MAX) return WEFT_EFULL;
     *id = ++q->last_id;
     struct model_job *j = &q->job[q->count++];
-    *j = (struct model_job){queue, x->tag, {.id = *id, .due = x->now + x->delay, .time = x->now, .tag = x->tag}};
+    *j = (struct model_job){
+        .queue = queue, .number = x->tag, .is = {.id = *id, .due = x->now + x->delay, .time = x->now, .tag = x->tag}};
     if (x->key != NULL) {
         q->key[queue][k].id = *id;
         q->key[queue][k].until = x->now + KEY_AGE;
     }
+    return WEFT_OK;
+}
+
+static int model_set(struct queue_model *q, const struct wf_store_change *x, uint64_t *id)
+{
+    struct model_job *j = model_reminder(q, x);
+    if (j == NULL && model_size(q, queue_number(x->queue)) >= JOBS_MAX) return WEFT_EFULL;
+    if (j == NULL) j = &q->job[q->count++];
+    *id = ++q->last_id;
+    *j = (struct model_job){queue_number(x->queue), x->tag, {.id = *id, .due = x->at, .time = x->now, .tag = x->tag},
+                            key_number(x->key) + 1, x->at,  x->period};
+    return WEFT_OK;
+}
+
+static int model_cancel(struct queue_model *q, const struct wf_store_change *x)
+{
+    struct model_job *j = model_reminder(q, x);
+    if (j == NULL) return WEFT_ENOTFOUND;
+    *j = q->job[--q->count];
     return WEFT_OK;
 }
 
@@ -123,6 +153,12 @@ static int model_taken(struct queue_model *q, const struct wf_store_change *x)
     if (j == NULL || j->queue != queue_number(x->queue) || j->is.dead || j->is.lease == 0 || j->is.lease != x->lease)
         return WEFT_ECLOSED;
     bool dies = x->kind == WF_JOB_RETURN && j->is.attempts >= ATTEMPTS;
+    if (x->kind == WF_JOB_DONE && j->reminder > 0 && j->period > 0) {
+        while (j->at <= x->now) j->at += j->period;
+        j->is.due = j->at;
+        j->is.lease = j->is.attempts = 0;
+        return WEFT_OK;
+    }
     if (x->kind == WF_JOB_DONE) {
         *j = q->job[--q->count];
         return WEFT_OK;
@@ -155,6 +191,8 @@ static int model_change(struct queue_model *q, const struct wf_store_change *x, 
     case WF_JOB_PUT: return model_put(q, x, id);
     case WF_JOB_TAKE: return model_take(q, x, id);
     case WF_JOB_REVIVE: return model_revive(q, x);
+    case WF_JOB_SET: return model_set(q, x, id);
+    case WF_JOB_CANCEL: return model_cancel(q, x);
     default: return model_taken(q, x);
     }
 }
@@ -170,6 +208,11 @@ static void check_taken(const struct wf_store_change *x)
          "job %llu is not what was put", (unsigned long long)x->job.id);
     MUST(x->job.attempts == j->is.attempts && x->job.due == j->is.due && x->job.time == j->is.time,
          "job %llu is in another state", (unsigned long long)x->job.id);
+    const char *key = j->reminder == 0 ? NULL : key_of[j->reminder - 1];
+    MUST((key == NULL) == (x->reminder == NULL), "job %llu is, or is not, of a reminder",
+         (unsigned long long)x->job.id);
+    MUST(key == NULL || (strcmp(x->reminder, key) == 0 && x->at == j->at && x->period == j->period),
+         "job %llu is of another reminder", (unsigned long long)x->job.id);
 }
 
 static void check_change(const struct wf_store_change *x, bool stored)
@@ -184,6 +227,8 @@ static void check_change(const struct wf_store_change *x, bool stored)
     if (x->kind == WF_JOB_TAKE && x->error == WEFT_OK) check_taken(x);
     queues.given += x->kind == WF_JOB_TAKE && x->error == WEFT_OK;
     queues.done += queues.doubt.count < before;
+    queues.set += x->kind == WF_JOB_SET && x->error == WEFT_OK;
+    queues.repeated += x->kind == WF_JOB_DONE && x->error == WEFT_OK && x->next_due != 0;
     queues.died += x->kind == WF_JOB_RETURN && x->job.dead;
 }
 
@@ -204,9 +249,9 @@ static void choose_job(struct wf_store_change *x)
 
 static struct wf_store_change random_change(uint8_t *body)
 {
-    static const enum wf_store_change_kind kinds[] = {WF_JOB_PUT,    WF_JOB_PUT,    WF_JOB_PUT,   WF_JOB_TAKE,
-                                                      WF_JOB_TAKE,   WF_JOB_TAKE,   WF_JOB_DONE,  WF_JOB_RETURN,
-                                                      WF_JOB_RETURN, WF_JOB_EXTEND, WF_JOB_UNTAKE};
+    static const enum wf_store_change_kind kinds[] = {
+        WF_JOB_PUT,    WF_JOB_PUT,    WF_JOB_PUT,    WF_JOB_TAKE,   WF_JOB_TAKE, WF_JOB_TAKE, WF_JOB_DONE,
+        WF_JOB_RETURN, WF_JOB_RETURN, WF_JOB_EXTEND, WF_JOB_UNTAKE, WF_JOB_SET,  WF_JOB_SET,  WF_JOB_CANCEL};
     struct wf_store_change x = {.kind = kinds[program_random(sizeof kinds / sizeof *kinds)],
                                 .queue = queue_of[program_random(QUEUES)],
                                 .now = queues.now,
@@ -221,6 +266,14 @@ static struct wf_store_change random_change(uint8_t *body)
         x.size = body_of(x.tag, body);
         x.key = program_random(3) == 0 ? key_of[program_random(KEYS)] : NULL;
         x.key_age = KEY_AGE;
+    } else if (x.kind == WF_JOB_SET || x.kind == WF_JOB_CANCEL) {
+        x.tag = ++m.numbers;
+        x.data = body;
+        x.size = body_of(x.tag, body);
+        x.key = key_of[program_random(KEYS)];
+        x.at = queues.now / 2 + (int64_t)program_random((uint64_t)queues.now);
+        x.period = (int64_t)program_random(2) * (1 + (int64_t)program_random(30));
+        x.delay = 0;
     } else if (x.kind != WF_JOB_TAKE && x.kind != WF_JOB_REVIVE) {
         choose_job(&x);
     }
@@ -263,14 +316,32 @@ static bool add_found(void *arg, const struct wf_store_job *is, const void *data
     MUST(f->count < MODEL_JOBS_MAX, "%s: too many jobs", f->when);
     MUST(is->size == body_of(number, body) && memcmp(data, body, is->size) == 0, "%s: job %llu has other bytes",
          f->when, (unsigned long long)is->id);
-    f->job[f->count++] = (struct model_job){f->queue, number, *is};
+    f->job[f->count++] = (struct model_job){.queue = f->queue, .number = number, .is = *is};
     return true;
+}
+
+static bool add_found_reminder(void *arg, const struct wf_store_reminder *r)
+{
+    struct found *f = arg;
+    for (size_t i = 0; i < f->count; i++) {
+        struct model_job *j = &f->job[i];
+        if (j->is.id != r->job.id) continue;
+        MUST(j->reminder == 0 && strcmp(r->queue, queue_of[j->queue]) == 0, "%s: job %llu is of two reminders",
+             f->when, (unsigned long long)r->job.id);
+        j->reminder = key_number(r->key) + 1;
+        j->at = r->at;
+        j->period = r->period;
+        return true;
+    }
+    MUST(false, "%s: reminder %s has no job", f->when, r->key);
+    return false;
 }
 
 static bool is_same(const struct model_job *a, const struct model_job *b)
 {
     bool lease = a->is.lease == b->is.lease || (a->is.lease == UNKNOWN && b->is.lease != 0);
-    return a->queue == b->queue && a->number == b->number && lease && a->is.due == b->is.due &&
+    bool reminder = a->reminder == b->reminder && a->at == b->at && a->period == b->period;
+    return a->queue == b->queue && a->number == b->number && lease && reminder && a->is.due == b->is.due &&
            a->is.time == b->is.time && a->is.attempts == b->is.attempts && a->is.dead == b->is.dead;
 }
 
@@ -291,6 +362,8 @@ static void find_jobs(struct found *f)
             int rc = engine->jobs(m.store, queue_of[f->queue], dead, add_found, f);
             MUST(rc == 0, "%s: the jobs of %s: %d", f->when, queue_of[f->queue], rc);
         }
+    int rc = engine->reminders(m.store, "", "", add_found_reminder, f);
+    MUST(rc == 0, "%s: the reminders: %d", f->when, rc);
 }
 
 /* A batch in doubt is there as a whole, or not at all. */

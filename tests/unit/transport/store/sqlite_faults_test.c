@@ -9,7 +9,7 @@ START_TEST(a_newer_file_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("PRAGMA user_version = 5");
+    run_sql("PRAGMA user_version = 6");
     size_t size, size_after;
     uint8_t *copy = malloc(1 << 20), *bytes = faulty_bytes("s.db", &size);
     ck_assert_uint_lt(size, 1 << 20);
@@ -18,7 +18,7 @@ START_TEST(a_newer_file_is_refused)
     bytes = faulty_bytes("s.db", &size_after);
     ck_assert(size == size_after && memcmp(copy, bytes, size) == 0);
     free(copy);
-    run_sql("PRAGMA user_version = 4");
+    run_sql("PRAGMA user_version = 5");
     open_it();
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
 }
@@ -31,6 +31,7 @@ START_TEST(an_older_file_gets_the_newer_tables)
     close_it();
     run_sql(
         "DROP TABLE jobs; DROP TABLE job_bodies; DROP TABLE job_keys; DROP TABLE job_count; DROP TABLE job_workers;"
+        " DROP TABLE job_reminders;"
         " DROP TABLE states; DROP TABLE state_count; DROP TABLE state_snapshots; DROP TABLE state_events;"
         " PRAGMA user_version = 1");
     store = open_as(true, &rc); /* a tool changes nothing */
@@ -38,12 +39,15 @@ START_TEST(an_older_file_gets_the_newer_tables)
     expect_queues(0, "");
     expect_jobs("q", false, "");
     expect_states(NULL, "");
+    expect_reminders("", "", 9, "");
     ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
     reopen();
     append_event(open_state("s", 1, 1, 0), 1, "event");
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
     put_job("q", "job", 0, 0);
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 50, 0, 0).error, WEFT_OK);
     reopen();
+    expect_reminders("", "", 9, "q/k 50+0 ");
     take_job("q", "job", 0);
     expect_leases(0, "");
 }
