@@ -83,9 +83,7 @@ int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64
         if (rc < 0) break;
     }
     wf_socket_detach(s, for_write);
-    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write))
-        rc = 0; /* the deadline and the event came in one
-                                                                        * turn */
+    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* it has come as well */
     return rc;
 }
 

@@ -53,8 +53,7 @@ struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count)
 {
     WF_ASSERT(count > 0 && newest != NULL && oldest != NULL);
-    atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* a limit, which orders no other
-                                                                              * access */
+    atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* orders nothing else */
     push_chain(&w->inbox, newest, oldest);
     wake_if_asleep(w);
 }

@@ -192,9 +192,7 @@ static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t beg
     *s = (struct wf_stuck){.worker = w->index, .began = began, .now = now};
     if (again) s->asked = all->seen[w->index].asked;
     glimpse(all, w);
-    if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began)
-        return; /* this turn has ended
-                                                                                      * meanwhile */
+    if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began) return; /* this turn is over */
     pf_mutex_lock(all->lock);
     all->seen[w->index] = *s;
     pf_mutex_unlock(all->lock);
