@@ -300,7 +300,7 @@ static void on_granted(struct wf_etcd *e, const struct wf_request *r)
 
 static void on_kept(struct wf_etcd *e, const struct wf_request *r)
 {
-    WF_SOMETIMES("exclusive: an answer is about a lease that is over", r->lease != e->lease);
+    WF_SOMETIMES("exclusive: an answer belongs to a lease that has ended", r->lease != e->lease);
     if (r->lease != e->lease || e->lease == 0) return;
     e->keeping = false;
     if (r->error != NULL) {
@@ -418,7 +418,7 @@ static void done(void *arg, struct wf_request *r)
     case WF_REQUEST_WATCH:
         e->watch = NULL;
         if (e->phase != PHASE_READY || e->leaving) break;
-        WF_SOMETIMES("exclusive: the watch has ended, and the list is asked for again", true);
+        WF_SOMETIMES("exclusive: the watch has ended, and the list is requested again", true);
         e->phase = PHASE_LIST;
         failed(e, r->error);
         break;

@@ -80,7 +80,7 @@ static struct claim *find_or_make(struct service *s, const char *name)
 static void ask(struct service *s, struct claim *c, enum wf_ask_kind kind)
 {
     c->state = kind == WF_ASK_ACQUIRE ? ASKING : LEAVING;
-    WF_SOMETIMES("exclusive: a release is asked for again", c->unsure && kind == WF_ASK_RELEASE);
+    WF_SOMETIMES("exclusive: a release is requested again", c->unsure && kind == WF_ASK_RELEASE);
     c->unsure = wf_etcd_ask(s->t->etcd, kind, c->name, (int64_t)c->held.token) != WEFT_OK;
     if (c->unsure && kind == WF_ASK_ACQUIRE) c->state = TAKEN;
 }
@@ -151,7 +151,7 @@ static void on_acquired(struct service *s, struct claim *c, const struct wf_etcd
         struct waiter *w = WF_CONTAINER(k, struct waiter, in_claim);
         bool late = weft_expired(w->ask);
         if (late) {
-            WF_SOMETIMES("exclusive: a name comes when its asker has given up", true);
+            WF_SOMETIMES("exclusive: a name is acquired when no actor waits for it any more", true);
             (void)weft_demonitor(w->ref);
         } else {
             c->state = HELD;
@@ -208,7 +208,8 @@ static void on_tell(struct service *s, const struct wf_etcd_event *t)
     case WF_ETCD_TAKEN:
         if (c->state != ASKING) break;
         c->state = TAKEN;
-        WF_SOMETIMES("exclusive: a name is freed before the news that it is taken", c->freed > t->number);
+        WF_SOMETIMES("exclusive: the report that a name is free comes before the answer that it is taken",
+                     c->freed > t->number);
         if (c->freed > t->number || wf_list_empty(&c->waiters)) settle(s, c);
         break;
     case WF_ETCD_RELEASED:
@@ -272,7 +273,7 @@ static void on_give_up(struct service *s, struct claim *c, weft_pid from)
 {
     struct waiter *w = c == NULL ? NULL : waiter_of(c, from);
     if (w == NULL) {
-        WF_SOMETIMES("exclusive: an actor gives up when the name is its own already",
+        WF_SOMETIMES("exclusive: an actor gives up when it holds the name already",
                      c != NULL && c->state == HELD && weft_pid_equal(c->owner, from));
         (void)on_release(s, c, from); /* its answer came too late */
         return;

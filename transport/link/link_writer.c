@@ -70,7 +70,7 @@ static struct wf_link_writer *find_name(struct wf_link_writers *all, const char 
     return NULL;
 }
 
-/* There is no writer, or its link has ended and the worker has not been notified yet. */
+/* Whether there is no writer, or its link has ended and the worker has not been notified yet. */
 static bool is_gone(const struct wf_link_writer *writer)
 {
     return writer == NULL || atomic_load_explicit(&writer->link->closed, memory_order_relaxed);
@@ -141,7 +141,7 @@ static struct wf_link_writer *open_early(struct wf_link_writers *all, uint64_t i
 {
     struct wf_link *l = wf_tables_link(all->t, incarnation);
     if (l == NULL) return NULL;
-    WF_SOMETIMES("link: an actor sends before its worker has been told of the link", true);
+    WF_SOMETIMES("link: an actor sends before its worker has opened a writer", true);
     struct wf_link_writer *writer = writer_new(l);
     if (writer != NULL && !add_writer(all, writer)) {
         writer_free(writer);
@@ -329,7 +329,7 @@ static bool send_one_missed(weft_text pattern, uint64_t lost, void *arg)
     struct wf_link_writer *writer = ((struct missing *)arg)->writer;
     if (is_full(writer) || !reserve(writer, WF_FRAME_SPARE + pattern.size)) return false;
     weft_writer out = wf_batch_writer(writer->batch);
-    WF_SOMETIMES("topics: subscribers on another node are told how many publications were lost", true);
+    WF_SOMETIMES("topics: subscribers on another node are notified of lost publications", true);
     wf_put_missed(&out, pattern, lost);
     commit(all, writer, &out);
     return true;
@@ -509,7 +509,7 @@ static int route_wait_space(struct wf_worker *w, weft_pid to, const char *name, 
     wf_list_push(&writer->waiting, &waiter.on_source);
     int r = wf_task_wait(deadline, "space in a send queue");
     wf_unlink(&waiter.on_source);
-    WF_SOMETIMES("link: a sender waits for space in vain", r < 0);
+    WF_SOMETIMES("link: a sender gives up waiting for space", r < 0);
     if (r < 0) wf_credit_pass_on(w, to.node, key); /* other senders may wait until this one has used its credit */
     return (int)wf_task_finish_wait(r);
 }
@@ -627,7 +627,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         while (*at != NULL && *at != writer) at = &(*at)->next_dirty;
         if (writer->dirty) *at = writer->next_dirty;
         wf_link_writer_push(writer); /* counts its frames as lost */
-        WF_SOMETIMES("link: ends while senders wait for space", !wf_list_empty(&writer->waiting));
+        WF_SOMETIMES("link: it ends while senders wait for space", !wf_list_empty(&writer->waiting));
         wf_timer_disarm(w, &writer->more);
         remove_writer(all, writer);
         wake_all(writer);
