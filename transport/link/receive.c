@@ -4,7 +4,7 @@
 #include "frame_chunks.h"
 #include "cluster_event.h"
 #include "send_queue.h"
-#include "link_writer.h"
+#include "peer_interest.h"
 #include "group_send.h"
 #include "inbound_topics.h"
 #include "rights.h"
@@ -207,7 +207,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
-    if (wf_link_writers_interest(ch->link, f, ch->in.here) == 0) return true;
+    if (wf_peer_interest_receive(ch->link, f, ch->in.here) == 0) return true;
     wf_link_fail(ch->link, "out of memory");
     return false;
 }
