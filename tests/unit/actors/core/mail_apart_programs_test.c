@@ -4,10 +4,11 @@
  * message does not. */
 #include "../node_harness.h"
 #include "../programs.h"
+#include "mail_wanted.h"
 
 #include <weft/latch.h>
 
-enum { ACTORS = 4, PLACES = 512, TAGS = 3 };
+enum { ACTORS = 4, PLACES = 512 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -38,16 +39,6 @@ static weft_latch begun, done; /* all have begun; none sends any more */
 
 #define CHECK(condition, ...) ((condition) ? (void)0 : programs_fail(__VA_ARGS__))
 
-struct wanted {
-    uint32_t tag;     /* 0: any */
-    int64_t of, rest; /* id % of == rest; of 0: any */
-};
-
-static bool is_wanted(const struct wanted *w, const struct item *i)
-{
-    return (w->tag == 0 || w->tag == i->tag) && (w->of == 0 || i->id % w->of == w->rest);
-}
-
 static bool keeps_all(const struct spec *s)
 {
     return s->policy == WEFT_FULL_SUSPEND || s->policy == WEFT_FULL_FAIL;
@@ -65,11 +56,11 @@ static void check_order(int self, const struct wanted *w, size_t end, int from)
 {
     const struct spec *s = &spec[self];
     for (size_t i = 0; i < end && keeps_all(s); i++)
-        CHECK(s->at[i].from != from || s->at[i].state != SENT || !is_wanted(w, &s->at[i]),
+        CHECK(s->at[i].from != from || s->at[i].state != SENT || !is_wanted(w, s->at[i].tag, s->at[i].id),
               "actor %d is overtaken: %lld of %d is still to come", self, (long long)s->at[i].id, from);
 }
 
-static void spec_receive(int self, const struct wanted *w, const struct item *got)
+static void spec_receive(int self, const struct wanted *w, const struct brought *got)
 {
     struct spec *s = &spec[self];
     size_t i = 0;
@@ -78,7 +69,8 @@ static void spec_receive(int self, const struct wanted *w, const struct item *go
     CHECK(i == s->n || s->at[i].state != REFUSED, "actor %d receives %lld, which was refused", self,
           (long long)got->id);
     CHECK(i == s->n || s->at[i].state != GONE, "actor %d receives %lld twice", self, (long long)got->id);
-    CHECK(is_wanted(w, got), "actor %d receives %lld, which it does not want", self, (long long)got->id);
+    CHECK(is_wanted(w, got->tag, got->id), "actor %d receives %lld, which it does not want", self,
+          (long long)got->id);
     if (i == s->n) return;
     check_order(self, w, i, s->at[i].from);
     s->at[i].state = GONE;
@@ -120,35 +112,20 @@ static void publish(int self, uint64_t *random)
     CHECK(rc >= 0, "actor %d publishes: %d", self, rc);
 }
 
-static struct item item_of(const weft_msg *m)
+static int64_t number_of(weft_pid who)
 {
-    struct item i = {.tag = weft_tag(m)};
-    struct weft_down down;
-    if (i.tag != WEFT_TAG_DOWN) {
-        memcpy(&i.id, weft_data(m), sizeof i.id);
-        return i;
-    }
-    want_int(weft_down_read(m, &down), 0);
     for (int k = 0; k < ACTORS; k++)
-        if (weft_pid_equal(spec[k].pid, down.who)) i.id = k;
-    return i;
+        if (weft_pid_equal(spec[k].pid, who)) return k;
+    return 0;
 }
 
-static bool match(const weft_msg *m, void *wanted)
-{
-    struct item i = item_of(m);
-    return is_wanted(wanted, &i);
-}
-
-/* Returns what weft does. */
+/* Returns what the receive has returned. */
 static int receive(int self, struct wanted w, int64_t deadline)
 {
     weft_msg *m;
-    int rc = w.of != 0    ? weft_recv_match(&m, match, &w, deadline)
-             : w.tag != 0 ? weft_recv_tag(&m, w.tag, deadline)
-                          : weft_recv(&m, deadline);
+    int rc = receive_wanted(&m, &w, deadline);
     if (rc < 0) return rc;
-    const struct item got = item_of(m);
+    const struct brought got = brought_by(m);
     weft_msg_free(m);
     pf_mutex_lock(lock);
     programs_tell("%d: receives %lld, tag %u", self, (long long)got.id, got.tag);
@@ -167,13 +144,7 @@ static int receive(int self, struct wanted w, int64_t deadline)
 
 static void receive_one(int self, uint64_t *random)
 {
-    struct wanted w = {0};
-    switch (random_below(random, 5)) {
-    case 0: w.tag = 1 + random_below(random, TAGS); break;
-    case 1: w = (struct wanted){.of = 2 + random_below(random, 3)}; break;
-    case 2: w.tag = WEFT_TAG_DOWN; break;
-    default: break;
-    }
+    struct wanted w = random_wanted(random);
     int rc = receive(self, w, random_below(random, 2) == 0 ? WEFT_NOW : weft_after(WEFT_US(100)));
     CHECK(rc == 0 || rc == WEFT_ETIMEDOUT || rc == WEFT_EFULL, "actor %d receives: %d", self, rc);
 }

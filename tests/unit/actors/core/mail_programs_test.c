@@ -4,8 +4,9 @@
  * send may succeed, fail or wait. mail_apart_programs_test.c has several workers. */
 #include "../node_harness.h"
 #include "../programs.h"
+#include "mail_wanted.h"
 
-enum { ACTORS = 5, PLACES = 256, TAGS = 3 };
+enum { ACTORS = 5, PLACES = 256 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -197,51 +198,21 @@ static void publish(int self)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-struct wanted {
-    uint32_t tag;     /* 0: any */
-    int64_t of, rest; /* id % of == rest; of 0: any */
-};
-
-static bool is_wanted(const struct wanted *w, const struct item *i)
+static int64_t number_of(weft_pid who)
 {
-    return (w->tag == 0 || w->tag == i->tag) && (w->of == 0 || i->id % w->of == w->rest);
-}
-
-static struct item item_of(const weft_msg *m)
-{
-    struct item i = {.tag = weft_tag(m)};
-    struct weft_down down;
-    if (i.tag != WEFT_TAG_DOWN) {
-        memcpy(&i.id, weft_data(m), sizeof i.id);
-        return i;
-    }
-    want_int(weft_down_read(m, &down), 0);
     for (int k = 0; k < ACTORS; k++)
-        if (weft_pid_equal(spec[k].pid, down.who)) i.id = k;
-    return i;
-}
-
-static bool match(const weft_msg *m, void *wanted)
-{
-    struct item i = item_of(m);
-    return is_wanted(wanted, &i);
-}
-
-static int receive(weft_msg **m, struct wanted *w, int64_t deadline)
-{
-    if (w->of != 0) return weft_recv_match(m, match, w, deadline);
-    if (w->tag != 0) return weft_recv_tag(m, w->tag, deadline);
-    return weft_recv(m, deadline);
+        if (weft_pid_equal(spec[k].pid, who)) return k;
+    return 0;
 }
 
 /* It comes behind all that the actor has sent. */
-static bool is_down(int self, const struct item *i, const struct wanted *w)
+static bool is_down(int self, const struct brought *i, const struct wanted *w)
 {
     struct spec *s = &spec[self];
     if (i->tag != WEFT_TAG_DOWN) return false;
     check(s->down_soon[i->id], self, "DOWN comes of an actor that lives, or again", i->id);
     for (size_t k = 0; k < s->n; k++)
-        check(!is_mail(&s->at[k]) || s->at[k].from != i->id || !is_wanted(w, &s->at[k]), self,
+        check(!is_mail(&s->at[k]) || s->at[k].from != i->id || !is_wanted(w, s->at[k].tag, s->at[k].id), self,
               "DOWN comes before mail that was sent earlier", s->at[k].id);
     s->down_soon[i->id] = false;
     return true;
@@ -250,11 +221,11 @@ static bool is_down(int self, const struct item *i, const struct wanted *w)
 static void received(int self, const struct wanted *w, const weft_msg *m)
 {
     struct spec *s = &spec[self];
-    struct item got = item_of(m);
-    check(is_wanted(w, &got), self, "a receive returns what was not wanted", got.id);
+    struct brought got = brought_by(m);
+    check(is_wanted(w, got.tag, got.id), self, "a receive returns what was not wanted", got.id);
     if (is_down(self, &got, w)) return;
     for (size_t i = 0; i < s->n; i++) {
-        if (!is_wanted(w, &s->at[i])) continue;
+        if (!is_wanted(w, s->at[i].tag, s->at[i].id)) continue;
         check(s->at[i].id == got.id && s->at[i].tag == got.tag, self, "the wrong message is received", got.id);
         (void)take(s, i);
         return;
@@ -265,18 +236,12 @@ static void received(int self, const struct wanted *w, const weft_msg *m)
 static void receive_one(int self)
 {
     struct spec *s = &spec[self];
-    struct wanted w = {0};
+    struct wanted w = random_wanted(&random_state);
     weft_msg *m = NULL;
-    switch (random_below(&random_state, 5)) {
-    case 0: w.tag = 1 + random_below(&random_state, TAGS); break;
-    case 1: w = (struct wanted){.of = 2 + random_below(&random_state, 3)}; break;
-    case 2: w.tag = WEFT_TAG_DOWN; break;
-    default: break;
-    }
     const bool waits = random_below(&random_state, 2) == 0, all = w.tag == 0 && w.of == 0;
     activity++;
     s->receives = waits && all;
-    int rc = receive(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
+    int rc = receive_wanted(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
     s->receives = false;
     for (size_t i = 0; i < s->n; i++) s->at[i].handed = false;
     programs_tell("%d: receives, tag %u, %lld of %lld%s: %d", self, w.tag, (long long)w.rest, (long long)w.of,
@@ -289,7 +254,7 @@ static void receive_one(int self)
     check(rc == WEFT_ETIMEDOUT || (rc == WEFT_EFULL && !all && count(s, true) >= s->max), self, "a receive returns",
           rc);
     for (size_t i = 0; i < s->n; i++)
-        check(!is_wanted(&w, &s->at[i]), self, "a receive does not find what waits", s->at[i].id);
+        check(!is_wanted(&w, s->at[i].tag, s->at[i].id), self, "a receive does not find what waits", s->at[i].id);
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */
