@@ -24,18 +24,19 @@ struct item {
 struct spec {
     weft_pid pid;
     weft_full_policy policy;
-    struct item at[PLACES]; /* all that was sent to it */
+    struct item at[PLACES]; /* all messages that were sent to it */
     size_t n;
     bool listens, dying, done;
-    bool monitors[ACTORS]; /* and has not heard of their ends */
+    bool monitors[ACTORS]; /* it monitors these actors, and has got no DOWN of them yet */
 };
 
 static struct spec spec[ACTORS];
-static pf_mutex *lock; /* the specification's; never held while an actor suspends */
+static pf_mutex *lock; /* guards the specification; never held while an actor suspends */
 static int64_t next_id;
 static const struct program *running;
-static char topic[32];         /* another one for each program: a publication may arrive when its program is over */
-static weft_latch begun, done; /* all have begun; none sends any more */
+/* each program has its own topic: a publication may arrive after the end of its program */
+static char topic[32];
+static weft_latch begun, done; /* `begun`: all actors have begun; `done`: no actor sends any more */
 
 #define CHECK(condition, ...) ((condition) ? (void)0 : programs_fail(__VA_ARGS__))
 
@@ -51,7 +52,7 @@ static size_t spec_send(int self, struct spec *to, uint32_t tag, int64_t id, enu
     return to->n++;
 }
 
-/* What comes from one that has sent this before: nothing that is wanted as well may be older. */
+/* Checks the order of a message from `from`: no older message of that sender that is wanted, too, may still wait. */
 static void check_order(int self, const struct wanted *w, size_t end, int from)
 {
     const struct spec *s = &spec[self];
@@ -83,7 +84,7 @@ static void send_one(int self, uint64_t *random, bool may_wait)
     const int target = (int)random_below(random, ACTORS);
     struct spec *to = &spec[target];
     const uint32_t tag = 1 + random_below(random, TAGS);
-    if (target == self && may_wait) return; /* it would wait for itself */
+    if (target == self && may_wait) return; /* it would wait for its own space */
     pf_mutex_lock(lock);
     const int64_t id = ++next_id;
     const size_t at = spec_send(self, to, tag, id, SENDING);
@@ -197,7 +198,7 @@ static void step(int self, uint64_t *random)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-/* It sends nothing any more, however it has ended. */
+/* Runs when the actor has ended, in any way: it sends nothing any more. */
 static void finish(void *arg)
 {
     struct spec *s = arg;
@@ -256,7 +257,7 @@ static void run_program(const struct program *p)
                                 .shares_stack = true};
         s->pid = kid_with(program, (struct kid){.n = i}, &o);
     }
-    (void)weft_latch_count_down(begun, 1); /* now each knows the others */
+    (void)weft_latch_count_down(begun, 1); /* from now on each actor knows the others */
     for (int i = 0; i < ACTORS; i++) {
         const weft_wait end = weft_on_end(spec[i].pid);
         want_int(weft_wait_any(&end, 1, WEFT_FOREVER), 0);

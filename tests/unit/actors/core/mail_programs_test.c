@@ -15,17 +15,18 @@ struct item {
     uint32_t tag;
     int from;
     bool published;
-    bool handed; /* the receiver waited for it, and may hold it already: then it takes no place */
+    bool handed; /* the receiver waited for it, and may have it already: then it uses no place */
 };
 
-/* What there is to know of one actor. */
+/* The specification's knowledge of one actor. */
 struct spec {
     weft_pid pid;
     weft_full_policy policy;
     uint32_t max;
-    struct item at[PLACES]; /* all that waits for it, the oldest first */
+    struct item at[PLACES]; /* all messages that wait for it, the oldest first */
     size_t n;
-    int waiting[ACTORS]; /* senders that wait for space, or have just been told of it; the longest one first */
+    /* senders that wait for space, or have just been told of it; the one that has waited for longest is first */
+    int waiting[ACTORS];
     int waits;
     bool
         may_be_promised; /* a sender that waited was killed: the place that it was promised comes free some time later */
@@ -33,14 +34,14 @@ struct spec {
     bool listens;        /* to the topic */
     bool receives;       /* it is in a receive that takes anything, and waits there */
     bool monitors[ACTORS];  /* and has not heard of their ends */
-    bool down_soon[ACTORS]; /* of one that ends: DOWN waits somewhere, or will come */
+    bool down_soon[ACTORS]; /* an actor has ended: its DOWN waits somewhere, or will come */
 };
 
 static struct spec spec[ACTORS];
 static const struct program *running;
-static uint64_t random_state; /* of the operation that runs: it chooses before it waits */
+static uint64_t random_state; /* random numbers of the operation that runs: it draws them before it waits */
 static int64_t next_id;
-static uint64_t activity; /* counts what any actor has done: whether others ran meanwhile */
+static uint64_t activity; /* counts the operations of all actors: it shows whether others have run meanwhile */
 
 static void report(int self, const char *what, int64_t value)
 {
@@ -57,7 +58,7 @@ static bool is_mail(const struct item *i)
     return i->tag < WEFT_TAG_SYSTEM;
 }
 
-/* The least and the most mail that its mailbox can have. */
+/* The smallest and (`most`) the largest number of messages that its mailbox can have. */
 static uint32_t count(const struct spec *s, bool most)
 {
     uint32_t n = 0;
@@ -79,7 +80,7 @@ static struct item take(struct spec *s, size_t i)
     return taken;
 }
 
-/* What its mailbox has really: asked where the specification leaves two ways open. */
+/* The real number of messages in its mailbox: used where the specification allows two outcomes. */
 static uint32_t mail_of(const struct spec *s)
 {
     const struct wf_actor *a = wf_actor_find(wf_here, s->pid.actor);
@@ -105,7 +106,7 @@ static void put_mail(struct spec *s, struct item i)
     if (!full) put(s, i);
 }
 
-/* Who monitors it hears of its end some time later: behind all that it has sent. */
+/* Actors that monitor it get DOWN some time later, behind all messages that it has sent. */
 static void ends(int self)
 {
     for (int i = 0; i < ACTORS; i++) {
@@ -129,7 +130,7 @@ static void stops_waiting(int self, bool killed)
 
 /* ---- Sending --------------------------------------------------------------------------------------------------- */
 
-/* Without others in between: it either went, or could not. */
+/* No other actor has run in between: the message was either sent, or refused because there was no space. */
 static void sent_at_once(int self, struct spec *to, int rc, int others)
 {
     bool may_wait = to->policy == WEFT_FULL_SUSPEND;
@@ -179,7 +180,7 @@ static void send_one(int self, bool may_wait)
     else put_mail(to, i);
 }
 
-/* Each gets it for which there is space; nobody waits. A place that a sender was promised is none. */
+/* Each subscriber with space gets it, and no actor waits. A place that was promised to a sender is not free. */
 static void publish(int self)
 {
     struct item i = {.id = ++next_id, .tag = 1 + random_below(&random_state, TAGS), .from = self, .published = true};
@@ -205,7 +206,7 @@ static int64_t number_of(weft_pid who)
     return 0;
 }
 
-/* It comes behind all that the actor has sent. */
+/* Whether it is a DOWN, which must come behind all messages that the ended actor has sent. */
 static bool is_down(int self, const struct brought *i, const struct wanted *w)
 {
     struct spec *s = &spec[self];
@@ -270,7 +271,7 @@ static void monitor(int self)
     s->monitors[target] = true;
 }
 
-/* Also one that waits for space, or has just been told of it. */
+/* It may kill an actor that waits for space, or that has just been told of space. */
 static void kill_one(int self)
 {
     int target = (int)random_below(&random_state, ACTORS);
