@@ -34,36 +34,38 @@ BESIDE = [Scenario("cluster", 50, "handshakes in which much goes wrong"),
           Scenario("floods", 2, "patterns that come and go", under_way=FLOODS)]
 
 # State: why none of the scenarios reaches it, or hardly ever.
-ONE_WORKER = "a simulated node has one worker, and what this takes happens between two"
-CARRIER = "the simulated carrier tells the end of a send before that of its connection"
-POOLS = "a worker nearly always has a block for it; `unit/actors/core/oom`"
-OPERATOR = "somebody has to interfere with etcd, which takes the promise away; `integration/etcd`"
+ONE_WORKER = "a simulated node has one worker, and this state needs two"
+CARRIER = "the simulated carrier reports the end of a send before the end of its connection"
+POOLS = "a worker nearly always has a free block for it; `unit/actors/core/oom`"
+OPERATOR = ("an operator has to change keys in etcd, and then a name is no longer sure to be exclusive; "
+            "`integration/etcd`")
 NOT_YET = {
     "credit: a new request takes the place of an older one": "an honest node asks once for each link; `hostile/*`",
-    "exclusive: a name comes when its asker has given up": "etcd has to answer at the very moment of the deadline",
-    "exclusive: an actor gives up when the name is its own already": "the same",
+    "exclusive: a name is acquired when no actor waits for it any more":
+        "etcd has to answer exactly at the deadline",
+    "exclusive: an actor gives up when it holds the name already": "etcd has to answer exactly at the deadline",
     "exclusive: etcd has forgotten a lease": OPERATOR,
     "exclusive: the key of a held name is deleted": OPERATOR,
-    "exclusive: the watch has ended, and the list is asked for again": "the model of etcd ends no watch alone; "
+    "exclusive: the watch has ended, and the list is requested again": "the model of etcd never ends a watch alone; "
                                                                        "`integration/etcd`",
-    "gossip: a member that was never reached": "about one seed of cluster in 1,000",
+    "gossip: a member was never reached": "about one seed of cluster in 1,000",
     "gossip: a table takes several frames": "it takes more members than a scenario has; "
                                             "`unit/transport/cluster/swim_net`",
-    "groups: a member is reported again before its old entry is cleared": "it takes more than a thousand members",
-    "groups: news come when the watch is over": ONE_WORKER,
-    "groups: no memory for the news of an end": POOLS,
-    "groups: two ends wait for memory": POOLS,
+    "groups: a member is reported again before its old entry is removed": "it takes more than a thousand members",
+    "groups: a notification comes when the watch has ended": ONE_WORKER,
+    "groups: there is no memory for the notification of an end": POOLS,
+    "groups: the notifications of two ends wait for memory": POOLS,
     "handshake: a connection replaces one that waits to resume the link": "about one seed of cluster in 3,000",
-    "handshake: no HELLO in time": "the simulated carrier itself ends such a connection",
+    "handshake: HELLO does not come in time": "the simulated carrier itself ends such a connection",
     "link: a send fails when the link has another connection already": CARRIER,
-    "link: an actor sends before its worker has been told of the link": ONE_WORKER,
-    "link: ends while its next connection waits": "the link has to end in the moment between two connections",
-    "link: resumed while the carrier still has a message of it": CARRIER,
-    "mailbox: full because the bytes of the node are used up": "it takes hundreds of MiB; "
-                                                               "`unit/actors/core/mailbox_bounds`",
-    "remote spawn: no memory for the answer": POOLS,
-    "tables: a peer sends all anew before its old entries are cleared": "the same at a peer with a thousand names, "
-                                                                        "while there is no memory",
+    "link: an actor sends before its worker has opened a writer": ONE_WORKER,
+    "link: it ends while its next connection waits": "the link has to end in the moment between two connections",
+    "link: it is resumed while the carrier still has a message of it": CARRIER,
+    "mailbox: it is full because the bytes of the node are used up": "it takes hundreds of MiB; "
+                                                                      "`unit/actors/core/mailbox_bounds`",
+    "remote spawn: there is no memory for the answer": POOLS,
+    "tables: a peer sends a new snapshot before its old entries are removed":
+        "this has to happen at a peer with a thousand names, while there is no memory",
     "topics: patterns come for a link that has ended": ONE_WORKER,
 }
 

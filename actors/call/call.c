@@ -59,7 +59,7 @@ void wf_on_answer(struct wf_actor *a, weft_msg *m)
 {
     struct weft_answer *place = wf_answer_place(a, m->ref);
     if (place == NULL) {
-        WF_SOMETIMES("calls: an answer comes when the asker has given up", true);
+        WF_SOMETIMES("calls: a reply comes when the caller no longer waits", true);
         wf_drop(a->task.worker, m, WF_DROP_LATE_REPLY);
     } else if (m->post.flags == WF_MSG_FAILED) {
         int64_t error = -(int64_t)m->post.word;

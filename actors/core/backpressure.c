@@ -91,7 +91,7 @@ void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
     a->has_waiters = true;
-    WF_SOMETIMES("mailbox: full because the bytes of the node are used up", !is_own_taken(a));
+    WF_SOMETIMES("mailbox: it is full because the bytes of the node are used up", !is_own_taken(a));
     if (!is_own_taken(a)) note_short(a);
 }
 
@@ -124,7 +124,7 @@ static void tell_space(struct wf_actor *a, struct wf_space *space)
     const bool taken = is_taken(a);
     if (taken) set_full(a, true);
     a->has_waiters = taken || waiting->first != NULL || promised(a).places > 0;
-    WF_SOMETIMES("mailbox: space is enough for some of those that wait", waiting->first != NULL);
+    WF_SOMETIMES("mailbox: the space is enough for some of the waiting senders", waiting->first != NULL);
     if (waiting->first != NULL && space->budget == 0) note_short(a);
 }
 
@@ -195,7 +195,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_lane_push(&a->more->backlog->space, m);
         wf_mailbox_filled(a);
     } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
-        WF_SOMETIMES("mailbox: there is space, but others have waited for longer", true);
+        WF_SOMETIMES("mailbox: there is space, but other senders have waited for longer", true);
         wf_lane_push(&a->more->backlog->space, m);
     } else {
         set_full(a, false);

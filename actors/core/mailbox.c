@@ -172,7 +172,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
     m->post.flags = WF_MSG_SYSTEM;
     m->post.word = tag;
     wf_signals_push(a, m);
-    WF_SOMETIMES("monitors: a DOWN waits behind mail", tag == WEFT_TAG_DOWN && a->mail.first != NULL);
+    WF_SOMETIMES("monitors: a DOWN waits behind messages of users", tag == WEFT_TAG_DOWN && a->mail.first != NULL);
     wf_mail_came(a);
 }
 
@@ -254,7 +254,7 @@ static bool request_is_dead(struct wf_worker *w, const weft_msg *m)
 static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *dead = take_out(a, previous, place);
-    WF_SOMETIMES("mailbox: a request is dropped, as its asker has given up", true);
+    WF_SOMETIMES("mailbox: a request is dropped because its caller no longer waits", true);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
     if (a->has_waiters) wf_on_space_made(a); /* weft_wait_any waits without receiving */

@@ -46,7 +46,7 @@ static bool try_grant(struct wf_worker *w, weft_msg *m)
 
 static void try_later(struct credit *c, weft_msg *m)
 {
-    WF_SOMETIMES("credit: no memory to give it", true);
+    WF_SOMETIMES("credit: there is no memory for a grant", true);
     m->post.next = c->grants == NULL ? NULL : &c->grants->post;
     c->grants = m;
     if (!wf_timer_armed(&c->timer)) wf_timer_arm_reserved(c->worker, &c->timer, c->worker->now + RETRY);
@@ -118,7 +118,7 @@ static void deliver_credit_request(struct wf_worker *w, struct wf_actor *a, weft
     } else if (wf_actor_policy(a) != WEFT_FULL_SUSPEND) {
         grant(w, m, NO_LIMIT);
     } else {
-        WF_SOMETIMES("credit: asked of an actor whose mailbox is full", wf_mailbox_has_claims(a));
+        WF_SOMETIMES("credit: a request finds the mailbox of its actor full", wf_mailbox_has_claims(a));
         wf_on_space_asked(w, a, m);
     }
 }

@@ -152,7 +152,7 @@ static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
 {
     weft_msg *m = mon->lost;
     mon->lost = NULL;
-    WF_SOMETIMES("monitors: the node of a watched actor is lost", true);
+    WF_SOMETIMES("monitors: the node of a monitored actor is lost", true);
     set_body(w, m, &usual[WEFT_EXIT_NODE_LOST]);
     m->to_actor = mon->watcher->id;
     wf_deliver(w, m);
@@ -196,7 +196,7 @@ static int watch_child(struct wf_actor *parent, struct wf_actor *child, weft_mon
 static bool forget_down(struct wf_actor *a, uint64_t ref)
 {
     weft_msg *m = wf_signal_take(a, WEFT_TAG_DOWN, ref, weft_nobody());
-    WF_SOMETIMES("monitors: taken back when the DOWN waits already", m != NULL);
+    WF_SOMETIMES("monitors: a monitor is removed when DOWN is in the mailbox already", m != NULL);
     if (m != NULL) wf_msg_free(a->task.worker, m);
     return m != NULL;
 }
@@ -233,7 +233,7 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, m->ref) : NULL;
     if (mon == NULL || mon->watcher != a || !weft_pid_equal(mon->target, m->from)) {
-        WF_SOMETIMES("monitors: a DOWN comes when the monitor is over", true);
+        WF_SOMETIMES("monitors: a DOWN comes when the monitor was removed", true);
         wf_msg_free(w, m); /* the monitor has ended meanwhile, or another node made it up */
         return;
     }
@@ -285,7 +285,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
 {
     wf_tie_remove(a, e);
-    WF_SOMETIMES("links of actors: the node of the other one is lost", true);
+    WF_SOMETIMES("links of actors: the node of the other actor is lost", true);
     set_body(w, e, &usual[WEFT_EXIT_NODE_LOST]);
     exit_act(w, a, e);
 }
@@ -330,7 +330,7 @@ int weft_unlink(weft_pid other)
     bool waited = false;
     /* Several may wait, and a link exist, if the actor has linked again with one that has ended. */
     while ((m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
-        WF_SOMETIMES("links of actors: unlinked when the EXIT waits already", true);
+        WF_SOMETIMES("links of actors: an actor unlinks when EXIT is in its mailbox already", true);
         waited = true;
         wf_msg_free(w, m);
     }
@@ -369,7 +369,7 @@ static void unlink_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         if (theirs == m->ref >> 32) theirs = 0;
         if (mine == (uint32_t)m->ref) mine = 0;
         e->ref = mine << 32 | theirs;
-        WF_SOMETIMES("links of actors: linked again while UNLINK is on its way", e->ref != 0);
+        WF_SOMETIMES("links of actors: an actor links again while UNLINK is under way", e->ref != 0);
         if (e->ref == 0) tie_free(w, a, e);
     }
     wf_msg_free(w, m);
@@ -427,7 +427,7 @@ static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         wf_msg_free(w, m);
         return;
     }
-    WF_SOMETIMES("monitors: the actor has ended before it is watched", m->post.flags == WF_MSG_WATCH);
+    WF_SOMETIMES("monitors: the actor has ended before it is monitored", m->post.flags == WF_MSG_WATCH);
     WF_SOMETIMES("links of actors: the actor has ended before it is linked", m->post.flags == WF_MSG_LINK);
     refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
 }

@@ -75,7 +75,7 @@ static void drop(struct supervisor *s, struct wf_child *c)
 WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
 {
     if (s->ending) return;
-    WF_SOMETIMES("supervisor: ends while a child is starting", !wf_list_empty(&s->all.clock));
+    WF_SOMETIMES("supervisor: it ends while a child is starting", !wf_list_empty(&s->all.clock));
     s->ending = true;
     s->reason = reason;
     va_list args;
@@ -204,7 +204,7 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     if (!may_restart(s, now)) {
         weft_log(WEFT_ERROR, "child %s has ended (%s), and its supervisor has reached its restart limit: stopping",
                  c->charge.name, why(reason, text));
-        WF_SOMETIMES("supervisor: gives up", true);
+        WF_SOMETIMES("supervisor: it gives up", true);
         begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
                   (double)s->period / 1e9, c->charge.name, why(reason, text));
         return;
@@ -222,7 +222,7 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
         WF_SOMETIMES("supervisor: another child fails while its group is being stopped", d->must_stop);
         WF_SOMETIMES("supervisor: a child that starts has to stop with its group",
                      d != c && d->state == WF_STARTING && s->strategy != WEFT_ONE_FOR_ONE);
-        WF_SOMETIMES("supervisor: a child that had ended well starts again with its group",
+        WF_SOMETIMES("supervisor: a child that had ended normally starts again with its group",
                      d->state == WF_DOWN && !d->wanted);
         d->starved = false;
         if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended normally */
@@ -237,7 +237,7 @@ static bool waits_for_memory(struct wf_child *c, int reason)
     int64_t next = weft_after(RETRY);
     if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
     if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
-    WF_SOMETIMES("supervisor: no memory to start a child", true);
+    WF_SOMETIMES("supervisor: there is no memory to start a child", true);
     c->starved = true;
     c->not_before = next;
     return true;
@@ -263,7 +263,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
     if (stopped) { /* together with its group */
         WF_SOMETIMES("supervisor: a child fails while it is being stopped with its group",
                      reason != WEFT_EXIT_STOPPED && reason != WEFT_EXIT_NORMAL);
-        WF_SOMETIMES("supervisor: a temporary child goes with its group", c->spec.restart == WEFT_TEMPORARY);
+        WF_SOMETIMES("supervisor: a temporary child is removed with its group", c->spec.restart == WEFT_TEMPORARY);
         if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
         return;
     }

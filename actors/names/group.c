@@ -317,7 +317,7 @@ static void deliver_news(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     const struct wf_group_watch *at = wf_slab_find(watches_of(wf_actors_of(w)), m->ref);
     if (at != NULL && at->tie.member.who.actor == a->id) wf_signal_put(a, m, m->post.word);
     else {
-        WF_SOMETIMES("groups: news come when the watch is over", true);
+        WF_SOMETIMES("groups: a notification comes when the watch has ended", true);
         wf_msg_free(w, m);
     }
 }

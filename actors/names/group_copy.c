@@ -128,7 +128,7 @@ int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies 
     pf_mutex_lock(all->lock);
     struct wf_group_copy *c = find_copy(all, group, who);
     if (c != NULL && is_over(from, c)) {
-        WF_SOMETIMES("groups: a member is reported again before its old entry is cleared", true);
+        WF_SOMETIMES("groups: a member is reported again before its old entry is removed", true);
         end_copy(all, &voice, c, true, WEFT_EXIT_NODE_LOST);
         c = NULL;
     }

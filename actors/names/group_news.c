@@ -158,8 +158,8 @@ static void on_call(struct wf_worker *w, struct wf_call *c)
 
 static void keep_end(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group_end *end)
 {
-    WF_SOMETIMES("groups: no memory for the news of an end", true);
-    WF_SOMETIMES("groups: two ends wait for memory", all->ends != NULL);
+    WF_SOMETIMES("groups: there is no memory for the notification of an end", true);
+    WF_SOMETIMES("groups: the notifications of two ends wait for memory", all->ends != NULL);
     struct wf_group_end **at = &all->ends;
     while (*at != NULL) at = &(*at)->next;
     *at = end;

@@ -173,8 +173,8 @@ static void tell_waits(struct wf_names *n, const struct wf_name *e)
     WF_LIST_EACH(k, &n->waits[e->in_table.hash % WAITS]) {
         struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
         if (wait->hash != e->in_table.hash || !same(e, weft_str(wait->text, wait->size))) continue;
-        WF_SOMETIMES("names: a waiting actor is told of a name of this node", !e->copy);
-        WF_SOMETIMES("names: a waiting actor is told of a name of another node", e->copy);
+        WF_SOMETIMES("names: a waiting actor is notified of a name of this node", !e->copy);
+        WF_SOMETIMES("names: a waiting actor is notified of a name of another node", e->copy);
         wf_unlink(k);
         wait->found = e->pid;
         wait->wake(wait);
@@ -567,7 +567,7 @@ void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t 
 {
     pf_mutex_lock(n->lock);
     for (struct wf_name *e; *work > 0 && (e = first_over(from)) != NULL; --*work) {
-        WF_SOMETIMES("names: names of a lost node are cleared", true);
+        WF_SOMETIMES("names: the names of a lost node are removed", true);
         take_out(n, e);
         free(e);
     }

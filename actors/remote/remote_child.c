@@ -57,7 +57,7 @@ static weft_pid start(const void *arg, size_t size)
     if (behind.error < 0 || fields < 3) count = 0;
     for (uint32_t i = 0; i < count && rc != WEFT_OK && rc != WEFT_ECANCELED; i++) {
         copy_text(node, sizeof node, weft_get_str(&r));
-        WF_SOMETIMES("remote child: the next node of its list is asked", i > 0);
+        WF_SOMETIMES("remote child: the next node of its list is tried", i > 0);
         rc = weft_spawn_packed_on(node, actor, &pid, args.data, args.size, &options);
     }
     if (rc < 0) wf_actor_fail(wf_actor_self(), rc, why.text);
@@ -70,8 +70,7 @@ static void kill_too(void *block)
     weft_pid pid;
     memcpy(&pid, block, sizeof pid);
     free(block);
-    WF_SOMETIMES("remote child: killed with the actor that stands for it",
-                 wf_actor_self()->reason == WEFT_EXIT_KILLED);
+    WF_SOMETIMES("remote child: it is killed with its local proxy", wf_actor_self()->reason == WEFT_EXIT_KILLED);
     if (wf_actor_self()->reason == WEFT_EXIT_KILLED) (void)weft_kill(pid);
 }
 

@@ -168,7 +168,7 @@ static void answer(struct wf_worker *w, const weft_msg *ask, weft_pid child, con
     weft_msg *m = wf_msg_new(w, (uint32_t)-why->error, size);
     struct wf_actor *a = why->error == 0 ? wf_actor_find(w, child.actor) : NULL;
     if (m == NULL) { /* the asker's deadline will pass; an actor that no one knows must not run */
-        WF_SOMETIMES("remote spawn: no memory for the answer", true);
+        WF_SOMETIMES("remote spawn: there is no memory for the answer", true);
         if (a != NULL) wf_actor_kill(a);
         return;
     }
@@ -224,7 +224,7 @@ static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         return;
     }
     if (m->post.word == 0 && !weft_pid_is_nobody(m->from)) { /* the asker has given up: note (3) */
-        WF_SOMETIMES("remote spawn: the answer comes when the asker has given up", true);
+        WF_SOMETIMES("remote spawn: the answer comes when the caller no longer waits", true);
         weft_pid orphan = m->from;
         m->post.flags = WF_MSG_KILL;
         m->from = weft_nobody();

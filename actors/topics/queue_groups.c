@@ -361,7 +361,7 @@ void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, u
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
         struct group_node *n = WF_CONTAINER(k, struct group_node, in_copies);
         if (n->round == from->round) break;
-        WF_SOMETIMES("queue groups: the members of a lost node are cleared", true);
+        WF_SOMETIMES("queue groups: the members of a lost node are removed", true);
         forget_node(t, n);
     }
     pf_mutex_unlock(t->lock);

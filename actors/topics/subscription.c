@@ -161,7 +161,7 @@ void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t c
     for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
         struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
         if (s->more == NULL) continue;
-        WF_SOMETIMES("topics: a subscriber is told what was lost on the way", true);
+        WF_SOMETIMES("topics: a subscriber is notified of messages lost on the way", true);
         s->more->lost = sum_of(s->more->lost, count_missed); /* a number that another node has sent */
         if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     }
@@ -188,7 +188,7 @@ static bool make_place(struct wf_subscription *s)
         return true;
     }
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
-    WF_SOMETIMES("topics: the oldest message of a slow subscriber makes place", true);
+    WF_SOMETIMES("topics: the oldest message of a slow subscriber is dropped", true);
     wf_mailbox_evict(a, id_of(s));
     wf_subscription_lost(s);
     return !wf_mailbox_full(a);

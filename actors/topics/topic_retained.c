@@ -356,7 +356,7 @@ int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, const str
     *old = NULL;
     if (!fits(t, own, body, r)) return WEFT_EFULL;
     t->last_stamp = wf_stamp_after(t->last_stamp, now->wall);
-    WF_SOMETIMES("retained: the clock of this node is behind what is kept",
+    WF_SOMETIMES("retained: the clock of this node is behind the timestamp of a kept message",
                  t->last_stamp > wf_stamp_of(now->wall) + 1);
     WF_SOMETIMES("retained: a topic is cleared", body->size == 0 && r != NULL);
     return keep(t, r, &(struct wf_retained_copy){.body = body, .stamp = t->last_stamp}, t->last_stamp, own, old);
@@ -369,7 +369,7 @@ static void bring_home(struct wf_retained_table *t, struct wf_retained *r, uint6
 {
     r->rank = WF_MAX(r->rank, rank);
     if (r->source == s || !fits(t, s, r->body, r)) return;
-    WF_SOMETIMES("retained: a node that was gone says itself what others have kept", true);
+    WF_SOMETIMES("retained: a publisher that was lost sends its own message again", true);
     leave(t, r);
     enter(t, r, s);
 }
@@ -388,7 +388,7 @@ int wf_retained_put_copy(struct wf_retained_table *t, const struct wf_retained_c
         bool same_node = body->from.node == r->body->from.node;
         WF_SOMETIMES("retained: a copy is refused as older", !same_node);
         WF_SOMETIMES("retained: an older copy of the same node is refused", same_node && c->stamp < r->stamp);
-        WF_SOMETIMES("retained: the same copy comes another way", same_node && c->stamp == r->stamp);
+        WF_SOMETIMES("retained: the same copy comes through another node", same_node && c->stamp == r->stamp);
         if (same_node && !reported && c->stamp == r->stamp) bring_home(t, r, rank, s);
         return same_node ? WEFT_EEXIST : 0;
     }
@@ -396,7 +396,7 @@ int wf_retained_put_copy(struct wf_retained_table *t, const struct wf_retained_c
         if (r != NULL) *old = take_out(t, r);
         return late ? 0 : WEFT_EFULL;
     }
-    WF_SOMETIMES("retained: a copy comes from another node than its publisher", reported);
+    WF_SOMETIMES("retained: a copy comes from a node that is not its publisher", reported);
     WF_SOMETIMES("retained: a copy replaces that of another node",
                  r != NULL && r->body->from.node != body->from.node);
     if (reported && (s = reported_source(t, c, now->time)) == NULL) return WEFT_ENOMEM;

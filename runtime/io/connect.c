@@ -40,8 +40,8 @@ static int connect_stream(struct wf_task *t, weft_stream *out, const struct pf_a
     return rc;
 }
 
-/* "host:service" in two; false: neither an address nor a name. What looks like an address and is none is not asked of
- * a name server. */
+/* Splits "host:service". False: the text is neither an address nor a name. A malformed address is not looked up as a
+ * name. */
 static bool split(const char *text, char *host, char *service)
 {
     const char *colon = strrchr(text, ':');
@@ -55,8 +55,8 @@ static bool split(const char *text, char *host, char *service)
     return strspn(host, "0123456789.") != length && strpbrk(host, "/[] \t\r\n") == NULL;
 }
 
-/* Each address that is left may take an equal share of the time that is left: one that swallows everything does not
- * keep us from the next. */
+/* Each remaining address gets an equal share of the remaining time, so that an address that never answers leaves time
+ * for the next one. */
 __attribute__((noinline)) static int connect_by_name(struct wf_task *t, weft_stream *out, const char *text,
                                                      int64_t deadline)
 {
@@ -79,7 +79,7 @@ int weft_connect(weft_stream *out, const char *address, int64_t deadline)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || address == NULL) return WEFT_EINVAL;
-    wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
+    wf_task_tick(t); /* ticks now: a kill during a tick at the end would leak the connection */
     if (t->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     struct pf_address to;
     int rc = pf_address_parse(address, &to) == WEFT_OK ? connect_stream(t, out, &to, deadline)

@@ -170,7 +170,7 @@ int weft_udp_defer_close(weft_udp u)
     return wf_socket_defer_close(WF_UDP, u.id);
 }
 
-/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+/* ---- Waiting for any of several sources -------------------------------------------------------------------------- */
 
 weft_wait weft_on_udp(weft_udp u, bool for_write)
 {
@@ -198,7 +198,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_UDP_WRITABLE,
                                              .attach = wf_socket_wait_attach,
                                              .close = wf_socket_wait_close};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

@@ -6,12 +6,12 @@
 #include <weft/stream.h>
 
 enum { BACKLOG = 1024 };
-static const int64_t PAUSE_WHEN_FULL = WEFT_MS(50); /* out of descriptors: give others time to close some */
+static const int64_t PAUSE_WHEN_FULL = WEFT_MS(50); /* no descriptor is free: other code gets time to close some */
 
 struct wf_listener {
     struct wf_socket socket; /* first: its slot is the slab item's */
     struct pf_address bound;
-    struct wf_places *places; /* NULL: as many as there are */
+    struct wf_places *places; /* NULL: the number of connections has no limit */
 };
 
 static struct wf_listener *listener_of(struct wf_socket *s)
@@ -55,7 +55,7 @@ int weft_listen(weft_listener *out, const char *address, const weft_listen_optio
     return 0;
 }
 
-/* It is the service manager's, too, and so is a Unix socket's file. */
+/* The service manager has this socket, too, and owns the file of a Unix socket, so neither is removed. */
 static void finish_inherited(struct wf_socket *s)
 {
     no_more_places(s);
@@ -67,12 +67,13 @@ int weft_listen_inherited(weft_listener *out, const char *name)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL) return WEFT_EINVAL;
-    /* First all that can fail for want of memory: what is taken cannot be given back. */
+    /* Memory is allocated first, because a socket that was taken cannot be given back. */
     struct wf_socket *s = wf_socket_open(t->worker, WF_LISTENER, PF_NO_HANDLE, finish_inherited);
     if (s == NULL) return WEFT_ENOMEM;
     listener_of(s)->places = NULL;
     int rc = pf_manager_listener(name, &s->handle);
-    if (rc == WEFT_EINUSE) rc = WEFT_ENOTFOUND; /* no more: who takes all of a name ends with it */
+    /* none is left: a caller that takes all sockets of a name stops at this error */
+    if (rc == WEFT_EINUSE) rc = WEFT_ENOTFOUND;
     if (rc == WEFT_OK) rc = pf_local_address(s->handle, &listener_of(s)->bound);
     if (rc < 0) {
         (void)wf_socket_close(t->worker, WF_LISTENER, wf_socket_id(s));
@@ -115,7 +116,7 @@ int weft_listener_places(weft_listener l, uint32_t most, uint32_t each)
     return WEFT_OK;
 }
 
-/* False: it has been closed. */
+/* False: no place is free, and the connection has been closed. */
 static bool has_a_place(const struct wf_listener *l, pf_handle h, uint32_t *place)
 {
     struct pf_address from;
@@ -155,7 +156,7 @@ static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, ui
     }
 }
 
-/* REFUSED: one that came has been closed. */
+/* REFUSED: a connection has come, and was closed because no place is free. */
 static int accept_stream(struct wf_task *t, weft_listener l, weft_stream *out, int64_t deadline)
 {
     struct wf_socket *s;
@@ -187,7 +188,7 @@ int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL) return WEFT_EINVAL;
     for (int rc = REFUSED; rc == REFUSED;) {
-        wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
+        wf_task_tick(t); /* ticks now: a kill during a tick at the end would leak the connection */
         rc = accept_stream(t, l, out, deadline);
         if (rc < 0) return (int)wf_task_finish_wait(rc);
     }
@@ -206,7 +207,7 @@ int weft_listener_close(weft_listener l)
     return wf_socket_close(t->worker, WF_LISTENER, l.id);
 }
 
-/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+/* ---- Waiting for any of several sources -------------------------------------------------------------------------- */
 
 weft_wait weft_on_listener(weft_listener l)
 {
@@ -226,7 +227,7 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_LISTENER,
                                               .attach = wf_socket_wait_attach,
                                               .close = wf_socket_wait_close};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

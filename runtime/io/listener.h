@@ -1,4 +1,4 @@
-/* runtime/io/listener.h -- listeners: what accepts streams (weft/stream.h). */
+/* runtime/io/listener.h -- listeners, which accept streams (weft/stream.h). */
 #ifndef WF_LISTENER_H
 #define WF_LISTENER_H
 

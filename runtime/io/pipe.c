@@ -38,7 +38,7 @@ static int standard(weft_stream *out, int which)
     int rc = pf_standard(&h, which);
     if (rc == WEFT_OK) rc = wf_stream_open(t->worker, h, &s);
     if (rc != WEFT_OK) return rc;
-    s->pieces = true; /* it may be a terminal, or a socket */
+    s->pieces = true; /* the descriptor may be a terminal or a socket: stream.h, note (3) */
     out->id = wf_socket_id(&s->socket);
     return WEFT_OK;
 }

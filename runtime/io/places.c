@@ -10,8 +10,8 @@
 #include <weft/error.h>
 
 struct wf_places {
-    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
-    _Atomic uint32_t used; /* relaxed, as the counters below: they say how many, and order nothing */
+    _Atomic uint32_t refs; /* acq_rel on decrement: the holder that frees it sees the writes of all others */
+    _Atomic uint32_t used; /* relaxed, like the counters below: they only count, and order no other access */
     uint32_t most, each, mask;
     uint64_t seed;
     _Atomic uint32_t of_source[]; /* two rows of mask + 1 */
@@ -35,7 +35,8 @@ int wf_places_new(struct wf_places **out, struct pf_env *env, uint32_t most, uin
     return WEFT_OK;
 }
 
-/* Of IPv4 all of it, also if it came as IPv6; of IPv6 the first 64 bits. */
+/* The source of an IPv4 address is the whole address, also in its IPv6 form; that of an IPv6 address is its first 64
+ * bits. */
 static bool source_of(const struct pf_address *from, uint8_t out[8])
 {
     static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
@@ -55,7 +56,7 @@ static uint32_t place_of(const struct wf_places *p, const uint8_t source[8])
     return place == NO_SOURCE ? 1 : place;
 }
 
-/* The two counters of a place, in a row each. */
+/* Each place has two counters, one in each row. */
 static void counters_of(struct wf_places *p, uint32_t place, _Atomic uint32_t *out[2])
 {
     out[0] = &p->of_source[place & p->mask];
@@ -67,7 +68,7 @@ static void count_down(_Atomic uint32_t *counter)
     atomic_fetch_sub_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* The smaller counter of the two says how many the source has at most: the other one may be somebody's, too. */
+/* The source has at most as many connections as the smaller counter says: other sources may use the same counters. */
 static bool count_source(struct wf_places *p, uint32_t place)
 {
     _Atomic uint32_t *counter[2];

@@ -13,9 +13,9 @@
 
 struct wf_places;
 
-/* `most`: 1 to WF_PLACES_MAX; `each`: of one source. The caller gets a reference. WEFT_ENOMEM. */
+/* `most`: 1 to WF_PLACES_MAX; `each`: of one source. The caller gets a reference. Returns 0 or WEFT_ENOMEM. */
 int wf_places_new(struct wf_places **out, struct pf_env *env, uint32_t most, uint32_t each);
-/* False: no place is free. Else the place counts as a reference until it is given back. If `from` is NULL or of a
+/* False: no place is free. True: the place counts as a reference until it is given back. If `from` is NULL or of a
  * Unix socket, it has no source, and only the limit in all applies. */
 bool wf_places_take(struct wf_places *p, const struct pf_address *from, uint32_t *place);
 void wf_places_give(struct wf_places *p, uint32_t place);

@@ -1,4 +1,4 @@
-/* runtime/io/resolve.c -- addresses, and names looked up on the node's threads for blocking functions. */
+/* runtime/io/resolve.c -- addresses, and names, which are looked up on the node's threads for blocking functions. */
 #include <stdio.h>
 #include <string.h>
 

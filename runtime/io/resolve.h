@@ -1,4 +1,4 @@
-/* runtime/io/resolve.h -- names looked up for the calls that take them. */
+/* runtime/io/resolve.h -- looks up names for functions that take addresses as text. */
 #ifndef WF_RESOLVE_H
 #define WF_RESOLVE_H
 
@@ -6,7 +6,8 @@
 
 enum { WF_HOST_BYTES = 256, WF_SERVICE_BYTES = 32 }; /* of a name, with the NUL */
 
-/* From a task: at most `max` addresses, on a thread for blocking functions. How many, or as weft_resolve. */
+/* Only a task may call it. Looks up at most `max` addresses, on a thread for blocking functions. Returns their
+ * number, or an error as weft_resolve does. */
 int wf_resolve_host(const char *host, const char *service, struct pf_address *out, int max, int64_t deadline);
 
 #endif

@@ -59,7 +59,8 @@ int wf_socket_look(struct wf_socket *s, bool for_write)
 static __attribute__((noinline)) int register_handle(struct wf_socket *s, bool for_write)
 {
     int rc = wf_fd_add(wf_here, s->handle, &s->fd);
-    /* The caller has just been told that it would have to wait; what came since is reported as an edge. */
+    /* The last system call has said that the task must wait. The poller reports an edge for data that has come
+     * since. */
     if (rc == 0) s->fd->readiness[for_write] = WF_NOT_READY;
     return rc;
 }
@@ -82,7 +83,7 @@ int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64
         if (rc < 0) break;
     }
     wf_socket_detach(s, for_write);
-    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* both came in one turn */
+    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* it has come as well */
     return rc;
 }
 
@@ -110,7 +111,7 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
         foreign = (state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0;
         uint64_t owner = foreign ? state & WF_SOCKET_OWNER : w->index;
         next = ((state & WF_SOCKET_USERS) | owner) + WF_SOCKET_USER; /* generation 0 */
-        /* As in enter. */
+        /* Acquire: as in wf_socket_enter. */
     } while (
         !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed));
     if (foreign) {
@@ -162,11 +163,11 @@ void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
     }
 }
 
-/* ---- As a source of waits -------------------------------------------------------------------------------------- */
+/* ---- A socket as a source of waits ------------------------------------------------------------------------------- */
 
 struct wait_state {
     struct wf_socket *socket;
-    bool claimed; /* this source entered first and ends the claim */
+    bool claimed; /* this source has entered as the first of the wait, so it ends the use of the socket */
 };
 
 int wf_socket_wait_open(struct wf_wait *s, enum wf_socket_kind kind, uint64_t id)

@@ -1,19 +1,19 @@
-/* runtime/io/socket.h -- what streams, listeners and UDP sockets have in common: a handle with an owner that may
- * change, and a safe end.
+/* runtime/io/socket.h -- the common part of streams, listeners and UDP sockets: a handle whose owner may change, and
+ * which can be closed safely at any time.
  *
  * Design notes.
  * (1) A socket lies in a slab of the worker that opened it (its home) and belongs to the worker that used it last
  *     (its owner). `state` holds the life's generation (0: closed), how many calls are inside, and the owner. Every
  *     call enters by a compare-and-swap that adds a user and, if no call is inside, may make its own worker the
- *     owner; it leaves by subtracting the user. So all other fields are touched by one thread at a time: leaving
- *     (release) happens before the next entering (acquire), however the handle got to the other worker.
- * (2) A new owner takes the handle off the old owner's poller at once (any thread may) and posts the old
- *     registration back to where it lies. It registers with its own poller when it first has to wait; registering
- *     reports what is ready already, so no byte is missed.
- * (3) Closing clears the generation: no further call can enter. Tasks inside are woken, look, and leave with
- *     WEFT_ECLOSED; the last one to leave closes the handle, on the owner's thread, and the slot goes home. A closer
- *     on another worker counts as a user until its post has run.
- * (4) user[] is the task inside per direction; a second one gets WEFT_EBUSY. */
+ *     owner; it leaves by subtracting the user. So only one thread at a time uses the other fields: leaving (release)
+ *     happens before the next entering (acquire), whichever way the handle took to the other worker.
+ * (2) A new owner takes the handle off the old owner's poller at once (any thread may) and posts the old registration
+ *     back to the worker that owns its slot. It registers with its own poller when it first has to wait. Registering
+ *     also reports earlier data, so no byte is missed.
+ * (3) Closing clears the generation: no further call can enter. Tasks inside are woken, find the socket closed, and
+ *     leave with WEFT_ECLOSED. The last one to leave closes the handle, on the owner's thread, and gives the slot
+ *     back to the home. A closer on another worker counts as a user until its post has run.
+ * (4) user[] has the task that is inside, for each direction; a second task gets WEFT_EBUSY. */
 #ifndef WF_SOCKET_H
 #define WF_SOCKET_H
 
@@ -29,14 +29,15 @@ struct wf_socket {
     uint8_t kind;           /* wf_socket_kind */
     pf_handle handle;
     struct wf_fd *fd;        /* registration with the owner's poller; NULL: none yet */
-    struct wf_task *user[2]; /* [for_write] */
+    struct wf_task *user[2]; /* [for_write]: the task that is inside */
     struct wf_worker *home;
-    void (*finish)(struct wf_socket *s); /* closes the handle, frees what the kind holds; NULL: done */
+    /* closes the handle, frees the members of the kind; NULL: this has been done */
+    void (*finish)(struct wf_socket *s);
     struct wf_call call; /* one at a time: "wake your waiters" to the owner, then "take your slot" to the home */
 };
 
-/* A slot on worker `w` (this thread) around `h`; the kind's own fields are the caller's to fill in. NULL: no memory,
- * `h` is still the caller's. */
+/* Takes a slot on worker `w` (of this thread) for `h`. The caller fills in the fields of its kind. NULL: no memory,
+ * and the caller keeps `h`. */
 struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, pf_handle h,
                                  void (*finish)(struct wf_socket *));
 static inline uint64_t wf_socket_id(const struct wf_socket *s)
@@ -47,8 +48,8 @@ static inline uint64_t wf_socket_id(const struct wf_socket *s)
 /* Enters without a direction. WEFT_ECLOSED; WEFT_EBUSY: an actor of another worker is inside. */
 static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out);
 static inline void wf_socket_leave(struct wf_socket *s);
-/* Enters as the one task that reads or writes. 0; 1: this task is in already (leave as often as you entered, end
- * once). WEFT_ECLOSED, WEFT_EBUSY. */
+/* Enters as the only task that reads, or writes. Returns 0; 1: this task is inside already (it must leave as often as
+ * it has entered, and end once); WEFT_ECLOSED; WEFT_EBUSY. */
 static inline int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write,
                                   struct wf_socket **out);
 static inline void wf_socket_end(struct wf_socket *s, bool for_write);
@@ -58,12 +59,13 @@ static inline bool wf_socket_closed(const struct wf_socket *s)
 {
     return atomic_load_explicit(&s->state, memory_order_relaxed) >> 32 == 0; /* a hint; leaving orders the rest */
 }
-/* Whether the next call is worth trying: false only if it would surely say PF_AGAIN. */
+/* Whether the next system call is worth trying. False: it would return PF_AGAIN. */
 static inline bool wf_socket_worth(const struct wf_socket *s, bool for_write)
 {
     return s->fd == NULL || s->fd->readiness[for_write] != WF_NOT_READY;
 }
-/* The call said PF_AGAIN / did something: `emptied` if it did less than asked for. */
+/* The system call has returned PF_AGAIN (stuck), or has moved data (moved). `emptied`: it has moved less than
+ * requested. */
 static inline void wf_socket_stuck(struct wf_socket *s, bool for_write)
 {
     if (s->fd != NULL) s->fd->readiness[for_write] = WF_NOT_READY;
@@ -77,30 +79,31 @@ static inline int wf_socket_error(const struct wf_socket *s)
 {
     return s->fd != NULL ? s->fd->error : 0;
 }
-/* A caller looks and will not wait: finds data that came since the last poll, though no edge has reported it yet. */
+/* A caller that does not wait checks again: it also finds data that has come since the last poll, without an edge. */
 void wf_socket_recheck(struct wf_socket *s, bool for_write);
-/* 1: ready, 0: not, or an error. */
+/* Returns 1: it is ready; 0: it is not; or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
-/* From now on `t` is woken when this direction is ready. Registers the handle if it is not. WEFT_ENOMEM. */
+/* From now on `t` is woken when this direction is ready. Registers the handle if necessary. Returns 0 or
+ * WEFT_ENOMEM. */
 int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t);
-/* Also without attach, and after one that failed. */
+/* It may be called without wf_socket_attach, and after one that failed. */
 static inline void wf_socket_detach(struct wf_socket *s, bool for_write)
 {
     if (s->fd != NULL) wf_fd_stop_waiting(s->fd, for_write);
 }
-/* After PF_AGAIN: suspends until it is worth trying again. 0, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED,
- * WEFT_ENOMEM. */
+/* Call it after PF_AGAIN: it suspends the task until another try is worth it. Returns 0, WEFT_ETIMEDOUT,
+ * WEFT_ECANCELED, WEFT_ECLOSED, WEFT_ENOMEM. */
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what);
 
-/* From any task or worker thread of the node. WEFT_ECLOSED if it was closed before. */
+/* Any task or worker thread of the node may call it. Returns 0; WEFT_ECLOSED: it was closed before. */
 int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id);
-/* weft_defer_close. WEFT_ENOMEM: it was closed. */
+/* Closes the socket when the task ends. WEFT_ENOMEM: it has been closed now. */
 int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id);
-/* At the end of the worker: closes what is left in a slab. */
+/* Closes all sockets of a slab when the worker ends. */
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind);
 
-/* ---- As a source of waits: what the rows of all kinds share ---------------------------------------------------- */
-/* On behalf of a row's `open`; the row's for_write says which direction. */
+/* ---- Sockets as sources of waits: the common functions of the rows of all kinds ---------------------------------- */
+/* A row's `open` calls it; the row's for_write is the direction. */
 int wf_socket_wait_open(struct wf_wait *s, enum wf_socket_kind kind, uint64_t id);
 struct wf_socket *wf_socket_wait_of(struct wf_wait *s);
 void wf_socket_wait_recheck(struct wf_wait *s);
@@ -108,7 +111,7 @@ int wf_socket_wait_look(struct wf_wait *s);
 int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first);
 void wf_socket_wait_close(struct wf_wait *s);
 
-/* ---- Entering and leaving, inline, for every call on a stream does both ---------------------------------------- */
+/* ---- Entering and leaving: inline, because each call on a stream does both --------------------------------------- */
 enum { WF_SOCKET_USER = 1 << 8 };
 static const uint64_t WF_SOCKET_OWNER = 0xFF, WF_SOCKET_USERS = 0xFFFFFF00;
 
@@ -116,7 +119,7 @@ static inline struct wf_slab *wf_socket_slab(struct wf_worker *w, enum wf_socket
 {
     return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
 }
-/* The slot of an id, in any of its lives. */
+/* The slot of an id, whatever its generation. */
 static inline struct wf_socket *wf_socket_slot(const struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
 {
     const struct wf_workers *set = w->set;
@@ -148,8 +151,8 @@ static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind,
 
 static inline void wf_socket_leave(struct wf_socket *s)
 {
-    /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what
-     * all did. */
+    /* Release: the next task to enter sees the writes of this call. Acquire: the last task to leave a closed socket
+     * sees the writes of all others. */
     wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, WF_SOCKET_USER, memory_order_acq_rel);
     wf_tsan_acquire(&s->state);

@@ -10,7 +10,7 @@
 
 #include <weft/stream.h>
 
-static const int64_t LAST_WORD = WEFT_SEC(10); /* how long the end of a secured stream may take */
+static const int64_t LAST_WORD = WEFT_SEC(10); /* how long the end of a TLS stream may take */
 enum { SLICES_MAX = 64, PRINTF_MAX = 64 * 1024, PRINTF_ON_STACK = 512 };
 
 void wf_stream_finish(struct wf_socket *socket)
@@ -75,8 +75,7 @@ static size_t take_held(struct wf_stream *s, char *out, size_t size)
     return n;
 }
 
-/* Puts `size` bytes before those still held, if any. Without memory they are lost, so the stream says so ever after.
- */
+/* Puts `size` bytes before the held ones. If there is no memory they are lost, and all later reads report it. */
 static int hold(struct wf_stream *s, const char *data, size_t size, bool seen)
 {
     if (size == 0) return 0;
@@ -92,14 +91,16 @@ static int hold(struct wf_stream *s, const char *data, size_t size, bool seen)
     return 0;
 }
 
-/* The kernel gave up on a peer that answers nothing: not this call's deadline. */
+/* WEFT_ETIMEDOUT means here that the kernel has given up a peer that does not answer, not that the deadline of this
+ * call has passed. */
 static int64_t broken_by(int64_t error)
 {
     return error == WEFT_ETIMEDOUT ? WEFT_ERESET : error;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
-/* The same through a layer, which may have bytes though the socket has none, and none though the socket has some. */
+/* As `receive`, through a layer. The layer may have bytes when the socket has none, and none when the socket has
+ * some. */
 static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
@@ -114,8 +115,9 @@ static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out
     }
 }
 
-/* 1 to `size` bytes from the kernel, 0 at the end, or an error. Another worker may close the stream between the look
- * and the call, and the peer after that: the end that the call then reports is not the stream's but the caller's. */
+/* Reads 1 to `size` bytes from the kernel; returns 0 at the end, or an error. Another worker may close the stream
+ * between the check and the system call. Then an end or an error that the system call reports is due to that close,
+ * so the result is WEFT_ECLOSED. */
 static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
@@ -151,7 +153,7 @@ static int begin_read(weft_stream stream, struct wf_task **t, const void *buffer
     return 0;
 }
 
-/* The end of every call on a stream. */
+/* Each call on a stream ends with it. */
 static inline int64_t finish_call(struct wf_task *t, int64_t result)
 {
     if (WF_UNLIKELY(t == NULL)) return result;
@@ -241,13 +243,13 @@ int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline)
     }
 }
 
-/* Through a layer, which collects what goes out in one call. */
+/* Sends through a layer, which collects bytes to send them in one system call. */
 static int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
     enum { COLLECTED = 16 * 1024 };
     size_t collected = 0;
     if (deadline == WEFT_NOW) wf_socket_recheck(&s->socket, true);
-    int rc = wf_stream_flush(s, t, deadline); /* of a call before, which ended at its deadline */
+    int rc = wf_stream_flush(s, t, deadline); /* bytes of an earlier call, which ended at its deadline */
     while (rc == 0) {
         while (count > 0 && left->size == 0) left++, count--;
         if (count == 0) return collected > 0 ? wf_stream_flush(s, t, deadline) : 0;
@@ -274,7 +276,7 @@ static void use_up(struct pf_slice **left, int *count, size_t done)
     }
 }
 
-/* Writes all of `left`, which it uses up. */
+/* Writes all of `left`; changes the slices while doing so. */
 static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
@@ -300,7 +302,7 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
     }
 }
 
-/* Adds what a slice has to `size`. WEFT_EINVAL. */
+/* Adds the size of a slice to `size`. Returns 0 or WEFT_EINVAL. */
 static inline int add_size(const struct pf_slice *slice, size_t *size)
 {
     if (slice->size > INT64_MAX - *size || (slice->data == NULL && slice->size > 0)) return WEFT_EINVAL;
@@ -429,7 +431,7 @@ int weft_defer_close(weft_stream stream)
     return wf_socket_defer_close(WF_STREAM, stream.id);
 }
 
-/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+/* ---- Waiting for any of several sources -------------------------------------------------------------------------- */
 
 weft_wait weft_on_readable(weft_stream s)
 {
@@ -467,7 +469,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_WRITABLE,
                                              .attach = wf_socket_wait_attach,
                                              .close = wf_socket_wait_close};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

@@ -7,8 +7,9 @@
  * (2) Held bytes make the stream readable, except those of a read_until or read_exact that ended at its deadline:
  *     they count as seen, as otherwise an actor that waits for the rest would spin.
  * (3) A read that gives less than asked for has emptied the handle, so the next one waits for an edge without a
- *     system call. Not so where the kernel gives `pieces`: whole records of changes, a terminal's lines, what lies
- *     before and behind a descriptor in a Unix socket. No edge tells of what such a read has left. */
+ *     system call. This does not hold where the kernel returns `pieces`: records of changes, lines of a terminal,
+ *     and, on a Unix socket, the bytes before and behind a descriptor. No edge reports the rest that such a read has
+ *     left. */
 #ifndef WF_STREAM_H
 #define WF_STREAM_H
 

@@ -1,4 +1,4 @@
-/* runtime/io/stream_option.c -- options of streams, streams around descriptors that others have made, and descriptors
+/* runtime/io/stream_option.c -- options of streams, streams made of existing descriptors, and descriptors that are
  * sent over Unix sockets. */
 #include <limits.h>
 
@@ -27,7 +27,7 @@ static bool is_option(weft_stream_option o)
     return (int)o >= WEFT_NODELAY && (size_t)o < WF_COUNT(options);
 }
 
-/* Spans are rounded up to whole seconds. */
+/* Time spans are rounded up to whole seconds. */
 static bool to_system(enum unit unit, int64_t value, int *out)
 {
     int64_t least = unit == LINGER ? -1 : 0, most = unit == FLAG ? 1 : unit == LINGER ? 0 : INT_MAX;
@@ -95,11 +95,11 @@ int weft_stream_fd(weft_stream stream, int *out)
     return WEFT_OK;
 }
 
-/* ---- Descriptors on their way ---------------------------------------------------------------------------------- */
+/* ---- Sending and receiving descriptors --------------------------------------------------------------------------- */
 
 static int attempt(struct wf_stream *s, bool for_write, pf_handle *h)
 {
-    if (s->layer != NULL) return WEFT_EINVAL; /* it would go past the layer */
+    if (s->layer != NULL) return WEFT_EINVAL; /* the descriptor would bypass the layer */
     if (for_write) return pf_send_handle(s->socket.handle, *h);
     if (s->broken < 0) return s->broken;
     return s->held_size > 0 ? WEFT_EFORMAT : pf_receive_handle(s->socket.handle, h);
@@ -128,7 +128,7 @@ static int call(weft_stream stream, bool for_write, pf_handle *h, int64_t deadli
 {
     struct wf_task *t = wf_task_self();
     struct wf_socket *s;
-    wf_task_tick(t); /* now, not at the end: a kill in it would leak the descriptor */
+    wf_task_tick(t); /* ticks now: a kill during a tick at the end would leak the descriptor */
     int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_STREAM, stream.id, for_write, &s);
     if (rc < 0) return (int)wf_task_finish_wait(rc);
     rc = pass(wf_stream_of(s), t, for_write, h, deadline);

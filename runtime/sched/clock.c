@@ -1,5 +1,5 @@
-/* runtime/sched/clock.c -- the public clock: the one of the calling worker's node, else of the simulation that the
- * calling thread drives, else of the machine. */
+/* runtime/sched/clock.c -- the public clock: that of the calling worker's node; elsewhere, that of the simulation
+ * that the calling thread drives, or else the machine's. */
 #include <weft/time.h>
 
 #include "here.h"

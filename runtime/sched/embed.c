@@ -6,14 +6,15 @@
 static int embedded_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)
 {
     struct wf_workers *set = ((struct wf_embed *)env)->set;
-    if (wf_here == set->at[0]) return pf_cond_wait(c, m, deadline); /* from within a turn: for other threads */
+    /* called within a turn: only other threads can end the wait */
+    if (wf_here == set->at[0]) return pf_cond_wait(c, m, deadline);
     pf_mutex_unlock(m);
     (void)wf_embed_turn(set, deadline);
     pf_mutex_lock(m);
     return deadline != WEFT_FOREVER && env->now(env) >= deadline ? WEFT_ETIMEDOUT : WEFT_OK;
 }
 
-/* Called by another thread, while the waiting one may be in the poller. */
+/* Another thread calls it, while the waiting thread may be in the poller. */
 static void embedded_broadcast(struct pf_env *env, pf_cond *c)
 {
     struct wf_workers *set = ((struct wf_embed *)env)->set;

@@ -20,7 +20,8 @@ struct wf_embed {
 
 /* Gives the set an environment in `e`, which must live as long as the set. */
 void wf_embed_init(struct wf_embed *e, struct wf_workers *set);
-/* Instead of wf_workers_start. WEFT_ENOTSUP: no loop could wait for it here; WEFT_EFULL. */
+/* Call it instead of wf_workers_start. WEFT_ENOTSUP: no other loop can wait for this poller on this system;
+ * WEFT_EFULL. */
 int wf_embed_start(struct wf_workers *set);
 /* Runs a turn; waits for work until `deadline`. Returns when the next turn is due: WEFT_NOW, a time, or
  * WEFT_FOREVER. */

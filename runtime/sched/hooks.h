@@ -18,26 +18,27 @@ struct wf_hooks {
     /* Any thread: the name of the task with that id, "" if it has none. May be NULL. */
     void (*task_name)(struct wf_workers *set, uint64_t id, char *out, size_t size);
     enum wf_turn (*task_main)(struct wf_task *t); /* on the task's stack; called again after the last two results */
-    void (*task_done)(struct wf_task *t);         /* the last use: may free the task */
+    void (*task_done)(struct wf_task *t);         /* it is not used afterwards, so this may free it */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
     /* There is no memory for its stack. True: it ends without having run, and may be freed; false: it is tried
      * again. */
     bool (*task_unstarted)(struct wf_task *t);
-    int64_t (*task_latest)(const struct wf_task *t); /* for a `bounded` task */
-    /* The running task gave `what` a span where a point in time belongs (wf_is_span), or the other way round
-     * (wf_is_point). On the task's stack, must not wait; may be NULL. */
+    int64_t (*task_latest)(const struct wf_task *t); /* the latest end of a wait of a `bounded` task */
+    /* The running task gave `what` a time span where a point in time belongs (wf_is_span), or the other way round
+     * (wf_is_point). Runs on the task's stack, and must not wait; may be NULL. */
     void (*wrong_time)(struct wf_task *t, const char *what, int64_t time);
-    /* async-signal-safe: "actor chat 0.17.1" */
+    /* async-signal-safe: writes "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
-    /* A task that was IDLE or PARKED was woken, or one that was STACKLESS begins to wait on a stack. May be NULL. */
+    /* An IDLE or PARKED task was woken, or a STACKLESS task begins to wait on a stack. May be NULL. */
     void (*task_woken)(struct wf_task *t);
-    /* of the stack it has or had, as wf_stack_used says, beyond one page; may be NULL */
+    /* reports how much of its stack was used (wf_stack_used) if that is more than one page; may be NULL */
     void (*task_stack_used)(struct wf_task *t, size_t used);
-    /* async-signal-safe: the parked task of worker `w` whose stack begins there, if there is one; may be NULL */
+    /* async-signal-safe: describes the parked task of worker `w` whose stack begins at `base`; false: there is none.
+     * May be NULL */
     bool (*parked_describe)(const struct wf_worker *w, const char *base, char *out, size_t size);
     void (*on_post[WF_POST_KINDS])(struct wf_worker *w, struct wf_post *p);
-    void (*drop_post)(struct wf_worker *w, struct wf_post *p); /* the node ends with it undelivered: free it */
-    /* The sources that it adds to waits, see wait.h; the last is NULL. NULL: none. */
+    void (*drop_post)(struct wf_worker *w, struct wf_post *p); /* the node ends before it is delivered: frees it */
+    /* Sources of waits that the layer above adds, see wait.h; the last is NULL. NULL: there are none. */
     const struct wf_wait_kind *const *wait_kinds;
     /* step 4 of a turn: hands the batches of each peer to the carrier; may be NULL */
     void (*flush)(struct wf_worker *w);

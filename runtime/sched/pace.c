@@ -31,7 +31,7 @@ void wf_pace_see(const struct wf_worker *w, int64_t now, struct wf_pace_seen *ou
 {
     const struct wf_pace *p = &w->pace;
     int64_t began, again = atomic_load_explicit(&p->began, memory_order_acquire);
-    int tries = 3; /* the turn may end meanwhile; after three tries it may be counted twice */
+    int tries = 3; /* the turn may end while this reads; after three tries it may be counted twice */
     do {
         began = again;
         out->busy = atomic_load_explicit(&p->busy, memory_order_acquire);

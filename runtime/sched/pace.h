@@ -11,13 +11,15 @@ struct wf_worker;
 enum { WF_TURN_BITS_MIN = 10, WF_TURN_BITS_MAX = 34, WF_TURN_BUCKETS = WF_TURN_BITS_MAX - WF_TURN_BITS_MIN + 2 };
 #define WF_PACE_WINDOW WEFT_SEC(5)
 struct wf_pace {
-    _Atomic int64_t began;      /* start of the present turn; 0: it sleeps */
-    _Atomic int64_t seen;       /* `began` of a turn that was found too long; release, by the looking thread */
-    _Atomic int64_t polled;     /* it has read everything that had come for it until then */
+    _Atomic int64_t began; /* start of the present turn; 0: it sleeps */
+    /* `began` of a turn that was found too long; stored with release by the thread that looks */
+    _Atomic int64_t seen;
+    _Atomic int64_t polled;     /* it has read everything that had arrived until this time */
     _Atomic int64_t busy;       /* ns of all ended turns */
     _Atomic int64_t longest[2]; /* of turns that ended in this window, and in the one before */
     _Atomic int64_t window;     /* when it began */
-    _Atomic uint64_t turns[WF_TURN_BUCKETS]; /* how many took below 2^10 ns, 2^11, ..., 2^34; and the rest */
+    /* how many took less than 2^10 ns, 2^11, ..., 2^34, and how many took longer */
+    _Atomic uint64_t turns[WF_TURN_BUCKETS];
 };
 
 struct wf_pace_seen {
@@ -27,8 +29,8 @@ struct wf_pace_seen {
 };
 /* Any thread. */
 void wf_pace_see(const struct wf_worker *w, int64_t now, struct wf_pace_seen *out);
-/* Until which time it has read everything that came for it, as far as known: now, if it sleeps. On a node with one
- * thread the asking code itself has read before. */
+/* The worker has read everything that arrived until this time; `now` if it sleeps. On a node with one thread it is
+ * `now`, as the code that asks runs after the reading. */
 int64_t wf_pace_read_until(const struct wf_worker *w, int64_t now);
 
 /* For the loop, on the worker's thread. A turn that began at `began` is over. */

@@ -116,7 +116,7 @@ static bool word_of_parked(const void *task, uintptr_t address, uintptr_t *word)
     return true;
 }
 
-/* ASan would report variables whose scope is over; reading them is no fault here. */
+/* This also reads variables whose scope has ended. That is intended, but ASan would report it. */
 __attribute__((no_sanitize("address"))) static bool word_on_stack(const void *task, uintptr_t address,
                                                                   uintptr_t *word)
 {

@@ -4,12 +4,12 @@
  * (1) To park a waiting task, the contents of its stack, from its stack pointer up, are copied into a block, and the
  *     stack's pages are given back. The address range stays reserved; the contents are copied back before the task
  *     next runs. Of 4 KiB or more about 300 bytes remain, as most words of a stack are zero and are not stored.
- * (2) So no other code may use the stack of a parked task. The runtime does not if a task waits only for its mailbox
- *     or for the time (wf_waits_for_mail, wf_waits_for_time); other waits have data in a stack frame that other code
- *     uses: wf_waiter, wf_asking. Users must not either, or they set wf_task.shares_stack.
+ * (2) So no other code may use the stack of a parked task. The runtime does not use it if a task waits only for its
+ *     mailbox or for the time (wf_waits_for_mail, wf_waits_for_time); other waits have data in a stack frame that
+ *     other code uses: wf_waiter, wf_asking. Users must not use it either, or they set wf_task.shares_stack.
  * (3) The sweep for idle tasks turns WAITING into IDLE, and parks a task that is still IDLE in the next round. A task
- *     that has run in between is WAITING, so running needs no mark to set or clear. To wake a task that is not
- *     WAITING was a rare case before.
+ *     that has run in between is WAITING, so running a task sets and clears no mark. Waking already tests for WAITING
+ *     first, so IDLE and PARKED cost it nothing.
  * (4) Tasks are parked in batches: giving memory of a running process back is expensive
  *     (runtime/platform/linux/pages.c).
  * (5) ASan and TSan keep data of their own about each stack, so no task is parked under them. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It goes from a worker whose tasks wait for space to the congested worker and back. */
+/* It goes to the congested worker and back, for a worker whose tasks wait for space there. */
 struct wf_space_call {
     struct wf_call call;
     struct wf_worker *from;
@@ -17,12 +17,13 @@ struct wf_space_call {
     bool under_way;
 };
 
-/* Pairs with sleep_until: the push before and the ASLEEP there are sequentially consistent, so one of us sees the
- * other. */
+/* Pairs with sleep_until: the push before this and the store of ASLEEP there are sequentially consistent, so at least
+ * one of the two threads sees the other's write. */
 static void wake_if_asleep(struct wf_worker *w)
 {
     if (atomic_load_explicit(&w->state, memory_order_seq_cst) != WF_ASLEEP) return;
-    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return; /* already done */
+    /* another thread has woken it */
+    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return;
     w->set->env->poller_wake(w->poller);
 }
 
@@ -52,7 +53,7 @@ struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count)
 {
     WF_ASSERT(count > 0 && newest != NULL && oldest != NULL);
-    atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* a bound, orders nothing */
+    atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* orders nothing else */
     push_chain(&w->inbox, newest, oldest);
     wake_if_asleep(w);
 }

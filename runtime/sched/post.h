@@ -21,13 +21,13 @@ enum wf_post_kind {
     WF_POST_HANDLED_WORK,
 };
 
-/* The first member of everything that is handed to another worker. */
+/* Each struct that is posted to another worker begins with it. */
 struct wf_post {
     struct wf_post *next; /* batch and inbox: the one pushed before this one */
     uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
-    uint8_t flags;        /* for the kind */
-    uint16_t block_class; /* of the block it lies in, for wf_pool_give */
-    uint32_t word;        /* for the kind */
+    uint8_t flags;        /* the kind says what they mean */
+    uint16_t block_class; /* the class of its memory block, for wf_pool_give */
+    uint32_t word;        /* the kind says what it means */
 };
 
 /* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be prefetched; in a list each

@@ -9,19 +9,20 @@
 #include "log.h"
 #include "task.h"
 
-/* ---- Seeing one ------------------------------------------------------------------------------------------------ */
+/* ---- Finding a blocked worker ------------------------------------------------------------------------------------ */
 
 struct wf_watch {
     pf_mutex *lock;       /* of `seen` */
     _Atomic bool setting; /* a thread sets the alarm, one at a time: acquire and release */
-    _Atomic bool rings;   /* relaxed: the poller has no alarms, its worker has to be woken to look when it is time */
+    _Atomic bool rings;   /* relaxed: the poller has no alarms, so its worker must be woken when it is time to look */
     struct wf_stuck seen[WF_WORKERS_MAX];
-    struct wf_stuck look; /* of the one who looks; also the glimpsed thread's, for as long as it is asked */
+    struct wf_stuck look; /* of the thread that looks; while a thread is glimpsed, that thread writes it */
     const struct wf_worker *glimpsed;
 };
 
-/* On the glimpsed thread, in its signal handler; or, where there are no glimpses, on the thread that looks: then it
- * reads what was written a second ago and more, and what stays for an actor's life. */
+/* Runs on the glimpsed thread, in its signal handler. Where threads cannot be glimpsed it runs on the thread that
+ * looks: it then reads fields that were written at least a second ago, or that do not change as long as the actor
+ * lives. */
 __attribute__((no_sanitize("thread"))) static void see(void *watch)
 {
     struct wf_watch *all = watch;
@@ -58,14 +59,15 @@ void wf_stuck_who(const struct wf_stuck *s, char *out, size_t size)
                  slot, generation, s->name[0] == 0 ? "" : ")");
 }
 
-/* Whether this is the function with which every actor begins, of a body or a handler. */
+/* Whether each actor begins with this function: one runs bodies, the other handlers. */
 static bool is_first(const char *name)
 {
     static const char body[] = "wf_actor_main", handler[] = "wf_handler_turn";
     return strncmp(name, body, sizeof body - 1) == 0 || strncmp(name, handler, sizeof handler - 1) == 0;
 }
 
-/* Those of the program: what every actor begins with is left out, if it has names. */
+/* Only functions of the program: the functions with which each actor begins are left out, if their names are
+ * known. */
 void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT])
 {
     int shown = 0;
@@ -137,7 +139,7 @@ void wf_stuck_over(struct wf_worker *w, int64_t began, int64_t now)
     wf_stuck_who(&s, who, sizeof who);
     weft_log(WEFT_WARN, "worker %u goes on: %s has held it up for %.1f s", (unsigned)w->index, who,
              (double)(now - began) / 1e9);
-    wf_stuck_arm(w); /* no look has happened since */
+    wf_stuck_arm(w); /* nothing has set the alarm since the last look */
 }
 
 /* ---- Looking --------------------------------------------------------------------------------------------------- */
@@ -146,7 +148,8 @@ static void set_alarm(struct wf_workers *set, int64_t at)
 {
     struct wf_watch *all = set->watch;
     struct wf_worker *own = wf_workers_own(set);
-    if (atomic_exchange_explicit(&all->setting, true, memory_order_acquire)) return; /* to about the same time */
+    /* another thread sets it, to about the same time */
+    if (atomic_exchange_explicit(&all->setting, true, memory_order_acquire)) return;
     atomic_store_explicit(&set->look_at, at, memory_order_relaxed);
     if (set->env->poller_alarm(own->poller, at) < 0) {
         atomic_store_explicit(&all->rings, true, memory_order_relaxed);
@@ -163,7 +166,8 @@ static bool another_runs(const struct wf_worker *w)
     return false;
 }
 
-/* Half as late again as it has to be, so that one who wakes as often as that need not set it each time. */
+/* The alarm is set half a limit later than necessary, so that a worker that wakes more often than that need not set
+ * it each time. */
 void wf_stuck_arm(struct wf_worker *w)
 {
     struct wf_workers *set = w->set;
@@ -173,7 +177,7 @@ void wf_stuck_arm(struct wf_worker *w)
     set_alarm(set, now + set->stuck_after + set->stuck_after / 2);
 }
 
-/* Whether what it does is not known yet, and it is worth asking again. Only the thread that looks writes `seen`. */
+/* Whether its thread has not answered yet, and is to be asked again. Only the thread that looks writes `seen`. */
 static bool is_to_be_asked(const struct wf_watch *all, uint32_t worker, int64_t began)
 {
     const struct wf_stuck *s = &all->seen[worker];
@@ -188,7 +192,7 @@ static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t beg
     *s = (struct wf_stuck){.worker = w->index, .began = began, .now = now};
     if (again) s->asked = all->seen[w->index].asked;
     glimpse(all, w);
-    if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began) return; /* it has gone on meanwhile */
+    if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began) return; /* this turn is over */
     pf_mutex_lock(all->lock);
     all->seen[w->index] = *s;
     pf_mutex_unlock(all->lock);

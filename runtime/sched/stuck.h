@@ -23,12 +23,12 @@ enum { WF_STUCK_CALLS = 16, WF_STUCK_TEXT = 512, WF_STUCK_ASKED_MAX = 10 };
 struct wf_stuck {
     uint32_t worker;
     int64_t began, now; /* when its turn began, and when it was looked at */
-    uint64_t actor;     /* 0: none, but a timer or a delivery */
-    char kind[32];      /* "" then */
+    uint64_t actor;     /* 0: no actor, but a timer or a delivery */
+    char kind[32];      /* "" if no actor blocks it */
     char name[65];      /* its first registered name, or "" */
     int calls;          /* number of `call`, the innermost calls of its thread at that time; 0: not known */
     uintptr_t call[WF_STUCK_CALLS];
-    int asked; /* how often its thread was asked and did not answer */
+    int asked; /* how many times in a row its thread did not answer */
 };
 
 /* wf_workers_init: `set->stuck_after` is filled in. A set without a worker of weft's own does not watch.
@@ -39,15 +39,15 @@ void wf_stuck_finish(struct wf_workers *set);
 bool wf_stuck_at(struct wf_workers *set, uint32_t worker, struct wf_stuck *out);
 /* "actor NAME (KIND 0.17.1)" or "a timer or a delivery". */
 void wf_stuck_who(const struct wf_stuck *s, char *out, size_t size);
-/* The program's functions it is in, the innermost first: " in spin < on_tick"; "": none is known. At most
- * WF_STUCK_TEXT bytes. Reads files. */
+/* Writes the functions of the program in which it is, the innermost first: " in spin < on_tick"; "": none is known.
+ * At most WF_STUCK_TEXT bytes. It reads files. */
 void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT]);
 /* Logs, as an error, the actors that block workers for which `what` ("node a: the stop") waits. Returns how many. Any
  * thread. */
 uint32_t wf_stuck_report(struct wf_workers *set, const char *what);
 
 /* ---- For the loop ------------------------------------------------------------------------------ */
-/* A worker that has slept begins a turn. */
+/* Called when a worker that has slept begins a turn. */
 void wf_stuck_arm(struct wf_worker *w);
 static inline void wf_stuck_awake(struct wf_worker *w, int64_t now)
 {
@@ -61,9 +61,9 @@ static inline void wf_stuck_look(struct wf_worker *own)
     int64_t at = atomic_load_explicit(&own->set->look_at, memory_order_relaxed);
     if (WF_UNLIKELY(at != 0 && at <= own->now)) wf_stuck_look_now(own);
 }
-/* Called before that worker sleeps: when it has to look, if pollers have no alarms; else WEFT_FOREVER. */
+/* Called before that worker sleeps: returns when it must look, if pollers have no alarms; else WEFT_FOREVER. */
 int64_t wf_stuck_rings_at(const struct wf_worker *own);
-/* A turn that was seen to be too long is over. */
+/* Called when a turn that was reported as too long has ended. */
 void wf_stuck_over(struct wf_worker *w, int64_t began, int64_t now);
 
 #endif

@@ -51,9 +51,9 @@ static inline struct wf_task *take_ready(struct wf_worker *w)
     if (next == NULL) {
         w->ready_last = NULL;
     } else if (w->ready_count >= LONG_QUEUE && next->coro.sp != NULL) {
-        /* What was fetched when it was woken may be gone again; and a call on a stream needs more lines of its stack
-         * than wf_task_wake asks for. Not a function of its own: GCC 12 drops calls of one that only fetches. How
-         * many is not critical: docs/performance.md, "A thousand connections". */
+        /* The lines that wf_task_wake has fetched may have left the cache again, and a call on a stream needs more
+         * lines of its stack. This is not a function of its own, because GCC 12 drops calls of a function that only
+         * prefetches. The number of lines is not critical: docs/performance.md, "A thousand connections". */
         const char *frames = next->coro.sp;
 #pragma GCC unroll 8
         for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
@@ -72,7 +72,7 @@ static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *
     struct wf_task *t = w->fresh_first;
     WF_ASSERT(t != NULL && t->state == WF_TASK_NEW);
     take_fresh(w, t);
-    w->fresh_at = NULL; /* children of one that begins now stand before all others */
+    w->fresh_at = NULL; /* the children of the task that begins now stand before all other fresh tasks */
     w->begun++;
     w->due_run = 0;
     return t;
@@ -86,7 +86,7 @@ static inline struct wf_task *next_ready(struct wf_worker *w)
     return WF_UNLIKELY(w->fresh_first != NULL) ? next_of_both(w) : take_ready(w);
 }
 
-/* 1: the oldest fresh task is one of the others from now on. */
+/* Moves the oldest fresh task to the other list if it has waited too long. Returns how many it has moved. */
 static uint32_t help_oldest(struct wf_worker *w)
 {
     struct wf_task *t = w->fresh_last;
@@ -100,8 +100,8 @@ static uint32_t help_oldest(struct wf_worker *w)
     return 1;
 }
 
-/* Those that were ready when the last turn began, less those that have run since. What ran in a turn is what its
- * budget has lost; while no task was fresh nobody had to count. */
+/* Due are the tasks that were ready when the last turn began, except those that have run since. The number of tasks
+ * that a turn has run is known from its budget, so that nothing is counted while there are no fresh tasks. */
 void wf_task_begin_turn(struct wf_worker *w)
 {
     WF_ASSERT(w->current == NULL && w->fresh_count <= w->ready_count && w->budget <= w->set->turn_budget);
@@ -163,8 +163,8 @@ void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
 
 static void trampoline(void *arg);
 
-/* Gives a NEW task its stack, and a parked one its contents back. False: there was none, and the task is over or at
- * the end of the queue. */
+/* Gives a NEW task a stack, and a parked task the contents of its stack. False: there was no stack, and the task has
+ * ended or is at the end of the queue. */
 static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
@@ -178,14 +178,14 @@ static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_
         if (w->set->hooks->task_unstarted(t)) return false;
         t->state = WF_TASK_NEW;
         wf_task_push_ready(w, t);
-        w->budget = 0; /* perhaps others give one back */
+        w->budget = 0; /* ends the turn: by the next one another task may have given a stack back */
         return false;
     }
     wf_coro_prepare(&t->coro, stack, trampoline, t);
     return true;
 }
 
-/* Instead of `t`, a NEW task for which there was no stack. */
+/* Called when there was no stack for a NEW task: the task to run in its place. */
 static __attribute__((noinline, cold)) struct wf_task *next_after(struct wf_worker *w)
 {
     struct wf_task *t;
@@ -233,8 +233,8 @@ static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
     if (WF_UNLIKELY(used > 0) && w->set->hooks->task_stack_used != NULL) w->set->hooks->task_stack_used(t, used);
 }
 
-/* The stack in w->leaving is done with; so is `t`, which ran on it, if it is over. `next` was chosen before the stack
- * goes back: else it might be given this very stack. */
+/* The stack in w->leaving is no longer used, nor is `t`, which ran on it, if it has ended (`over`). `next` was chosen
+ * before the stack is given back: otherwise `next` might get this stack, which is still in use here. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next, bool over)
 {
     WF_ASSERT(w->leaving.stack.base != NULL);
@@ -249,7 +249,7 @@ static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task 
     wf_coro_leave(&w->leaving, &next->coro);
 }
 
-/* A task goes on without its stack. */
+/* The task continues without its stack. */
 static inline void put_down(struct wf_worker *w, struct wf_task *t, enum wf_turn turn)
 {
     t->coro = (struct wf_coro){.sp = NULL};
@@ -262,8 +262,8 @@ static inline void put_down(struct wf_worker *w, struct wf_task *t, enum wf_turn
     }
 }
 
-/* The bottom of every task's stack. A task that ends, or waits without one, hands its stack to the next that needs
- * one without a switch. */
+/* The first function on each stack. A task that ends, or that waits without a stack, hands its stack to the next task
+ * that needs one, without a switch. */
 static void trampoline(void *arg)
 {
     struct wf_task *t = arg;
@@ -376,7 +376,8 @@ static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, 
     if (rc < 0) return rc;
     t->timed_out = false;
     wait_for_wake(w, t, what);
-    if (WF_UNLIKELY(t->deadline.fire != deadline_passed)) return WEFT_ECANCELED; /* the timer is its grace period's */
+    /* the timer is that of its grace period */
+    if (WF_UNLIKELY(t->deadline.fire != deadline_passed)) return WEFT_ECANCELED;
     wf_timer_disarm(w, &t->deadline);
     if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
@@ -439,7 +440,8 @@ int64_t wf_task_finish_wait(int64_t result)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
-    /* A wait that ended at once, cancelled or with its deadline past, must not keep the worker from other work. */
+    /* Waits that end at once, because the task is cancelled or the deadline has passed, count as operations, so that
+     * a loop of them cannot block the worker. */
     if (result <= 0 && WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
     if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
     return result;
@@ -478,7 +480,7 @@ static void grace_over(struct wf_worker *w, struct wf_timer *timer)
     wf_task_kill(WF_CONTAINER(timer, struct wf_task, deadline));
 }
 
-/* The timer is free for it: a cancelled task waits no more. */
+/* The timer of the deadline is free for this: a cancelled task waits no more. */
 int wf_task_grace(struct wf_task *t, int64_t deadline)
 {
     wf_timer_disarm(t->worker, &t->deadline);
@@ -500,7 +502,7 @@ void wf_task_exit(void)
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
     WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
-    WF_ASSERT(wf_list_empty(&t->owned)); /* what it owns is closed on its own stack */
+    WF_ASSERT(wf_list_empty(&t->owned)); /* its resources were closed on its own stack */
     t->state = WF_TASK_DONE;
     struct wf_task *next = wf_task_next(w);
     w->leaving = t->coro;

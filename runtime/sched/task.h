@@ -54,7 +54,7 @@ struct wf_task {
     bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
     bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
     uint16_t stack_kib;    /* asked for */
-    uint32_t ops;          /* operations left in this turn */
+    uint32_t ops;          /* operations that it may still do in this turn */
     uint32_t above;        /* the layer above counts something here; 0 at the beginning */
     union {
         struct wf_coro coro;
@@ -85,7 +85,7 @@ static inline struct wf_task *wf_task_self(void)
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
-/* The same for a task that has nothing to do before mail wakes it. */
+/* The same for a task that does nothing until a message wakes it. */
 void wf_task_start_stackless(struct wf_task *t);
 /* What it waits for; "" if it does not wait. */
 static inline const char *wf_task_waits_for(const struct wf_task *t)

@@ -3,7 +3,8 @@
 
 #include "worker.h"
 
-/* Never before this turn: one that arms itself in the past sorts behind all that are due, not before them. */
+/* The time is at least the beginning of this turn: a timer that is armed for the past is sorted behind all that are
+ * due, and not before them. */
 int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
 {
     WF_ASSERT(t->fire != NULL);

@@ -1,4 +1,5 @@
-/* runtime/sched/timers.h -- the timers of a worker, for whatever embeds a wf_timer (heap.h). On its thread. */
+/* runtime/sched/timers.h -- the timers of a worker: structs embed a wf_timer (heap.h). Only the worker's thread may
+ * call this. */
 #ifndef WF_TIMERS_H
 #define WF_TIMERS_H
 
@@ -6,9 +7,9 @@
 
 struct wf_worker;
 
-/* WEFT_ENOMEM. */
+/* Returns 0 or WEFT_ENOMEM. */
 int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
-/* The same of a timer for which a place was kept: wf_heap_set_aside. */
+/* The same for a timer for which wf_heap_set_aside has kept a place, so it cannot fail. */
 void wf_timer_arm_reserved(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
 void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t);
 

@@ -4,7 +4,7 @@
 #include "stuck.h"
 #include "task.h"
 
-enum { TRIM_TURNS = 16 }; /* after which a busy worker, too, sees to free stacks */
+enum { TRIM_TURNS = 16 }; /* after this many turns a busy worker trims its free stacks, too */
 
 /* ---- The loop: its order is the contract of worker.h, note (2) ------------------------------------------------- */
 
@@ -35,7 +35,8 @@ static inline void take_one(struct wf_worker *w, struct wf_post *p)
     else w->set->hooks->on_post[p->kind](w, p);
 }
 
-/* Gives the block back. How many were taken; `*rest`: those that were not, before what it was. */
+/* Takes the posts of a bundle and gives the bundle's block back. Returns how many were taken; the others are put
+ * before `*rest`. */
 static inline uint32_t take_bundle(struct wf_worker *w, struct wf_bundle *b, struct wf_post **rest)
 {
     enum { AHEAD = 6 };
@@ -72,7 +73,7 @@ static void drain_inbox(struct wf_worker *w)
         atomic_fetch_sub_explicit(&w->inbox_count, count, memory_order_relaxed);
         w->count.posts_in += count;
     }
-    if (p != NULL) return; /* those who wait for space go on when all is taken */
+    if (p != NULL) return; /* tasks that wait for space continue when all posts are taken */
     for (p = wf_posts_take(&w->space_calls); p != NULL; p = next) {
         next = p->next;
         take_call(w, p);
@@ -108,7 +109,7 @@ static void run_ready(struct wf_worker *w)
     struct wf_task *t = wf_task_next(w);
     if (t == NULL) return;
     wf_task_run_here(w, t);
-    wf_coro_switch(&w->loop, &t->coro); /* comes back when none is left or the budget is used up */
+    wf_coro_switch(&w->loop, &t->coro); /* returns when no task is runnable or the budget is used up */
 }
 
 static void flush(struct wf_worker *w)
@@ -125,7 +126,7 @@ static bool has_posts(const struct wf_worker *w, memory_order order)
 
 bool wf_worker_is_at_rest(const struct wf_worker *w)
 {
-    /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
+    /* Relaxed: posts of other threads may be seen a little later; those of this thread are seen at once. */
     return w->ready_count == 0 && w->batch_mask == 0 && !has_posts(w, memory_order_relaxed);
 }
 
@@ -147,7 +148,7 @@ static inline void turn_begins(struct wf_worker *w, int64_t now)
 {
     if (!w->woke) {
         if (began_at(w) != 0) turn_over(w, now);
-        else wf_stuck_awake(w, now); /* its first one */
+        else wf_stuck_awake(w, now); /* its first turn after a sleep */
         atomic_store_explicit(&w->pace.began, now, memory_order_release);
     }
     w->woke = false;
@@ -180,16 +181,16 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     WF_ASSERT(n <= WF_POLL_BATCH && (n <= 0 || w->set->on_ready != NULL));
     const bool slept = began_at(w) == 0;
     if (slept) awakes(w);
-    /* Marks it as awake before handling entries causes posts to it: so these need not wake it. */
+    /* Marks it as awake before it handles the entries: posts that this causes need not wake it. */
     if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING)
         atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     if (n > 0) w->set->on_ready(w, ready, n);
     if (slept) atomic_store_explicit(&w->pace.polled, w->last_poll, memory_order_relaxed);
 }
 
-/* Whether looking is worth it: if posts came that soon lately. Two workers that talk to each other and both sleep
- * never see that: each measures the other's waking up. So one that is woken often enough looks now and then in any
- * case. */
+/* Whether it is worth looking for posts before sleeping: it is if posts have come soon lately. Two workers that
+ * exchange posts and both sleep never find that, because each of them measures the time in which the other wakes up.
+ * So a worker that is woken often looks in some of its turns in any case. */
 static bool may_look(const struct wf_worker *w)
 {
     return w->set->may_look && w->index < w->set->users &&
@@ -197,8 +198,8 @@ static bool may_look(const struct wf_worker *w)
 }
 
 /* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
- * sleeper 6-26 us and the producer 2-12 us. Only if every worker can have a core. Most come before the first look at
- * the clock. */
+ * sleeper 6-26 us and the producer 2-12 us. It is done only if each worker can have a core. Most posts come before
+ * the first look at the clock. */
 static bool look_for_posts(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;

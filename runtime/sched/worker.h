@@ -30,7 +30,7 @@ struct wf_workers;
 enum wf_worker_state { WF_RUNNING, WF_ASLEEP };
 
 struct wf_worker {
-    /* Other threads read these; nothing here is written after the start. */
+    /* Other threads read these members; they do not change after the start. */
     struct wf_workers *set;
     uint32_t index;
     void *actors;    /* struct of actors/ */
@@ -39,26 +39,27 @@ struct wf_worker {
     pf_thread *thread;
 
     alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
-    struct wf_task *ready_first, *ready_last;       /* those that have run before, see task.h, note (4) */
-    struct wf_task *fresh_first, *fresh_last;       /* those that have not; the one before in coro.sp */
-    struct wf_task *fresh_at; /* the last that `fresh_by` has started; the next goes behind it */
+    struct wf_task *ready_first, *ready_last;       /* tasks that have run before: task.h, note (4) */
+    struct wf_task *fresh_first, *fresh_last;       /* tasks that have not run; coro.sp points to the previous one */
+    struct wf_task *fresh_at; /* the last task that `fresh_by` has started; its next one goes behind it */
     const struct wf_task *fresh_by;
-    uint32_t ready_count, fresh_count; /* all runnable ones, and the fresh ones among them */
+    uint32_t ready_count, fresh_count; /* all runnable tasks, and the fresh tasks among them */
     uint32_t budget;
-    uint32_t ready_before;        /* those that were ready again at the beginning of this turn */
-    uint32_t begun, begun_before; /* fresh ones that have been run, ever, and until this turn */
+    uint32_t ready_before;        /* tasks that were ready again at the beginning of this turn */
+    uint32_t begun, begun_before; /* fresh tasks that have been run: in all, and before this turn */
     const struct wf_task *oldest; /* fresh_last, */
-    uint32_t oldest_since;        /* since so many had begun */
-    uint32_t due, due_run;        /* ready since before the last turn; and run since the last fresh one */
-    uint8_t preferred;            /* wf_task_prefer: from which of the two lists */
-    bool lends;                   /* actors/core/placement.c: the last child was; */
-    uint64_t lent_in;             /* in this run of a task; */
-    struct wf_worker *lent_to;    /* to that worker; NULL: none */
-    struct wf_post *undrained;    /* what the last drain left, oldest first */
-    uint32_t work;                /* of this turn */
-    int64_t now;                  /* clock at the beginning of this turn */
-    bool is_own;                  /* of weft's own actors: see `users` */
-    bool woke;                    /* its turn has begun, in poll_until */
+    uint32_t oldest_since;        /* `begun` when it became the oldest */
+    /* tasks that were ready before the last turn; how many of them have run since the last fresh task */
+    uint32_t due, due_run;
+    uint8_t preferred;         /* wf_task_prefer: from which of the two lists */
+    bool lends;                /* actors/core/placement.c: the last child was; */
+    uint64_t lent_in;          /* in this run of a task; */
+    struct wf_worker *lent_to; /* to that worker; NULL: none */
+    struct wf_post *undrained; /* posts that the last drain has left, the oldest first */
+    uint32_t work;             /* of this turn */
+    int64_t now;               /* clock at the beginning of this turn */
+    bool is_own;               /* the worker of weft's own actors: see wf_workers.users */
+    bool woke;                 /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
     uint32_t unrecorded; /* actors/core/send.c: `index`, or UINT32_MAX: every send is recorded */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
@@ -72,13 +73,13 @@ struct wf_worker {
     /* NULL; else it is called, once, before anything else is handed over to other workers or nodes. A part sets it when
      * a task has changed something that others have to know before they hear from that task. */
     void (*before_batches)(struct wf_worker *w);
-    /* what one can wait for: a part makes each (part.h) */
+    /* sources of waits: a part makes each slab (part.h) */
     struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
-    struct wf_list children; /* os/process.c: those that run */
-    struct wf_coro leaving;  /* what is left of a task between its end and the switch away from its stack */
+    struct wf_list children; /* os/process.c: child processes that run */
+    struct wf_coro leaving;  /* the stack of a task, between the task's end and the switch away from this stack */
     bool stop;
     struct wf_list space[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
-    /* under way to that worker while tasks wait; NULL before the first use */
+    /* calls under way to these workers while tasks wait; NULL before the first use */
     struct wf_space_call *space_call[WF_WORKERS_MAX];
     int64_t
         /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
@@ -90,12 +91,13 @@ struct wf_worker {
     alignas(WF_CACHE_LINE) struct wf_pace pace;
 
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
-    _Atomic uint32_t inbox_count;             /* posts and KiB that were pushed and not drained; bounds the lane */
+    /* posts and KiB that were pushed and not yet drained: the limit of the queue between workers */
+    _Atomic uint32_t inbox_count;
     _Atomic(struct wf_post *) space_calls;    /* wf_calls to run after the next drain; as inbox */
     alignas(WF_CACHE_LINE) _Atomic int state; /* wf_worker_state, see note (3) */
 };
 
-/* Whether nothing can run before time passes or another thread posts. */
+/* Whether nothing can run until a timer fires or another thread posts. */
 bool wf_worker_is_at_rest(const struct wf_worker *w);
 
 static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
@@ -112,7 +114,7 @@ static inline void wf_worker_before_batches(struct wf_worker *w)
 }
 
 /* A post, or a message of a peer, has been `work`: deliveries, or entries of a list that were looked at. When a turn
- * has had WF_TURN_WORK of it, what is left of the inbox waits for the next turn, and so does what a peer has sent. */
+ * has had WF_TURN_WORK of it, the rest of the inbox waits for the next turn, and so do further messages of peers. */
 enum { WF_TURN_WORK = 65536 };
 static inline void wf_worker_charge(struct wf_worker *w, uint32_t work)
 {

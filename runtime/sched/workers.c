@@ -111,7 +111,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     int rc = w->batches == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);
     if (rc == WEFT_OK) rc = begin_parts(w);
-    /* Its descriptor is there from the beginning. A poller that has no alarms is woken instead: stuck.c. */
+    /* The alarm's descriptor is made at the beginning. A poller that has no alarms is woken instead: stuck.c. */
     if (rc == WEFT_OK && w->is_own && set->env->poller_alarm(w->poller, WEFT_FOREVER - 1) == WEFT_OK)
         rc = set->env->poller_alarm(w->poller, WEFT_FOREVER);
     if (rc == WEFT_OK) rc = wf_recorder_init(&w->recorder, set->record_events);
@@ -174,16 +174,16 @@ static void stop_from(struct wf_workers *set, uint32_t first, uint32_t end)
 void wf_workers_stop(struct wf_workers *set)
 {
     WF_ASSERT(wf_here == NULL || wf_here->set != set);
-    stop_from(set, set->users, set->count); /* it may be glimpsing at the others' threads */
+    stop_from(set, set->users, set->count); /* this worker may be glimpsing at threads of the others */
     stop_from(set, 0, set->users);
 }
 
 void wf_workers_finish(struct wf_workers *set)
 {
-    /* Of a worker without a thread of its own; the others have seen to it. */
+    /* A worker without a thread of its own has not drained its parts; the others have done it on their threads. */
     if (set->count == 1 && set->at[0] != NULL) drain_parts(set->at[0]);
     end_parts_of_set(set);
-    /* All posts first: one that lies in a slot of one worker may be in the inbox of another. */
+    /* All posts are dropped first: a post in the inbox of one worker may lie in a slot of another. */
     for (uint32_t i = 0; i < set->count; i++) {
         if (set->at[i] != NULL) wf_worker_drop_posts(set->at[i]);
     }

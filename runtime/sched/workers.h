@@ -21,21 +21,22 @@ struct wf_workers {
     const struct wf_wait_kind *wait_kinds[WF_WAIT_KINDS_MAX]; /* by weft_wait.kind, see wait.h */
     struct wf_depot *depot;
     uint32_t count;
-    /* The first so many are for users' actors. One more, if there is one, is the last: it runs weft's own actors, so
-     * that they answer while all others are busy. wf_workers_init: 0 means `count`. */
+    /* The first `users` workers run users' actors. If there is one more, it runs weft's own actors, so that they
+     * answer while all others are busy. wf_workers_init: 0 means `count`. */
     uint32_t users;
-    bool may_look;        /* there is a core for each of those */
+    bool may_look;        /* there is a core for each worker of users' actors: look_for_posts */
     uint32_t turn_budget; /* tasks run per turn; 0: WF_TURN_BUDGET */
     size_t stack_bytes;
     uint32_t blocking_threads, blocking_queue; /* bounds of `offload`; 0: the defaults */
     uint32_t record_events;                    /* of each worker's recorder; 0: none */
     bool record_sends;
-    int64_t stuck_after;              /* stuck.h: turns of this length are told of; 0, WEFT_FOREVER: none */
-    _Atomic int64_t look_at;          /* relaxed: when such turns are looked for next; 0: not known to be needed */
-    struct wf_watch *watch;           /* NULL: they are not looked for */
+    /* stuck.h: turns of at least this length are reported; 0, WEFT_FOREVER: none is */
+    int64_t stuck_after;
+    _Atomic int64_t look_at;          /* relaxed: when the next look for such turns is; 0: no look is planned */
+    struct wf_watch *watch;           /* NULL: nothing looks for such turns */
     struct wf_offload *offload;       /* threads for blocking functions, see offload.h */
     _Atomic uint32_t files_under_way; /* overlapped operations, see file.h; */
-    _Atomic bool files_draining;      /* a worker has ended and waits for their end */
+    _Atomic bool files_draining;      /* a worker that has ended waits for these operations */
     struct wf_worker *at[WF_WORKERS_MAX];
 };
 

@@ -9,15 +9,15 @@
 enum { SET = 1, WAITED = 2, POSTED = 4, SHOWN = 8, KIND = 4, COUNT = 8 }; /* wf_event.word: flags, then shifts */
 #define COUNT_MASK ((uint64_t)WF_EVENT_COUNT_MAX << COUNT)
 
-/* One task waiting for one event; stays where it is while attached. */
+/* One task waiting for one event; it does not move while attached. */
 struct event_wait {
     struct wf_task *task;
     weft_event event;
-    struct wf_event *slot; /* of the event, also of one that has been closed; NULL: it never was one */
-    uint32_t mark;         /* manual: how often it had been set when the wait began */
+    struct wf_event *slot; /* of the event, which may have been closed; NULL: the id was never that of an event */
+    uint32_t mark;         /* manual event: how often it had been set when the wait began */
     bool attached;
-    struct wf_event_place place; /* the event is at home here */
-    struct wf_ticket *ticket;    /* it is not */
+    struct wf_event_place place; /* used if this worker is the home of the event */
+    struct wf_ticket *ticket;    /* used if another worker is the home */
 };
 
 static enum wf_event_kind kind_of(uint64_t word)
@@ -59,7 +59,7 @@ static bool was_set_since(uint64_t word, uint32_t mark)
 /* See note (7). */
 static void show(struct wf_event *ev, bool set)
 {
-    const struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire); /* pairs with weft_event_fd */
+    const struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire); /* acquire: pairs with flag_of */
     if (!set) {
         pf_flag_lower(f);
         uint64_t word = atomic_load_explicit(&ev->word, memory_order_seq_cst);
@@ -68,13 +68,13 @@ static void show(struct wf_event *ev, bool set)
     if (set) pf_flag_raise(f);
 }
 
-/* ---- The queue: at home, see note (4) -------------------------------------------------------------------------- */
+/* ---- The queue, on the home's thread: see note (4) --------------------------------------------------------------- */
 static struct wf_event_place *place_of(struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct wf_event_place, on_event);
 }
 
-/* For how many who wait there is something. */
+/* How many waiting tasks may take something. */
 static uint32_t available(uint64_t word)
 {
     if ((word & SET) == 0) return 0;
@@ -113,10 +113,11 @@ static void call_next(struct wf_worker *home, struct wf_event *ev, uint32_t most
         call_up(home, ev, place_of(wf_list_first(&ev->queue)));
 }
 
-/* It has come, or come back from being called in vain: perhaps it is its turn. */
+/* `p` was put into the queue, or back into it after a call that brought it nothing: perhaps it is its turn. */
 static void consider(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
 {
-    /* A set either sees WAITED and posts, or comes before it in this word's order and is seen here. */
+    /* A set either sees WAITED and posts, or precedes it in the modification order of this word, and then its effect
+     * is seen here. */
     uint64_t word = atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
     call_next(home, ev, available(word));
     if (!p->called && was_set_since(word, mark)) call_up(home, ev, p);
@@ -129,7 +130,8 @@ static void enter(struct wf_worker *home, struct wf_event *ev, struct wf_event_p
     consider(home, ev, p, mark);
 }
 
-/* Behind those that came before it. Of these there are only some that were called in vain, too. */
+/* Puts it behind the waits that arrived earlier. Those in the queue were called in vain, too, so there are few of
+ * them. */
 static void queue_again(struct wf_event *ev, struct wf_event_place *p)
 {
     WF_ASSERT(ev->called_count > 0);
@@ -146,11 +148,11 @@ static void leave(struct wf_event *ev, struct wf_event_place *p)
     wf_unlink(&p->on_event);
     WF_ASSERT(!p->called || ev->called_count > 0);
     if (p->called) ev->called_count--;
-    if (wf_list_empty(&ev->queue) && wf_list_empty(&ev->called))
-        atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
+    if (wf_list_empty(&ev->queue) && wf_list_empty(&ev->called)) /* relaxed: only the home's thread turns it on */
+        atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed);
 }
 
-/* Lets the home look again who is next, once the running task has suspended. */
+/* Makes the home look again which wait is next, after the running task has suspended. */
 static void pass_on(struct wf_worker *home, struct wf_event *ev)
 {
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
@@ -167,7 +169,7 @@ static void give_ticket(struct wf_worker *w, struct wf_call *c)
     wf_slab_give(&w->tickets, k);
 }
 
-/* At home: nothing is out any more, so the slot may go back where it came from. */
+/* On the home's thread: no post of the ticket is under way any more, so the slot goes back to the waiter's worker. */
 static void return_ticket(struct wf_worker *home, struct wf_ticket *k)
 {
     WF_ASSERT(k->cancelled && !k->hint_out && !wf_linked(&k->place.on_event));
@@ -183,7 +185,7 @@ static void hint_returns(struct wf_worker *home, struct wf_call *c)
     if (k->cancelled) {
         return_ticket(home, k);
     } else if (!wf_linked(&k->place.on_event)) {
-        send_hint(home, k); /* closed, perhaps after it has looked */
+        send_hint(home, k); /* the event was closed, perhaps after the task had looked */
     } else {
         struct wf_event *ev = slot_of(home->set, k->event);
         queue_again(ev, &k->place);
@@ -259,7 +261,7 @@ static int take_ticket(struct event_wait *wait, struct wf_worker *home)
 }
 
 /* ---- The event ------------------------------------------------------------------------------------------------- */
-/* Those that were called look anyway. */
+/* Called waits have been woken already, so only the queued ones are woken. */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
     struct wf_list_node *link;
@@ -273,10 +275,11 @@ static void notice_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_event *ev = WF_CONTAINER(c, struct wf_event, notice);
     WF_ASSERT(wf_slab_at(&home->events, ev->slot.index) == ev);
-    /* Acquire: pairs with the release of the set or close that posted. From here on a new set posts again. */
+    /* Acquire: pairs with the release of the set or close that posted. A set after this posts again. */
     uint64_t word = atomic_fetch_and_explicit(&ev->word, ~(uint64_t)POSTED, memory_order_acq_rel);
     if (word >> 32 == 0) finish_event(home, ev);
-    else call_next(home, ev, kind_of(word) == WF_EVENT_MANUAL ? UINT32_MAX : available(word)); /* it may be reset */
+    /* all of a manual event's waits are called, as it may have been reset already */
+    else call_next(home, ev, kind_of(word) == WF_EVENT_MANUAL ? UINT32_MAX : available(word));
 }
 
 static int close_event(struct wf_workers *set, uint64_t id)
@@ -286,11 +289,11 @@ static int close_event(struct wf_workers *set, uint64_t id)
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
     do {
         if (!lives(word, id)) return WEFT_ECLOSED;
-        /* Acquire and release: as in weft_event_set. */
+        /* Acquire and release: as in `change`. */
     } while (
         !atomic_compare_exchange_weak_explicit(&ev->word, &word, POSTED, memory_order_acq_rel, memory_order_relaxed));
     if ((word & SHOWN) != 0) show(ev, true);
-    if ((word & POSTED) != 0) return 0; /* the notice that is on its way ends it */
+    if ((word & POSTED) != 0) return 0; /* the notice that is under way will end it */
     struct wf_worker *home = set->at[wf_id_worker(id)];
     if (wf_here == home) notice_arrives(home, &ev->notice);
     else wf_worker_post(home, &ev->notice.post);
@@ -320,14 +323,14 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
     uint64_t id = wf_id_make(&ev->slot, w->index), word = (uint64_t)wf_id_generation(id) << 32;
     bool is_set = (kind == WF_SEMAPHORE && count > 0) || (kind == WF_LATCH && count == 0);
     word = with_count(word | (uint64_t)kind << KIND | (is_set ? SET : 0), count);
-    /* Release: pairs with the acquire of whoever was handed the id. */
+    /* Release: pairs with the acquire of a thread that was given the id. */
     atomic_store_explicit(&ev->word, word, memory_order_release);
     *out = (weft_event){.node = (weft_node *)(void *)w->set, .id = id};
     return 0;
 }
 
 /* ---- Changing the word: from any thread ------------------------------------------------------------------------ */
-/* Computes the next word of a step. Returns 1, 0 if there is nothing to do, or an error. */
+/* Computes the word after a step. Returns 1; 0: there is nothing to do; or an error. */
 typedef int step(uint64_t word, uint32_t n, uint64_t *next);
 
 static int change(weft_event e, step *to, uint32_t n)
@@ -346,8 +349,8 @@ static int change(weft_event e, step *to, uint32_t n)
             return rc;
         }
         if ((word & WAITED) != 0 && available(next) > available(word)) next |= POSTED;
-        /* Release: what was done before the set is seen by who takes it, also when it was set already. Acquire: the
-         * other end of that. */
+        /* Release: the thread that takes the event sees all writes before the set, also if the event was set already.
+         * Acquire: for that thread. */
     } while (
         !atomic_compare_exchange_weak_explicit(&ev->word, &word, next, memory_order_acq_rel, memory_order_acquire));
     wf_tsan_acquire(ev);
@@ -427,10 +430,11 @@ int wf_event_count_down(weft_event e, uint32_t n)
 }
 
 /* ---- Looking --------------------------------------------------------------------------------------------------- */
-/* 0: it does not live. */
+/* Returns 0 if the event has been closed. */
 static uint64_t read_word(struct wf_event *ev, uint64_t id)
 {
-    /* Acquire: pairs with the release of a set, for who sees that a manual event was set and takes nothing. */
+    /* Acquire: pairs with the release of a set, for a thread that sees that a manual event was set, and takes
+     * nothing. */
     uint64_t word = ev == NULL ? 0 : atomic_load_explicit(&ev->word, memory_order_acquire);
     if (ev != NULL) wf_tsan_acquire(ev);
     return lives(word, id) ? word : 0;
@@ -455,7 +459,7 @@ static void begin_wait(struct event_wait *wait, struct wf_task *t, weft_event e)
     wait->mark = count_of(word_of(wait));
 }
 
-/* Also of one that was not called. */
+/* It may also be called for a wait that was not called. */
 static void called_in_vain(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
@@ -467,8 +471,8 @@ static void called_in_vain(struct event_wait *wait)
     }
 }
 
-/* 1: there is something for this wait: it is its turn, or nobody else waits; 0: not, WEFT_ECLOSED. An attached one
- * that was called in vain queues again. */
+/* Returns 1: this wait may take something, because it is its turn or no other task waits; 0: it may not;
+ * WEFT_ECLOSED. An attached wait that was called in vain goes back into the queue. */
 static int look_wait(struct event_wait *wait)
 {
     uint64_t word = word_of(wait);
@@ -483,8 +487,8 @@ static int look_wait(struct event_wait *wait)
     return wait->ticket == NULL ? wait->place.called : wait->ticket->held;
 }
 
-/* From now until detach the task is woken when it is its turn, or the event is closed. 1: look again, as it may be its
- * turn. WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
+/* Until detach_wait the task is woken when it is its turn, or when the event is closed. Returns 1: look again, as it
+ * may be its turn. 0: it need not look. WEFT_EINVAL: the event is of another node; WEFT_ECLOSED; WEFT_ENOMEM. */
 static int attach_wait(struct event_wait *wait)
 {
     struct wf_worker *w = wait->task->worker;
@@ -504,7 +508,7 @@ static int attach_wait(struct event_wait *wait)
     return wait->place.called;
 }
 
-/* Fine if it is not attached. */
+/* It may be called for a wait that is not attached. */
 static void detach_wait(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
@@ -519,7 +523,7 @@ static void detach_wait(struct event_wait *wait)
     wait->attached = false;
 }
 
-/* 1: it is ours. */
+/* Returns 1: the unit was taken; 0: it is not its turn; or an error. */
 static int take_in_turn(struct event_wait *wait, uint32_t kinds)
 {
     int rc;
@@ -527,7 +531,7 @@ static int take_in_turn(struct event_wait *wait, uint32_t kinds)
         if ((rc = look_wait(wait)) != 1) return rc;
         rc = wf_event_take(wait->event, kinds);
         if (rc == 0) rc = was_set_since(word_of(wait), wait->mark);
-    } while (rc == 0); /* a take without a wait was faster */
+    } while (rc == 0); /* another task has taken it without waiting */
     return rc;
 }
 
@@ -588,7 +592,7 @@ int weft_event_close(weft_event e)
 }
 
 /* ---- For other loops ------------------------------------------------------------------------------------------- */
-/* The slot's flag, made if there is none. */
+/* Returns the slot's flag; makes it if necessary. */
 static int flag_of(struct wf_event *ev, const struct pf_flag **out)
 {
     struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire), *mine;
@@ -622,7 +626,7 @@ int weft_event_fd(weft_event e, int *fd)
     int rc = flag_of(ev, &f);
     if (rc == 0) rc = change(e, show_step, 0);
     if (rc < 0) return rc;
-    show(ev, false); /* it may be up from another life of the slot */
+    show(ev, false); /* it may be raised from an earlier event in this slot */
     *fd = (int)f->reading;
     return 0;
 }
@@ -653,7 +657,8 @@ static int source_attach(struct wf_wait *s, struct wf_wait *first)
     return attach_wait(WF_WAIT_STATE_OF(struct event_wait, s));
 }
 
-/* Also when it was ready and the wait goes on: it has been its turn, and others may be ready later. */
+/* It is called, too, when it was ready and the wait continues for other sources: it has had its turn, and passes the
+ * next one on. */
 static void source_detach(struct wf_wait *s)
 {
     detach_wait(WF_WAIT_STATE_OF(struct event_wait, s));
@@ -667,7 +672,7 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_EVENT,
                                               .was_ready = source_detach,
                                               .close = source_detach};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

@@ -1,33 +1,33 @@
-/* runtime/wait/event.h -- events, semaphores and latches. All three are events here: a word
- * that is set or not, with a kind that says what a taker does to it.
+/* runtime/wait/event.h -- events, semaphores and latches. All three are events here: a word that is set or not, and a
+ * kind, which says what taking does to the word.
  *
  * Design notes.
- * (1) An event is a slot on the worker of the actor that opened it (its home). `word` holds the generation, the kind,
- *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any
- *     thread and, but for closing, from a signal handler, and never touch another life of the slot. The count is that
- *     of a semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often
- *     it was set: an event that is set and reset at once still wakes all waiting tasks, as they remember the count.
+ * (1) An event is a slot on the worker of the actor that opened it, which is its home. `word` has the generation, the
+ *     kind, a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any
+ *     thread and, but for closing, from a signal handler, and never change a later event in the same slot. The count
+ *     is that of a semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how
+ *     often it was set: an event that is set and reset at once still wakes all waiting tasks, as they remember the
+ *     count.
  * (2) A thread that turns SET on and finds WAITED on and POSTED off turns POSTED on in the same step and pushes the
  *     embedded `notice` to the home. So the notice is in an inbox at most once. The home turns POSTED off before it
  *     wakes any task: a later set posts again, and the woken tasks see an earlier one. A wake is a hint; only a take
  *     decides.
- * (3) Closing sets the generation to 0 and posts the notice likewise (or runs it at home). The slot goes back
- *     in the notice that finds generation 0; as POSTED is on from the deciding step to then, no setter still holds
- *     the node.
+ * (3) Closing sets the generation to 0 and posts the notice likewise (or runs its function, on the home's thread).
+ *     The slot goes back in the notice that finds generation 0; as POSTED is on from the step that closes the event
+ *     until then, no setter uses the node any more.
  * (4) Waiting tasks of all workers are in one queue at the home, in the order of their arrival there. The home calls
  *     as many of them as there are units to take: it wakes them and moves them to `called` until they leave or find
- *     nothing; then they go back to their old place in the queue. So a post wakes only as many tasks as it has units
- *     for. A task that begins to wait cannot overtake tasks that wait already; only a take that does not wait can. A
- *     wait that was called and leaves, for any reason, passes on the unit it has not taken. On the home's worker it
- *     does so with a notice, which arrives after the task has suspended; until then it may still take.
+ *     nothing to take; then they go back to their old place in the queue. So a post wakes only as many tasks as it
+ *     has units for. A task that begins to wait cannot overtake tasks that wait already; only a take that does not
+ *     wait can. A wait that was called and leaves, for any reason, passes on the unit it has not taken. On the home's
+ *     worker it does so with a notice, which arrives after the task has suspended; until then it may still take.
  * (5) A waiter on another worker has a ticket: a slot on its own worker W, made of posts. JOIN travels to the home H,
  *     where the ticket queues. When it is called, H sends the hint node to W; W wakes the task and holds the node
  *     until the task has looked. The node goes back if the task found nothing. When the wait ends W sends CANCEL, and
  *     with it the node, if it holds it; H takes the ticket off the queue and, once it has the hint node, returns
- *     CANCEL to W, which alone gives the slot back. W knows whether the wait lives, H whether a node is out; what H
- *     reads of W's, `held`, W does not change once CANCEL is under way.
- * (6) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
- *     posts.
+ *     CANCEL to W, which alone gives the slot back. W knows whether the wait still exists, H knows whether a node is
+ *     under way. H reads one member of W's, `held`, and W does not change it once CANCEL is under way.
+ * (6) A signal handler may interrupt the home's thread anywhere, so a set only posts, even on that thread.
  * (7) A flag (platform.h) shows the state to a foreign event loop. The thread that turns SET on or off raises or
  *     lowers the flag itself, so the flag is right even if the home is busy. Lowering may undo the raise of a set
  *     that came between, so the lowering thread reads the word again and raises the flag if needed. The flag stays
@@ -44,13 +44,14 @@ enum wf_event_kind { WF_EVENT_AUTO, WF_EVENT_MANUAL, WF_SEMAPHORE, WF_LATCH };
 enum { WF_EVENT_COUNT_MAX = (1 << 24) - 1 };
 
 struct wf_event {
-    struct wf_slot slot;            /* wf_worker.events of the home */
-    _Atomic uint64_t word;          /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
-    _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
+    struct wf_slot slot;   /* wf_worker.events of the home */
+    _Atomic uint64_t word; /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
+    /* NULL: there is none yet; written once, with release, by any thread; read with acquire */
+    _Atomic(struct pf_flag *) flag;
     struct wf_call notice;
-    /* The home's thread only: */
+    /* Only the home's thread uses these: */
     struct wf_list queue;  /* wf_event_place.on_event: the longest waiting first */
-    struct wf_list called; /* the same: called waits, see note (4) */
+    struct wf_list called; /* the same list nodes, of called waits: note (4) */
     uint32_t called_count;
     uint64_t arrivals;
     struct wf_owned owned; /* of the task that opened it */
@@ -59,36 +60,38 @@ struct wf_event {
 /* A waiting task, at the home of the event. */
 struct wf_event_place {
     struct wf_list_node on_event; /* wf_event.queue or .called */
-    uint64_t number;              /* of its arrival */
+    uint64_t number;              /* waits are numbered in the order of their arrival */
     bool called;
-    bool remote; /* it lies in a wf_ticket; else in an event_wait */
+    bool remote; /* it is part of a wf_ticket; else of an event_wait */
 };
 
 struct wf_ticket {
     struct wf_slot slot; /* wf_worker.tickets of the waiter's worker W */
-    uint64_t event;      /* fixed while the slot is taken, as are the next three */
+    uint64_t event;      /* fixed while the slot is taken, like the next three members */
     uint32_t mark;       /* event_wait.mark */
     struct wf_worker *home, *waits_on;
-    struct wf_task *task;        /* W: NULL once the wait has ended */
-    bool held;                   /* W: the hint node lies here, the task has been called; H: once CANCEL is there */
+    struct wf_task *task; /* W only: NULL once the wait has ended */
+    /* the hint node is at W, and the task was called. Used by W, and by H once CANCEL has arrived */
+    bool held;
     struct wf_call join;         /* W -> H */
     struct wf_call hint;         /* H -> W -> H */
     struct wf_call cancel;       /* W -> H -> W, after `join`: posts of one worker arrive in order */
     struct wf_event_place place; /* H */
-    bool hint_out;               /* H: the hint node has not come back */
+    bool hint_out;               /* H only: the hint node has not come back */
     bool cancelled;              /* H */
 };
 
-/* The caller's task opens one of that kind. WEFT_ENOTACTOR, WEFT_EINVAL, WEFT_ENOMEM. */
+/* Opens an event of that kind for the calling task. Returns 0, WEFT_ENOTACTOR, WEFT_EINVAL, WEFT_ENOMEM. */
 int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count);
-/* Takes from it as its kind says: 1, 0: there is nothing. Bit i of `kinds`: it may be of kind i. WEFT_ECLOSED,
- * WEFT_EINVAL (it is of another kind). */
+/* Takes from it what its kind defines. Bit i of `kinds`: it may be of kind i. Returns 1; 0: there is nothing to take;
+ * WEFT_ECLOSED; WEFT_EINVAL: it is of another kind. */
 int wf_event_take(weft_event e, uint32_t kinds);
 int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *what);
-/* Semaphore: adds n, WEFT_EFULL if that is too many. Latch: takes n away. WEFT_ECLOSED, WEFT_EINVAL. */
+/* The first adds n to a semaphore (WEFT_EFULL: the sum is too large), the second subtracts n from a latch.
+ * WEFT_ECLOSED; WEFT_EINVAL: it is of another kind. */
 int wf_event_count_up(weft_event e, uint32_t n);
 int wf_event_count_down(weft_event e, uint32_t n);
-/* Of a semaphore or a latch. WEFT_ECLOSED, WEFT_EINVAL. */
+/* The count of a semaphore or a latch; or WEFT_ECLOSED, WEFT_EINVAL. */
 int64_t wf_event_count(weft_event e, enum wf_event_kind kind);
 
 extern const struct wf_part wf_event_part;

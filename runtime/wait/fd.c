@@ -112,7 +112,7 @@ static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
         return;
     }
     struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
-    if (f == NULL) return; /* an entry taken before its record went */
+    if (f == NULL) return; /* the poller has returned the entry before its record was removed */
     if (WF_UNLIKELY(r->hangup)) {
         f->hangup = true;
         if (r->error != 0) f->error = r->error;
@@ -125,13 +125,13 @@ static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
     if (r->writable) side_ready(f, true);
 }
 
-/* What entries lead to has left the cache since it was needed last: record, task, and the identity that the recorder
- * notes. Each step is asked for, for all of them, before the next one follows it: docs/performance.md, "A thousand
- * connections". */
+/* The objects to which entries lead have left the cache since they were used last: the record, the task, and the
+ * identity that the recorder notes. The records of all entries are prefetched before the first task is:
+ * docs/performance.md, "A thousand connections". */
 static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     const ptrdiff_t id_at = w->set->hooks->task_id_at;
-    const struct wf_fd *records[WF_POLL_BATCH]; /* NULL: it is no record's */
+    const struct wf_fd *records[WF_POLL_BATCH]; /* NULL: the entry belongs to no record */
     for (int i = 0; i < count; i++) {
         const struct wf_fd *f = entries[i].done ? NULL : wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
         records[i] = f;
@@ -152,12 +152,12 @@ static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int co
     for (int i = 0; i < count; i++) take_entry(w, &entries[i]);
 }
 
-/* ---- A descriptor of the program's own ------------------------------------------------------------------------- */
+/* ---- A descriptor of the program --------------------------------------------------------------------------------- */
 
 struct wait_state {
     int fd;
-    struct wf_fd *record; /* NULL: none yet, or there is none */
-    bool borrowed;        /* the record is an earlier source's of this wait */
+    struct wf_fd *record; /* NULL: there is none (yet) */
+    bool borrowed;        /* the record belongs to an earlier source of this wait */
     bool always;          /* it cannot be polled, so it is always ready */
 };
 
@@ -193,7 +193,7 @@ static void borrow(struct wait_state *k, const struct wf_wait *s, struct wf_wait
     }
 }
 
-/* A record for the length of this wait. */
+/* Makes a record, which exists as long as this wait. */
 static int wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
@@ -228,7 +228,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_FD_WRITABLE,
                                              .attach = wait_attach,
                                              .close = wait_close};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

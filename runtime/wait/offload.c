@@ -9,7 +9,7 @@
 
 enum { WHO = 96 }; /* bytes of an actor's description */
 
-enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: for a place in the queue */
+enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: it waits for a place in the queue */
 
 struct job {
     struct wf_owned owned; /* of the task that started it */
@@ -20,7 +20,7 @@ struct job {
     /* Under set->lock: */
     struct wf_list_node in_line; /* wf_offload.queue or .overflow */
     enum state state;
-    bool abandoned; /* while it runs: the thread frees it */
+    bool abandoned; /* the task has abandoned it while it ran: the thread frees it */
     char who[WHO];  /* the actor, for the log */
     alignas(16) uint8_t block[];
 };
@@ -105,7 +105,8 @@ void wf_offload_destroy(struct wf_offload *o)
 {
     if (o == NULL) return;
     pf_mutex_lock(o->lock);
-    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow)); /* they belonged to tasks */
+    /* tasks owned these jobs, and all tasks have ended */
+    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow));
     o->closed = true;
     for (uint32_t i = 0; i < o->started; i++) {
         struct blocking_thread *t = &o->threads[i];
@@ -190,7 +191,7 @@ static void free_job(struct job *j)
     free(j);
 }
 
-/* With the lock, which it gives up while the function runs. */
+/* The caller has the lock; it is released while the function runs. */
 static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job *j)
 {
     WF_ASSERT(j->state == RUNNING && t->job == j && o->running > 0);
@@ -198,13 +199,14 @@ static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job 
     j->run(j->block);
     pf_mutex_lock(o->lock);
     if (j->abandoned) {
-        t->dropping = true; /* t->job stays until the thread is free: the node's end leaves it behind till then */
+        /* t->job stays set until the thread is free: a node that ends before that leaves the thread behind */
+        t->dropping = true;
         pf_mutex_unlock(o->lock);
         free_job(j);
         pf_mutex_lock(o->lock);
         t->dropping = false;
     } else {
-        j->state = DONE; /* its task's from here on */
+        j->state = DONE; /* the task owns the job from here on */
         (void)weft_event_set(j->done);
     }
     t->job = NULL;
@@ -242,7 +244,7 @@ static int start_thread(struct wf_offload *o)
 
 /* ---- Jobs ------------------------------------------------------------------------------------------------------ */
 
-/* Its task no longer wants it. */
+/* The task no longer needs the job. */
 static void abandon(struct job *j)
 {
     struct wf_offload *o = j->set;
@@ -296,7 +298,8 @@ static void end_job(struct job *j)
     abandon(j);
 }
 
-/* Into the queue or, if that is full, behind those that wait for a place. */
+/* Puts the job into the queue or, if that is full, behind the jobs that wait for a place. Returns 0 or
+ * WEFT_ENOMEM. */
 static int submit(struct job *j)
 {
     struct wf_offload *o = j->set;
@@ -323,7 +326,8 @@ static enum state state_of(struct job *j)
     return state;
 }
 
-/* Until the job has come as far as that. Its task may be killed here: the job is on its list. */
+/* Waits until the job has reached that state. The task may be killed here: then its list of resources frees the
+ * job. */
 static int await(struct job *j, enum state wanted, int64_t deadline)
 {
     enum state state;
@@ -349,7 +353,7 @@ int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
     return rc;
 }
 
-/* `own`: the block is the job's from here on; else only if this succeeds. */
+/* `own`: the job owns the block from here on; otherwise only if this succeeds. */
 static int start_job(weft_job *out, weft_blocking *run, weft_blocking *drop, bool own, const void *block, size_t size,
                      int64_t deadline)
 {
@@ -366,7 +370,7 @@ static int start_job(weft_job *out, weft_blocking *run, weft_blocking *drop, boo
         end_job(j);
         return rc;
     }
-    (void)weft_event_take(j->done); /* it may say that there was a place */
+    (void)weft_event_take(j->done); /* it may have been set when the job got its place in the queue */
     pf_mutex_lock(j->set->lock);
     j->drop = drop;
     if (j->state == DONE) (void)weft_event_set(j->done);
@@ -394,7 +398,7 @@ weft_wait weft_on_offload(weft_job job)
     return weft_on_event(job.done);
 }
 
-/* Among what the running task owns: a handle of another task, or a stale one, leads nowhere. */
+/* Looks among the resources of the running task: a job of another task, or one that has ended, is not found. */
 static struct job *find_job(weft_job handle)
 {
     WF_LIST_EACH(k, &wf_task_self()->owned) {
@@ -415,7 +419,7 @@ int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline)
     int rc = await(j, DONE, deadline);
     if (rc < 0) return rc;
     if (size > 0) memcpy(block, j->block, size);
-    j->drop = NULL; /* what the block points to is the caller's now */
+    j->drop = NULL; /* the caller owns now what the block points to */
     end_job(j);
     return WEFT_OK;
 }
@@ -429,7 +433,7 @@ int weft_offload_drop(weft_job job)
     return WEFT_OK;
 }
 
-/* ---- The runtime's own ----------------------------------------------------------------------------------------- */
+/* ---- Jobs of the runtime ----------------------------------------------------------------------------------------- */
 
 static void run_work(void *block)
 {
@@ -459,7 +463,7 @@ int wf_work_submit(weft_job *out, struct wf_work *work)
         *out = (weft_job){j->done};
         return rc;
     }
-    j->drop = NULL; /* no thread has it: there is none */
+    j->drop = NULL; /* no thread can have it, as none could be started */
     end_job(j);
     return rc;
 }
@@ -484,7 +488,7 @@ int wf_work_run(struct wf_work *work, int64_t deadline)
     return rc;
 }
 
-/* ---- The node's part ------------------------------------------------------------------------------------------- */
+/* ---- The part of the node ---------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_workers *set)
 {

@@ -1,4 +1,5 @@
-/* runtime/wait/offload.h -- a node's threads for blocking functions, as its start and its end see them.
+/* runtime/wait/offload.h -- a node's threads for blocking functions: their begin and end, and functions for the
+ * runtime's own jobs.
  *
  * Design notes.
  * (1) A job is a block of its own. Its task holds it (as a wf_owned) from its start to take or drop; while it is not
@@ -23,13 +24,15 @@ enum { WF_OFFLOAD_THREADS = 4, WF_OFFLOAD_THREADS_MAX = 256, WF_OFFLOAD_QUEUE = 
 
 struct wf_offload;
 
-/* 0: the default of either. No thread is started yet. */
+/* 0 means the default. No thread is started yet. */
 int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t queue_max);
-/* Any thread but a worker's: waits until no function runs. WEFT_ETIMEDOUT: some do; the log says whose. */
+/* Waits until no function runs; a worker's thread must not call it. WEFT_ETIMEDOUT: some still run, and the log names
+ * their actors. */
 int wf_offload_drain(struct wf_offload *o, int64_t deadline);
-/* All tasks have ended. Ends the threads, but for those whose function still runs: they end with it. */
+/* Call it when all tasks have ended. Ends the threads; a thread whose function still runs ends when the function
+ * returns. */
 void wf_offload_destroy(struct wf_offload *o); /* NULL is fine */
-/* Whether some job will end by itself and wake its task. */
+/* Whether a job runs or is queued, so that a task will be woken when it ends. */
 bool wf_offload_is_awaited(struct wf_offload *o);
 /* For tests and inspection: functions running, jobs in the queue, tasks waiting for a place, threads started. */
 struct wf_offload_counts {
@@ -37,24 +40,25 @@ struct wf_offload_counts {
 };
 struct wf_offload_counts wf_offload_count(struct wf_offload *o);
 
-/* As weft_offload_start, but the job owns the block from the call on: `drop` is called on it if it is not taken, even
- * if this call fails or the task is killed in it. */
+/* As weft_offload_start, but the job owns the block from the call on: `drop` is called for a block that is not taken,
+ * even if this call fails or the task is killed in it. */
 int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
                      int64_t deadline);
 
-/* A blocking call of the runtime's own: embed, fill in, run. */
+/* A blocking call of the runtime itself: embed this, fill it in, and run it. */
 struct wf_work {
-    void (*run)(struct wf_work *work);  /* on a thread that may block */
-    void (*free)(struct wf_work *work); /* the result is not wanted; on any thread, perhaps after the node's end */
+    void (*run)(struct wf_work *work); /* on a thread that may block */
+    /* frees the work, when its result is not needed; may run on any thread, and after the node's end */
+    void (*free)(struct wf_work *work);
 };
-/* The running task waits until `work` has run: WEFT_OK, and it is the caller's again. Any error: it is, or will be,
- * freed; WEFT_ETIMEDOUT and WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOMEM. */
+/* The running task waits until `work` has run. WEFT_OK: the caller owns it again. On any error it is freed, now or
+ * later: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOMEM. */
 int wf_work_run(struct wf_work *work, int64_t deadline);
-/* The same in two steps; weft_on_offload(job) in between. Taking fails with WEFT_ETIMEDOUT or WEFT_ECANCELED and may
- * be tried again; weft_offload_drop gives up. */
+/* The same in two steps, between which weft_on_offload(job) may wait. Taking fails with WEFT_ETIMEDOUT or
+ * WEFT_ECANCELED and may be tried again; weft_offload_drop gives up. */
 int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline);
-/* Starts it without waiting for a place in the queue: taking waits for that, too, and says WEFT_EFULL if there was
- * none until its deadline. WEFT_ENOMEM: `work` is still the caller's. */
+/* Starts it without waiting for a place in the queue: wf_work_take waits for that, too, and returns WEFT_EFULL if its
+ * deadline passes before there is a place. WEFT_ENOMEM: the caller still owns `work`. */
 int wf_work_submit(weft_job *out, struct wf_work *work);
 int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline);
 

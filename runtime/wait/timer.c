@@ -12,8 +12,8 @@ struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
     return u != NULL && u->task == t ? u : NULL;
 }
 
-/* Counts the deadlines that have passed and arms for the next: always a sum of `first` and whole periods, so no
- * drift. */
+/* Counts the periods that have ended and arms the timer for the next one. Deadlines are sums of `first` and whole
+ * periods, so they do not drift. */
 static void fire(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_user_timer *u = WF_CONTAINER(t, struct wf_user_timer, timer);
@@ -25,7 +25,7 @@ static void fire(struct wf_worker *w, struct wf_timer *t)
     if (u->period > 0 && !__builtin_mul_overflow(passed, u->period, &step) &&
         !__builtin_add_overflow(u->due, step, &u->due)) {
         int rc = wf_timer_arm(w, t, u->due);
-        WF_ASSERT(rc == 0); /* it has just left the heap, so there is space */
+        WF_ASSERT(rc == 0); /* the timer has just left the heap, so there is space for it */
     }
     wf_waiters_wake(&u->waiters);
 }
@@ -169,7 +169,7 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_TIMER,
                                               .attach = wait_attach,
                                               .close = wait_close};
 
-/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+/* ---- The part of each worker ------------------------------------------------------------------------------------- */
 
 static int part_begin(struct wf_worker *w)
 {

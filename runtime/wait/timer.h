@@ -1,5 +1,5 @@
-/* runtime/wait/timer.h -- the timers an actor can wait for (weft/timer.h). Each belongs to one task; all on
- * its worker's thread. */
+/* runtime/wait/timer.h -- the timers for which an actor can wait (weft/timer.h). Each belongs to one task, and only
+ * the thread of its worker uses it. */
 #ifndef WF_TIMER_H
 #define WF_TIMER_H
 
@@ -10,12 +10,13 @@ struct wf_user_timer {
     struct wf_task *task;
     struct wf_owned owned;
     struct wf_timer timer;
-    int64_t due, period;    /* `due`: what the timer is armed for, even if that was past; period 0: once */
-    int64_t fired;          /* since the last take */
+    /* `due`: the time for which the timer is armed, even if it has passed; period 0: it fires once */
+    int64_t due, period;
+    int64_t fired;          /* how often it has fired since the last take */
     struct wf_list waiters; /* wf_waiter.on_source */
 };
 
-/* The timer of that id if it is one of task `t`, else NULL. */
+/* The timer with that id; NULL: task `t` has no such timer. */
 struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id);
 
 extern const struct wf_part wf_timer_part;

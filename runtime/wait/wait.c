@@ -5,7 +5,7 @@
 
 enum { FEW = 6, NONE_READY = -2000 };
 
-/* The lowest ready index (any), 0 once all have been ready (all), NONE_READY, or an error. */
+/* Returns the lowest index that is ready (any); 0 if each has been ready (all); NONE_READY; or an error. */
 static int look_at_all(struct wf_wait *s, size_t count, bool all)
 {
     bool every = true;
@@ -26,7 +26,7 @@ static const char *name_of(const struct wf_wait *s, size_t count)
     return count == 0 ? "nothing" : count == 1 ? s->kind->name : "several sources";
 }
 
-/* 1: one of them may have become ready meanwhile. */
+/* Returns 1 if one of them may have become ready meanwhile. */
 static int attach_all(struct wf_wait *s, size_t count)
 {
     int again = 0;
@@ -46,12 +46,12 @@ static int wait_until(struct wf_wait *s, size_t count, bool all, int64_t deadlin
     if (rc != NONE_READY) return rc;
     if (deadline == WEFT_NOW) return WEFT_ETIMEDOUT;
     rc = attach_all(s, count);
-    if (rc > 0) rc = look_at_all(s, count, all); /* what came before it was attached did not wake the task */
+    if (rc > 0) rc = look_at_all(s, count, all); /* events before the attaching have not woken the task */
     else if (rc == 0) rc = NONE_READY;
     while (rc == NONE_READY) {
         rc = wf_task_wait(deadline, name_of(s, count));
         if (rc != WEFT_OK && rc != WEFT_ETIMEDOUT) return rc;
-        int found = look_at_all(s, count, all); /* also after the deadline: both may have come in one turn */
+        int found = look_at_all(s, count, all); /* also after the deadline: both may come in one turn */
         if (found != NONE_READY || rc == WEFT_OK) rc = found;
     }
     return rc;

@@ -278,7 +278,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
     if (rc > 0 && told && wf_mutant("subscription_said_late")) wf_cluster_wake(t);
     else if (rc > 0 && told) w->before_batches = send_changed;
 '''),
-    ("transport/link/link_writer.c", '''\
+    ("transport/link/peer_interest.c", '''\
     bool at_once = opened && here->index == i;
 ''', '''\
     bool at_once = opened && here->index == i && !wf_mutant("message_passes_subscription");

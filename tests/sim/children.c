@@ -3,22 +3,16 @@
  * Each node has a supervisor for them, with another strategy on each node; an actor starts and stops children at run
  * time, and the supervisor itself is stopped now and then. No child runs twice; a stopped child does not run; a
  * supervisor that has ended leaves no child behind. In the end no child fails any more, and all children run. */
-#include "kit.h"
+#include "calm.h"
 
 enum { LATE, STUBBORN, WELL, SHORT, KEPT, EXTRA, CHILDREN, FAILED = 16 };
 
 static const char *const names[CHILDREN] = {"late", "stubborn", "well", "short", "kept", "extra"};
 static const unsigned numbers[CHILDREN] = {LATE, STUBBORN, WELL, SHORT, KEPT, EXTRA};
 static unsigned alive[NODES][CHILDREN];
-static weft_pid supervisor[NODES];     /* nobody: there is none */
-static int64_t calm_at = WEFT_FOREVER; /* from then on nothing fails */
+static weft_pid supervisor[NODES]; /* nobody: there is none */
 static unsigned nodes;
 static bool scarce; /* memory: then a supervisor may leave children to their links */
-
-static bool is_calm(void)
-{
-    return weft_now() >= calm_at;
-}
 
 static void has_ended(void *arg)
 {
@@ -148,7 +142,7 @@ static void first(const void *arg, size_t size)
 static bool all_run(void *arg)
 {
     (void)arg;
-    if (calm_at == WEFT_FOREVER) calm_at = weft_now() + WEFT_SEC(5);
+    calm_after(WEFT_SEC(5));
     if (!is_calm()) return false;
     for (unsigned i = 0; i < nodes * CHILDREN; i++)
         if (i % CHILDREN != WELL && alive[i / CHILDREN][i % CHILDREN] != 1)

@@ -6,7 +6,7 @@
  * told their number; no job is done twice; in the end jobs are done, and all nodes know the same retained messages.
  * With `scarce`, for --faults memory: a message that finds no memory where it arrives is lost without notice
  * (docs/transparency.md). */
-#include "kit.h"
+#include "calm.h"
 
 enum {
     BURST = 620,
@@ -35,13 +35,7 @@ static struct {
 static uint32_t state[NODES][SMALL]; /* version of the retained message; 0: there is none */
 static uint32_t found[NODES][NODES][SMALL];
 static uint32_t job, done[JOBS], done_in_the_end;
-static int64_t calm_at = WEFT_FOREVER;
 static unsigned nodes;
-
-static bool is_calm(void)
-{
-    return weft_now() >= calm_at;
-}
 
 /* ---- Floods ---------------------------------------------------------------------------------------------------- */
 
@@ -306,14 +300,8 @@ static void keep(const void *arg, size_t size)
 
 static void watch_links(const void *arg, size_t size)
 {
-    weft_msg *m;
     (void)arg, (void)size;
-    while (weft_watch_nodes() < 0)
-        if (!sim_again()) return;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        broken |= weft_tag(m) == WEFT_TAG_NODE_DOWN;
-        weft_msg_free(m);
-    }
+    sim_watch_links(&broken);
 }
 
 static void first(const void *arg, size_t size)
@@ -341,7 +329,7 @@ static void first(const void *arg, size_t size)
 static bool all_were_told(void *arg)
 {
     (void)arg;
-    if (calm_at == WEFT_FOREVER) calm_at = weft_now() + WEFT_SEC(15);
+    calm_after(WEFT_SEC(15));
     if (weft_now() < calm_at + WEFT_SEC(5)) return false;
     for (unsigned i = 0; i < nodes && !broken; i++)
         if (listened[i].missing > listened[i].told) return false;

@@ -48,6 +48,18 @@ static bool sim_again(void)
     return weft_sleep(weft_after(WEFT_MS(50))) != WEFT_ECANCELED;
 }
 
+/* Sets `lost` when a link of this node is lost. Returns when the actor is asked to stop. */
+__attribute__((unused)) static void sim_watch_links(bool *lost)
+{
+    weft_msg *m;
+    while (weft_watch_nodes() < 0)
+        if (!sim_again()) return;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        *lost |= weft_tag(m) == WEFT_TAG_NODE_DOWN;
+        weft_msg_free(m);
+    }
+}
+
 static void sim_spawn(weft_actor *body, const void *arg, size_t size, const weft_spawn_options *options)
 {
     while (weft_spawn(NULL, body, arg, size, options) < 0 && sim_again()) {}

@@ -4,7 +4,7 @@
  * missing unless its sender was told that the sink has ended; and in the end no sender waits for ever. With `scarce`,
  * for --faults memory: a message that finds no memory on its way is lost and counted (docs/transparency.md), but only
  * during the faults. */
-#include "kit.h"
+#include "calm.h"
 
 enum { HELLO = 1, DATA = 2, STREAMS = 64, STEP = 4099 };
 
@@ -27,7 +27,6 @@ struct stream {
 static struct stream streams[NODES][NODES][KINDS][STREAMS]; /* of a sender: by node, to node */
 static uint32_t opened[NODES][NODES][KINDS];
 static uint32_t poured[NODES][NODES][KINDS]; /* how often, without waiting in vain */
-static int64_t calm_at = WEFT_FOREVER;       /* from then on nobody has to wait for long */
 static unsigned nodes;
 static bool scarce;
 
@@ -226,7 +225,7 @@ static bool all_flows(void *arg)
 {
     static uint32_t at_first[NODES][NODES][KINDS];
     (void)arg;
-    if (calm_at == WEFT_FOREVER) calm_at = weft_now() + WEFT_SEC(10);
+    calm_after(WEFT_SEC(10));
     if (weft_now() < calm_at) memcpy(at_first, poured, sizeof poured);
     if (weft_now() < calm_at) return false;
     for (unsigned i = 0; i < nodes * nodes * KINDS; i++) {

@@ -4,16 +4,15 @@
  * others that have held it were told that they have lost it, and each node finds that holder. With `crowd` a node
  * also has thousands of other names, which change all the time, so that a new link has much to send; in the end all
  * nodes have the same number of them. */
-#include "kit.h"
+#include "calm.h"
 
 enum { NAMES = 2, WANT = 3 /* contenders for a name on a node */, CROWD = 4500 };
 
 static weft_pid holder[NODES][NAMES][WANT]; /* the contender, while it believes that it holds the name */
 static weft_pid found[NODES][NAMES];        /* what a look-up says there */
 static int64_t found_at[NODES];
-static uint32_t members[NODES];        /* of the crowd that are found there */
-static uint32_t crowd;                 /* that there are */
-static int64_t calm_at = WEFT_FOREVER; /* from then on nobody lets go of a name */
+static uint32_t members[NODES]; /* of the crowd that are found there */
+static uint32_t crowd;          /* that there are */
 static unsigned nodes;
 static bool with_crowd;
 
@@ -21,11 +20,6 @@ static const char *name_of(unsigned name)
 {
     static const char *const names[NAMES] = {"leader", "clock"};
     return names[name % NAMES];
-}
-
-static bool is_calm(void)
-{
-    return weft_now() >= calm_at;
 }
 
 /* ---- Contenders ------------------------------------------------------------------------------------------------ */
@@ -201,7 +195,7 @@ static weft_pid only_holder(unsigned name)
 static bool all_agree(void *arg)
 {
     (void)arg;
-    if (calm_at == WEFT_FOREVER) calm_at = weft_now() + WEFT_SEC(10);
+    calm_after(WEFT_SEC(10));
     if (weft_now() < calm_at + WEFT_SEC(10)) return false;
     for (unsigned name = 0; name < NAMES; name++) {
         weft_pid one = only_holder(name);

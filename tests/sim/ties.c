@@ -4,7 +4,7 @@
  * after the monitor was removed; a reply is the one to the request; messages of one sender arrive in order, once. No
  * message is missing, unless a link has ended, or with `scarce`, for --faults memory (docs/transparency.md). In the
  * end each actor that monitors, or is linked with, an actor that has ended knows it. No sender waits for ever. */
-#include "kit.h"
+#include "calm.h"
 
 enum {
     PLAYERS = 4,
@@ -35,14 +35,8 @@ static struct player players[NODES][PLAYERS];
 static weft_pid sinks[NODES];
 static uint32_t lives;                  /* of senders */
 static uint32_t bursts[NODES][SENDERS]; /* that were sent without waiting in vain */
-static int64_t calm_at = WEFT_FOREVER;  /* from then on nobody ends, and ties stay as they are */
 static unsigned nodes;
 static bool lossy; /* a link has ended, or there may be no memory */
-
-static bool is_calm(void)
-{
-    return weft_now() >= calm_at;
-}
 
 /* ---- Players --------------------------------------------------------------------------------------------------- */
 
@@ -237,14 +231,8 @@ static void send(const void *arg, size_t size)
 
 static void watch_links(const void *arg, size_t size)
 {
-    weft_msg *m;
     (void)arg, (void)size;
-    while (weft_watch_nodes() < 0)
-        if (!sim_again()) return;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        lossy |= weft_tag(m) == WEFT_TAG_NODE_DOWN;
-        weft_msg_free(m);
-    }
+    sim_watch_links(&lossy);
 }
 
 /* ---- The node -------------------------------------------------------------------------------------------------- */
@@ -313,7 +301,7 @@ static bool knows_who_has_ended(const struct tie ties[TIES])
 static bool all_know(void *arg)
 {
     (void)arg;
-    if (calm_at == WEFT_FOREVER) calm_at = weft_now() + WEFT_SEC(10);
+    calm_after(WEFT_SEC(10));
     if (weft_now() < calm_at + WEFT_SEC(5)) return false;
     for (unsigned i = 0; i < nodes * PLAYERS; i++) {
         const struct player *p = &players[i / PLAYERS][i % PLAYERS];

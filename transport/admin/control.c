@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_MAX = 100000 }; /* of the flight recorder: they fit into one message */
+enum { EVENTS_MAX = 100000 }; /* of the flight recorder: as many as fit into one message */
 
 /* The data of some answers, besides the transport. */
 struct listed {
@@ -158,7 +158,7 @@ static void send_nothing(const weft_msg *ask)
     (void)weft_reply(ask, weft_tag(ask), nil, w.size);
 }
 
-#define WF_DRAIN_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */
+#define WF_DRAIN_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is cut to this */
 
 static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
 {

@@ -1,4 +1,4 @@
-/* transport/admin/control.h -- requests of the command line to a running node, and how they get there.
+/* transport/admin/control.h -- requests of the command line to a running node, and how they are sent.
  *
  * Each node has an actor named "$node". A request is a weft_call to "$node@NAME" with one of the tags of requests.h;
  * the answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with

@@ -23,9 +23,9 @@
 
 enum {
     ROWS_MAX = 512,
-    ROW_BYTES = 1024,            /* of one row: no text in it has more than 65 bytes */
-    LOOKS_MAX = 16,              /* at a part of a table, for one page */
-    ALL_BYTES = 8 * 1024 * 1024, /* of an answer that is no page */
+    ROW_BYTES = 1024,            /* bytes of a row at most: each of its texts has at most 65 bytes */
+    LOOKS_MAX = 16,              /* parts of a table that are read for one page */
+    ALL_BYTES = 8 * 1024 * 1024, /* bytes of an answer that is not a page */
     CURSOR_MAX = 32,
 };
 
@@ -52,7 +52,7 @@ struct listing {
     size_t size, capacity;
     bool failed; /* no memory */
     struct called *nodes;
-    size_t node_count, last_node; /* that was asked for */
+    size_t node_count, last_node; /* the node whose name was asked for last */
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */

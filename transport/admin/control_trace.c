@@ -34,7 +34,7 @@ struct tracer {
     weft_pid tool;
     uint32_t verb;
     struct request asked;
-    uint64_t missed; /* not yet told */
+    uint64_t missed; /* number of missed messages that the tool has not been sent yet */
     uint32_t node_count;
     uint64_t nodes[NODES_MAX]; /* the nodes that have an errand */
     struct wf_tap tap;
@@ -236,7 +236,7 @@ static void on_node_event(struct tracer *t, const weft_msg *m)
 
 static void tracer_main(const void *arg, size_t size)
 {
-    struct tracer *t = weft_alloc(sizeof *t); /* it is there for the clean-ups */
+    struct tracer *t = weft_alloc(sizeof *t); /* it is allocated so that clean-ups can use it */
     weft_msg *m;
     if (t == NULL) return;
     memcpy(t, arg, size);
@@ -251,7 +251,7 @@ static void tracer_main(const void *arg, size_t size)
             weft_msg_free(m);
         } else if (rc == 1) {
             (void)weft_event_take(t->tap.filled);
-            next = WF_MAX(weft_now(), looked + LOOK_EVERY); /* together with what comes until then */
+            next = WF_MAX(weft_now(), looked + LOOK_EVERY); /* together with messages that come until then */
         } else if (rc == WEFT_ETIMEDOUT) {
             there = look(t);
             looked = weft_now();
@@ -260,7 +260,7 @@ static void tracer_main(const void *arg, size_t size)
             there = false;
         }
     }
-    weft_exit(WEFT_EXIT_STOPPED); /* so do its errands */
+    weft_exit(WEFT_EXIT_STOPPED); /* its errands end, too */
 }
 
 const char *wf_trace_begin(const weft_msg *ask)

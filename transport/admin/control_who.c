@@ -33,11 +33,11 @@ enum {
 
 static const char no_tool[] = "(tool)", no_node[] = "(gone)";
 
-/* One that was asked for. */
+/* An actor that was asked for. */
 struct asked {
     char text[ASKED_MAX];
-    char node[WF_NODE_NAME_MAX + 1]; /* whose it is; no_tool, no_node */
-    weft_pid pid;                    /* its actor is 0: not known here */
+    char node[WF_NODE_NAME_MAX + 1]; /* the node that owns it; no_tool, no_node */
+    weft_pid pid;                    /* its actor is 0: it is not known on this node */
     const char *why;                 /* not NULL: no node can be asked, for this reason */
     bool own, done;
 };
@@ -58,7 +58,7 @@ static void put_ask(weft_writer *w, const struct wf_who *one)
     else wf_put_pid(w, one->asks > 0 ? one->ask : weft_nobody());
 }
 
-/* `one` NULL: nothing is known but why not. */
+/* `one` NULL: only the reason is known. */
 static int put_row(weft_writer *w, const char *asked, const char *node, const char *why, const struct wf_who *one)
 {
     static const struct wf_who nothing;
@@ -87,7 +87,7 @@ static int add_row(struct who *who, const struct asked *a, const char *why, cons
     return rc < 0 ? rc : wf_rows_add(&who->rows, row, w.size, 1);
 }
 
-/* ---- Whose they are -------------------------------------------------------------------------------------------- */
+/* ---- The nodes that own them ------------------------------------------------------------------------------------- */
 
 static void name_of_node(const struct wf_transport *t, struct asked *a)
 {
@@ -183,9 +183,9 @@ static int look_here(struct who *who)
     return rc;
 }
 
-/* ---- Those of another one -------------------------------------------------------------------------------------- */
+/* ---- Actors of another node -------------------------------------------------------------------------------------- */
 
-/* Of one node; behind it the texts of those that are asked for. */
+/* A request to one node; the texts of the actors are behind it. */
 struct errand {
     weft_pid sender;
     char node[WF_NODE_NAME_MAX + 1];
@@ -214,7 +214,7 @@ static void send_silent(const struct errand *e, const char *why, uint8_t *body, 
     weft_writer w = weft_writer_on(body, space);
     weft_put_array(&w, e->count);
     for (uint32_t i = 0; i < e->count; i++) (void)put_row(&w, e->asked[i], e->node, why, NULL);
-    /* If it cannot be sent the tool is not told of them, and shows them as it knows them. */
+    /* If it cannot be sent, the tool gets no rows for these actors, and shows only what it knows of them. */
     if (w.error == 0) weft_ignore(weft_send(e->sender, WF_CONTROL_WHO, body, w.size));
 }
 
@@ -247,7 +247,7 @@ static void errand_main(const void *arg, size_t size)
     weft_msg_free(answer);
 }
 
-/* To the node of that one, for all of its actors. */
+/* Asks the node of that actor, about all its actors. */
 static bool go(struct who *who, const char *node)
 {
     size_t size = sizeof(struct errand) + who->count * (size_t)ASKED_MAX;

@@ -273,7 +273,7 @@ void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data
     weft_put_array(w, (uint32_t)__builtin_popcountll(held_up));
     for (uint32_t i = 0; i < set->users; i++) {
         if ((held_up >> i & 1) == 0) continue;
-        if (!wf_stuck_at(set, i, &s)) s = (struct wf_stuck){.worker = i}; /* it has just gone on */
+        if (!wf_stuck_at(set, i, &s)) s = (struct wf_stuck){.worker = i}; /* the worker is no longer blocked */
         put_stuck(w, t, &s);
     }
 }

@@ -14,7 +14,7 @@ struct wf_link_seen {
     uint64_t incarnation;
     char peer[WF_NODE_NAME_MAX + 1];
     const char *state; /* "connecting", "up", "down", "suspect", "left" */
-    bool linked;       /* else what follows is 0 */
+    bool linked;       /* if not, the following members are 0 */
     int64_t round_trip;
     uint64_t bytes_in, bytes_out, frames_in, frames_out, resumes, refused, backlog, unacked;
     /* Credit: how many of its actors are sent to from here, how many of these grant no credit at the moment, and how
@@ -33,11 +33,12 @@ struct wf_snapshot {
     struct wf_top_actors top;
     uint32_t link_count;
     struct wf_link_seen link[WF_LINKS_SHOWN];
-    struct wf_ways *ways; /* while it looks */
+    struct wf_ways *ways; /* only used while it looks */
 };
 
-/* [A] Looks; `s` is zeroed, and to be cleared whatever comes of it. A worker that does not answer within two seconds
- * is left out (wf_node_stats_worker.counted). WEFT_ENOMEM, and others of wf_node_stats_top. */
+/* [A] Fills in `s`, which must be zeroed before, and cleared afterwards, also after an error. A worker that does not
+ * answer within two seconds is left out (wf_node_stats_worker.counted). WEFT_ENOMEM, and others of
+ * wf_node_stats_top. */
 int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_top_want *want);
 /* The answer to STUCK of docs/wire.md: which actors hold workers up. No worker has to answer for it (stuck.h). `data`
  * is not used. */

@@ -10,8 +10,8 @@
  * (3) Connections have reference counts: on_up hands one reference to the owner, which gives it back with release.
  *     on_down comes exactly once for each connection that was accepted or dialled, with user == NULL if there was no
  *     on_up.
- * (4) Until `trust` a connection (a stranger) has little time and may send only small messages: it costs this node
- *     4 KiB and a few seconds at most. */
+ * (4) Until `trust` a connection is a stranger: it has little time and may send only small messages, so it costs this
+ *     node 4 KiB at most, for a few seconds. */
 #ifndef WF_CARRIER_H
 #define WF_CARRIER_H
 
@@ -33,7 +33,7 @@ enum {
     WF_STRANGERS_EACH = 64, /* from one source (places.h); connections on local sockets are counted separately */
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
-    WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
+    WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: only this user may open the socket */
     /* The same for the command line: its connections are on the worker of weft's own actors, so that no user's actor
      * delays them. */
     WF_CONTROL_SOCKET = 0600 | 0x10000,
@@ -43,15 +43,17 @@ enum {
 /* One connection. The carrier's own struct begins with it. */
 struct wf_conn {
     struct wf_carrier *carrier;
-    void *user;               /* the owner's, set in on_up */
-    void *dial_tag;           /* of dial; NULL: accepted */
-    const char *form;         /* how it is carried, for people: "tcp", "nng", "nng callbacks", "nng tls"; static */
-    struct wf_worker *worker; /* on_up, on_message, on_chunk and on_down run on its thread; NULL: on no worker's */
+    void *user;     /* the owner's, set in on_up */
+    void *dial_tag; /* the tag given to dial; NULL: it was accepted */
+    /* how it is carried, text for users: "tcp", "nng", "nng callbacks", "nng tls"; static */
+    const char *form;
+    /* on_up, on_message, on_chunk and on_down run on its thread; NULL: they run on a thread of the carrier */
+    struct wf_worker *worker;
     const struct wf_identity *who; /* identity that the other side has proven; NULL: no TLS. Valid from on_up on */
     bool same_user;                /* accepted on a socket's file that only this user, and root, may open */
     bool plain_ws;                 /* over ws://, which web pages can use, too */
-    char remote[128];              /* for the log: "127.0.0.1:40022", WF_REMOTE_LOCAL */
-    char local[64];                /* of a dialled one: the local address, "10.0.0.5:40022"; "": it has none */
+    char remote[128];              /* text for the log: "127.0.0.1:40022", or WF_REMOTE_LOCAL */
+    char local[64];                /* if it was dialled: the local address, "10.0.0.5:40022"; "": it has none */
 };
 
 enum wf_receive {
@@ -60,7 +62,7 @@ enum wf_receive {
     WF_RECEIVE_END    /* wf_conn_close was called */
 };
 
-#define WF_REMOTE_LOCAL "local socket" /* wf_conn.remote of one that has no address */
+#define WF_REMOTE_LOCAL "local socket" /* wf_conn.remote of a connection without an address */
 static inline bool wf_remote_is_local(const char *remote)
 {
     return strcmp(remote, WF_REMOTE_LOCAL) == 0;
@@ -107,20 +109,20 @@ struct wf_carrier_ops {
      * `why` (WF_REASON_TEXT bytes) gets the reason in words. */
     int (*listen)(struct wf_carrier *k, const char *url, int mode, char *bound, char *why);
     void (*accept)(struct wf_carrier *k);
-    /* Ends with on_up or on_dial_failed, unless it fails at once (then `why` says so). */
+    /* It ends with on_up or on_dial_failed, unless it fails at once; then `why` has the reason. */
     int (*dial)(struct wf_carrier *k, const char *url, void *tag, char *why);
     /* One message of `count` slices, one in flight per connection; the bytes must stay until on_sent. */
     enum wf_send (*send)(struct wf_conn *c, const struct pf_slice *slices, unsigned count);
     /* Call it exactly once for each PAUSE. With NNG it may deliver messages before it returns. */
     void (*resume)(struct wf_conn *c);
-    /* While paused: from now on messages may have `message_max` bytes and take their time. */
+    /* Called while paused: from now on messages may have `message_max` bytes, and there is no time limit. */
     void (*trust)(struct wf_conn *c, size_t message_max);
-    /* The first reason given wins. May call on_down before it returns. Idempotent. */
+    /* Only the reason of the first call counts. It may call on_down before it returns. */
     void (*close)(struct wf_conn *c, const char *reason);
     void (*release)(struct wf_conn *c);
-    /* Listeners stop, their files go; connections stay. */
+    /* Stops the listeners and removes the files of their sockets; connections stay. */
     void (*unlisten)(struct wf_carrier *k);
-    /* Closes all remaining connections and waits until all callbacks have returned. Not from a callback. */
+    /* Closes all remaining connections and waits until all callbacks have returned. No callback may call it. */
     void (*destroy)(struct wf_carrier *k);
     /* Any thread, for a carrier that was made with certificates: connections that begin from now on use those of `tls`,
      * which must stay valid like the previous ones. WEFT_ENOMEM: the previous ones must stay valid, too. NULL: this
@@ -153,9 +155,10 @@ static inline void wf_conn_release(struct wf_conn *c)
     c->carrier->ops->release(c);
 }
 
-/* NNG 1.5 and up. NULL: out of memory. */
+/* The carrier on NNG 1.5 or later. NULL: out of memory. */
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
-/* NNG, and the carrier on plain sockets for inherited://; with `own_tcp` for all URLs of wf_carrier_tcp_knows. */
+/* NNG, and the carrier on plain sockets for inherited://, and with `own_tcp` also for all URLs of
+ * wf_carrier_tcp_knows. */
 struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options, bool own_tcp);
 
 #endif

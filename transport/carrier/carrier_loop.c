@@ -13,7 +13,9 @@ enum tx { IDLE, WRITING, NUDGED, BLOCKED };
 enum {
     BUFFER_STRANGER = 8 * 1024,
     BUFFER_TRUSTED = 64 * 1024,
-    READ_TURN = 64 * 1024, /* bytes of one connection in one turn; then the worker's actors run, on a warm cache */
+    /* bytes that are read from one connection in a turn; then the worker's actors run, with these bytes still in the
+     * cache */
+    READ_TURN = 64 * 1024,
 };
 #define DIAL_TIME WEFT_SEC(2) /* as in carrier_nng_ends.c */
 
@@ -37,7 +39,8 @@ const char *wf_loop_explain(int64_t error)
     }
 }
 
-/* The worker of the next connection: workers take turns, but blocked ones are skipped. Lock held. */
+/* The worker of the next connection: workers get connections in turn, but blocked workers are skipped. Called with
+ * the lock held. */
 static struct wf_worker *next_worker(struct wf_loop *k)
 {
     struct wf_workers *set = k->options.workers;
@@ -50,7 +53,7 @@ static struct wf_worker *next_worker(struct wf_loop *k)
 
 void wf_loop_gone(struct wf_loop *k)
 {
-    pf_mutex_lock(k->lock); /* after it the carrier may go */
+    pf_mutex_lock(k->lock); /* when the lock is released, the carrier may be freed */
     if (--k->count == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
 }
@@ -130,7 +133,7 @@ static void ask_for_space(struct wf_loop_conn *c)
     if (rc < 0 && rc != WEFT_ECLOSED) wf_loop_close(&c->base, wf_loop_explain(rc));
 }
 
-/* The caller owns `left`; if this returns LATER, it no longer does. */
+/* The caller owns `left`, but no longer if this returns LATER. */
 static enum wf_send write_left(struct wf_loop_conn *c)
 {
     while (c->left_first < c->left_count) {
@@ -142,11 +145,12 @@ static enum wf_send write_left(struct wf_loop_conn *c)
             break;
         } else {
             ask_for_space(c);
-            int tx = WRITING; /* release: the next writer sees `left` */
+            int tx = WRITING; /* release: the next thread that writes sees `left` */
             if (atomic_compare_exchange_strong_explicit(&c->tx, &tx, BLOCKED, memory_order_acq_rel,
                                                         memory_order_acquire))
                 return WF_SEND_LATER;
-            atomic_store_explicit(&c->tx, WRITING, memory_order_relaxed); /* NUDGED: there may be space by now */
+            /* it was NUDGED: there may be space by now */
+            atomic_store_explicit(&c->tx, WRITING, memory_order_relaxed);
         }
     }
     bool ok = c->left_first == c->left_count;
@@ -193,7 +197,7 @@ static void news_for_sender(struct wf_loop_conn *c)
 
 /* ---- Receiving: the owner's thread ----------------------------------------------------------------------------- */
 
-/* Hands over the messages that have come. False: paused, or over. */
+/* Hands over the messages that have come. False: the connection is paused, or has ended. */
 static bool hand_over(struct wf_loop_conn *c)
 {
     const struct wf_carrier_options *o = &carrier_of(c)->options;
@@ -252,7 +256,7 @@ static void receive(struct wf_loop_conn *c)
         } else {
             taken += (size_t)n;
             c->sp.end += (size_t)n;
-            /* fewer bytes than there was space for: the socket is empty, and the poller will report more */
+            /* fewer bytes than there was space for: the socket is empty, and the poller will report further bytes */
             c->readable = (size_t)n == space || c->fd->hangup || !c->emptied;
             if (!hand_over(c)) break;
         }
@@ -321,7 +325,7 @@ static void greet(struct wf_loop_conn *c)
         wf_loop_close(&c->base, "out of memory");
         return;
     }
-    int64_t n = c->io->write(c, &header, 1); /* into an empty buffer: all or nothing */
+    int64_t n = c->io->write(c, &header, 1); /* the buffer is empty: all bytes are taken, or none */
     if (n < 0) wf_loop_close(&c->base, wf_loop_explain(n));
     else if (n < WF_SP_HEADER) wf_loop_close(&c->base, "no memory for the greeting");
     else ask_for_bytes(c);
@@ -377,8 +381,8 @@ static void on_end(struct wf_worker *w, struct wf_call *call)
     pf_mutex_unlock(k->lock);
     if (c->connecting) o->user->on_dial_failed(o->owner, c->base.dial_tag, reason);
     else o->user->on_down(o->owner, &c->base, reason);
-    wf_loop_release(&c->base); /* of the receiving side */
-    wf_loop_release(&c->base); /* of the call */
+    wf_loop_release(&c->base); /* the reference of the receiving side */
+    wf_loop_release(&c->base); /* the reference of the call */
 }
 
 static void errand_init(struct wf_errand *e, struct wf_loop_conn *c,
@@ -430,7 +434,8 @@ int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made)
 
 /* ---- All connections ------------------------------------------------------------------------------------------- */
 
-/* A connection that is not being freed already; the caller gets a reference. NULL: there is none. Lock held. */
+/* Returns a connection that is not being freed already, with a reference for the caller. NULL: there is none. Called
+ * with the lock held. */
 static struct wf_loop_conn *any_open(struct wf_loop *k)
 {
     WF_LIST_EACH(at, &k->conns) {

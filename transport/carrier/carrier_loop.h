@@ -61,22 +61,22 @@ struct wf_loop_conn {
     void *arg;             /* of `io` */
     pf_handle handle;      /* the worker's poller watches it; closed with the connection */
     _Atomic uint32_t refs; /* acq_rel on decrement: the last holder sees the writes of all others */
-    _Atomic bool closed;   /* acq_rel on the exchange of the thread that closes; read relaxed, as a hint */
+    _Atomic bool closed;   /* set with acq_rel by the thread that closes; read relaxed, as a hint */
     struct wf_errand start, resume, again, end;
-    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
+    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first reason that was given */
     struct wf_places *places;    /* under carrier->lock: `place` is taken here by a stranger; NULL: it is trusted */
     uint32_t place;
     bool trusted; /* written while paused, before the call that resumes; read by the owner's thread */
     /* The owner's thread only. */
     struct wf_fd *fd;
-    struct wf_timer limit; /* of connecting, and of a stranger's time */
+    struct wf_timer limit; /* time limit of connecting, and then of a stranger */
     struct wf_sp sp;
-    size_t wanted;       /* bytes of the next message in all */
+    size_t wanted;       /* total bytes of the next message */
     uint64_t registered; /* the poller's tag; fixed from `start` on */
     bool connecting, readable, paused, over;
-    bool emptied; /* it has been read until PF_AGAIN once */
+    bool emptied; /* it has been read until PF_AGAIN at least once */
     bool more;    /* `again` has been posted, to read more */
-    /* The sender's, see note (2). */
+    /* For sending, see note (2). */
     alignas(WF_CACHE_LINE) _Atomic int tx; /* enum tx; acquire to take `left`, release to let it go */
     struct pf_slice left[WF_CARRIER_SLICES + 1];
     unsigned left_first, left_count;
@@ -88,22 +88,22 @@ struct wf_loop_made {
     const struct wf_loop_io *io;
     void *arg;
     pf_handle handle;
-    void *tag;                /* of a dial; NULL: it was accepted */
+    void *tag;                /* the tag of a dial; NULL: it was accepted */
     const char *remote;       /* "127.0.0.1:40022", WF_REMOTE_LOCAL */
     const char *local;        /* NULL: if it was dialled, the address is read from the handle */
     const char *form;         /* wf_conn.form */
     bool connecting;          /* the handle becomes writable when it is connected */
-    bool is_local, same_user; /* on a socket of this machine's file system; see wf_conn */
+    bool is_local, same_user; /* it is on a socket of this machine's file system; see wf_conn */
     bool is_control;          /* see WF_CONTROL_SOCKET */
 };
 
-/* WEFT_ENOMEM. wf_loop_finish may be called in any case. */
+/* Returns 0 or WEFT_ENOMEM. wf_loop_finish may be called in any case. */
 int wf_loop_init(struct wf_loop *k, const struct wf_carrier_options *options);
-/* Closes all that is left and waits until `count` is 0. */
+/* Closes all remaining connections and waits until `count` is 0. */
 void wf_loop_end(struct wf_loop *k);
 void wf_loop_finish(struct wf_loop *k);
-/* WEFT_ENOMEM; WEFT_ECLOSED: too many strangers, or the carrier ends. On errors handle and `arg` are still the
- * caller's. */
+/* Returns 0; WEFT_ENOMEM; WEFT_ECLOSED: there are too many strangers, or the carrier ends. On an error the caller
+ * keeps the handle and `arg`. */
 int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made);
 /* An object that `count` counts has been freed. From then on the carrier may be freed, too. */
 void wf_loop_gone(struct wf_loop *k);

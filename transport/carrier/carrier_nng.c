@@ -74,7 +74,7 @@ static void conn_keep(struct wf_conn *base)
     atomic_fetch_add_explicit(&((struct stream_conn *)base)->refs, 1, memory_order_relaxed);
 }
 
-/* Lock held. */
+/* Called with the lock held. */
 static void no_longer_stranger(struct stream_conn *c)
 {
     c->stranger = false;
@@ -105,7 +105,7 @@ void wf_nng_conn_release(struct wf_conn *base)
     wf_unlink(&c->in_carrier);
     pf_mutex_unlock(k->lock);
     conn_free(c);
-    pf_mutex_lock(k->lock); /* only now: then the carrier may go */
+    pf_mutex_lock(k->lock); /* the lock is taken only now: when it is released, the carrier may be freed */
     if (--k->conn_count == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
 }
@@ -141,7 +141,7 @@ void wf_nng_conn_close(struct wf_conn *base, const char *reason)
     wf_nng_conn_release(base);
 }
 
-/* Closes it for a network error; TLS may know a better reason. */
+/* Closes the connection for a network error. TLS may have a better reason. */
 static void conn_broken(struct stream_conn *c, const char *reason)
 {
     struct wf_nng_tls_peer peer = {.known = true};
@@ -193,7 +193,7 @@ static void gather(struct stream_conn *c)
         v->iov_len -= n;
         if (v->iov_len == 0) i++;
     }
-    c->iov_first = i - 1; /* the first slice is in it whole, so there is a place before the next */
+    c->iov_first = i - 1; /* the record has the whole first slice, so its place in the array is free */
     c->iov[c->iov_first] = (nng_iov){c->record, used};
 }
 
@@ -214,7 +214,7 @@ static bool sent(struct stream_conn *c, size_t count)
     return skip_sent(c, c->ws != NULL && !c->greeting ? wf_nng_ws_sent(c, count) : count);
 }
 
-/* Sends as much as is possible now; the rest is sent with a callback, which then has the caller's reference. */
+/* Sends the bytes that can be sent now; the rest is sent with a callback, which then has the caller's reference. */
 static enum wf_send send_now(struct stream_conn *c)
 {
     int64_t n;
@@ -333,11 +333,11 @@ static void submit_receive(struct stream_conn *c)
     nng_aio_set_iov(c->rx, 1, &iov);
     conn_keep(&c->base);
     nng_stream_recv(c->stream, c->rx);
-    if (has_met_its_end(c)) nng_aio_abort(c->rx, NNG_ECLOSED); /* nothing, if it has brought something */
+    if (has_met_its_end(c)) nng_aio_abort(c->rx, NNG_ECLOSED); /* NNG ignores this if bytes have come */
     submitted(c, c->rx);
 }
 
-/* Whether this thread continues to receive; if not, another thread runs the receiving side now, or it is over. */
+/* Whether this thread continues to receive. False: another thread runs the receiving side now, or it has ended. */
 static bool pass_gate(struct stream_conn *c, enum wf_receive r)
 {
     int gate = OPEN;
@@ -355,8 +355,8 @@ static bool pass_gate(struct stream_conn *c, enum wf_receive r)
     return false;
 }
 
-/* The receiving side: from here until the next read is submitted, or it pauses, or ends. Runs on one thread at a
- * time. */
+/* Runs the receiving side until the next read is submitted, or until it pauses or ends. One thread at a time runs
+ * it. */
 static void receive(struct stream_conn *c)
 {
     for (;;) {
@@ -472,7 +472,8 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     bool asks = from->ws[0] != '\0';
     c->dialled_ws = from->dialled_ws;
     if (asks) c->ws = wf_nng_ws_new(from->ws);
-    /* The receiving side, our SP header in flight: behind the answer to a request. */
+    /* One reference is for the receiving side, one for our SP header in flight; the answer to a WebSocket's request
+     * includes the header. */
     atomic_store_explicit(&c->refs, asks ? 1 : 2, memory_order_relaxed);
     bool at_once = WF_NNG_CANCELS_SENDS && !c->tls && (asks || !c->base.plain_ws);
     bool ok = (!asks || c->ws != NULL) && (!at_once || nng_aio_alloc(&c->now, NULL, NULL) == 0) &&
@@ -487,7 +488,7 @@ static void start_limit(struct stream_conn *c)
 {
     struct pf_env *env = carrier_of(c)->options.env;
     int64_t left = (c->trust_by - env->now(env)) / WEFT_MS(1);
-    conn_keep(&c->base); /* of on_limit */
+    conn_keep(&c->base); /* the reference of on_limit */
     conn_keep(&c->base);
     nng_sleep_aio((nng_duration)WF_MAX(left, 1), c->limit);
     submitted(c, c->limit);

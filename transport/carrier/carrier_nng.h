@@ -15,31 +15,33 @@ struct nng_carrier {
     struct wf_carrier base;
     struct wf_carrier_options options;
     pf_mutex *lock;
-    pf_cond *quiet;                 /* conns, dials or listeners became 0 */
+    pf_cond *quiet;                 /* `conns`, `dials` or `listeners` became empty */
     struct wf_list conns;           /* stream_conn.in_carrier */
     struct wf_list listeners;       /* stream_end.in_carrier */
-    struct wf_list dials;           /* stream_end.in_carrier: under way */
-    struct wf_list dialled;         /* stream_end.in_carrier: over, to be freed */
+    struct wf_list dials;           /* stream_end.in_carrier: dials under way */
+    struct wf_list dialled;         /* stream_end.in_carrier: dials that have ended and are to be freed */
     struct wf_places *strangers[2]; /* [on a socket of this machine's file system] */
     uint32_t conn_count, dial_count, accepting;
     bool live; /* listeners begin at once */
     bool closing, has_tls;
-    struct wf_loop loop;       /* the connections on the workers' loops */
-    struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
+    struct wf_loop loop; /* the connections on the workers' loops */
+    /* that of dialers and that of listeners; made from options.tls when it is first needed; under lock */
+    struct wf_nng_tls *tls[2];
 };
 
 enum { WF_NNG_SLICES = 8 }; /* NNG takes no more at once */
 
-/* What a connection has that was accepted by a listener of ws:// or wss://. */
+/* Data of a connection that a listener of ws:// or wss:// has accepted. */
 struct ws_side {
     struct wf_ws in;
     char url[WF_URL_TEXT]; /* of the listener */
-    bool asked;            /* its request has come whole, and was answered */
+    bool asked;            /* its whole request has come, and was answered */
     const char *over;      /* why no more data is read from it; NULL: reading continues. Static */
     bool refused;
-    char why[WF_REASON_TEXT];                                           /* it was */
-    uint8_t answer[WF_WS_ANSWER_MAX + WF_WS_HEADER_MAX + WF_SP_HEADER]; /* and the greeting, if it is let in */
-    /* Of the frame that is being sent: the sender's only. */
+    char why[WF_REASON_TEXT]; /* why the request was refused */
+    /* the answer, and the greeting if the request is accepted */
+    uint8_t answer[WF_WS_ANSWER_MAX + WF_WS_HEADER_MAX + WF_SP_HEADER];
+    /* The frame that is being sent; only the sending side uses these. */
     uint8_t header[2 + WF_WS_CONTROL_MAX + WF_WS_HEADER_MAX];
     unsigned header_at, header_size;
     uint64_t left; /* bytes behind the header */
@@ -55,24 +57,24 @@ struct stream_conn {
     struct wf_list_node in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
-    nng_aio *now;          /* of what is sent at once, without a callback; NULL: nothing is */
-    nng_aio *limit;        /* under TLS: of a stranger's time; NNG's own limits do not reach into a handshake */
-    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
+    nng_aio *now;          /* for a first try to send, without a callback; NULL: there is no first try */
+    nng_aio *limit;        /* under TLS: the time limit of a stranger, as NNG's own limits do not end a handshake */
+    _Atomic uint32_t refs; /* acq_rel on decrement: the last holder sees the writes of all others */
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
     bool greeting;         /* our SP header is being sent */
     bool stranger, tls;
     bool dialled_ws;          /* NNG itself reads its frames */
-    struct wf_places *places; /* NULL: it has none, as it has dialled, or gave it back */
+    struct wf_places *places; /* NULL: it has no place, as it was dialled, or has given its place back */
     uint32_t place;
-    struct ws_side *ws;     /* NULL: no WebSocket, or NNG's own, which has dialled */
-    struct wf_identity who; /* good once greeted, under TLS */
+    struct ws_side *ws;     /* NULL: it is no WebSocket, or it was dialled and NNG's own code handles it */
+    struct wf_identity who; /* under TLS: valid once the greeting has come */
     int64_t trust_by;
     struct wf_sp sp;
-    nng_iov iov[WF_CARRIER_SLICES + 1]; /* what is left to send */
+    nng_iov iov[WF_CARRIER_SLICES + 1]; /* bytes that are left to send */
     unsigned iov_first, iov_count;
     uint8_t prefix[WF_SP_PREFIX_MAX];
-    uint8_t *record;             /* under TLS: the begin of what is being sent, in one piece */
-    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
+    uint8_t *record;             /* under TLS: the first bytes of the message that is being sent, in one piece */
+    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first reason that was given */
 };
 
 /* A listener, or a dial under way. */
@@ -82,9 +84,9 @@ struct stream_end {
     nng_stream_listener *listener;
     nng_stream_dialer *dialer;
     nng_aio *aio;
-    void *tag; /* of a dial */
+    void *tag; /* the tag of a dial */
     bool local, tls, pausing, same_user, control, plain_ws, dialled_ws;
-    char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
+    char ws[WF_URL_TEXT]; /* the URL if its scheme is ws:// or wss://, else "" */
 };
 
 static inline struct nng_carrier *carrier_of(struct stream_conn *c)

@@ -29,7 +29,7 @@ static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *
     return e;
 }
 
-/* Waits until its callback is over: not to be called from there. */
+/* Waits until its callback has returned, so the callback must not call it. */
 static void end_free(struct stream_end *e)
 {
     if (e->aio != NULL) nng_aio_free(e->aio);
@@ -51,12 +51,13 @@ static void free_ends(struct nng_carrier *k, struct wf_list *ends)
 
 static const char no_tls[] = "TLS needs a certificate: give --tls DIR, or the option tls";
 
-/* 0, or an error of NNG. */
+/* Returns 0 or an error of NNG. */
 static int use_tls(struct nng_carrier *k, const struct stream_end *e)
 {
     bool server = e->listener != NULL;
     int rc = WEFT_OK;
-    pf_mutex_lock(k->lock); /* one at a time; no other lock is taken below it */
+    /* one thread at a time makes the configuration; no other lock is taken while this one is held */
+    pf_mutex_lock(k->lock);
     if (k->tls[server] == NULL) rc = wf_nng_tls_open(&k->tls[server], k->options.tls, server);
     struct wf_nng_tls *t = k->tls[server];
     pf_mutex_unlock(k->lock);
@@ -105,7 +106,7 @@ static void on_accept(void *arg)
     pf_mutex_unlock(k->lock);
     if (over) return;
     if (error == 0 || slept) accept_next(l);
-    else pause_for_a_while(l); /* most likely out of descriptors */
+    else pause_for_a_while(l); /* most likely no descriptors are left */
 }
 
 static void start(struct stream_end *l)
@@ -147,7 +148,7 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     if (error != 0) goto failed;
     int port = 0;
     if (!l->local) error = nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port);
-    if (error != 0 && error != NNG_ENOTSUP) goto failed; /* otherwise peers would be told to dial port 0 */
+    if (error != 0 && error != NNG_ENOTSUP) goto failed; /* otherwise peers would dial port 0 */
     wf_url_with_port(url, port, bound);
     pf_mutex_lock(k->lock);
     wf_list_push(&k->listeners, &l->in_carrier);

@@ -6,14 +6,14 @@
  *     result, and no other thread is woken. An operation that cannot be done now is cancelled, and tried again when the
  *     poller reports an event: it watches a duplicate of the stream's descriptor, which pf_find_stream finds by its two
  *     addresses. If it finds none, the stream uses callbacks: carrier_nng.c.
- * (2) The result is looked at before the aio is cancelled: NNG 1.12 overwrites that of a finished one. What NNG's own
- *     poller has done between the look and the cancelling is known by its count, which stays.
- * (3) NNG tells its own poller of what cannot be done now, and is woken for it. So before an operation that is likely
- *     to find nothing, behind one that did less or just as much as it could, the system is asked instead.
+ * (2) The result is read before the aio is cancelled, because NNG 1.12 overwrites the result of a finished aio when
+ *     it is cancelled. If NNG's own poller finishes it between the two, the aio's count, which stays, shows that.
+ * (3) NNG tells its own poller of what cannot be done now, and is woken for it. So an operation that is likely to
+ *     find nothing, because the previous one was cut short or filled its buffer exactly, is not tried before the
+ *     system has been asked.
  * (4) NNG watches each stream for errors without end until its poller has had one event for it, and would turn
- *     without a pause when the peer is gone. So each stream is once read until there is nothing: see
- *     wf_loop_conn.emptied. For the same reason the descriptor is never shut down here; nng_stream_close takes it off
- *     that poller.
+ *     without a pause when the peer is gone. So each stream is read once until it is empty: see wf_loop_conn.emptied.
+ *     For the same reason the descriptor is never shut down here; nng_stream_close takes it off that poller.
  * (5) NNG never finishes an operation on a closed stream. That does no harm, as all that would wait is cancelled at
  *     once.
  * (6) NNG has one mutex for both directions of a stream. */
@@ -27,8 +27,9 @@
 struct on_loop {
     nng_stream *stream;
     nng_aio *rx, *tx;
-    bool filled; /* the last read filled its buffer: perhaps that was all. The owner's thread */
-    bool cut;    /* the last write was cut short: there is no space. The sender's */
+    /* the last read filled its buffer, so there may be no further bytes. Only the owner's thread uses it */
+    bool filled;
+    bool cut; /* the last write was cut short, so there is no space. Only the sending side uses it */
 };
 
 static struct on_loop *on_loop_of(struct wf_loop_conn *c)
@@ -40,7 +41,7 @@ int64_t wf_nng_outcome(nng_aio *aio, int *nng_error)
 {
     int code;
     if (nng_aio_result(aio) == 0 && nng_aio_count(aio) == 0) nng_aio_cancel(aio);
-    nng_aio_wait(aio); /* for NNG's poller, if it was quicker; nothing waits for the network here */
+    nng_aio_wait(aio); /* waits for NNG's poller if it has finished the aio first; it never waits for the network */
     size_t count = nng_aio_count(aio);
     *nng_error = nng_aio_result(aio);
     if (count > 0) return (int64_t)count;
@@ -103,7 +104,7 @@ static void stream_finish(struct wf_loop_conn *c)
 
 static const struct wf_loop_io streams = {stream_read, stream_write, stream_abort, stream_finish};
 
-/* Of the stream's own descriptor; PF_NO_HANDLE. */
+/* A duplicate of the stream's descriptor; PF_NO_HANDLE: it was not found. */
 static pf_handle find_handle(nng_stream *s, const struct stream_end *from, const char *remote, const char *local)
 {
     struct pf_address to, here;
@@ -114,7 +115,7 @@ static pf_handle find_handle(nng_stream *s, const struct stream_end *from, const
         bool known = pf_address_parse(remote, &to) == WEFT_OK && pf_address_parse(local, &here) == WEFT_OK;
         return known && pf_find_stream(&here, &to, &h) == WEFT_OK ? h : PF_NO_HANDLE;
     }
-    /* Both of NNG's addresses are that of the listener. */
+    /* NNG returns the listener's address for both ends. */
     if (nng_stream_get_addr(s, NNG_OPT_LOCADDR, &a) != 0 || a.s_family != NNG_AF_IPC) return PF_NO_HANDLE;
     snprintf(path, sizeof path, "unix:%s", a.s_ipc.sa_path);
     if (pf_address_parse(path, &here) < 0) return PF_NO_HANDLE;

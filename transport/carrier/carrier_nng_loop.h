@@ -4,11 +4,11 @@
 
 #include "carrier_nng.h"
 
-/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is
- * over; or an error of weft's, `*nng_error` is NNG's. */
+/* Ends an operation without a callback. Returns how many bytes it has moved; PF_AGAIN: none; or an error code of
+ * weft, with NNG's in `*nng_error`. */
 int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
-/* Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's,
- * as only callbacks can carry it; other errors: it was refused and freed. */
+/* Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's, because only
+ * callbacks can carry it; other errors: it was refused and freed. */
 int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
 int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
 

@@ -1,10 +1,11 @@
 /* transport/carrier/carrier_nng_tls.c -- an engine for NNG's TLS, on mbed TLS.
  *
  * Design notes.
- * (1) NNG's own engine is not used: about the other side's certificate it says only that it is valid, not whose it is
- *     (NNG before 1.6), and about a failure only a number. Engines are a documented interface; docs/decisions.md.
+ * (1) NNG's own engine is not used: it reports only that the other side's certificate is valid, but not its owner
+ *     (NNG before 1.6), and only a number for a failure. Engines are a documented interface; docs/decisions.md.
  * (2) The engine belongs to the process: other users of NNG's TLS in the process get it, too, for configurations made
- *     from then on. For those it behaves like NNG's own. Names and roles are checked only for ours (`ours`).
+ *     from then on. For those it behaves like NNG's own. Names and roles are checked only for weft's configurations
+ *     (`ours`).
  * (3) There is only one way from an nng_stream to its engine's connection: asking the stream whether its peer is
  *     verified calls `verified` here, on the asking thread. wf_nng_tls_ask sets `answer`, where the result goes.
  * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
@@ -40,7 +41,7 @@ enum {
 
 /* The certificate of one side, and the authority that it trusts. */
 struct credentials {
-    _Atomic uint32_t holders; /* acq_rel on decrement: the thread that frees it sees what all others did */
+    _Atomic uint32_t holders; /* acq_rel on decrement: the thread that frees it sees the writes of all others */
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt authority, own;
     mbedtls_x509_crl revoked;
@@ -59,23 +60,24 @@ struct nng_tls_engine_config {
 /* One for the listeners of a node, one for its dialers. */
 struct wf_nng_tls {
     nng_tls_config *config;
-    nng_tls_engine_config *inside; /* there as long as `config` is */
+    nng_tls_engine_config *inside; /* it exists as long as `config` */
 };
 
 struct nng_tls_engine_conn {
     mbedtls_ssl_context ssl;
     const struct nng_tls_engine_config *config;
     struct credentials *credentials;
-    void *below;                           /* NNG's, for what is under TLS */
-    bool started, done, sniffed, stranger; /* the last: knows no TLS, or is told nothing that it waits for */
-    bool refuses;                          /* see (5) */
-    bool closed;                           /* see (7) */
-    int error;                             /* of NNG; then it is over */
+    void *below; /* NNG's object for the stream under TLS */
+    /* `stranger`: the other side does not speak TLS, or will send nothing that is expected */
+    bool started, done, sniffed, stranger;
+    bool refuses; /* see (5) */
+    bool closed;  /* see (7) */
+    int error;    /* an error of NNG, after which the connection has ended */
     struct wf_nng_tls_peer peer;
 };
 
-static _Thread_local struct wf_nng_tls_peer *answer; /* of wf_nng_tls_ask on this thread */
-/* wf_nng_tls_open is at work on this thread: where config_init leaves what it makes. */
+static _Thread_local struct wf_nng_tls_peer *answer; /* set by wf_nng_tls_ask on this thread */
+/* Set while wf_nng_tls_open runs on this thread: config_init stores its result there. */
 static _Thread_local nng_tls_engine_config **making_ours;
 
 /* ---- Failures in words ----------------------------------------------------------------------------------------- */
@@ -201,7 +203,7 @@ static void credentials_drop(struct credentials *c)
     free(c);
 }
 
-/* NULL: no memory, or no randomness. */
+/* NULL: there is no memory, or no random bytes. */
 static struct credentials *credentials_new(bool server)
 {
     struct credentials *c = calloc(1, sizeof *c);
@@ -255,7 +257,7 @@ static struct credentials *credentials_hold(const struct nng_tls_engine_config *
 {
     pf_mutex_lock(g->lock);
     struct credentials *c = g->now;
-    /* Relaxed: `g` holds it, too. */
+    /* Relaxed: `g` has a reference, too. */
     (void)atomic_fetch_add_explicit(&c->holders, 1, memory_order_relaxed);
     pf_mutex_unlock(g->lock);
     return c;
@@ -294,7 +296,7 @@ static void alert(nng_tls_engine_conn *c, unsigned char what)
     (void)mbedtls_ssl_send_alert_message(&c->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL, what);
 }
 
-/* False: the certificate is good, but not for anything here. */
+/* False: the certificate is valid, but grants nothing here. */
 static bool know_peer(nng_tls_engine_conn *c)
 {
     const mbedtls_x509_crt *crt = mbedtls_ssl_get_peer_cert(&c->ssl);
@@ -313,7 +315,7 @@ static bool know_peer(nng_tls_engine_conn *c)
     return false;
 }
 
-/* 0 once the handshake is over. */
+/* Returns 0 when the handshake has ended. */
 static int conn_handshake(nng_tls_engine_conn *c)
 {
     if (c->closed) return NNG_ECLOSED;

@@ -10,7 +10,7 @@
 struct nng_tls_config;
 struct wf_nng_tls;
 
-enum { WF_NNG_TLS_RECORD = 16 * 1024 - 64 }; /* bytes that are one record, which fits into NNG's buffer of 16 KiB */
+enum { WF_NNG_TLS_RECORD = 16 * 1024 - 64 }; /* bytes of one record, which fits into NNG's buffer of 16 KiB */
 
 /* For one node's listeners (`server`) or dialers. WEFT_ENOMEM, WEFT_ENOTFOUND: built without TLS. NULL is fine for
  * close. */
@@ -23,9 +23,9 @@ void wf_nng_tls_close(struct wf_nng_tls *t);
 
 /* The result of the TLS handshake of a stream of such a listener or dialer, also when the stream is broken. */
 struct wf_nng_tls_peer {
-    bool known; /* the handshake is over and all is well; `who` is the other side */
+    bool known; /* the handshake has ended without a fault; `who` is the other side */
     struct wf_identity who;
-    char why[WF_REASON_TEXT]; /* "" or what went wrong */
+    char why[WF_REASON_TEXT]; /* "" or the fault */
 };
 void wf_nng_tls_ask(nng_stream *stream, struct wf_nng_tls_peer *out);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAME_MAX = 256 * 1024 }; /* of one that is sent: NNG's dialler takes at most 1 MiB */
+enum { FRAME_MAX = 256 * 1024 }; /* bytes of a frame that is sent: NNG's dialer accepts at most 1 MiB */
 
 bool wf_nng_ws_url(const char *url, char *out)
 {
@@ -52,7 +52,7 @@ static void take_frames(struct stream_conn *c, size_t size)
     if (s->in.pinged) answer_ping(s);
 }
 
-/* Makes the answer, with the greeting behind it, the bytes to be sent. */
+/* Prepares the answer to be sent, with the greeting behind it. */
 static void answer(struct stream_conn *c, size_t head)
 {
     struct ws_side *s = c->ws;
@@ -95,7 +95,7 @@ bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more)
 static void begin_frame(struct stream_conn *c)
 {
     struct ws_side *s = c->ws;
-    unsigned last = WF_MIN(c->iov_count, c->iov_first + WF_NNG_SLICES - 1); /* one is the header */
+    unsigned last = WF_MIN(c->iov_count, c->iov_first + WF_NNG_SLICES - 1); /* one slice is the header */
     s->header_at = s->header_size = 0;
     if (atomic_load_explicit(&s->has_pong, memory_order_acquire)) {
         memcpy(s->header, s->pong, s->pong_size);

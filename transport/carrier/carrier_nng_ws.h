@@ -9,8 +9,9 @@
 bool wf_nng_ws_url(const char *url, char *out);
 /* NULL: out of memory. */
 struct ws_side *wf_nng_ws_new(const char *url);
-/* `size` bytes were read to the end of the connection's buffer. True: they count, as far as they are not the
- * WebSocket's own. False: the request is answered, the bytes to send are in c->iov; or `*more` of it has to come. */
+/* `size` bytes were read to the end of the connection's buffer. True: the connection is open, and the bytes of frame
+ * headers and control frames have been taken out. False: the answer to the request is in c->iov, to be sent; or
+ * `*more`: the request is not complete. */
 bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more);
 /* Fills in the next slices to be sent; returns how many. */
 unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);

@@ -76,7 +76,7 @@ static bool is_ipv4(struct wf_http_text s)
     return at == s.size;
 }
 
-/* It only has to look like one: no name has brackets. */
+/* It is not checked further: no name has brackets. */
 static bool is_ipv6(struct wf_http_text s)
 {
     if (s.size < 4 || s.at[0] != '[' || s.at[s.size - 1] != ']') return false;
@@ -120,7 +120,7 @@ static void take_header(struct wf_http_request *r, struct wf_http_text name, str
     }
 }
 
-/* Up to `end` or the end of the line. */
+/* Reads up to `end` or the end of the line. */
 static struct wf_http_text word(const char **at, const char *line_end)
 {
     const char *from = *at, *space = memchr(from, ' ', (size_t)(line_end - from));
@@ -167,6 +167,6 @@ bool wf_http_path_is(const struct wf_http_request *r, const char *path)
 {
     const char *query = r->target.size == 0 ? NULL : memchr(r->target.at, '?', r->target.size);
     size_t size = query == NULL ? r->target.size : (size_t)(query - r->target.at);
-    if (size == 0) return strcmp(path, "/") == 0; /* as NNG asks for it */
+    if (size == 0) return strcmp(path, "/") == 0; /* NNG sends this path */
     return size == strlen(path) && memcmp(r->target.at, path, size) == 0;
 }

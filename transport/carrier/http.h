@@ -16,14 +16,14 @@ struct wf_http_text {
 struct wf_http_request {
     struct wf_http_text method, target, version;
     struct wf_http_text host, origin, upgrade, connection, ws_version, ws_key, ws_protocol;
-    bool twice; /* a header of these was there twice */
+    bool twice; /* one of these headers was there twice */
 };
 
-/* How many bytes of the `size` are the head of a request, with its empty line; 0: it is not whole yet. */
+/* Returns how many bytes are the head of a request, with its empty line; 0: the head is not complete. */
 size_t wf_http_head(const uint8_t *data, size_t size);
 /* False: it is not an HTTP request. The texts point into `head`. */
 bool wf_http_read(struct wf_http_request *out, const uint8_t *head, size_t size);
-/* Whether the target is `path`, whatever stands behind a '?'. */
+/* Whether the target is `path`, without the part behind a '?'. */
 bool wf_http_path_is(const struct wf_http_request *r, const char *path);
 
 /* Whether the texts are equal, ignoring case. */
@@ -35,8 +35,8 @@ bool wf_http_lists(struct wf_http_text s, const char *word);
 struct wf_http_text wf_http_authority(const char *url);
 /* "host:port" or "host", without the port; `at` NULL: it is neither. */
 struct wf_http_text wf_http_host(struct wf_http_text authority);
-/* Whether it is localhost or an IP address. A page that has made its own name lead here (DNS rebinding) cannot ask
- * for such a host. */
+/* Whether it is localhost or an IP address. A page whose own name points to this machine (DNS rebinding) cannot send
+ * such a host. */
 bool wf_http_host_is_numeric(struct wf_http_text host);
 
 #endif

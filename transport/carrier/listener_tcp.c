@@ -22,13 +22,13 @@ struct tcp_listener {
     struct wf_list_node in_carrier;
     struct tcp_carrier *carrier;
     struct wf_worker *worker;
-    struct pf_address address; /* what pf_listen_close is to know; an inherited one has no file to remove */
+    struct pf_address address; /* for pf_listen_close; an inherited listener has no file to remove */
     pf_handle handle;
     struct wf_fd *fd;
     struct wf_timer pause;
     struct wf_call start, again, end;
     bool started; /* under carrier->lock */
-    bool more;    /* `again` is under way */
+    bool more;    /* the call `again` is under way */
     bool over;    /* it no longer listens */
 };
 
@@ -41,8 +41,8 @@ static void look_next_turn(struct tcp_listener *l)
     wf_worker_post(l->worker, &l->again.post);
 }
 
-/* Looks again later, as the poller may not: it does not report connections that wait already. If there is no memory for
- * a timer, this posts a call for the next turn, again and again until there is. False: that is the case. */
+/* Looks again later, because the poller does not report connections that wait already. If there is no memory for a
+ * timer, this posts a call for each turn until there is. False: there is no memory. */
 static bool look_later(struct tcp_listener *l)
 {
     struct pf_env *env = l->worker->set->env;
@@ -60,7 +60,7 @@ static void accept_some(struct tcp_listener *l)
         if (rc == PF_AGAIN && (rc = wf_fd_arm(l->fd, false)) == WEFT_OK) return;
         if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
         if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* ECLOSED: there are too many strangers */
-        (void)look_later(l);                               /* out of descriptors or of memory */
+        (void)look_later(l);                               /* no descriptors or no memory are left */
         return;
     }
     look_next_turn(l);
@@ -72,7 +72,7 @@ static void on_listener(void *arg, const struct pf_ready *r)
     accept_some(arg);
 }
 
-/* If there is no memory, or the user has too many watches, it tries again later: peers dial again. */
+/* If there is no memory, or the user has too many watches, it tries again later; peers dial again meanwhile. */
 static void watch(struct wf_worker *w, struct tcp_listener *l)
 {
     int rc = wf_fd_add(w, l->handle, &l->fd);
@@ -122,7 +122,7 @@ static void on_unlisten(struct wf_worker *w, struct wf_call *call)
     if (l->fd != NULL) wf_fd_remove(l->fd);
     l->fd = NULL;
     l->over = true;
-    if (l->more) { /* behind the call that is under way */
+    if (l->more) { /* this runs again behind the call that is under way */
         wf_worker_post(w, &l->end.post);
         return;
     }
@@ -137,7 +137,7 @@ static int open_listener(struct tcp_listener *l, const char *url, char *bound, c
     struct pf_address real;
     if (!wf_tcp_parse(url, &l->address)) return WEFT_EADDRESS;
     int rc = pf_listen(&l->handle, &l->address, BACKLOG, false);
-    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the port, where it was to be any */
+    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the real port, if any port was requested */
     if (rc == WEFT_OK) rc = pf_address_format(&real, text, sizeof text);
     if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", wf_loop_explain(rc));
     else wf_url_with_port(url, atoi(strrchr(text, ':') + 1), bound);
@@ -170,7 +170,7 @@ static int inherit_listener(struct tcp_listener *l, const char *name, char *boun
     return rc;
 }
 
-/* Lock held. */
+/* Called with the lock held. */
 static void start(struct tcp_listener *l)
 {
     l->started = true;

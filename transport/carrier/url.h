@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a node may listen there: where other machines can reach it only with TLS, or if its operator has set
- * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */
+/* Whether a node may listen there. On an address that other machines can reach it needs TLS, unless its operator has
+ * set `insecure`. `tls`: it has certificates. Returns 0, or WEFT_EADDRESS and a reason. */
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
 /* Whether it may dial: a node with certificates never uses other machines without TLS, wherever the URL came from. */
 int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
@@ -18,10 +18,10 @@ int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
 const char *wf_url_inherited(const char *url);
 /* The same as wf_url_check_listen for such a listener, by its bound address: its links never have TLS. */
 int wf_url_check_inherited(const char *bound, bool insecure, char *why);
-bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
+bool wf_url_is_known(const char *url); /* nodes dial URLs of its scheme */
 bool wf_url_is_tls(const char *url);
-bool wf_url_is_loopback(const char *url); /* of this machine's own network */
-/* Behind the scheme of a network, with the brackets of IPv6; NULL: it has no such scheme. */
+bool wf_url_is_loopback(const char *url); /* its host is a loopback address */
+/* The host of a URL with a network scheme, with the brackets of IPv6; NULL: it has another scheme. */
 const char *wf_url_host(const char *url, size_t *size);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */

@@ -18,7 +18,7 @@ bool wf_ws_is_origin(const char *text)
     return at.size > 0 && at.at[at.size] == '\0' && wf_http_host(at).at != NULL && wf_http_host(at).size > 0;
 }
 
-/* A page that has made its own name point to this machine (DNS rebinding) can only name its own host. */
+/* A page whose own name points to this machine (DNS rebinding) can only name that host. */
 static bool host_is_ours(const struct wf_ws_door *d, struct wf_http_text said)
 {
     struct wf_http_text host = wf_http_host(said), own = wf_http_host(wf_http_authority(d->url));
@@ -70,7 +70,7 @@ static void prove(const char *key, char out[PROOF_SIZE + 1])
     static const char more[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     uint8_t text[128] = {0}, sum[21] = {0};
     uint32_t h[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
-    size_t size = KEY_SIZE + sizeof more - 1; /* and what is added fits into two blocks */
+    size_t size = KEY_SIZE + sizeof more - 1; /* with padding, it fits into two blocks */
     memcpy(text, key, KEY_SIZE);
     memcpy(text + KEY_SIZE, more, sizeof more - 1);
     text[size] = 0x80;
@@ -184,7 +184,7 @@ static size_t header_wanted(const struct wf_ws *w)
     return (n == 127 ? 10U : n == 126 ? 4U : 2U) + ((w->header[1] & 0x80) != 0 ? 4U : 0U);
 }
 
-/* NULL, or what is wrong with a whole header. */
+/* Returns NULL, or the fault of a complete header. */
 static const char *begin_frame(struct wf_ws *w)
 {
     unsigned n = w->header[1] & 0x7F;
@@ -207,7 +207,8 @@ static const char *begin_frame(struct wf_ws *w)
     return NULL;
 }
 
-/* Moves `size` bytes and takes their mask off; the next ones begin with the same byte of the mask as these. */
+/* Moves `size` bytes and unmasks them. It rotates the mask, so that the next bytes begin with its first byte
+ * again. */
 static void unmask(struct wf_ws *w, uint8_t *to, const uint8_t *from, size_t size)
 {
     uint8_t turned[4];
@@ -225,7 +226,7 @@ static void unmask(struct wf_ws *w, uint8_t *to, const uint8_t *from, size_t siz
     memcpy(w->mask, turned, 4);
 }
 
-/* The frame's next bytes; their number. */
+/* Takes the frame's next bytes; returns their number. */
 static size_t take_bytes(struct wf_ws *w, uint8_t *data, const uint8_t *from, size_t size, size_t *payload)
 {
     size_t n = (size_t)WF_MIN(w->left, (uint64_t)size);

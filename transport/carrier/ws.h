@@ -16,21 +16,21 @@ enum {
     WF_WS_HEADER_MAX = 10,   /* before the bytes of a frame that is sent */
     WF_WS_CONTROL_MAX = 125, /* bytes in a ping */
 };
-#define WF_WS_PROTOCOL "pair.sp.nanomsg.org" /* both sides have to say it */
+#define WF_WS_PROTOCOL "pair.sp.nanomsg.org" /* both sides must send this subprotocol */
 
 /* Which clients a listener accepts. */
 struct wf_ws_door {
-    const char *url; /* that it listens on, "ws://127.0.0.1:4001/weft" */
+    const char *url; /* the URL on which it listens, "ws://127.0.0.1:4001/weft" */
     bool any_host;   /* the request may name any host, as the other side proves its identity */
     /* Pages of these sites are accepted, "https://board.example"; requests may also name their hosts. */
     const char *const *origins;
     size_t origin_count;
 };
 
-/* Whether `text` is an origin as browsers write it: scheme://host or scheme://host:port, nothing behind. */
+/* Whether `text` is an origin as browsers write it: scheme://host or scheme://host:port, and nothing else. */
 bool wf_ws_is_origin(const char *text);
 /* Writes the answer to a request's head. True: the client is in, and frames follow. False: `why` (WF_REASON_TEXT
- * bytes) says what the log is to say. */
+ * bytes) gets the reason for the log. */
 bool wf_ws_answer(const struct wf_ws_door *door, const uint8_t *head, size_t size, char out[WF_WS_ANSWER_MAX],
                   char *why);
 /* The answer to a request that has no end within WF_HTTP_HEAD_MAX. */
@@ -41,7 +41,7 @@ struct wf_ws {
     uint64_t left; /* of the frame that is being read */
     uint8_t header[14], mask[4];
     uint8_t control[WF_WS_CONTROL_MAX]; /* of a control frame */
-    uint8_t ping[WF_WS_CONTROL_MAX];    /* of the last ping, which is to be sent back */
+    uint8_t ping[WF_WS_CONTROL_MAX];    /* of the last ping, to be sent back */
     unsigned header_size, control_size, ping_size;
     uint8_t opcode;
     bool in_frame, in_message;

@@ -116,10 +116,10 @@ static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, st
     if (l == NULL) {
         wf_peers_gone(c, p, why, left);
     } else if (left) {
-        WF_SOMETIMES("gossip: a node has left whose link is broken", l->state == WF_STATE_BROKEN);
+        WF_SOMETIMES("gossip: a node whose link is broken has left", l->state == WF_STATE_BROKEN);
         if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE ends it, behind its last messages */
     } else if (is_heard(l)) {
-        WF_SOMETIMES("gossip: a node is reported down that this node hears", true);
+        WF_SOMETIMES("gossip: a node from which something is heard is reported as down", true);
         wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));
     } else {
         WF_SOMETIMES("gossip: a link ends because others have found the node to be down", true);
@@ -138,7 +138,7 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
     if (!wf_swim_present(m)) {
         review_gone(c, m, p, why);
     } else if (p->link != NULL) {
-        WF_SOMETIMES("gossip: a node is suspected that this node hears",
+        WF_SOMETIMES("gossip: a node from which something is heard is suspected",
                      m->state == WF_SWIM_SUSPECT && is_heard(p->link));
         if (m->state == WF_SWIM_SUSPECT && is_heard(p->link))
             wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));

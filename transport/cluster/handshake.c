@@ -84,8 +84,8 @@ static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
     if (!t->client && strcmp(ch->name, t->node->name) == 0) return true;
     struct wf_link *old = wf_links_named(c, weft_cstr(ch->name));
     if (old == NULL || old->incarnation == ch->incarnation) return false;
-    WF_SOMETIMES("handshake: a node has come back, and its old link is broken", old->state == WF_STATE_BROKEN);
-    WF_SOMETIMES("handshake: a node has come back, and its old link still seems to be up",
+    WF_SOMETIMES("handshake: a node has restarted, and its old link is broken", old->state == WF_STATE_BROKEN);
+    WF_SOMETIMES("handshake: a node has restarted, and its old link still seems to be up",
                  old->state != WF_STATE_BROKEN);
     if (old->state == WF_STATE_BROKEN) {
         wf_links_end(c, old, "connection lost, and another node has its name now");
@@ -265,7 +265,7 @@ static enum decision decide(struct wf_link *l, const struct wf_channel *ch, cons
     /* The peer does not know the link: this node's WELCOME is lost, or still on its way. */
     if (l->state == WF_STATE_UP) return REFUSE;
     WF_SOMETIMES("handshake: the WELCOME that began the link was lost", !wf_link_confirmed(l));
-    WF_SOMETIMES("handshake: the other side knows nothing of a link that was in use", wf_link_confirmed(l));
+    WF_SOMETIMES("handshake: the other side does not know a link that was in use", wf_link_confirmed(l));
     return wf_link_confirmed(l) ? ANEW : RESUME;
 }
 
@@ -274,8 +274,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     struct wf_link *l = wf_links_find(c, ch->incarnation);
     enum decision d = decide(l, ch, f);
     WF_SOMETIMES("handshake: a crossing dial is refused", d == REFUSE);
-    WF_SOMETIMES("handshake: a node dials that has said on another connection that it leaves",
-                 d != REFUSE && has_left(c, ch));
+    WF_SOMETIMES("handshake: a node that has sent BYE on another connection dials", d != REFUSE && has_left(c, ch));
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {
@@ -322,8 +321,9 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     struct wf_dialer *d = ch->dialer;
     if (d != NULL && f->number == WF_REFUSED_SELF) d->self = true;
     if (d != NULL && f->number == WF_REFUSED_NAME_TAKEN) check_fatal(c, d, why);
-    WF_SOMETIMES("handshake: a dial loses against a crossing one", d != NULL && f->number == WF_REFUSED_DUPLICATE);
-    WF_SOMETIMES("handshake: refused since the old link of this name still seems to be up",
+    WF_SOMETIMES("handshake: a dial is refused in favour of a crossing one",
+                 d != NULL && f->number == WF_REFUSED_DUPLICATE);
+    WF_SOMETIMES("handshake: a node is refused because the old link of its name still seems to be up",
                  f->number == WF_REFUSED_NAME_TAKEN);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
         wf_dialers_know(c, d, ch->incarnation);
@@ -423,8 +423,8 @@ int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now)
         int phase = wf_channel_phase(ch);
         if (phase > WF_PHASE_REFUSED) continue;
         if (now >= ch->handshake_by) {
-            WF_SOMETIMES("handshake: no HELLO in time", phase == WF_PHASE_NEW);
-            WF_SOMETIMES("handshake: no WELCOME in time", phase == WF_PHASE_HEARD);
+            WF_SOMETIMES("handshake: HELLO does not come in time", phase == WF_PHASE_NEW);
+            WF_SOMETIMES("handshake: WELCOME does not come in time", phase == WF_PHASE_HEARD);
             ch->handshake_by = WEFT_FOREVER;
             wf_channel_end(ch, phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
         } else {

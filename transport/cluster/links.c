@@ -226,9 +226,10 @@ void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     l->state = WF_STATE_OVER;
-    WF_SOMETIMES("link: ends in the midst of a message in chunks", l->arrival_left > 0);
-    WF_SOMETIMES("link: ends while its next connection waits", l->pending != NULL);
-    WF_SOMETIMES("link: ends for lack of memory", has_failed(l) && strncmp(l->why_failed, "out of memory", 13) == 0);
+    WF_SOMETIMES("link: it ends within a message in chunks", l->arrival_left > 0);
+    WF_SOMETIMES("link: it ends while its next connection waits", l->pending != NULL);
+    WF_SOMETIMES("link: it ends for lack of memory",
+                 has_failed(l) && strncmp(l->why_failed, "out of memory", 13) == 0);
     wf_trim_ended(c, l);
     wf_topics_close(l);
     wf_tables_close(l);
@@ -304,8 +305,8 @@ static void take_pending(struct wf_cluster *c, struct wf_link *l)
 {
     struct wf_channel *ch = l->pending;
     WF_ASSERT(ch != NULL && !l->client); /* a tool's link ends with its connection */
-    WF_SOMETIMES("link: resumed in the midst of a message in chunks", l->arrival_left > 0);
-    WF_SOMETIMES("link: resumed a second time", l->resumes > 0);
+    WF_SOMETIMES("link: it is resumed within a message in chunks", l->arrival_left > 0);
+    WF_SOMETIMES("link: it is resumed a second time", l->resumes > 0);
     l->pending = NULL;
     l->clock_ahead = ch->clock_ahead;
     wf_clocks_review(c);
@@ -392,7 +393,7 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf
         weft_reader r = weft_reader_on(e->data, e->size);
         struct wf_frame f;
         (void)wf_frame_next(&r, &f);
-        WF_SOMETIMES("link: the other node leaves in order", true);
+        WF_SOMETIMES("link: the other node sends BYE", true);
         wf_link_acknowledge(l);
         wf_links_end(c, l, is_text(f.name, WF_LEFT_UNDRAINED) ? WF_LEFT_UNDRAINED : WF_LEFT);
     } else if (e->number != WF_FRAME_PEERS) {
@@ -471,7 +472,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_link *l, int64_t now)
     else
         snprintf(why, sizeof why, "connection lost: %.90s; not resumed within %.1f s", l->reason,
                  (double)c->t->resume_window / 1e9);
-    WF_SOMETIMES("link: not resumed in time", !has_failed(l));
+    WF_SOMETIMES("link: it is not resumed in time", !has_failed(l));
     wf_links_end(c, l, why);
     return WEFT_FOREVER;
 }

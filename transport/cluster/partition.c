@@ -105,7 +105,7 @@ static int64_t shrink(struct wf_partition *p, const struct wf_swim *s, int64_t n
     if (!gone || p->few) return WEFT_FOREVER;
     int64_t at = p->quiet_since + wf_swim_longest(s);
     if (now < at) return at;
-    WF_SOMETIMES("partition: a majority forgets the nodes that are gone", true);
+    WF_SOMETIMES("partition: a majority drops the nodes that are down", true);
     for (uint32_t i = 0; i < p->count;) {
         if (!counts(s, p->base[i].node, false)) drop(p, &p->base[i]);
         else i++;
@@ -118,7 +118,7 @@ bool wf_partition_look(struct wf_partition *p, const struct wf_swim *s, int64_t 
     bool few = is_few(p, s, true, &p->there), changed = few != p->few;
     p->few = few;
     p->was_many = p->was_many || !few;
-    WF_SOMETIMES("partition: a minority finds the others again", changed && !few);
+    WF_SOMETIMES("partition: a node is no longer in a minority", changed && !few);
     WF_SOMETIMES("partition: a node finds itself in a minority", changed && few);
     if (changed && few) p->quiet_since = now;
     *again = p->policy == WEFT_PARTITION_MAJORITY ? shrink(p, s, now) : WEFT_FOREVER;

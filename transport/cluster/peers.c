@@ -244,7 +244,7 @@ static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
     struct wf_peer *p = wf_peers_find(c, d->incarnation);
     const struct wf_swim_member *m = wf_gossip_member(c, d->incarnation);
     if (m != NULL && wf_swim_present(m)) {
-        WF_SOMETIMES("gossip: a member that was never reached", p != NULL && p->linked_at == 0);
+        WF_SOMETIMES("gossip: a member was never reached", p != NULL && p->linked_at == 0);
         d->give_up_at = now + (p == NULL ? WF_GIVE_UP : patience_with(c, p));
         if (p != NULL && p->linked_at == 0) wf_gossip_unreached(c, d->incarnation);
         return;

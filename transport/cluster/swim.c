@@ -153,7 +153,7 @@ static void suspect(struct wf_swim *s, struct wf_swim_member *m, uint64_t number
 {
     const struct wf_swim_member *successor = wf_swim_named(s, m->name);
     if (successor != NULL && successor != m && successor->state == WF_SWIM_ALIVE) {
-        WF_SOMETIMES("gossip: a suspect is down, since its successor is there", true);
+        WF_SOMETIMES("gossip: a suspect is declared down because its successor is alive", true);
         declare_down(s, m, number, s->self->node, now);
         return;
     }
@@ -288,7 +288,7 @@ static void ask_others(struct wf_swim *s)
         if (again || !send_message(s, other->node, &m, NULL)) continue;
         s->asks++;
         s->asked_of[s->asked++] = other->node;
-        WF_SOMETIMES("gossip: others are asked to probe a node", true);
+        WF_SOMETIMES("gossip: other nodes are asked to probe a node", true);
     }
 }
 
@@ -298,7 +298,8 @@ static void probe_failed(struct wf_swim *s, int64_t now)
     s->target = NULL;
     /* Members that were asked have not even answered that they got no answer: the fault may be on this node. */
     worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->no_answers, s->asked) : 1);
-    WF_SOMETIMES("gossip: a probe fails, and others did not answer either", s->asked > s->no_answers);
+    WF_SOMETIMES("gossip: a probe fails, and the nodes that were asked did not answer either",
+                 s->asked > s->no_answers);
     if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
     else accuse(s, m, s->self->node);
 }
@@ -360,7 +361,7 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
     }
     bool quiet = m->count == 0 && s->update_count == 0;
     if ((!quiet && s->update_count < BACKLOG) || now < s->sync_at) return;
-    WF_SOMETIMES("gossip: tables differ without news, and are exchanged", true);
+    WF_SOMETIMES("gossip: tables differ while no updates are under way, and are exchanged", true);
     s->sync_at = now + s->o.period;
     send_sync(s, from, WF_SWIM_ANSWER);
 }
@@ -379,10 +380,10 @@ static void on_probe_ack(struct wf_swim *s, uint64_t from, bool there, int64_t n
     uint64_t *asked = from == s->target->node ? NULL : asked_place(s, from);
     if (from != s->target->node && asked == NULL) return;
     if (there) {
-        WF_SOMETIMES("gossip: a node answers by way of another", asked != NULL);
+        WF_SOMETIMES("gossip: a node answers through another node", asked != NULL);
         probe_answered(s, now);
     } else if (asked != NULL) {
-        WF_SOMETIMES("gossip: a node that was asked to probe says no", true);
+        WF_SOMETIMES("gossip: a node that was asked to probe reports no answer", true);
         *asked = 0;
         s->no_answers++;
     }
@@ -468,7 +469,7 @@ static void move(int64_t *deadline, int64_t by)
 static void make_up(struct wf_swim *s, int64_t now)
 {
     int64_t by = now - s->due + s->o.period;
-    WF_SOMETIMES("gossip: this node has stood still", true);
+    WF_SOMETIMES("gossip: this node was stopped for some time", true);
     s->target = NULL;
     s->period_end = s->ordinary_end = now;
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) move(&s->relay[i].due, by);
@@ -480,7 +481,7 @@ static int64_t tick_suspects(struct wf_swim *s, int64_t now)
     int64_t at = WEFT_FOREVER;
     WF_LIST_EACH(k, &s->suspects) {
         struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
-        WF_SOMETIMES("gossip: a suspicion ends, and the node is down", now >= m->due);
+        WF_SOMETIMES("gossip: a suspicion ends, and the node is declared down", now >= m->due);
         if (now >= m->due) declare_down(s, m, m->number, s->self->node, now);
         else at = WF_MIN(at, m->due);
     }

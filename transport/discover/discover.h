@@ -7,7 +7,8 @@
  *     matter here.
  * (2) A report goes to $cluster as an event. There each URL has a dialer, like a seed, as long as it is listed; a link
  *     that is up outlives its entry.
- * (3) A source that fails keeps its last list: a list that may be stale is better than none. An empty list is believed.
+ * (3) A source that fails keeps its last list: a list that may be stale is better than none. An empty list is used
+ *     like any other.
  * (4) The log gets a line when the reason of a failure, or the list, changes; not one per attempt. */
 #ifndef WF_DISCOVER_H
 #define WF_DISCOVER_H

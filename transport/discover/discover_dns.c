@@ -14,17 +14,17 @@
 #include <string.h>
 
 enum {
-    ASK_MS = 2000, /* a server, the first time; then twice as long */
+    ASK_MS = 2000, /* time for an answer of a server; each further try has twice as long */
     ASK_TRIES = 3,
-    TARGETS_MAX = 128, /* of one SRV answer */
+    TARGETS_MAX = 128, /* names taken from one SRV answer */
     STACK = 192 * 1024,
 };
-#define TTL_NONE WEFT_SEC(5) /* records that are not to be kept, or come from a file */
+#define TTL_NONE WEFT_SEC(5) /* used for records with TTL 0, and for those from a file */
 #define TTL_MAX WEFT_SEC(300)
 
 struct dns {
     char host[256];
-    char port[6]; /* "": it comes with the SRV record */
+    char port[6]; /* "": the SRV record has it */
     char server[WF_URL_TEXT], scheme[16];
 };
 
@@ -39,10 +39,10 @@ struct lookup {
     const struct dns *dns;
     struct wf_source *source;
     ares_channel channel;
-    uint32_t pending; /* answers that have not come */
+    uint32_t pending; /* queries whose answers have not come */
     struct wf_url_list list;
-    int64_t ttl;        /* the shortest; 0: none was said */
-    int status, silent; /* the status of a negative answer; that of a server that does not answer, or fails */
+    int64_t ttl;        /* the shortest TTL of the answers; 0: they have none */
+    int status, silent; /* `status`: of a negative answer; `silent`: of a server that does not answer, or fails */
     struct target *target;
     uint32_t targets;
 };
@@ -67,8 +67,9 @@ static void add_address(const struct target *t, const struct ares_addrinfo_node 
     if (n->ai_addr == NULL || address.size > sizeof address.bytes) return;
     memcpy(address.bytes, n->ai_addr, address.size);
     if (pf_address_format(&address, text, sizeof text) < 0) return;
-    *strrchr(text, ':') = '\0'; /* its port is nought */
-    /* The kernel would dial this machine; and an address of a network card is good on one machine only. */
+    *strrchr(text, ':') = '\0'; /* takes the port off, which is 0 */
+    /* Leaves out addresses that would make the kernel dial this machine, and those that are valid on one machine
+     * only, as they name a network card. */
     if (strcmp(text, "0.0.0.0") == 0 || strcmp(text, "[::]") == 0 || strchr(text, '%') != NULL ||
         strncmp(text, "[fe80:", 6) == 0)
         return;
@@ -96,7 +97,7 @@ static void ask_addresses(struct target *t)
     ares_getaddrinfo(t->lookup->channel, t->host, NULL, &hints, on_addresses, t);
 }
 
-/* The shortest TTL of the answers; c-ares's own reader of SRV records leaves it out. */
+/* Finds the shortest TTL of the answers, which c-ares's own parser of SRV records does not report. */
 static void note_ttls(struct lookup *l, const uint8_t *data, int size)
 {
     if (size < HFIXEDSZ) return;
@@ -147,9 +148,9 @@ static void on_services(void *arg, int status, int timeouts, unsigned char *data
     ares_free_data(replies);
 }
 
-/* ---- One look-up ----------------------------------------------------------------------------------------------- */
+/* ---- A look-up --------------------------------------------------------------------------------------------------- */
 
-/* Only Windows needs it. It counts its calls without locks. */
+/* Only Windows needs ares_library_init. It counts its calls without locks. */
 static void load_library(void)
 {
     (void)ares_library_init(ARES_LIB_INIT_ALL);
@@ -173,7 +174,7 @@ static int wait_once(struct lookup *l)
     ares_socket_t socket[ARES_GETSOCK_MAXNUM];
     weft_wait wait[2 * ARES_GETSOCK_MAXNUM];
     size_t count = 0;
-    /* Its own macros shift into the sign. */
+    /* The macros of c-ares would shift into the sign bit. */
     uint32_t mask = (uint32_t)ares_getsock(l->channel, socket, ARES_GETSOCK_MAXNUM);
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
         if ((mask >> i & 1) != 0) wait[count++] = weft_on_fd((int)socket[i], false);
@@ -187,7 +188,7 @@ static int wait_once(struct lookup *l)
     return rc == WEFT_ETIMEDOUT || rc > 0 ? 0 : rc;
 }
 
-/* 0: all answers are there. WEFT_ECANCELED, WEFT_ENOMEM. */
+/* Returns 0: all answers have come; WEFT_ECANCELED; WEFT_ENOMEM. */
 static int look_up(struct lookup *l)
 {
     l->target = calloc(TARGETS_MAX, sizeof *l->target);

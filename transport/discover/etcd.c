@@ -43,8 +43,8 @@ struct wf_etcd {
     weft_event wake;
     bool listening, stop;
     int64_t stop_by;
-    /* Written by the thread, in this order: sure_until = WEFT_NOW, sure_lease, sure_until; read by others the other
-     * way round. Release and acquire pair. */
+    /* Written by the thread, in this order: sure_until = WEFT_NOW, sure_lease, sure_until; other threads read them in
+     * the opposite order. The stores release, the loads acquire. */
     _Atomic int64_t sure_lease, sure_until;
     /* The thread's own. */
     enum phase phase;
@@ -52,11 +52,12 @@ struct wf_etcd {
     bool here; /* the list in etcd contains this node */
     uint32_t failures;
     int64_t retry_at, keep_at, lost_at;
-    int64_t again_at; /* names that could not be asked for are asked for again; 0: there are none */
+    int64_t again_at; /* when names for which a request has failed are requested again; 0: there are none */
     uint32_t ask_failures;
-    char ask_reason[WF_REASON_TEXT]; /* logged last */
-    int64_t granted;                 /* the lease's time, ns */
-    int64_t lease, stale;            /* 0: none; one that is over here and not revoked yet */
+    char ask_reason[WF_REASON_TEXT]; /* the reason that was logged last */
+    int64_t granted;                 /* how long etcd has granted the lease, in ns */
+    /* 0: none. `stale`: a lease that has ended on this node and is not revoked yet */
+    int64_t lease, stale;
     int64_t revision;
     struct wf_request *watch;
     struct wf_list nodes; /* entry.in_nodes */
@@ -300,11 +301,11 @@ static void on_granted(struct wf_etcd *e, const struct wf_request *r)
 
 static void on_kept(struct wf_etcd *e, const struct wf_request *r)
 {
-    WF_SOMETIMES("exclusive: an answer is about a lease that is over", r->lease != e->lease);
+    WF_SOMETIMES("exclusive: an answer belongs to a lease that has ended", r->lease != e->lease);
     if (r->lease != e->lease || e->lease == 0) return;
     e->keeping = false;
     if (r->error != NULL) {
-        e->relist = true; /* the watch may use a connection that is dead, too */
+        e->relist = true; /* the watch may use the same broken connection */
         e->keep_at = weft_after(WF_MIN(e->granted / 10, WEFT_SEC(1)));
         wf_source_failed(e->source, e->granted / 10, "%s", r->error);
     } else if (wf_etcd_number(wf_etcd_member(r->answer, "result"), "TTL") <= 0) {
@@ -322,7 +323,7 @@ static void on_phase_done(struct wf_etcd *e, struct wf_request *r)
                                         [WF_REQUEST_REGISTER] = PHASE_REGISTER,
                                         [WF_REQUEST_LIST] = PHASE_LIST};
     e->busy = false;
-    if (phases[r->kind] != e->phase) return; /* the lease was lost meanwhile */
+    if (phases[r->kind] != e->phase) return; /* the lease was lost while this request was under way */
     if (r->error != NULL) {
         if (r->denied && e->spec.user[0] != '\0') e->phase = PHASE_SIGN_ON;
         failed(e, r->error);
@@ -374,7 +375,7 @@ static void on_acquired(struct wf_etcd *e, const struct wf_request *r)
     if (wf_etcd_true(r->answer, "succeeded")) {
         post_event(e, WF_ETCD_ACQUIRED, r->name, revision);
     } else {
-        /* Ours, if the answer to an earlier request was lost. */
+        /* The key belongs to this node if the answer to an earlier request was lost. */
         const struct json_t *kvs = wf_etcd_member(wf_etcd_member(wf_etcd_item(responses, 0), "response_range"),
                                                   "kvs");
         const struct json_t *kv = wf_etcd_item(kvs, 0);
@@ -405,12 +406,12 @@ static void take_asks(struct wf_etcd *e)
 
 /* ---- The thread ------------------------------------------------------------------------------------------------ */
 
-/* A request is over: `answer`, or `error`. */
+/* A request has ended, with `answer` or `error`. */
 static void done(void *arg, struct wf_request *r)
 {
     struct wf_etcd *e = arg;
     if (r->denied && e->spec.user[0] != '\0' && e->phase == PHASE_READY) {
-        e->phase = PHASE_SIGN_ON; /* the token has run out */
+        e->phase = PHASE_SIGN_ON; /* the token has expired */
         e->retry_at = WEFT_NOW;
     }
     switch (r->kind) {
@@ -418,7 +419,7 @@ static void done(void *arg, struct wf_request *r)
     case WF_REQUEST_WATCH:
         e->watch = NULL;
         if (e->phase != PHASE_READY || e->leaving) break;
-        WF_SOMETIMES("exclusive: the watch has ended, and the list is asked for again", true);
+        WF_SOMETIMES("exclusive: the watch has ended, and the list is requested again", true);
         e->phase = PHASE_LIST;
         failed(e, r->error);
         break;
@@ -443,7 +444,7 @@ static void leave(struct wf_etcd *e)
     else revoke(e, e->lease);
 }
 
-/* Does all that is due; returns when to call it again. */
+/* Does the work that is due; returns when to call it again. */
 static int64_t step(struct wf_etcd *e)
 {
     int64_t now = weft_now();

@@ -39,13 +39,14 @@ struct wf_etcd_event {
     int64_t number, lease;
 };
 
-/* Any thread. RELEASE: `token` is that of ACQUIRED. Answered by one event, in order for each name. WEFT_ENOMEM;
- * WEFT_ECLOSED: the node ends. */
+/* Any thread. RELEASE: `token` is that of ACQUIRED. Each request is answered by one event; the events of a name are
+ * in the order of its requests. WEFT_ENOMEM; WEFT_ECLOSED: the node ends. */
 int wf_etcd_ask(struct wf_etcd *e, enum wf_ask_kind kind, const char *name, int64_t token);
 /* Sets the event that is set for each wf_etcd_event; the calling actor takes them. */
 void wf_etcd_listen(struct wf_etcd *e, weft_event wake);
-struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e); /* NULL: nothing; free() it */
-/* Any thread: until when names held under that lease are surely this node's; WEFT_NOW: they are not. */
+/* NULL: there is none. The caller frees it with free() */
+struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e);
+/* Any thread. Returns until when this node surely holds the names under that lease; WEFT_NOW: it does not. */
 int64_t wf_etcd_valid_until(const struct wf_etcd *e, int64_t lease);
 
 #endif

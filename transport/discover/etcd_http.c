@@ -87,7 +87,7 @@ static void exchange_free(struct exchange *x)
         curl_easy_cleanup(x->easy);
     }
     curl_slist_free_all(x->headers);
-    if (x->body != NULL) memset(x->body, 0, strlen(x->body)); /* it may hold a password */
+    if (x->body != NULL) memset(x->body, 0, strlen(x->body)); /* it may contain a password */
     free(x->body);
     free(x->in);
     free(x);
@@ -251,7 +251,7 @@ void wf_http_turn(struct wf_http *h, int64_t until)
         if (m->msg != CURLMSG_DONE) continue;
         (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
         over((struct exchange *)(void *)x, code);
-        until = WEFT_NOW; /* that may have made more to do */
+        until = WEFT_NOW; /* the callbacks may have added work */
     }
     WF_LIST_EACH(k, &h->requests) {
         struct exchange *x = WF_CONTAINER(k, struct exchange, in_http);

@@ -1,4 +1,4 @@
-/* transport/discover/etcd_http.h -- requests to etcd's JSON gateway over libcurl. One thread, but for
+/* transport/discover/etcd_http.h -- requests to etcd's JSON gateway over libcurl. One thread calls all functions but
  * wf_http_wake. */
 #ifndef WF_ETCD_HTTP_H
 #define WF_ETCD_HTTP_H
@@ -26,18 +26,18 @@ struct wf_request {
     int64_t sent_at;
     char name[WF_NAME_MAX + 1];
     int64_t token;
-    /* Once it is over: */
-    const struct json_t *answer; /* or NULL, and then */
-    const char *error;           /* why */
-    bool denied;                 /* etcd requires a new sign-on */
+    /* Once the request has ended: */
+    const struct json_t *answer; /* NULL if the request has failed, and then */
+    const char *error;           /* has the reason */
+    bool denied;                 /* it failed because etcd requires a new sign-on */
     bool not_found;
 };
 
 struct wf_http_options {
     const char *base;            /* "http://127.0.0.1:2379"; copied, like all of these */
     const char *ca, *cert, *key; /* files; "": none */
-    int64_t time;                /* a request may take, but for the watch */
-    /* From wf_http_turn: a request is over, and freed afterwards. */
+    int64_t time;                /* time limit of a request other than the watch */
+    /* wf_http_turn calls it when a request has ended; the request is freed afterwards. */
     void (*done)(void *arg, struct wf_request *r);
     /* One line of the watch. */
     void (*line)(void *arg, struct wf_request *r, const struct json_t *line);
@@ -48,7 +48,7 @@ struct wf_http *wf_http_create(const struct wf_http_options *options); /* NULL: 
 void wf_http_destroy(struct wf_http *h);                               /* NULL is fine */
 /* Takes `body` over (NULL: there was no memory for it). NULL: out of memory, and `done` will not be called. */
 struct wf_request *wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease);
-/* It will be over in the next turn, for that reason. */
+/* Ends the request in the next turn, with that reason. */
 void wf_http_end(struct wf_request *r, const char *why);
 void wf_http_end_all(struct wf_http *h); /* without calling `done` */
 /* Waits for data, until then at most, and handles it. */

@@ -43,12 +43,12 @@ bool wf_etcd_unbase64(const char *text, char *out, size_t size)
     return size > 0 && text[strspn(text, "=")] == '\0';
 }
 
-/* ---- Saying ---------------------------------------------------------------------------------------------------- */
+/* ---- Requests ---------------------------------------------------------------------------------------------------- */
 
-/* Takes `j` over, as all of jansson's "o" do. */
+/* Takes `j` over, as jansson's format "o" does. */
 static char *dump(json_t *j)
 {
-    /* If its buffer could not grow, json_dumps would leave a key out and continue. */
+    /* json_dumps is not used, as it would leave a key out, without an error, if its buffer could not grow. */
     size_t size = j == NULL ? 0 : json_dumpb(j, NULL, 0, JSON_COMPACT);
     char *text = size == 0 ? NULL : malloc(size + 1);
     if (text != NULL && json_dumpb(j, text, size, JSON_COMPACT) != size) {
@@ -140,7 +140,7 @@ char *wf_etcd_node_text(const struct wf_transport *t)
     return NULL;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------------------------- */
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
 bool wf_etcd_node_urls(const char *text, struct wf_url_list *out)
 {

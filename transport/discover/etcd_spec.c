@@ -9,7 +9,7 @@
 
 enum { TTL_DEFAULT = 10, TTL_MIN = 2, TTL_MAX = 3600 };
 
-/* The password's file has it in its first line. */
+/* The password is the first line of its file. */
 static int read_password(struct wf_etcd_spec *e, const char *path, char *why)
 {
     FILE *f = fopen(path, "re");

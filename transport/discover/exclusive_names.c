@@ -24,11 +24,11 @@ struct answer {
 };
 
 enum state {
-    FREE,    /* as far as we know */
-    ASKING,  /* for it */
-    TAKEN,   /* by another node; or it is unknown */
-    HELD,    /* by an actor of this node */
-    LEAVING, /* is being given back */
+    FREE,    /* no node has the name, as far as is known */
+    ASKING,  /* etcd has been asked for the name */
+    TAKEN,   /* another node has the name, or it is unknown whether one has */
+    HELD,    /* an actor of this node has the name */
+    LEAVING, /* the name is being released */
 };
 
 struct waiter {
@@ -41,7 +41,7 @@ struct claim {
     struct wf_list_node in_all;
     char name[WF_NAME_MAX + 1];
     enum state state;
-    bool unsure;    /* LEAVING: to be asked again once etcd can be reached */
+    bool unsure;    /* LEAVING: the release is requested again once etcd can be reached */
     int64_t freed;  /* the last revision at which it became free */
     weft_pid owner; /* HELD */
     weft_monitor_ref ref;
@@ -80,7 +80,7 @@ static struct claim *find_or_make(struct service *s, const char *name)
 static void ask(struct service *s, struct claim *c, enum wf_ask_kind kind)
 {
     c->state = kind == WF_ASK_ACQUIRE ? ASKING : LEAVING;
-    WF_SOMETIMES("exclusive: a release is asked for again", c->unsure && kind == WF_ASK_RELEASE);
+    WF_SOMETIMES("exclusive: a release is requested again", c->unsure && kind == WF_ASK_RELEASE);
     c->unsure = wf_etcd_ask(s->t->etcd, kind, c->name, (int64_t)c->held.token) != WEFT_OK;
     if (c->unsure && kind == WF_ASK_ACQUIRE) c->state = TAKEN;
 }
@@ -130,7 +130,7 @@ static void notify_lost(const struct claim *c)
     wf_worker_post(wf_here->set->at[wf_id_worker(c->owner.actor)], &m->post);
 }
 
-/* The key is gone, or soon will be. */
+/* The key has been deleted, or will be soon. */
 static void lost(struct claim *c)
 {
     if (c->state == HELD) {
@@ -139,7 +139,7 @@ static void lost(struct claim *c)
         (void)weft_demonitor(c->ref);
         notify_lost(c);
     }
-    c->state = TAKEN; /* until there is a lease again */
+    c->state = TAKEN; /* until this node has a lease again */
 }
 
 /* ---- Events of etcd -------------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void on_acquired(struct service *s, struct claim *c, const struct wf_etcd
         struct waiter *w = WF_CONTAINER(k, struct waiter, in_claim);
         bool late = weft_expired(w->ask);
         if (late) {
-            WF_SOMETIMES("exclusive: a name comes when its asker has given up", true);
+            WF_SOMETIMES("exclusive: a name is acquired when no actor waits for it any more", true);
             (void)weft_demonitor(w->ref);
         } else {
             c->state = HELD;
@@ -188,7 +188,7 @@ static void on_freed(struct service *s, struct claim *c, int64_t revision)
     if (c->state == TAKEN) settle(s, c);
     else if (c->state == HELD && revision > (int64_t)c->held.token) {
         WF_SOMETIMES("exclusive: the key of a held name is deleted", true);
-        lost(c); /* not by this node: the key was deleted from outside */
+        lost(c); /* this node has not deleted the key, so the name is lost */
         settle(s, c);
     }
 }
@@ -208,7 +208,8 @@ static void on_tell(struct service *s, const struct wf_etcd_event *t)
     case WF_ETCD_TAKEN:
         if (c->state != ASKING) break;
         c->state = TAKEN;
-        WF_SOMETIMES("exclusive: a name is freed before the news that it is taken", c->freed > t->number);
+        WF_SOMETIMES("exclusive: the report that a name is free comes before the answer that it is taken",
+                     c->freed > t->number);
         if (c->freed > t->number || wf_list_empty(&c->waiters)) settle(s, c);
         break;
     case WF_ETCD_RELEASED:
@@ -272,9 +273,9 @@ static void on_give_up(struct service *s, struct claim *c, weft_pid from)
 {
     struct waiter *w = c == NULL ? NULL : waiter_of(c, from);
     if (w == NULL) {
-        WF_SOMETIMES("exclusive: an actor gives up when the name is its own already",
+        WF_SOMETIMES("exclusive: an actor gives up when it holds the name already",
                      c != NULL && c->state == HELD && weft_pid_equal(c->owner, from));
-        (void)on_release(s, c, from); /* its answer came too late */
+        (void)on_release(s, c, from); /* the answer came too late for the actor */
         return;
     }
     (void)weft_demonitor(w->ref);
@@ -409,7 +410,7 @@ int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadli
     if (rc < 0 || out == NULL) return rc < 0 ? rc : WEFT_EINVAL;
     rc = call(t, ACQUIRE, name, out, deadline);
     if (rc == WEFT_ETIMEDOUT) give_up(t, name);
-    /* One that has been asked to stop waits for nothing any more; what it may get yet is freed when it ends. */
+    /* An actor that was asked to stop no longer waits; a name that it may still get is released when it ends. */
     else if (rc == WEFT_ECANCELED) weft_ignore(weft_try_send(t->exclusive, GIVE_UP, name, strlen(name)));
     return rc;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAUSE WEFT_SEC(1) /* for another node to have a go */
+#define PAUSE WEFT_SEC(1) /* gives another node the time to take the name */
 
 struct keeper {
     char name[WF_NAME_MAX + 1];
@@ -21,7 +21,7 @@ struct keeper {
 };
 
 /* Waits for the end of the body; returns its reason. `*stop`: the keeper was asked to stop. `*moves`: the node
- * drains, the body is to run elsewhere. */
+ * drains, so the body is to run on another node. */
 static int see_to_its_end(weft_pid body, weft_monitor_ref ref, bool *stop, bool *moves)
 {
     weft_msg *m;
@@ -66,11 +66,11 @@ static void keeper_main(const void *arg, size_t size)
         int rc = weft_exclusive_acquire(k->name, &held, WEFT_FOREVER);
         if (rc == WEFT_ECANCELED) return;
         if (rc < 0) weft_fail(rc, "the exclusive name %s cannot be had: %s", k->name, weft_strerror(rc));
-        if (weft_is_draining(weft_here())) { /* it began while we waited */
+        if (weft_is_draining(weft_here())) { /* draining began during the wait */
             (void)weft_exclusive_release(k->name);
             continue;
         }
-        /* From here on what ends this actor ends the body first. */
+        /* From here on, whatever ends this actor ends the body first. */
         (void)weft_trap_exits(true);
         (void)weft_trap_stop(true);
         weft_spawn_options options = k->options;

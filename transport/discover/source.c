@@ -1,5 +1,5 @@
-/* transport/discover/source.c -- what kinds of sources call: options and hosts of their specs, the list that they
- * report, and when the log hears of it. */
+/* transport/discover/source.c -- functions for all kinds of sources: options and hosts of their specs, the list that
+ * they report, and the log lines about it. */
 #include "source.h"
 #include "cluster_event.h"
 
@@ -35,7 +35,7 @@ bool wf_source_option(const struct wf_source *s, const char *name, char out[WF_U
 int wf_check_host(const char *text, size_t size, char *why)
 {
     size_t label = 0;
-    if (size > 0 && text[size - 1] == '.') size--; /* the root, said out loud */
+    if (size > 0 && text[size - 1] == '.') size--; /* the dot of the root */
     bool good = size > 0 && size <= 253;
     for (size_t i = 0; good && i < size; i++) {
         char c = text[i];
@@ -97,7 +97,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The first few, for the log. */
+/* Writes the first few URLs, for the log. */
 static void describe(const struct wf_url_list *list, char *out, size_t size)
 {
     int used = snprintf(out, size, "%zu URL%s", list->count, list->count == 1 ? "" : "s");
@@ -114,7 +114,7 @@ void wf_source_found(struct wf_source *s, struct wf_url_list *list, bool fine)
     if (list->count > 0) qsort(list->url, list->count, sizeof *list->url, by_text);
     for (size_t i = 0; i < list->count; i++) size += strlen(list->url[i]) + 1;
     char *packed = malloc(size + 1);
-    if (packed == NULL) return; /* the next report brings it */
+    if (packed == NULL) return; /* the next report will have these URLs */
     for (size_t i = 0, at = 0; i < list->count; i++) at += (size_t)sprintf(packed + at, "%s", list->url[i]) + 1;
     bool same = s->reported && size == s->listed_size && (size == 0 || memcmp(packed, s->listed, size) == 0);
     struct wf_cluster_event *e = same ? NULL : wf_cluster_event_new(WF_CLUSTER_EVENT_LISTED, NULL, packed, size);
@@ -130,7 +130,7 @@ void wf_source_found(struct wf_source *s, struct wf_url_list *list, bool fine)
     }
     char text[5 * WF_URL_TEXT];
     describe(list, text, sizeof text);
-    if (fine && (!same || failed_before) && s->kind->prefix[0] != '\0') /* a URL alone never changes */
+    if (fine && (!same || failed_before) && s->kind->prefix[0] != '\0') /* the list of a single URL never changes */
         weft_log(WEFT_INFO, "discover %s: %s%s", s->spec, text,
                  list->cut ? "; there are more, which are left out" : "");
 }

@@ -1,11 +1,12 @@
-/* transport/discover/source.h -- one source of URLs: what its kind does, and what it may call. */
+/* transport/discover/source.h -- one source of URLs: the functions of its kind, and the functions that it may
+ * call. */
 #ifndef WF_SOURCE_H
 #define WF_SOURCE_H
 
 #include "transport.h"
 
 enum {
-    WF_SOURCE_URLS = 1024, /* of one source; the rest is left out, and the log says so */
+    WF_SOURCE_URLS = 1024, /* URLs of one source; further ones are left out, with a log line */
     WF_SPEC_TEXT = 512,
 };
 
@@ -19,7 +20,8 @@ struct wf_source_kind {
     int (*open)(struct wf_source *s, const char *rest, char *why);
     int (*start)(struct wf_source *s);                    /* the workers run, listeners are bound */
     void (*leave)(struct wf_source *s, int64_t deadline); /* the node ends; may be NULL */
-    void (*close)(struct wf_source *s);                   /* nothing of it runs any more; may be NULL */
+    /* called when no part of the source runs any more; may be NULL */
+    void (*close)(struct wf_source *s);
 };
 
 struct wf_source {
@@ -27,15 +29,15 @@ struct wf_source {
     const struct wf_source_kind *kind;
     uint32_t number; /* from 1 */
     char spec[WF_SPEC_TEXT];
-    void *own; /* the kind's */
-    /* Of the thread that reports. */
-    char reason[WF_REASON_TEXT]; /* of the failure that was logged last; "": none since it went well */
-    char *listed;                /* what was reported last: URLs in order, each with its NUL */
+    void *own; /* data of the kind */
+    /* Only the thread that reports uses these. */
+    char reason[WF_REASON_TEXT]; /* of the failure that was logged last; "": there was none since the last success */
+    char *listed;                /* the list that was reported last: sorted URLs, each with its NUL */
     size_t listed_size;
     bool reported;
 };
 
-/* A list in the making: what is put in twice is in it once. */
+/* A list that is being filled: a URL that is added twice is in it once. */
 struct wf_url_list {
     char (*url)[WF_URL_TEXT];
     size_t count, capacity;
@@ -44,16 +46,16 @@ struct wf_url_list {
 void wf_url_list_add(struct wf_url_list *list, const char *url);
 void wf_url_list_finish(struct wf_url_list *list);
 
-/* One thread at a time per source. These are the URLs now; sorts the list. `fine`: nothing is wrong; otherwise
- * wf_source_failed follows and says what. */
+/* Reports the present URLs, after sorting the list. One thread at a time calls it for a source. `fine`: there was no
+ * fault; otherwise wf_source_failed must follow. */
 void wf_source_found(struct wf_source *s, struct wf_url_list *list, bool fine);
-/* It cannot say at the moment; tries again after `wait`. */
+/* Reports that the URLs are not known at the moment, and that the source tries again after `wait`. */
 void wf_source_failed(struct wf_source *s, int64_t wait, const char *format, ...) WEFT_PRINTF(3, 4);
 /* The value of an option behind '?', or false. WF_URL_TEXT bytes. */
 bool wf_source_option(const struct wf_source *s, const char *name, char out[WF_URL_TEXT]);
-/* `span` and up to a tenth more, by chance. */
+/* `span`, and a random part of a tenth of it. */
 int64_t wf_source_jitter(const struct wf_source *s, int64_t span);
-/* After so many failures in a row: 1 s, doubled up to 30 s; half of it is chance. */
+/* How long to wait after that many failures in a row: 1 s, then doubled, up to 30 s; half of it is random. */
 int64_t wf_source_backoff(const struct wf_source *s, uint32_t failures);
 /* "host:port" or "[v6]:port"; a host alone. WEFT_EADDRESS and a reason. */
 int wf_check_host_port(const char *text, size_t size, char *why);

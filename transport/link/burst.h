@@ -32,7 +32,7 @@ struct wf_bursts {
         _Atomic uint64_t held;   /* relaxed: lines that were held back since their number was logged last */
     } warnings, lines;
     /* $cluster only: */
-    int64_t report_at; /* when the number of lines held back is logged; 0: none are known */
+    int64_t report_at; /* when the number of held lines is logged; 0: no line is held */
     struct wf_burst {
         int64_t until; /* 0: this entry is free */
         uint32_t lines, held;

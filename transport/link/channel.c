@@ -100,7 +100,7 @@ static void send_on(struct wf_channel *ch)
 
 bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size)
 {
-    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side accepts no longer one yet */
+    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side does not yet accept a longer message */
     struct wf_batch *b = malloc(sizeof *b + size);
     if (b == NULL) {
         wf_conn_close(ch->conn, "out of memory");
@@ -156,7 +156,8 @@ static void on_up(void *owner, struct wf_conn *conn)
     conn->user = ch;
     bool first = ch->dialer != NULL && atomic_load_explicit(&ch->t->listens_by_seed, memory_order_relaxed);
     struct wf_cluster_event *e = first ? wf_cluster_event_new(WF_CLUSTER_EVENT_DIALLED, ch, NULL, 0) : NULL;
-    if (e != NULL) wf_cluster_event_post(ch->t, e); /* HELLO comes later, when this node listens: it says where */
+    /* the event's handler sends HELLO, as the node must listen before HELLO says where */
+    if (e != NULL) wf_cluster_event_post(ch->t, e);
     else wf_channel_send_hello(ch);
 }
 

@@ -60,7 +60,7 @@ struct wf_channel {
     struct wf_inbound in;
     struct wf_call read_on;  /* posted to resume reading */
     _Atomic int64_t held_at; /* relaxed: when reading was paused, until `read_on` runs; 0: it is not paused */
-    uint64_t at;             /* counted frames of the link up to here, those of its earlier channels included */
+    uint64_t at;             /* how many counted frames of the link have come, including those of earlier channels */
     bool placed;             /* `at` is known */
     /* Bytes at the beginning of the next message that belonged to the handshake. Written by $cluster while the
      * connection is paused. */

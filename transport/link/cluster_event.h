@@ -37,7 +37,8 @@ void wf_cluster_event_free(struct wf_cluster_event *e);
 /* With t->lock held. Call wf_cluster_wake when the lock is free again. */
 void wf_cluster_event_post_locked(struct wf_transport *t, struct wf_cluster_event *e);
 void wf_cluster_wake(struct wf_transport *t);
-/* Puts the event into the queue and wakes $cluster. NULL is fine: then time limits close the link. */
+/* Puts the event into the queue and wakes $cluster. `e` may be NULL, for lack of memory: then time limits end the
+ * link. */
 void wf_cluster_event_post(struct wf_transport *t, struct wf_cluster_event *e);
 struct wf_cluster_event *wf_cluster_event_take(struct wf_transport *t); /* the oldest event; NULL: there is none */
 bool wf_is_cluster(const struct wf_transport *t); /* whether the caller is $cluster: for assertions */

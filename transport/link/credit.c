@@ -91,7 +91,8 @@ void wf_credits_finish(struct wf_credits *c)
     wf_hash_table_finish(&c->table);
 }
 
-/* With senders waiting, each take is reviewed; with a CREDIT_REQUEST outstanding, none; else one that leaves half. */
+/* If senders wait, each take is reviewed; if a CREDIT_REQUEST is outstanding, no take is; otherwise the take that
+ * leaves half of the units. */
 static void set_low(struct wf_credit *e)
 {
     e->low = !wf_list_empty(&e->waiting) ? INT32_MAX : e->number != 0 ? INT32_MIN : e->given / 2;
@@ -101,8 +102,9 @@ static void set_low(struct wf_credit *e)
 static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
     WF_ASSERT(e->number == 0); /* one request at a time: note (3) */
-    WF_SOMETIMES("credit: asked for while the queue of the link is full", writer->link->bytes >= WF_SEND_QUEUE_MAX);
-    WF_SOMETIMES("credit: asked for while the link has no connection", writer->link->channel == NULL);
+    WF_SOMETIMES("credit: a request is made while the queue of the link is full",
+                 writer->link->bytes >= WF_SEND_QUEUE_MAX);
+    WF_SOMETIMES("credit: a request is made while the link has no connection", writer->link->channel == NULL);
     uint32_t number = ++writer->credits.last_number & INT32_MAX;
     if (number == 0) number = writer->credits.last_number = 1;
     if (!wf_link_writer_request_credit(all, writer, e->key, e->name, number)) return false;
@@ -177,8 +179,9 @@ void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *write
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
     if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
     WF_ASSERT(e->left <= e->asked_at);                           /* since then units were only taken */
-    WF_SOMETIMES("credit: the actor has ended", units == 0);
-    WF_SOMETIMES("credit: more was sent than is given now", units != 0 && (int32_t)units < e->asked_at - e->left);
+    WF_SOMETIMES("credit: a grant says that the actor has ended", units == 0);
+    WF_SOMETIMES("credit: more was sent since the request than the grant allows",
+                 units != 0 && (int32_t)units < e->asked_at - e->left);
     if (units == 0 && e->name != NULL) { /* another actor may register the name later */
         drop(&writer->credits, e);
         return;
@@ -222,14 +225,15 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
         rc = wf_task_wait(deadline, "space in a mailbox");
         e = again(w, peer, link, key, &writer);
         if (rc < 0 || waiter.task->killed || e == NULL || e->left > 0) break;
-        WF_SOMETIMES("credit: another sender has taken what a sender was woken for", !wf_linked(&waiter.on_source));
+        WF_SOMETIMES("credit: another sender takes the units for which a sender was woken",
+                     !wf_linked(&waiter.on_source));
         /* Another sender has taken the units for which this one was woken: it stays the first in the queue. */
         if (!wf_linked(&waiter.on_source)) wf_list_push_front(&e->waiting, &waiter.on_source);
     }
     wf_unlink(&waiter.on_source);
     if (e != NULL) {
         /* A sender that gives up wakes the next one. */
-        WF_SOMETIMES("credit: a sender that was woken gives up, and passes the credit on",
+        WF_SOMETIMES("credit: a sender that was woken gives up, and wakes the next one",
                      rc < 0 && e->left > 0 && !wf_list_empty(&e->waiting));
         if ((rc < 0 || waiter.task->killed) && e->left > 0) wake_first(e);
         set_low(e);

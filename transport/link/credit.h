@@ -30,9 +30,10 @@
 #include "task.h"
 
 enum {
-    WF_CREDIT_KIB = 10,              /* units of a body: its bytes >> this */
-    WF_CREDIT_ENTRIES_MAX = 1 << 20, /* of one worker for one peer; messages to further actors are not counted */
-    WF_CREDIT_UNITS_MAX = 1 << 20,   /* in one grant */
+    WF_CREDIT_KIB = 10, /* a body costs its bytes >> this number */
+    /* entries of one worker for one peer; messages to further actors are not counted */
+    WF_CREDIT_ENTRIES_MAX = 1 << 20,
+    WF_CREDIT_UNITS_MAX = 1 << 20, /* units in one grant */
 };
 
 struct wf_link_writers;
@@ -46,14 +47,14 @@ struct wf_credit {
     int32_t low;            /* when `left` is not above it, wf_credit_review has something to do */
     int32_t given;          /* units of the last grant */
     int32_t asked_at;       /* `left` when the CREDIT_REQUEST was sent */
-    uint32_t number;        /* of the outstanding CREDIT_REQUEST; 0: there is none */
+    uint32_t number;        /* the number of the outstanding CREDIT_REQUEST; 0: there is none */
     struct wf_list waiting; /* wf_waiter.on_source */
 };
 
-/* Of a writer. */
+/* The credit of one writer. */
 struct wf_credits {
-    bool on;                    /* the peer grants */
-    struct wf_credit *last;     /* found last; may be NULL */
+    bool on;                    /* the peer takes part in credit */
+    struct wf_credit *last;     /* the entry that was found last; may be NULL */
     struct wf_hash_table table; /* hashed with the node's secret, as peers choose the keys */
     uint64_t secret;
     uint32_t hand; /* the next bucket that the hand visits */
@@ -62,7 +63,7 @@ struct wf_credits {
 };
 
 void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret);
-/* Wakes all who wait. */
+/* Frees all entries, and wakes all tasks that wait. */
 void wf_credits_finish(struct wf_credits *c);
 /* The same in parts: frees about `most` entries, and the rest of the last bucket. True: the table is empty. */
 bool wf_credits_clear(struct wf_credits *c, uint32_t most);
@@ -91,7 +92,7 @@ void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key);
 void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
                        uint32_t units);
 
-/* Of wf_route: granted, grants, fault. */
+/* The functions `granted`, `grants` and `fault` of wf_route. */
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
 uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer);
 void wf_credit_route_fault(struct wf_worker *w, uint64_t peer, const char *why);

@@ -159,7 +159,7 @@ bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct
     static const uint8_t none[4];
     WF_ASSERT(f->from != 0); /* it stands for a worker: link_writer.c */
     wf_link_writer_push(writer);
-    WF_SOMETIMES("credit: asked for behind a large message", true);
+    WF_SOMETIMES("credit: a request goes behind a large message", true);
     struct wf_batch *b = chain_of(writer->link, f, f->ref, none, sizeof none, false);
     if (b == NULL) return false;
     b->slot = b->other_slot;

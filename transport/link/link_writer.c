@@ -14,11 +14,9 @@
 #include "topics.h"
 #include "transport.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERNS_AT_ONCE WF_LIMIT("topics: patterns taken in a turn", 1024, 1)
 #define CREDITS_AT_ONCE WF_LIMIT("credit: entries cleared in a turn", 1024, 1)
 
 /* ---- Finding a writer ------------------------------------------------------------------------------------------ */
@@ -70,7 +68,7 @@ static struct wf_link_writer *find_name(struct wf_link_writers *all, const char 
     return NULL;
 }
 
-/* There is no writer, or its link has ended and the worker has not been notified yet. */
+/* Whether there is no writer, or its link has ended and the worker has not been notified yet. */
 static bool is_gone(const struct wf_link_writer *writer)
 {
     return writer == NULL || atomic_load_explicit(&writer->link->closed, memory_order_relaxed);
@@ -82,8 +80,6 @@ struct opening {
     struct wf_link *link;
     struct wf_link_writer *writer;
 };
-
-static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
 
 static void writer_free(struct wf_link_writer *writer)
 {
@@ -105,7 +101,6 @@ static struct wf_link_writer *writer_new(struct wf_link *l)
     writer->incarnation = l->incarnation;
     wf_interest_init(&writer->interest, l->t->node->secret);
     wf_list_init(&writer->changes);
-    writer->more.fire = go_on_applying;
     wf_list_init(&writer->waiting);
     wf_credits_init(&writer->credits, wf_link_can(l, WF_CAN_CREDIT), l->t->node->secret);
     wf_link_keep(l);
@@ -141,7 +136,7 @@ static struct wf_link_writer *open_early(struct wf_link_writers *all, uint64_t i
 {
     struct wf_link *l = wf_tables_link(all->t, incarnation);
     if (l == NULL) return NULL;
-    WF_SOMETIMES("link: an actor sends before its worker has been told of the link", true);
+    WF_SOMETIMES("link: an actor sends before its worker has opened a writer", true);
     struct wf_link_writer *writer = writer_new(l);
     if (writer != NULL && !add_writer(all, writer)) {
         writer_free(writer);
@@ -197,6 +192,11 @@ static void commit(struct wf_link_writers *all, struct wf_link_writer *writer, c
 struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer)
 {
     return find(writers_of(w), peer);
+}
+
+struct wf_link_writer *wf_link_writer_of(struct wf_worker *w, const struct wf_link *l)
+{
+    return writer_of(writers_of(w), l);
 }
 
 bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
@@ -329,7 +329,7 @@ static bool send_one_missed(weft_text pattern, uint64_t lost, void *arg)
     struct wf_link_writer *writer = ((struct missing *)arg)->writer;
     if (is_full(writer) || !reserve(writer, WF_FRAME_SPARE + pattern.size)) return false;
     weft_writer out = wf_batch_writer(writer->batch);
-    WF_SOMETIMES("topics: subscribers on another node are told how many publications were lost", true);
+    WF_SOMETIMES("topics: subscribers on another node are notified of lost publications", true);
     wf_put_missed(&out, pattern, lost);
     commit(all, writer, &out);
     return true;
@@ -509,7 +509,7 @@ static int route_wait_space(struct wf_worker *w, weft_pid to, const char *name, 
     wf_list_push(&writer->waiting, &waiter.on_source);
     int r = wf_task_wait(deadline, "space in a send queue");
     wf_unlink(&waiter.on_source);
-    WF_SOMETIMES("link: a sender waits for space in vain", r < 0);
+    WF_SOMETIMES("link: a sender gives up waiting for space", r < 0);
     if (r < 0) wf_credit_pass_on(w, to.node, key); /* other senders may wait until this one has used its credit */
     return (int)wf_task_finish_wait(r);
 }
@@ -605,7 +605,7 @@ static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
     WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* it is in no table, so it is not used */
     bool all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE);
-    all = wf_interest_clear(&writer->interest, PATTERNS_AT_ONCE) && all;
+    all = wf_interest_clear(&writer->interest, WF_PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
     wf_unlink(&writer->in_writers);
     writer_free(writer);
@@ -627,7 +627,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         while (*at != NULL && *at != writer) at = &(*at)->next_dirty;
         if (writer->dirty) *at = writer->next_dirty;
         wf_link_writer_push(writer); /* counts its frames as lost */
-        WF_SOMETIMES("link: ends while senders wait for space", !wf_list_empty(&writer->waiting));
+        WF_SOMETIMES("link: it ends while senders wait for space", !wf_list_empty(&writer->waiting));
         wf_timer_disarm(w, &writer->more);
         remove_writer(all, writer);
         wake_all(writer);
@@ -635,88 +635,6 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         writer->more.fire = go_on_freeing;
         free_some(w, writer);
     }
-    wf_link_release(l);
-}
-
-/* Whether the peer may subscribe to one more pattern. If not, the link fails. */
-static bool has_place(const struct wf_link_writer *writer)
-{
-    struct wf_link *l = writer->link;
-    if (writer->interest.count < l->t->patterns_max) return true;
-    char why[WF_REASON_TEXT];
-    snprintf(why, sizeof why, "too many topic patterns, more than --max-patterns %u of node %s", l->t->patterns_max,
-             l->t->node->name);
-    wf_link_fail(l, why);
-    return false;
-}
-
-/* False: the rest of the change is dropped, as the link has failed. */
-static bool apply_pattern(struct wf_link_writer *writer, uint32_t op, weft_text pattern)
-{
-    if (op == WF_INTEREST_REMOVE) {
-        wf_interest_remove(&writer->interest, pattern);
-        return true;
-    }
-    if (wf_trie_find(&writer->interest.trie, pattern) != NULL) return true;
-    if (!has_place(writer)) return false;
-    if (wf_interest_add(&writer->interest, pattern) >= 0) return true;
-    wf_link_fail(writer->link, "out of memory");
-    return false;
-}
-
-/* Applies at most PATTERNS_AT_ONCE patterns, so that a turn of the worker stays short however many the peer sends at
- * once. A frame of this version has no more than that. */
-static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
-{
-    uint32_t left = PATTERNS_AT_ONCE;
-    for (struct wf_list_node *k; left > 0 && (k = wf_list_first(&writer->changes)) != NULL;) {
-        struct wf_interest_change *c = WF_CONTAINER(k, struct wf_interest_change, in_list);
-        WF_ASSERT(c->at <= c->size);
-        weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
-        for (; left > 0 && c->count > 0; left--) {
-            c->count--;
-            if (!apply_pattern(writer, c->op, weft_get_str(&r))) c->count = 0;
-        }
-        c->at = c->size - (size_t)(r.end - r.at);
-        if (c->count > 0) break;
-        wf_unlink(k);
-        wf_interest_change_free(c);
-    }
-    bool more = !wf_list_empty(&writer->changes);
-    if (more && wf_timer_arm(w, &writer->more, w->now) < 0) wf_link_fail(writer->link, "out of memory");
-}
-
-static void go_on_applying(struct wf_worker *w, struct wf_timer *t)
-{
-    apply_some(w, WF_CONTAINER(t, struct wf_link_writer, more));
-}
-
-/* Applies the changes that have come for this worker, in order. */
-static void take_interest(struct wf_worker *w, struct wf_link *l)
-{
-    struct wf_link_writer *writer = writer_of(writers_of(w), l);
-    struct wf_list came;
-    WF_ASSERT(w == wf_here);
-    wf_list_init(&came);
-    pf_mutex_lock(l->lock);
-    for (struct wf_list_node *k; (k = wf_list_pop(&l->calls[w->index].changes)) != NULL;) wf_list_push(&came, k);
-    pf_mutex_unlock(l->lock);
-    WF_SOMETIMES("topics: patterns come for a link that has ended", writer == NULL && !wf_list_empty(&came));
-    bool first = writer != NULL && wf_list_empty(&writer->changes);
-    for (struct wf_list_node *k; (k = wf_list_pop(&came)) != NULL;) {
-        if (writer != NULL) wf_list_push(&writer->changes, k);
-        else wf_interest_change_free(WF_CONTAINER(k, struct wf_interest_change, in_list)); /* it has been closed */
-    }
-    if (first) apply_some(w, writer);
-}
-
-static void take_posted_interest(struct wf_worker *w, struct wf_call *call)
-{
-    struct wf_link *l = WF_CONTAINER(call, struct wf_link_calls, interest)->link;
-    pf_mutex_lock(l->lock);
-    l->calls[w->index].interest_posted = false;
-    pf_mutex_unlock(l->lock);
-    take_interest(w, l);
     wf_link_release(l);
 }
 
@@ -751,43 +669,6 @@ void wf_link_writers_close(struct wf_link *l)
         l->calls[i].close = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply_close};
         wf_worker_post(worker_at(l, i), &l->calls[i].close.post);
     }
-}
-
-/* Gives the change to worker `i`. If the frame came on that worker, the change is applied at once, so that no message
- * behind the frame is delivered before it; otherwise it is posted. */
-static void hand_over(struct wf_link *l, uint32_t i, struct wf_interest_change *c, struct wf_worker *here)
-{
-    struct wf_link_calls *calls = &l->calls[i];
-    bool opened = here != NULL && writer_of(writers_of(here), l) != NULL;
-    bool at_once = opened && here->index == i;
-    pf_mutex_lock(l->lock);
-    wf_list_push(&calls->changes, &c->in_list);
-    bool post = !at_once && !calls->interest_posted;
-    if (post) calls->interest_posted = true;
-    pf_mutex_unlock(l->lock);
-    if (at_once) take_interest(here, l);
-    if (!post) return;
-    wf_link_keep(l);
-    calls->interest = (struct wf_call){.post.kind = WF_POST_CALL, .call = take_posted_interest};
-    wf_worker_post(worker_at(l, i), &calls->interest.post);
-}
-
-int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_worker *here)
-{
-    WF_ASSERT(f->kind == WF_FRAME_INTEREST);
-    const uint8_t *data = f->items.at;
-    weft_reader r = f->items;
-    for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
-    size_t size = (size_t)(r.at - data);
-    for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
-        struct wf_interest_change *c = wf_interest_change_new(worker_at(l, i), size);
-        if (c == NULL) return WEFT_ENOMEM;
-        c->op = (uint32_t)f->number;
-        c->count = f->count;
-        memcpy(c->data, data, size);
-        hand_over(l, i, c, here);
-    }
-    return WEFT_OK;
 }
 
 int wf_link_writers_create(struct wf_transport *t)

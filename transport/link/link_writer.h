@@ -7,6 +7,9 @@
 #include "peer_link.h"
 #include "topic_trie.h"
 
+/* Patterns of a peer that a worker adds, removes or frees in a turn. */
+#define WF_PATTERNS_AT_ONCE WF_LIMIT("topics: patterns taken in a turn", 1024, 1)
+
 struct wf_link_writer {
     struct wf_list_node in_writers; /* wf_link_writers.writers, or `closed` */
     struct wf_hashed by_incarnation,
@@ -38,6 +41,8 @@ int wf_link_writers_create(struct wf_transport *t); /* for each worker, before t
 void wf_link_writers_destroy(struct wf_transport *t);
 /* Returns the worker's writer to that peer, on the worker's thread; NULL: it has none. */
 struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer);
+/* Returns the worker's writer for that link, on the worker's thread; NULL: it has none. */
+struct wf_link_writer *wf_link_writer_of(struct wf_worker *w, const struct wf_link *l);
 void wf_link_writer_push(struct wf_link_writer *writer); /* moves what has been written into the send queue */
 /* Writes a CREDIT_REQUEST behind the messages that it is about. False: no memory. */
 bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
@@ -46,9 +51,5 @@ bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_w
 int wf_link_writers_open(struct wf_link *l);
 void wf_link_writers_close(struct wf_link *l);
 wf_on_space wf_link_writers_on_space;
-/* The receiving side: hands an INTEREST frame, the patterns that the peer wants or no longer wants, to every worker.
- * `here`: the worker that has received it; NULL: another thread has. A worker applies it before it delivers messages
- * that were sent after the frame. Error: WEFT_ENOMEM; some workers may have got it then. */
-int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f, struct wf_worker *here);
 
 #endif

@@ -95,9 +95,9 @@ bool wf_patterns_remove(struct wf_patterns *p, weft_text pattern)
     WF_ASSERT(e == NULL || e->count > 0);
     if (e == NULL || --e->count > 0) return false;
     wf_hash_table_remove(&p->table, &e->in_table);
-    WF_SOMETIMES("topics: a pattern is taken back before any peer was told",
+    WF_SOMETIMES("topics: a pattern is removed before it was sent to any peer",
                  !wf_list_empty(&p->marks) && e->place.number > p->most_sent_to);
-    WF_SOMETIMES("topics: a pattern is taken back that peers were told",
+    WF_SOMETIMES("topics: a pattern that was sent to peers is removed",
                  !wf_list_empty(&p->marks) && e->place.number <= p->most_sent_to);
     if (wf_list_empty(&p->marks) || e->place.number > p->most_sent_to) {
         drop(e);
@@ -168,7 +168,7 @@ static struct wf_pattern *next_to_tell(struct wf_patterns *p, struct wf_pattern_
     struct wf_pattern *e = wf_linked(&m->on_table) ? pattern_after(p, &m->place.on_list) : NULL;
     bool passed = false;
     for (; e != NULL && e->count == 0 && e->place.number <= m->begun; e = pattern_after(p, &m->place.on_list)) {
-        WF_SOMETIMES("topics: a new peer is not told of a pattern that has gone", true);
+        WF_SOMETIMES("topics: a removed pattern is not sent to a new peer", true);
         pass(p, m, e);
         passed = true;
     }

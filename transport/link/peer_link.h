@@ -24,8 +24,7 @@ struct wf_link_calls {
     bool interest_posted;   /* under wf_link.lock */
 };
 
-/* A received INTEREST frame, for one worker. It counts as bytes that are under way to the worker until all of it has
- * been applied, so a peer cannot send patterns faster than the slowest worker applies them. */
+/* A received INTEREST frame, for one worker: peer_interest.h. */
 struct wf_interest_change {
     struct wf_list_node in_list; /* wf_link_calls.changes, then wf_link_writer.changes */
     struct wf_worker *to;

@@ -4,7 +4,7 @@
 #include "frame_chunks.h"
 #include "cluster_event.h"
 #include "send_queue.h"
-#include "link_writer.h"
+#include "peer_interest.h"
 #include "group_send.h"
 #include "inbound_topics.h"
 #include "rights.h"
@@ -159,7 +159,7 @@ static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
     l->arrival_left = whole;
     if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f)) l->arrival_at = arrival(ch, &f, whole, &l->arrival);
     else l->arrival.m = NULL, l->arrival.body = NULL;
-    WF_SOMETIMES("link: no memory for a message in chunks", l->arrival.m == NULL && l->arrival.body == NULL);
+    WF_SOMETIMES("link: there is no memory for a message in chunks", l->arrival.m == NULL && l->arrival.body == NULL);
     take_part(ch, f.body);
     return true;
 }
@@ -208,7 +208,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
     ch->in.reached = UINT64_MAX >> (64 - ch->t->node->workers.count);
-    if (wf_link_writers_interest(ch->link, f, ch->in.here) == 0) return true;
+    if (wf_peer_interest_receive(ch->link, f, ch->in.here) == 0) return true;
     wf_link_fail(ch->link, "out of memory");
     return false;
 }
@@ -304,7 +304,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
 static bool is_new(struct wf_channel *ch, struct wf_link *l)
 {
     uint64_t received = atomic_load_explicit(&l->received, memory_order_relaxed);
-    WF_SOMETIMES("link: a frame comes again on the next connection", ch->at < received);
+    WF_SOMETIMES("link: a frame comes a second time, on the next connection", ch->at < received);
     if (++ch->at <= received) return false;
     atomic_store_explicit(&l->received, ch->at, memory_order_relaxed);
     return true;

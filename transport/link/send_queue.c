@@ -151,7 +151,7 @@ static void put_in(struct wf_link *l, struct wf_batch *b)
     add_bytes(l, b, true);
     b->next = NULL;
     if (wf_held_put(l, b)) return;
-    WF_SOMETIMES("link: a message passes a large one", l->held != NULL);
+    WF_SOMETIMES("link: a message overtakes a large one", l->held != NULL);
     append(l, b);
 }
 
@@ -233,7 +233,7 @@ static uint64_t unacknowledged(const struct wf_link *l, const struct wf_batch *b
  * is set for them. */
 static void discard(struct wf_link *l)
 {
-    WF_SOMETIMES("link: ends while the carrier still has a message of it", l->sending);
+    WF_SOMETIMES("link: it ends while the carrier still has a message of it", l->sending);
     l->closed = true;
     insert_urgent(l);
     while (l->held != NULL) {
@@ -332,7 +332,7 @@ static bool take(struct wf_link *l, struct flight *f)
     if (l->sending || l->stuck || l->closed || ch == NULL || atomic_load_explicit(&ch->sending, memory_order_acquire))
         return false;
     WF_ASSERT(l->base <= l->taken && l->taken <= l->most_taken);
-    WF_SOMETIMES("link: what is urgent waits for what is to be sent again",
+    WF_SOMETIMES("link: urgent frames wait for batches that are sent again",
                  l->urgent != NULL && l->taken < l->most_taken);
     if (l->taken >= l->most_taken) insert_urgent(l);
     let_go(l);
@@ -613,11 +613,11 @@ void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
     WF_ASSERT(l->channel == NULL);
     l->channel = ch;
     bool lies = count > l->most_taken;
-    WF_SOMETIMES("link: resumed with a full queue", l->bytes >= WF_SEND_QUEUE_MAX);
-    WF_SOMETIMES("link: resumed, and what was in flight is to be sent again",
+    WF_SOMETIMES("link: it is resumed with a full queue", l->bytes >= WF_SEND_QUEUE_MAX);
+    WF_SOMETIMES("link: it is resumed, and batches in flight must be sent again",
                  l->most_taken > WF_MAX(l->acked, count));
     WF_SOMETIMES("link: the peer had received more than it had acknowledged", count > l->acked && !lies);
-    WF_SOMETIMES("link: resumed while the carrier still has a message of it", l->sending);
+    WF_SOMETIMES("link: it is resumed while the carrier still has a message of it", l->sending);
     l->stuck = false;
     l->acked = WF_MAX(l->acked, WF_MIN(count, l->most_taken));
     l->send_ping = l->send_pong = l->ping = 0;

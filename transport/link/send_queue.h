@@ -25,13 +25,13 @@ struct wf_batch {
     size_t size, capacity;
     uint32_t frames; /* counted ones, see docs/wire.md; a batch never mixes counted and uncounted frames */
     uint32_t cut;
-    struct wf_body *body; /* a reference; NULL: all is in `data` */
+    struct wf_body *body; /* a reference; NULL: the whole frame is in `data` */
     struct pf_slice piece;
     /* Which batches it must not overtake: large_message.h (2). */
     enum wf_order { WF_ORDER_ANY, WF_ORDER_ACTOR, WF_ORDER_ALL } order;
     uint16_t slot, other_slot; /* of ACTOR */
     bool chunk;                /* batches of other senders may go between it and the next chunk */
-    int64_t mark;              /* wf_link_mark; 0: none */
+    int64_t mark;              /* set by wf_link_mark; 0: none */
     uint8_t data[];
 };
 
@@ -61,7 +61,8 @@ bool wf_link_on_pong(struct wf_link *l, uint64_t number);
 /* When the peer has acknowledged all batches that were pushed before this call, wf_link_marked is at least `mark`,
  * which must not be 0 and not less than the previous one. */
 void wf_link_mark(struct wf_link *l, int64_t mark);
-int64_t wf_link_marked(struct wf_link *l); /* 0: none yet. On a link that cannot be resumed: the last one sent */
+/* 0: no mark was reached yet. On a link that cannot be resumed: the last mark that was sent */
+int64_t wf_link_marked(struct wf_link *l);
 /* The carrier has sent the batches in flight on `ch`, or has failed to. */
 void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok);
 /* Frees the spare batches beyond WF_SPARE_BATCHES, if few bytes are queued. */

@@ -150,7 +150,7 @@ static void send_parts(struct peer *p)
         if (i == PARTS_AT_ONCE || !wf_link_has_space(p->link, 0)) return;
         struct snapshot shot = {.link = p->link};
         wf_tables_some(p->link->t->node, &p->part, add_to_snapshot, &shot);
-        WF_SOMETIMES("tables: a snapshot finds no memory", shot.failed);
+        WF_SOMETIMES("tables: there is no memory for a snapshot", shot.failed);
         p->stale = !push_part(&shot);
     }
     mark_sent(p);
@@ -209,7 +209,7 @@ static void send_retained(struct peer *p, uint64_t live)
             wf_body_drop(NULL, kept[i].body);
         }
         if (sent > 0) wf_topics_pass(topics, &p->sent_mark, sent);
-        WF_SOMETIMES("retained: what is left waits for space in the link", !ok);
+        WF_SOMETIMES("retained: the remaining messages wait for space in the link", !ok);
         if (!ok) return;
         p->behind = count > 0;
     }
@@ -231,7 +231,7 @@ void wf_tables_retained(weft_node *node, uint64_t number)
     if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        WF_SOMETIMES("retained: a message changes while a peer has not been sent all", p->behind);
+        WF_SOMETIMES("retained: a message changes while a peer has not been sent all of them", p->behind);
         if (!p->behind) send_retained(p, number);
     }
 }
@@ -374,7 +374,7 @@ int wf_tables_open(struct wf_link *l)
     wf_tables_begin(l->t->node);
     WF_ASSERT(find(l->t, l) == NULL);
     const struct acquaintance *before = find_past(l->t, l->name);
-    WF_SOMETIMES("tables: a node comes back that was linked before", before != NULL);
+    WF_SOMETIMES("tables: a node that was linked before comes back", before != NULL);
     if (before != NULL) p->copies.known = before->known;
     if (!wf_hash_table_add(&l->t->table_nodes, &p->by_node, node_hash(l->t, l->incarnation))) {
         wf_tables_end(l->t->node);
@@ -482,8 +482,8 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     WF_ASSERT(p->link == ch->link); /* a link changes the entries of its own peer only */
     weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
-        WF_SOMETIMES("tables: a peer sends all anew, and its old entries are cleared", p->entries > 0);
-        WF_SOMETIMES("tables: a peer sends all anew before its old entries are cleared", p->clearing);
+        WF_SOMETIMES("tables: a peer sends a new snapshot, and its old entries are removed", p->entries > 0);
+        WF_SOMETIMES("tables: a peer sends a new snapshot before its old entries are removed", p->clearing);
         p->clearing = p->clearing || p->entries > 0;
         p->copies.round++;
         p->entries = 0;

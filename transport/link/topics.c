@@ -244,7 +244,7 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
     int rc = wf_topics_retain_copy(wf_topics_of(t->node), &c, &now);
     bool believed = wf_stamp_is_believed(c.stamp, now.wall);
     if (!believed) doubt(ch, c.stamp, now.wall);
-    WF_SOMETIMES("retained: a stamp of a time to come", !believed);
+    WF_SOMETIMES("retained: a timestamp is in the future", !believed);
     if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);
     if (rc == WEFT_EFULL) atomic_fetch_add_explicit(&t->dropped_quota, 1, memory_order_relaxed);
     return rc;

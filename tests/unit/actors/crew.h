@@ -18,7 +18,7 @@ struct crew_member {
     uint32_t to_do; /* operations that it was given and that are not over */
 };
 
-/* What a model has its members do. */
+/* The operations that a model gives its members. */
 struct crew_work {
     void (*act)(int self, uint64_t *random); /* one operation */
     void (*gone)(int self);                  /* in the clean-up, however a member ends */
@@ -33,7 +33,8 @@ static struct {
     weft_pid echo[CREW_MAX];       /* one on each worker but the driver's */
 } crew;
 
-/* In the specification, and around calls that belong to what it notes. Members on several workers run at once. */
+/* Held while the specification is used, and around calls that belong to an entry in it, because members on several
+ * workers run at the same time. */
 static void crew_lock(void)
 {
     pf_mutex_lock(crew.lock);
@@ -118,7 +119,7 @@ __attribute__((unused)) static bool crew_end_one(int i, bool kill)
     return lives;
 }
 
-/* What was on its way to any worker has arrived, and what it made ready has run. */
+/* Waits until all posts under way to any worker have arrived, and the actors that they have made ready have run. */
 static void crew_round(void)
 {
     for (int i = 1; i < crew.workers; i++) {
@@ -230,7 +231,7 @@ static void crew_on_node(const void *arg, size_t size)
     crew_passed = programs_pass(crew_programs);
 }
 
-/* All programs on one real node; returns whether they have passed. */
+/* Runs all programs on one real node; returns whether they have passed. */
 __attribute__((unused)) static bool crew_pass_on(int workers, const struct programs *all)
 {
     weft_log_set(WEFT_ERROR, false);

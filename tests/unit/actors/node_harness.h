@@ -47,7 +47,7 @@ __attribute__((unused)) static uint64_t drops(const weft_node *n, enum wf_drop w
     return all[why];
 }
 
-/* Of a feature whose slot begins with a slab: how much of it is in use. */
+/* For a feature whose slot begins with a slab: returns how many items are in use. */
 __attribute__((unused)) static uint32_t slot_used(const struct wf_actors *wa, uint32_t slot)
 {
     const struct wf_slab *s = wa->slots[slot];
@@ -100,7 +100,7 @@ __attribute__((unused)) static weft_pid node_spawn(weft_node *n, int worker, wef
     return pid;
 }
 
-/* One actor on worker 1 and what it spawns, from beginning to end. */
+/* Runs one actor on worker 1, and the actors that it spawns, from beginning to end. */
 __attribute__((unused)) static void run_on(int workers, weft_actor *body)
 {
     weft_node *n = node_of(workers);
@@ -110,7 +110,7 @@ __attribute__((unused)) static void run_on(int workers, weft_actor *body)
 
 /* ---- In actors ------------------------------------------------------------------------------------------------- */
 
-/* What children are told. */
+/* The argument of children. */
 struct kid {
     weft_pid parent, other;
     int64_t n;
@@ -187,7 +187,7 @@ __attribute__((unused)) static struct wf_actor *peek(weft_pid p)
     return a;
 }
 
-/* Until an actor of this worker waits for that. */
+/* Waits until an actor of this worker waits for that. */
 __attribute__((unused)) static void await_wait(weft_pid p, const char *what)
 {
     until(strcmp(wf_task_waits_for(&peek(p)->task), what) == 0);

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* One operation of one actor. What it does follows from `random`, with which it can be asked for more. */
+/* One operation of one actor. `random` decides what it does, and gives it further random numbers. */
 struct op {
     uint32_t who;
     uint64_t random;

@@ -32,7 +32,7 @@ __attribute__((noreturn, unused)) static void want_failed(const char *what, cons
 
 struct harness;
 
-/* What a thread waits for until another one has said so: sem_t, which macOS does not have. */
+/* A thread waits for it until another thread sets it. macOS has no sem_t for this. */
 struct test_word {
     pf_mutex *lock;
     pf_cond *changed;
@@ -248,7 +248,7 @@ __attribute__((unused)) static void harness_stop(struct harness *h)
     pf_mutex_destroy(h->lock);
 }
 
-/* One task on one worker, from beginning to end. */
+/* Runs one task on one worker, from beginning to end. */
 __attribute__((unused)) static void run_alone(void (*run)(void *), void *arg)
 {
     struct harness h;

@@ -76,7 +76,7 @@ __attribute__((unused)) static void close_pair(weft_stream a, weft_stream b)
     want_int(wf_here->fds.used, 0);
 }
 
-/* One call in a task of its own. */
+/* Runs one call in a task of its own. */
 enum call_kind { READ, READ_EXACT, READ_UNTIL, WRITE, ACCEPT, CONNECT, WAIT_READABLE };
 struct call {
     enum call_kind what;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "sql_ahead.h"
 #include "sql_append.h"
 #include "sql_connection.h"
 #include "sql_cursors.h"
@@ -99,32 +100,26 @@ static bool is_advance(const struct wf_store_advance *a)
     return !(removes && a->to.offset > 0) && a->to.offset <= WF_STORE_OFFSET_MAX;
 }
 
-static bool is_among(const struct wf_store_advance *a, const struct wf_store_advance *others, size_t count)
+/* A cursor that is twice in the batch is read again after its first change. */
+static bool may_ask(const void *batch, size_t first, size_t at)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(a->name, others[i].name) == 0 && strcmp(a->topic, others[i].topic) == 0) return true;
-    return false;
+    const struct wf_store_advance *all = batch;
+    if (!is_advance(&all[at])) return false;
+    for (size_t i = first; i < at; i++)
+        if (strcmp(all[i].name, all[at].name) == 0 && strcmp(all[i].topic, all[at].topic) == 0) return false;
+    return true;
 }
 
-/* Asks for the cursors at the beginning of the batch, up to one that is there twice. `*asked`: how many. */
-static int ask_ahead(struct sql_store *s, const struct wf_store_advance *batch, size_t count, size_t *asked)
+static void bind_advance(struct sql_row *row, const void *batch, size_t at)
 {
-    int code = WEFT_OK;
-    for (*asked = 0; s->driver->ask != NULL && *asked < count && *asked < SQL_AHEAD_MAX && code == WEFT_OK;
-         ++*asked) {
-        const struct wf_store_advance *a = &batch[*asked];
-        if (!is_advance(a) || is_among(a, batch, *asked)) break;
-        struct sql_row *row = sql_prepare(s->writer, SQL_CURSOR, &code);
-        if (row == NULL) break;
-        bind_cursor(row, a->name, a->topic);
-        code = s->driver->ask(row);
-    }
-    return code;
+    const struct wf_store_advance *a = (const struct wf_store_advance *)batch + at;
+    bind_cursor(row, a->name, a->topic);
 }
 
-/* Returns 0 or a WEFT_E*, which is for the whole batch. */
-static int advance_one(struct sql_store *s, struct wf_store_advance *a)
+static int advance_one(void *store, void *batch, size_t at)
 {
+    struct sql_store *s = store;
+    struct wf_store_advance *a = (struct wf_store_advance *)batch + at;
     struct wf_store_cursor now;
     bool damaged, removes = a->to.epoch == 0;
     a->error = is_advance(a) ? WEFT_OK : WEFT_EINVAL;
@@ -139,17 +134,15 @@ static int advance_one(struct sql_store *s, struct wf_store_advance *a)
     return write_cursor(s, a);
 }
 
+static const struct sql_ahead advance = {SQL_CURSOR, may_ask, bind_advance, advance_one};
+
 int sql_advance(struct wf_store *store, struct wf_store_advance *batch, size_t count)
 {
     struct sql_store *s = sql_of(store);
     int rc = count == 0 || count > WF_STORE_BATCH_MAX ? WEFT_EINVAL : sql_begin(s);
     if (rc == WEFT_OK) {
         int code = count_cursors(s);
-        for (size_t i = 0, ahead = 0, asked; i < count && code == WEFT_OK; i++) {
-            if (i == ahead) code = ask_ahead(s, &batch[i], count - i, &asked);
-            if (i == ahead) ahead += asked > 0 ? asked : 1;
-            if (code == WEFT_OK) code = advance_one(s, &batch[i]);
-        }
+        if (code == WEFT_OK) code = sql_run_batch(s, &advance, s, batch, count);
         rc = sql_finish(s, code);
         if (rc < 0) s->cursors = -1;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "sql_ahead.h"
 #include "sql_append.h"
 #include "sql_connection.h"
 #include "sql_jobs.h"
@@ -506,8 +507,10 @@ static int cancel(struct commit *c, struct wf_store_change *x)
 
 /* ---- A batch --------------------------------------------------------------------------------------------------- */
 
-static int change_one(struct commit *c, struct wf_store_change *x)
+static int change_one(void *commit, void *batch, size_t at)
 {
+    struct commit *c = commit;
+    struct wf_store_change *x = (struct wf_store_change *)batch + at;
     x->error = WEFT_OK;
     if (!wf_store_topic_ok(x->queue) || x->delay < 0) {
         x->error = WEFT_EINVAL;
@@ -535,34 +538,22 @@ static bool is_of_a_job(const struct wf_store_change *x)
     return is_taken && wf_store_topic_ok(x->queue) && x->delay >= 0;
 }
 
-/* Asks for the jobs at the beginning of the batch, up to one that is there twice, or a change of another kind, which may
- * change any job. `*asked`: how many. */
-static int ask_ahead(struct sql_store *s, const struct wf_store_change *batch, size_t count, size_t *asked)
+/* Changes of other kinds may change any job. A job that is twice in the batch is read again after its first change. */
+static bool may_ask(const void *batch, size_t first, size_t at)
 {
-    int rc = WEFT_OK;
-    for (*asked = 0; s->driver->ask != NULL && *asked < count && *asked < SQL_AHEAD_MAX && rc == WEFT_OK; ++*asked) {
-        const struct wf_store_change *x = &batch[*asked];
-        bool again = false;
-        for (size_t i = 0; i < *asked; i++) again = again || batch[i].id == x->id;
-        if (again || !is_of_a_job(x)) break;
-        struct sql_row *row = sql_prepare(s->writer, SQL_JOB, &rc);
-        if (row == NULL) break;
-        sql_bind_int(row, 1, (int64_t)x->id);
-        rc = s->driver->ask(row);
-    }
-    return rc;
+    const struct wf_store_change *all = batch;
+    if (!is_of_a_job(&all[at])) return false;
+    for (size_t i = first; i < at; i++)
+        if (all[i].id == all[at].id) return false;
+    return true;
 }
 
-static int change_all(struct commit *c, struct wf_store_change *batch, size_t count)
+static void bind_change(struct sql_row *row, const void *batch, size_t at)
 {
-    int rc = WEFT_OK;
-    for (size_t i = 0, ahead = 0, asked; i < count && rc == WEFT_OK; i++) {
-        if (i == ahead) rc = ask_ahead(c->s, &batch[i], count - i, &asked);
-        if (i == ahead) ahead += asked > 0 ? asked : 1;
-        if (rc == WEFT_OK) rc = change_one(c, &batch[i]);
-    }
-    return rc;
+    sql_bind_int(row, 1, (int64_t)((const struct wf_store_change *)batch)[at].id);
 }
+
+static const struct sql_ahead change = {SQL_JOB, may_ask, bind_change, change_one};
 
 static int write_count(struct commit *c)
 {
@@ -624,7 +615,7 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
     if (rc == WEFT_OK) rc = sql_begin(s);
     if (rc == WEFT_OK) {
         struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys, .reminders = s->reminders};
-        int code = change_all(&c, batch, count);
+        int code = sql_run_batch(s, &change, &c, batch, count);
         if (code == WEFT_OK) code = write_count(&c);
         rc = sql_finish(s, code);
         finish(&c, rc == WEFT_OK);

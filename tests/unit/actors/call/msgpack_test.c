@@ -156,7 +156,7 @@ START_TEST(objects_are_views_of_the_message)
 }
 END_TEST
 
-/* In msgpack-c's hands each of these would take memory for what its counts say. */
+/* msgpack-c would allocate memory for the counts that each of these messages claims. */
 START_TEST(what_is_no_message_is_refused_before_it_takes_memory)
 {
     static uint8_t bombs[160], ones[WEFT_MESSAGE_MAX] = {0xDD, 0x00, 0xFF, 0xFF, 0xFB};

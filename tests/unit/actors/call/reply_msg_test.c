@@ -112,7 +112,7 @@ START_TEST(the_request_itself)
 }
 END_TEST
 
-/* One body, published to two actors: each hands its copy on, which stays what it is for the other one. */
+/* A body is published to two actors. Each passes its copy on, and the copy of the other does not change. */
 static void answers_with_published(const void *arg, size_t size)
 {
     const struct kid k = *(const struct kid *)arg;

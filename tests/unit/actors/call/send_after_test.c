@@ -289,7 +289,7 @@ static void tick(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-/* From another worker: the body is freed there, at any time. */
+/* The receiver is on another worker, which frees the body at any time. */
 static void across_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;

@@ -69,7 +69,7 @@ static int64_t ms(int64_t point)
     return point == WEFT_FOREVER ? -1 : (point - spec.began) / WEFT_MS(1);
 }
 
-/* In the past, the present or the future. */
+/* A time in the past, the present or the future. */
 static int64_t some_point(uint64_t *random)
 {
     uint32_t n = random_below(random, 12);
@@ -83,7 +83,7 @@ static struct points some_points(uint64_t *random)
     return p;
 }
 
-/* As they count: what is due at WEFT_NOW is due now. */
+/* A time as it counts: WEFT_NOW means now. */
 static struct points settled(struct points p)
 {
     if (p.first == WEFT_NOW) p.first = weft_now();

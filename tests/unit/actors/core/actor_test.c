@@ -46,7 +46,7 @@ static void check_arg(void *arg)
     ended(NULL);
 }
 
-/* Of an argument that lies on the actor's stack. */
+/* For an argument that lies on the actor's stack. */
 static void check_small_arg(void *arg)
 {
     const uint8_t *bytes = arg;

@@ -403,7 +403,7 @@ START_TEST(many_senders_share_a_mailbox_of_one)
 }
 END_TEST
 
-/* One of those told of space is gone: the space goes to the next. */
+/* A sender that was told of space has ended, so the next one gets the space. */
 static void take_one(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -630,7 +630,8 @@ static void tell_or_publish(weft_pid to, bool publish, uint32_t tag, int64_t val
     want_int(weft_yield(), 0);
 }
 
-/* Who waits for one kind of message has looked at all that is there; that goes for want of space, one by one. */
+/* An actor that waits for one kind of message has looked at all messages in its mailbox. If there is no space, they
+ * are dropped one by one. */
 static void looked_at_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;

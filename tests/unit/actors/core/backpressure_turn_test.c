@@ -59,7 +59,7 @@ static void count_mail(const void *arg, size_t size)
     want_int(say(k.parent, LOOKED, 0), 0);
 }
 
-/* Until so many wait for space in it. */
+/* Waits until that many senders wait for space in the mailbox. */
 static void count_space(const void *arg, size_t size)
 {
     (void)size;
@@ -87,7 +87,7 @@ static void fill(weft_pid to, int64_t n)
     hear(LOOKED);
 }
 
-/* As await_wait, of an actor on another worker. */
+/* As await_wait, for an actor on another worker. */
 static void await_wait_there(weft_pid p, bool at_worker)
 {
     weft_spawn_options there = beside(p);
@@ -225,7 +225,7 @@ static void ask_twice(const void *arg, size_t size)
     (void)size;
     weft_pid to = ((const struct kid *)arg)->other;
     weft_msg *answer;
-    /* Until the place that comes free is for this question. */
+    /* Waits until the place that becomes free is promised to this request. */
     do want_int(weft_call(to, ASK, NULL, 0, &answer, soon()), WEFT_EFULL);
     while (atomic_load(&stage) < 2);
     atomic_store(&asks_again, true);

@@ -194,7 +194,7 @@ static void at_connect(struct world *w)
     want_int(weft_listen(&narrow, "127.0.0.1:0", &(weft_listen_options){.backlog = 1}), 0);
     want_int(weft_listener_defer_close(narrow), 0);
     want_int(weft_listener_address(narrow, address, sizeof address), 0);
-    /* Nobody accepts: soon the kernel does not answer. */
+    /* No actor accepts, so soon the kernel does not answer. */
     while (weft_connect(&s, address, WEFT_FOREVER) == 0) want_int(weft_defer_close(s), 0);
 }
 

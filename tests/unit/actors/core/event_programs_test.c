@@ -139,7 +139,7 @@ static void begin_wait(int self, struct spec *s)
     crew.at[self].waits = true;
 }
 
-/* What holds of a wait that is over without being served. */
+/* Checks what must hold for a wait that has ended without a unit. */
 static void check_error(int self, const struct spec *s, int rc, int64_t deadline)
 {
     switch (rc) {
@@ -174,7 +174,7 @@ static void await(int self, struct spec *s, uint64_t *random)
     crew_unlock();
 }
 
-/* For two of them; and then it takes it, or leaves it for the next. */
+/* Waits for two of them; then it takes from the one that is ready, or leaves that to the next waiting actor. */
 static void await_two(int self, struct spec *s, uint64_t *random)
 {
     struct spec *both[] = {s, &spec[(s - spec + 1 + random_below(random, KINDS - 1)) % KINDS]};

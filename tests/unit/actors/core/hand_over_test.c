@@ -64,7 +64,7 @@ static void order_body(const void *arg, size_t size)
     want(peek(to)->held == NULL);
     want_int(say(to, END, 0), 0);
     want_heard(to, "uA.");
-    /* One that has waited for long; a message of another size takes another way. */
+    /* The actor has waited for long; a message of another size is delivered in another way. */
     static const char large[200];
     to = waiting();
     peek(to)->task.state = WF_TASK_IDLE;

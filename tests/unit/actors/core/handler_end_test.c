@@ -118,7 +118,7 @@ static void judge(const void *arg, size_t size)
     want_int(weft_stop(e.deaf), 0);
 }
 
-/* With _EXIT and _FAIL a handler that waits for something else than mail would never hear of it. */
+/* With _EXIT and _FAIL, a handler that does not wait for messages would never end. */
 START_TEST(a_handler_ends_in_every_way_wherever_it_is)
 {
     for (int place = 0; place < PLACES; place++) {
@@ -134,7 +134,7 @@ START_TEST(a_handler_ends_in_every_way_wherever_it_is)
 }
 END_TEST
 
-/* One that has never run, with mail or without. */
+/* Ends an actor that has never run, with and without messages. */
 static void early(const void *arg, size_t size)
 {
     (void)arg, (void)size;

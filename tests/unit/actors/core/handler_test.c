@@ -27,7 +27,7 @@ static void nothing(void *state, weft_msg *m)
     want(state == NULL);
 }
 
-/* Up to eight bytes are kept where the actor is. */
+/* An argument of up to eight bytes is stored in the actor itself. */
 static void tells_state(void *state, weft_msg *m)
 {
     want_int(weft_reply(m, ASK, state, *(const unsigned char *)state), 0);
@@ -208,7 +208,7 @@ static void slow_echo(const void *arg, size_t size)
     }
 }
 
-/* Each of the ways to wait, and the next message only after that. */
+/* A handler may wait in each way, and gets the next message only after that. */
 static void waits(void *state, weft_msg *m)
 {
     struct counter *c = state;

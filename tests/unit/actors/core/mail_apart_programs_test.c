@@ -4,10 +4,11 @@
  * message does not. */
 #include "../node_harness.h"
 #include "../programs.h"
+#include "mail_wanted.h"
 
 #include <weft/latch.h>
 
-enum { ACTORS = 4, PLACES = 512, TAGS = 3 };
+enum { ACTORS = 4, PLACES = 512 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -23,30 +24,21 @@ struct item {
 struct spec {
     weft_pid pid;
     weft_full_policy policy;
-    struct item at[PLACES]; /* all that was sent to it */
+    struct item at[PLACES]; /* all messages that were sent to it */
     size_t n;
     bool listens, dying, done;
-    bool monitors[ACTORS]; /* and has not heard of their ends */
+    bool monitors[ACTORS]; /* it monitors these actors, and has got no DOWN of them yet */
 };
 
 static struct spec spec[ACTORS];
-static pf_mutex *lock; /* the specification's; never held while an actor suspends */
+static pf_mutex *lock; /* guards the specification; never held while an actor suspends */
 static int64_t next_id;
 static const struct program *running;
-static char topic[32];         /* another one for each program: a publication may arrive when its program is over */
-static weft_latch begun, done; /* all have begun; none sends any more */
+/* each program has its own topic: a publication may arrive after the end of its program */
+static char topic[32];
+static weft_latch begun, done; /* `begun`: all actors have begun; `done`: no actor sends any more */
 
 #define CHECK(condition, ...) ((condition) ? (void)0 : programs_fail(__VA_ARGS__))
-
-struct wanted {
-    uint32_t tag;     /* 0: any */
-    int64_t of, rest; /* id % of == rest; of 0: any */
-};
-
-static bool is_wanted(const struct wanted *w, const struct item *i)
-{
-    return (w->tag == 0 || w->tag == i->tag) && (w->of == 0 || i->id % w->of == w->rest);
-}
 
 static bool keeps_all(const struct spec *s)
 {
@@ -60,16 +52,16 @@ static size_t spec_send(int self, struct spec *to, uint32_t tag, int64_t id, enu
     return to->n++;
 }
 
-/* What comes from one that has sent this before: nothing that is wanted as well may be older. */
+/* Checks the order of a message from `from`: no older message of that sender that is wanted, too, may still wait. */
 static void check_order(int self, const struct wanted *w, size_t end, int from)
 {
     const struct spec *s = &spec[self];
     for (size_t i = 0; i < end && keeps_all(s); i++)
-        CHECK(s->at[i].from != from || s->at[i].state != SENT || !is_wanted(w, &s->at[i]),
+        CHECK(s->at[i].from != from || s->at[i].state != SENT || !is_wanted(w, s->at[i].tag, s->at[i].id),
               "actor %d is overtaken: %lld of %d is still to come", self, (long long)s->at[i].id, from);
 }
 
-static void spec_receive(int self, const struct wanted *w, const struct item *got)
+static void spec_receive(int self, const struct wanted *w, const struct brought *got)
 {
     struct spec *s = &spec[self];
     size_t i = 0;
@@ -78,7 +70,8 @@ static void spec_receive(int self, const struct wanted *w, const struct item *go
     CHECK(i == s->n || s->at[i].state != REFUSED, "actor %d receives %lld, which was refused", self,
           (long long)got->id);
     CHECK(i == s->n || s->at[i].state != GONE, "actor %d receives %lld twice", self, (long long)got->id);
-    CHECK(is_wanted(w, got), "actor %d receives %lld, which it does not want", self, (long long)got->id);
+    CHECK(is_wanted(w, got->tag, got->id), "actor %d receives %lld, which it does not want", self,
+          (long long)got->id);
     if (i == s->n) return;
     check_order(self, w, i, s->at[i].from);
     s->at[i].state = GONE;
@@ -91,7 +84,7 @@ static void send_one(int self, uint64_t *random, bool may_wait)
     const int target = (int)random_below(random, ACTORS);
     struct spec *to = &spec[target];
     const uint32_t tag = 1 + random_below(random, TAGS);
-    if (target == self && may_wait) return; /* it would wait for itself */
+    if (target == self && may_wait) return; /* it would wait for its own space */
     pf_mutex_lock(lock);
     const int64_t id = ++next_id;
     const size_t at = spec_send(self, to, tag, id, SENDING);
@@ -120,35 +113,20 @@ static void publish(int self, uint64_t *random)
     CHECK(rc >= 0, "actor %d publishes: %d", self, rc);
 }
 
-static struct item item_of(const weft_msg *m)
+static int64_t number_of(weft_pid who)
 {
-    struct item i = {.tag = weft_tag(m)};
-    struct weft_down down;
-    if (i.tag != WEFT_TAG_DOWN) {
-        memcpy(&i.id, weft_data(m), sizeof i.id);
-        return i;
-    }
-    want_int(weft_down_read(m, &down), 0);
     for (int k = 0; k < ACTORS; k++)
-        if (weft_pid_equal(spec[k].pid, down.who)) i.id = k;
-    return i;
+        if (weft_pid_equal(spec[k].pid, who)) return k;
+    return 0;
 }
 
-static bool match(const weft_msg *m, void *wanted)
-{
-    struct item i = item_of(m);
-    return is_wanted(wanted, &i);
-}
-
-/* Returns what weft does. */
+/* Returns what the receive has returned. */
 static int receive(int self, struct wanted w, int64_t deadline)
 {
     weft_msg *m;
-    int rc = w.of != 0    ? weft_recv_match(&m, match, &w, deadline)
-             : w.tag != 0 ? weft_recv_tag(&m, w.tag, deadline)
-                          : weft_recv(&m, deadline);
+    int rc = receive_wanted(&m, &w, deadline);
     if (rc < 0) return rc;
-    const struct item got = item_of(m);
+    const struct brought got = brought_by(m);
     weft_msg_free(m);
     pf_mutex_lock(lock);
     programs_tell("%d: receives %lld, tag %u", self, (long long)got.id, got.tag);
@@ -167,13 +145,7 @@ static int receive(int self, struct wanted w, int64_t deadline)
 
 static void receive_one(int self, uint64_t *random)
 {
-    struct wanted w = {0};
-    switch (random_below(random, 5)) {
-    case 0: w.tag = 1 + random_below(random, TAGS); break;
-    case 1: w = (struct wanted){.of = 2 + random_below(random, 3)}; break;
-    case 2: w.tag = WEFT_TAG_DOWN; break;
-    default: break;
-    }
+    struct wanted w = random_wanted(random);
     int rc = receive(self, w, random_below(random, 2) == 0 ? WEFT_NOW : weft_after(WEFT_US(100)));
     CHECK(rc == 0 || rc == WEFT_ETIMEDOUT || rc == WEFT_EFULL, "actor %d receives: %d", self, rc);
 }
@@ -226,7 +198,7 @@ static void step(int self, uint64_t *random)
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-/* It sends nothing any more, however it has ended. */
+/* Runs when the actor has ended, in any way: it sends nothing any more. */
 static void finish(void *arg)
 {
     struct spec *s = arg;
@@ -285,7 +257,7 @@ static void run_program(const struct program *p)
                                 .shares_stack = true};
         s->pid = kid_with(program, (struct kid){.n = i}, &o);
     }
-    (void)weft_latch_count_down(begun, 1); /* now each knows the others */
+    (void)weft_latch_count_down(begun, 1); /* from now on each actor knows the others */
     for (int i = 0; i < ACTORS; i++) {
         const weft_wait end = weft_on_end(spec[i].pid);
         want_int(weft_wait_any(&end, 1, WEFT_FOREVER), 0);

@@ -4,8 +4,9 @@
  * send may succeed, fail or wait. mail_apart_programs_test.c has several workers. */
 #include "../node_harness.h"
 #include "../programs.h"
+#include "mail_wanted.h"
 
-enum { ACTORS = 5, PLACES = 256, TAGS = 3 };
+enum { ACTORS = 5, PLACES = 256 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
@@ -14,17 +15,18 @@ struct item {
     uint32_t tag;
     int from;
     bool published;
-    bool handed; /* the receiver waited for it, and may hold it already: then it takes no place */
+    bool handed; /* the receiver waited for it, and may have it already: then it uses no place */
 };
 
-/* What there is to know of one actor. */
+/* The specification's knowledge of one actor. */
 struct spec {
     weft_pid pid;
     weft_full_policy policy;
     uint32_t max;
-    struct item at[PLACES]; /* all that waits for it, the oldest first */
+    struct item at[PLACES]; /* all messages that wait for it, the oldest first */
     size_t n;
-    int waiting[ACTORS]; /* senders that wait for space, or have just been told of it; the longest one first */
+    /* senders that wait for space, or have just been told of it; the one that has waited for longest is first */
+    int waiting[ACTORS];
     int waits;
     bool
         may_be_promised; /* a sender that waited was killed: the place that it was promised comes free some time later */
@@ -32,14 +34,14 @@ struct spec {
     bool listens;        /* to the topic */
     bool receives;       /* it is in a receive that takes anything, and waits there */
     bool monitors[ACTORS];  /* and has not heard of their ends */
-    bool down_soon[ACTORS]; /* of one that ends: DOWN waits somewhere, or will come */
+    bool down_soon[ACTORS]; /* an actor has ended: its DOWN waits somewhere, or will come */
 };
 
 static struct spec spec[ACTORS];
 static const struct program *running;
-static uint64_t random_state; /* of the operation that runs: it chooses before it waits */
+static uint64_t random_state; /* random numbers of the operation that runs: it draws them before it waits */
 static int64_t next_id;
-static uint64_t activity; /* counts what any actor has done: whether others ran meanwhile */
+static uint64_t activity; /* counts the operations of all actors: it shows whether others have run meanwhile */
 
 static void report(int self, const char *what, int64_t value)
 {
@@ -56,7 +58,7 @@ static bool is_mail(const struct item *i)
     return i->tag < WEFT_TAG_SYSTEM;
 }
 
-/* The least and the most mail that its mailbox can have. */
+/* The smallest and (`most`) the largest number of messages that its mailbox can have. */
 static uint32_t count(const struct spec *s, bool most)
 {
     uint32_t n = 0;
@@ -78,7 +80,7 @@ static struct item take(struct spec *s, size_t i)
     return taken;
 }
 
-/* What its mailbox has really: asked where the specification leaves two ways open. */
+/* The real number of messages in its mailbox: used where the specification allows two outcomes. */
 static uint32_t mail_of(const struct spec *s)
 {
     const struct wf_actor *a = wf_actor_find(wf_here, s->pid.actor);
@@ -104,7 +106,7 @@ static void put_mail(struct spec *s, struct item i)
     if (!full) put(s, i);
 }
 
-/* Who monitors it hears of its end some time later: behind all that it has sent. */
+/* Actors that monitor it get DOWN some time later, behind all messages that it has sent. */
 static void ends(int self)
 {
     for (int i = 0; i < ACTORS; i++) {
@@ -128,7 +130,7 @@ static void stops_waiting(int self, bool killed)
 
 /* ---- Sending --------------------------------------------------------------------------------------------------- */
 
-/* Without others in between: it either went, or could not. */
+/* No other actor has run in between: the message was either sent, or refused because there was no space. */
 static void sent_at_once(int self, struct spec *to, int rc, int others)
 {
     bool may_wait = to->policy == WEFT_FULL_SUSPEND;
@@ -178,7 +180,7 @@ static void send_one(int self, bool may_wait)
     else put_mail(to, i);
 }
 
-/* Each gets it for which there is space; nobody waits. A place that a sender was promised is none. */
+/* Each subscriber with space gets it, and no actor waits. A place that was promised to a sender is not free. */
 static void publish(int self)
 {
     struct item i = {.id = ++next_id, .tag = 1 + random_below(&random_state, TAGS), .from = self, .published = true};
@@ -197,51 +199,21 @@ static void publish(int self)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-struct wanted {
-    uint32_t tag;     /* 0: any */
-    int64_t of, rest; /* id % of == rest; of 0: any */
-};
-
-static bool is_wanted(const struct wanted *w, const struct item *i)
+static int64_t number_of(weft_pid who)
 {
-    return (w->tag == 0 || w->tag == i->tag) && (w->of == 0 || i->id % w->of == w->rest);
-}
-
-static struct item item_of(const weft_msg *m)
-{
-    struct item i = {.tag = weft_tag(m)};
-    struct weft_down down;
-    if (i.tag != WEFT_TAG_DOWN) {
-        memcpy(&i.id, weft_data(m), sizeof i.id);
-        return i;
-    }
-    want_int(weft_down_read(m, &down), 0);
     for (int k = 0; k < ACTORS; k++)
-        if (weft_pid_equal(spec[k].pid, down.who)) i.id = k;
-    return i;
+        if (weft_pid_equal(spec[k].pid, who)) return k;
+    return 0;
 }
 
-static bool match(const weft_msg *m, void *wanted)
-{
-    struct item i = item_of(m);
-    return is_wanted(wanted, &i);
-}
-
-static int receive(weft_msg **m, struct wanted *w, int64_t deadline)
-{
-    if (w->of != 0) return weft_recv_match(m, match, w, deadline);
-    if (w->tag != 0) return weft_recv_tag(m, w->tag, deadline);
-    return weft_recv(m, deadline);
-}
-
-/* It comes behind all that the actor has sent. */
-static bool is_down(int self, const struct item *i, const struct wanted *w)
+/* Whether it is a DOWN, which must come behind all messages that the ended actor has sent. */
+static bool is_down(int self, const struct brought *i, const struct wanted *w)
 {
     struct spec *s = &spec[self];
     if (i->tag != WEFT_TAG_DOWN) return false;
     check(s->down_soon[i->id], self, "DOWN comes of an actor that lives, or again", i->id);
     for (size_t k = 0; k < s->n; k++)
-        check(!is_mail(&s->at[k]) || s->at[k].from != i->id || !is_wanted(w, &s->at[k]), self,
+        check(!is_mail(&s->at[k]) || s->at[k].from != i->id || !is_wanted(w, s->at[k].tag, s->at[k].id), self,
               "DOWN comes before mail that was sent earlier", s->at[k].id);
     s->down_soon[i->id] = false;
     return true;
@@ -250,11 +222,11 @@ static bool is_down(int self, const struct item *i, const struct wanted *w)
 static void received(int self, const struct wanted *w, const weft_msg *m)
 {
     struct spec *s = &spec[self];
-    struct item got = item_of(m);
-    check(is_wanted(w, &got), self, "a receive returns what was not wanted", got.id);
+    struct brought got = brought_by(m);
+    check(is_wanted(w, got.tag, got.id), self, "a receive returns what was not wanted", got.id);
     if (is_down(self, &got, w)) return;
     for (size_t i = 0; i < s->n; i++) {
-        if (!is_wanted(w, &s->at[i])) continue;
+        if (!is_wanted(w, s->at[i].tag, s->at[i].id)) continue;
         check(s->at[i].id == got.id && s->at[i].tag == got.tag, self, "the wrong message is received", got.id);
         (void)take(s, i);
         return;
@@ -265,18 +237,12 @@ static void received(int self, const struct wanted *w, const weft_msg *m)
 static void receive_one(int self)
 {
     struct spec *s = &spec[self];
-    struct wanted w = {0};
+    struct wanted w = random_wanted(&random_state);
     weft_msg *m = NULL;
-    switch (random_below(&random_state, 5)) {
-    case 0: w.tag = 1 + random_below(&random_state, TAGS); break;
-    case 1: w = (struct wanted){.of = 2 + random_below(&random_state, 3)}; break;
-    case 2: w.tag = WEFT_TAG_DOWN; break;
-    default: break;
-    }
     const bool waits = random_below(&random_state, 2) == 0, all = w.tag == 0 && w.of == 0;
     activity++;
     s->receives = waits && all;
-    int rc = receive(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
+    int rc = receive_wanted(&m, &w, waits ? weft_after(WEFT_MS(1)) : WEFT_NOW);
     s->receives = false;
     for (size_t i = 0; i < s->n; i++) s->at[i].handed = false;
     programs_tell("%d: receives, tag %u, %lld of %lld%s: %d", self, w.tag, (long long)w.rest, (long long)w.of,
@@ -289,7 +255,7 @@ static void receive_one(int self)
     check(rc == WEFT_ETIMEDOUT || (rc == WEFT_EFULL && !all && count(s, true) >= s->max), self, "a receive returns",
           rc);
     for (size_t i = 0; i < s->n; i++)
-        check(!is_wanted(&w, &s->at[i]), self, "a receive does not find what waits", s->at[i].id);
+        check(!is_wanted(&w, s->at[i].tag, s->at[i].id), self, "a receive does not find what waits", s->at[i].id);
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */
@@ -305,7 +271,7 @@ static void monitor(int self)
     s->monitors[target] = true;
 }
 
-/* Also one that waits for space, or has just been told of it. */
+/* It may kill an actor that waits for space, or that has just been told of space. */
 static void kill_one(int self)
 {
     int target = (int)random_below(&random_state, ACTORS);

@@ -4,7 +4,7 @@
 
 static const char slow[] = "slow", even[] = "even", odd[] = "odd";
 
-/* What is known of a kind; NULL: nothing. */
+/* The statistics of a kind; NULL: there are none. */
 static const struct wf_histogram *mail_of(const char *kind)
 {
     const struct wf_kind *k = wf_kind_find(&wf_actors_of(wf_here)->kinds, kind);
@@ -50,7 +50,7 @@ static void takes_all(void *state, weft_msg *m)
     (void)state, (void)m;
 }
 
-/* In a rush some stand for all of them, and not always those of the same receiver. */
+/* Of very many messages only a sample is measured, and not always of the same receiver. */
 static void rush(const void *arg, size_t size)
 {
     enum { MESSAGES = 200000 };

@@ -9,7 +9,7 @@ static const char block[BUDGET];
 static _Atomic int taken, sent;
 static _Atomic int64_t sum; /* of what was taken */
 
-/* One message each time it is told to, so many. */
+/* Receives a message each time it is told to, `n` in all. */
 static void takes_when_told(const void *arg, size_t size)
 {
     struct kid k = *(const struct kid *)arg;
@@ -90,7 +90,7 @@ static void run_short(weft_actor *body)
 
 /* ---- The share of a worker ------------------------------------------------------------------------------------- */
 
-/* What it takes itself makes no space, but for the one message that an empty mailbox always takes. */
+/* Messages that it receives itself make no space, except that an empty mailbox always accepts one message. */
 static void taking_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;

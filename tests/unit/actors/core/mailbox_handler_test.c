@@ -2,7 +2,7 @@
  * arguments. */
 #include "handlers.h"
 
-/* Until the test says go it takes nothing; then it is a handler. */
+/* It receives nothing until the test tells it to; then it is a handler. */
 static _Atomic bool go;
 
 static void collects(const void *arg, size_t size)
@@ -24,7 +24,7 @@ static weft_pid collector(int64_t subscribed, uint32_t most)
     return to;
 }
 
-/* As count_up counts it. */
+/* The number that count_up has counted. */
 static int64_t sum_of(int64_t count)
 {
     uint64_t sum = 0;
@@ -79,7 +79,7 @@ static void crowded(const void *arg, size_t size)
         want(ask(to) == sum_of(20));
         want_int(weft_stop(to), 0);
     }
-    /* One that has taken all there is makes space for the next of those that wait. */
+    /* A handler that has received all messages makes space for the next waiting sender. */
     weft_pid to = collector(0, 1), from[4];
     for (int i = 0; i < 4; i++) {
         from[i] = kid_with(sends, (struct kid){.other = to, .n = 2}, &(weft_spawn_options){.worker = 1});

@@ -79,7 +79,7 @@ static void tell_lost(struct spec *s)
     add(s, (struct item){.tag = WEFT_TAG_SUBSCRIPTION});
 }
 
-/* To the subscription that drops its oldest. */
+/* Publishes to the subscription that drops its oldest message. */
 static void add_counted(struct spec *s, struct item i)
 {
     if (is_full(s) || count_mail(s, true) >= SUBSCRIBED_MAX) {
@@ -175,7 +175,7 @@ static void check_signals_before(const struct spec *s, size_t *i, const weft_msg
     }
 }
 
-/* All that waits, in the order of its arrival; and says what is in bunches. */
+/* Lists all messages that wait, in the order of their arrival, and notes which of them are in published blocks. */
 static void compare(struct spec *s)
 {
     const struct wf_actor *a = peek(weft_self());
@@ -260,7 +260,7 @@ static void publish_both(struct spec *s, struct item i)
     want_int(weft_publish(i.counted ? "counted" : "plain", i.tag, &i.id, sizeof i.id) <= 1, true);
 }
 
-/* One of the requests that wait is dead. */
+/* The caller of one of the waiting requests no longer waits. */
 static void expire_both(struct spec *s, uint32_t choice)
 {
     for (weft_msg *m = peek(weft_self())->mail.first; m != NULL; m = (weft_msg *)m->post.next) {

@@ -162,7 +162,7 @@ static uint32_t sender_of(const weft_msg *m, const weft_pid *from)
     return 0;
 }
 
-/* By all ways to receive that also take the news of the sender's end. */
+/* Receives in all ways that also return the DOWN of the sender. */
 static void hear_senders(const void *arg, size_t size)
 {
     (void)arg, (void)size;

@@ -43,7 +43,7 @@ static void pair(weft_stream *a, weft_stream *b)
     want_int(weft_defer_close(*b), 0);
 }
 
-/* One that nothing can be read from, or, full, be written to. */
+/* A pipe from which nothing can be read, or, if it is full, to which nothing can be written. */
 static weft_stream stuck(bool full)
 {
     weft_stream a, b;
@@ -103,7 +103,7 @@ static weft_job long_job(void)
     return job;
 }
 
-/* All threads, and the whole queue: another job has to wait for a place. */
+/* Uses all threads and the whole queue, so that another job has to wait for a place. */
 static void fill_offload(void)
 {
     for (int i = 0; i < 2; i++) (void)long_job();
@@ -358,7 +358,7 @@ static void sleeps_a_little(const void *arg, size_t size)
     (void)size;
 }
 
-/* What newcomers write, as kinds, with what the log says. */
+/* Deadlines as newcomers write them, by the kind of an actor, with the expected log line. */
 static const struct {
     const char *kind, *said;
     int64_t deadline;

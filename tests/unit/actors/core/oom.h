@@ -42,7 +42,7 @@ struct run {
     long *failed;
 };
 
-/* In an actor of its own, for whatever it has left lying about. */
+/* Runs it in an actor of its own, so that everything that it leaves behind is freed. */
 static void scenario_body(const void *arg, size_t size)
 {
     (void)size;
@@ -52,7 +52,7 @@ static void scenario_body(const void *arg, size_t size)
     *r.failed = faults_disarm();
 }
 
-/* Nobody is left but the caller, so nothing of anybody else's may be. */
+/* Only the caller is left, so nothing of any other actor may exist. */
 static void nothing_is_left(void)
 {
     struct wf_worker *w = wf_here;

@@ -123,7 +123,7 @@ static void read_all(void)
     }
 }
 
-/* One that cannot be made is not there; what cannot be retained is not published. */
+/* A subscription that cannot be made does not exist; a message that cannot be retained is not published. */
 static void retained_and_slow(void)
 {
     static const weft_subscribe_options ways[] = {{.slow = WEFT_SLOW_DROP_OLDEST, .max = 2},
@@ -342,7 +342,7 @@ static void groups(void)
     want_int(news_of(WEFT_TAG_GROUP_JOIN) + news_of(WEFT_TAG_GROUP_LEAVE), 0);
 }
 
-/* That of the end of a member is told later if there is no memory now. */
+/* The end of a member is reported later if there is no memory now. */
 static void group_ends(void)
 {
     weft_pid kid;
@@ -455,7 +455,7 @@ static void lists(void)
     if (ok(wf_node_list_actors(weft_here(), &all, &count, weft_after(WEFT_SEC(1))))) free(all);
 }
 
-/* Those for whose stack there is no memory stay as they are. */
+/* Actors are not parked if there is no memory for the contents of their stacks. */
 static void parking(void)
 {
     struct wf_sweep *s = &wf_actors_of(wf_here)->sweep;
@@ -507,7 +507,8 @@ static void probes(void)
 }
 
 /* Publications have no envelope until a selective receive passes over them. */
-/* Without memory to note that it is short of bytes nobody would tell its senders: they find out by trying. */
+/* If there is no memory to note that the mailbox lacks bytes, nothing would wake its senders: they find out by trying
+ * again. */
 static void short_of_bytes(void)
 {
     struct wf_actors *wa = wf_actors_of(wf_here);
@@ -564,7 +565,7 @@ START_TEST(a_node_without_memory_does_not_start)
 }
 END_TEST
 
-/* With its network and threads, so which allocation it is may differ from run to run. */
+/* The node has its network and its threads, so the number of an allocation may differ from run to run. */
 START_TEST(a_node_with_a_network_starts_or_does_not)
 {
     const char *url = "tcp://127.0.0.1:0";

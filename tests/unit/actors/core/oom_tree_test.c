@@ -153,7 +153,7 @@ static void short_lived(const void *arg, size_t size)
     weft_fail(77, "it is over");
 }
 
-/* From its start on there is no memory, if it is told so. */
+/* If it is told so, there is no memory from its start on. */
 static void takes_all(const void *arg, size_t size)
 {
     (void)size;
@@ -229,7 +229,7 @@ static void first_start_waits_for_memory_body(const void *arg, size_t size)
     want_int(down_now().reason, WEFT_EXIT_STOPPED);
 }
 
-/* After start_timeout it has not started. */
+/* The tree has not started when start_timeout has passed. */
 static void memory_that_never_comes_body(const void *arg, size_t size)
 {
     struct weft_child_info infos[2];

@@ -152,7 +152,7 @@ START_TEST(in_any_order)
 }
 END_TEST
 
-/* Without guards, as on older kernels: what is parked together is no neighbour of a guard then. */
+/* There are no guards, as on older kernels: then stacks that are parked together have no guards between them. */
 static void unguarded_body(const void *arg, size_t size)
 {
     wf_stacks_do_without_guards(wf_here->stacks);
@@ -226,7 +226,7 @@ static void who_body(const void *arg, size_t size)
     want(!is_parked(napper));
     want_int(weft_advance(LONG), 0);
     want_parked(napper);
-    /* One that is used again and again is not parked, and is once that ends. */
+    /* A handler that is used again and again is not parked; when that ends it is. */
     for (int i = 0; i < 20; i++) {
         want_int(say(plain, DATA, 0), 0);
         want_int(weft_advance(AFTER - 1), 0);

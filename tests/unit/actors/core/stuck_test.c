@@ -68,7 +68,7 @@ static void sleeper(const void *arg, size_t size)
     computes_for_ever();
 }
 
-/* As a thread that gets no processor, it does not answer. */
+/* It does not answer, like a thread that gets no processor. */
 static void deaf(const void *arg, size_t size)
 {
     sigset_t all, before;
@@ -80,7 +80,7 @@ static void deaf(const void *arg, size_t size)
     computes_for_ever();
 }
 
-/* On no worker. */
+/* Runs on a thread that is no worker. */
 #define wait_until(condition) \
     do {                      \
         (void)sched_yield();  \
@@ -266,7 +266,7 @@ static void looks_where(const void *arg, size_t size)
     atomic_store(&where, 1 + wf_actor_self()->task.worker->index);
 }
 
-/* One of weft's own answers while the only worker of users is held up; no user's actor is ever beside it. */
+/* An actor of weft answers while the only worker of users is blocked; no user's actor ever runs on its worker. */
 START_TEST(weft_s_own_actors_run_beside_all_workers)
 {
     start(1, WEFT_FOREVER);

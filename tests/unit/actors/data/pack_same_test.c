@@ -116,7 +116,7 @@ static size_t put_some(uint64_t *seed, uint8_t *out)
     return size;
 }
 
-/* What others may send: well-formed with and without faults, or anything. At most `most` bytes. */
+/* Bytes that a peer may send: well-formed ones, some with faults, or any bytes; at most `most`. */
 static size_t some_input(uint64_t *seed, uint8_t *out, size_t most)
 {
     size_t size = 0;

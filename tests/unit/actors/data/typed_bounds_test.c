@@ -37,7 +37,7 @@ START_TEST(the_deepest_pid_and_the_deepest_list)
     w = weft_writer_on(buffer, sizeof buffer);
     weft_typed_put(&w, leaf_type(), &chain[0]);
     ck_assert_int_eq(w.error, WEFT_ETOOBIG);
-    /* One level further in: there the lists and the pid of the last are too deep. */
+    /* The value is one level deeper: there the lists, and the pid of the last one, are too deep. */
     struct root root = {.top = chain[1]};
     w = weft_writer_on(buffer, sizeof buffer);
     root_put(&w, &root);
@@ -142,7 +142,8 @@ static size_t pack_book(struct book *out)
     return w.size;
 }
 
-/* Not for use, but not the end of the process either: what is read is anything, and then nothing. */
+/* Such a struct must not be used, but reading it must not end the process: any value may be read, and nothing after
+ * it. */
 START_TEST(views_of_a_message_that_is_gone)
 {
     struct book sent, got;

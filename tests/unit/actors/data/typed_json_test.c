@@ -89,7 +89,7 @@ START_TEST(zeroes)
         "\"e\": \"open\", \"part\": {\"name\": \"\", \"price\": 0.0}, \"parts\": [], \"reals\": {}, "
         "\"maybe\": null, \"lists\": {}}";
     ck_assert_str_eq(json_of(&v), expected);
-    /* What was not said prints as zero: no fields at all, and nils. */
+    /* Fields that are missing or nil are printed as zero. */
     ck_assert_int_eq(weft_packed_json(whole_type(), "\x90", 1, out, sizeof out), (int64_t)strlen(expected));
     ck_assert_str_eq(out, expected);
     static const uint8_t nils[] = {0x9F, 0xC0, 0xC0, 0xC0, 0xC0, 0xC0, 0xC0, 0xC0, 0xC0,

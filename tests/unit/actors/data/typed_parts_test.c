@@ -428,7 +428,7 @@ START_TEST(nesting_has_a_limit)
 }
 END_TEST
 
-/* What a reader skips counts as well: old and new readers take the same messages. */
+/* Skipped fields count for the limits, too, so that old and new readers accept the same messages. */
 START_TEST(nesting_of_what_is_not_known)
 {
     for (uint32_t depth = 31; depth <= 33; depth++) {
@@ -529,7 +529,7 @@ START_TEST(random_orders)
 }
 END_TEST
 
-/* One byte of the message for each struct: nothing is held but a view. */
+/* Each struct has one byte of the message, so only views are stored. */
 START_TEST(a_million_items_take_no_memory)
 {
     enum { COUNT = 1 << 20 };

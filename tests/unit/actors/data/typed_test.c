@@ -168,7 +168,7 @@ WEFT_MESSAGE(everything, 2, EVERYTHING)
 #define PING(F)
 WEFT_MESSAGE(ping, INT32_MAX, PING)
 
-/* One schema at three ages. */
+/* Three versions of a schema. */
 #define ORDER_1(F) F(uint, id) F(str, item)
 #define ORDER_2(F) F(uint, id) F(str, item) F(int, count) F(bool, urgent)
 #define ORDER_3(F) F(uint, id) F(str, item) F(int, count) F(bool, urgent) F(real, price) F(pid, buyer) F(bin, note)

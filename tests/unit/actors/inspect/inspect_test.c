@@ -37,7 +37,7 @@ static void kills_askers(const void *arg, size_t size)
     }
 }
 
-/* What was leaked shows under the address sanitizer. */
+/* A leak would be reported by the address sanitizer. */
 START_TEST(an_asker_that_is_killed_leaves_nothing)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(1)));
@@ -79,7 +79,7 @@ static __attribute__((noinline)) void touch(uint32_t bytes)
     for (uint32_t i = 0; i < bytes; i += 64) deep[i] = 1;
 }
 
-/* Then ends, or waits for the end. */
+/* Uses that much of its stack; then it ends, or waits for a message. */
 static void uses(const void *arg, size_t size)
 {
     struct kid k = *(const struct kid *)arg;
@@ -117,12 +117,12 @@ static void stacks_body(const void *arg, size_t size)
     want(most_of("small") > 0 && most_of("small") <= slack);
     (void)user_of("large", 50000, false);
     want(most_of("large") >= 50000 && most_of("large") <= 50000 + slack);
-    /* Of those that are parked now, and of one that has ended. */
+    /* The largest use is also known of actors that are parked now, and of one that has ended. */
     want_int(weft_advance(WEFT_MS(500)), 0);
     want(most_of("large") >= 50000 && most_of("large") <= 50000 + slack);
     (void)user_of("small", 30000, true);
     want(most_of("small") >= 30000 && most_of("small") <= 30000 + slack);
-    /* What others left on a stack is not counted. */
+    /* Bytes that earlier users left on a stack are not counted. */
     want_int(say(small, GO, 0), 0);
     (void)user_of("other", 0, false);
     want(most_of("other") <= slack);
@@ -186,7 +186,7 @@ static void counts(const void *arg, size_t size)
     want_int((int)tallied(t, "idler")->deepest, MAIL);
     want(t->worker[0].counted && t->worker[1].counted);
     want(t->worker[0].mailbox_bytes + t->worker[1].mailbox_bytes > 0);
-    /* What was received stays counted when who received it has ended. */
+    /* Received messages stay counted when their receiver has ended. */
     weft_pid taker;
     weft_spawn_options o = {.kind = "taker"};
     uint64_t before = received(t);
@@ -245,7 +245,7 @@ static void drops_of_the_named(const void *arg, size_t size)
     look_at_drops(&seen);
     want_int(seen.log.count, 1);
     want(strcmp(last_drop(&seen, 0)->kind, "named") == 0 && strcmp(last_drop(&seen, 0)->name, "first") == 0);
-    /* Another one that ended without: it has no part of that. */
+    /* An actor without a name has ended: its entry does not have the name of the one before. */
     want_int(weft_spawn(&nameless, waits_for_ever, NULL, 0, &(weft_spawn_options){.kind = "nameless", .worker = 1}),
              0);
     want_int(weft_send(nameless, GO, NULL, 0), 0);
@@ -390,7 +390,7 @@ static void pick(struct wf_top_actors *p, struct wf_node_stats *t, enum wf_top_b
     qsort(p->actors, p->count, sizeof *p->actors, by_mailbox);
 }
 
-/* On both workers, on one more than are looked at in one go. */
+/* Both workers have actors, and one of them has more than a query looks at in a turn. */
 static void picks(const void *arg, size_t size)
 {
     enum { MANY = 5000, STEP = 25, EACH = MANY / 10 / STEP, MOST = EACH + 10 };

@@ -17,7 +17,7 @@ static size_t in_use(void)
     return m.uordblks + m.hblkhd;
 }
 
-/* Of MANY things that were made since `before`: on average at most this much each. */
+/* MANY things were made since `before`: each may use at most this much memory on average. */
 static void want_each(const char *what, size_t before, size_t most)
 {
     size_t each = (in_use() - before + MANY / 2) / MANY;

@@ -52,7 +52,7 @@ END_TEST
 static struct wf_recorder shared;
 static _Atomic bool over;
 
-/* Each field of an entry follows from its number. */
+/* Each field of an entry is computed from its number. */
 static void *reads(void *arg)
 {
     uint64_t *whole = arg, oldest, next;

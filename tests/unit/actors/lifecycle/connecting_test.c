@@ -174,7 +174,7 @@ static void waits_in_vain(const void *arg, size_t size)
     const weft_wait dropped = weft_on_connect(own);
     want_int(weft_wait_any(&dropped, 1, WEFT_FOREVER), 0);
     want_int(wf_connecting_of(wf_actors_of(wf_here))->used, 0);
-    /* Who has started it is stopped, or killed. */
+    /* The actor that has started it is stopped or killed. */
     for (int kill = 0; kill < 2; kill++) {
         want_int(weft_spawn(&pid, connect_for_ever, q.address, sizeof q.address, NULL), 0);
         want_int(weft_sleep(weft_after(WEFT_MS(20))), 0);

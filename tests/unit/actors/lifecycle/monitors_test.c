@@ -121,7 +121,7 @@ static void monitors_body(const void *arg, size_t size)
         }
         want(seen == ref[0].id + ref[2].id);
         want_silence();
-        /* One that has come already is taken back. */
+        /* A DOWN that is in the mailbox already is removed. */
         want_int(weft_monitor(p, &ref[0]), 0);
         until(peek(weft_self())->signals.first != NULL);
         want_int(weft_demonitor(ref[0]), 0);
@@ -481,7 +481,7 @@ END_TEST
 
 /* ---- Pids that nobody was given -------------------------------------------------------------------------------- */
 
-/* Of slots that are empty, or being filled by the other worker just now. */
+/* Makes up a pid: its slot may be empty, or the other worker may be filling it at this time. */
 static weft_pid made_up(uint64_t *seed)
 {
     weft_pid p = {weft_self().node, 0};

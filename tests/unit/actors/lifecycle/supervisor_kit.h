@@ -41,7 +41,7 @@ __attribute__((unused)) static void want_trace_at(int line, const char *wanted)
 }
 #define want_trace(wanted) want_trace_at(__LINE__, wanted)
 
-/* All there is to do now is done, and this is what happened. */
+/* Waits until nothing is left to do at this time, and compares the events. */
 #define want_now(wanted)                 \
     do {                                 \
         want_int(weft_settle(), 0);      \

@@ -12,7 +12,7 @@ enum { ACTORS = 4, MONITORS = 6, WAITING = 1024, MAIL_TAG = 7, REASONS = 8 };
 
 enum kind { MAIL, DOWN, EXIT };
 
-/* What is to arrive. */
+/* The messages that must arrive. */
 struct item {
     enum kind kind;
     uint64_t id; /* of mail; of DOWN: the monitor */
@@ -94,7 +94,7 @@ static void spec_end(int self, int reason)
 
 /* ---- Operations ------------------------------------------------------------------------------------------------ */
 
-/* One that lives, or the one that did before; and whether it lives. */
+/* Chooses the present actor, or its predecessor. Returns whether the chosen one lives. */
 static bool choose(int other, uint64_t *random, weft_pid *out)
 {
     const bool last = random_below(random, 3) == 0 && !weft_pid_is_nobody(spec.last[other]);

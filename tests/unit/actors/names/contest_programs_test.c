@@ -12,7 +12,7 @@ struct told {
     int64_t at; /* when it was told */
 };
 
-/* What one node tells another. */
+/* A message from one node to another. */
 struct way {
     struct told told[TOLD_MAX];
     size_t count, received;
@@ -125,7 +125,7 @@ static void step(size_t node, uint64_t random)
     }
 }
 
-/* Until nothing is under way. */
+/* Runs until no message is under way. */
 static void settle(uint64_t *seed)
 {
     for (bool more = true; more && !programs_broken();) {

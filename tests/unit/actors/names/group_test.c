@@ -330,7 +330,7 @@ enum { LIVES = 40, STEPS = 200, LOOKERS = 4, OTHERS = 3 };
 
 static _Atomic int64_t joined, left;
 
-/* Who is in the group, as far as the news have told. */
+/* The members of the group according to the notifications. */
 struct known {
     weft_pid pids[LIVES + 1];
     int count;
@@ -402,7 +402,7 @@ static void looks(const void *arg, size_t size)
     want_int(say(parent, DONE, 0), 0);
 }
 
-/* From the first change to the last. */
+/* Watches the group from the first change to the last. */
 static void watches_all(const void *arg, size_t size)
 {
     (void)size;

@@ -145,7 +145,8 @@ static bool note_part(weft_text name, weft_pid who, uint64_t stamp, bool holds, 
     return ++p->in_part < p->most;
 }
 
-/* Each name that is there all the time is in one part, however the table grows, and no part is long. */
+/* Each name that exists all the time is in exactly one part, even if the table grows meanwhile, and no part is
+ * long. */
 START_TEST(a_table_is_read_in_parts_while_it_grows)
 {
     struct wf_names *n = names_new();
@@ -183,7 +184,7 @@ START_TEST(a_table_is_read_in_parts_while_it_grows)
 }
 END_TEST
 
-/* What node `node` has told of, at most 9. */
+/* The names that node `node` has announced, at most 9. */
 static struct wf_copies *from(uint64_t node)
 {
     static struct wf_copies all[10];
@@ -269,7 +270,7 @@ static void count_gone(weft_text name, weft_pid p, void *arg)
     ++*(int *)arg;
 }
 
-/* What a node between two others says of the other one's name: there is no copy of that. */
+/* A node between two others reports the name of one to the other; it has no copy of it. */
 START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
 {
     struct wf_names *n;

@@ -85,7 +85,7 @@ static struct chosen choose(struct wf_topics *t, struct chosen c, bool far)
     return c;
 }
 
-/* What nodes 5 and 6 have told of. */
+/* The entries that nodes 5 and 6 have announced. */
 static struct wf_copies *from(uint64_t node)
 {
     static struct wf_copies all[2];

@@ -141,7 +141,7 @@ START_TEST(a_linked_pool_ends_with_its_owner)
 }
 END_TEST
 
-/* With a pool on another worker each of these calls waits. */
+/* If the pool is on another worker, each of these calls waits. */
 static void asks_for_ever(const void *arg, size_t size)
 {
     struct kid k;

@@ -158,7 +158,8 @@ static void order_body(const void *arg, size_t size)
     want_int(publish_value("a.b", MOST), 1);
     for (int64_t i = 10; i <= MOST; i++) expect(NEWS, i);
     expect_nothing();
-    /* One in the middle of a bunch, twice the same way. */
+    /* The message in the middle of a published block is received by its tag; a second receive with this tag finds
+     * none. */
     for (int64_t i = 0; i < 8; i++) want_int(weft_publish("a.b", i == 5 ? READY : NEWS, &i, sizeof i), 1);
     want_int(hear_only(READY), 5);
     want_int(weft_recv_tag(&m, READY, WEFT_NOW), WEFT_ETIMEDOUT);
@@ -173,7 +174,7 @@ START_TEST(published_messages_keep_their_place_among_others)
 }
 END_TEST
 
-/* At the bound, wherever in a block it lies. */
+/* The limit is reached at each place of a block. */
 static void bounded_kid(const void *arg, size_t size)
 {
     (void)size;

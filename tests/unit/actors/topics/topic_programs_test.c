@@ -39,7 +39,7 @@ struct subscription {
     uint32_t rest;
 };
 
-/* What is to arrive at an actor. */
+/* A message that must arrive at an actor. */
 struct item {
     uint32_t message;
     int subscription;
@@ -47,7 +47,7 @@ struct item {
     bool stored; /* it was retained before the subscription */
 };
 
-/* What is to arrive at one of the members of a group. */
+/* A message that must arrive at one of the members of a group. */
 struct share {
     uint32_t message;
     uint32_t members; /* a bit for each actor */
@@ -88,7 +88,7 @@ static void forget_retained(const char *topic)
             memmove(&spec.retained[i], &spec.retained[i + 1], (--spec.keeping - i) * sizeof spec.retained[0]);
 }
 
-/* To one of all that have the pattern and the queue of that subscription. */
+/* Sends it to one of all subscribers with the pattern and the queue of that subscription. */
 static void share_out(uint32_t id, const struct subscription *first)
 {
     struct share out = {.message = id, .sure = true};
@@ -131,7 +131,7 @@ static void spec_subscribe(int self, int k)
     }
 }
 
-/* What is on its way to it may not arrive. */
+/* Messages under way to it may be lost. */
 static void spec_unsubscribe(int self, int k)
 {
     for (size_t i = 0; i < spec.waiting[self] && !exact; i++) {
@@ -143,7 +143,7 @@ static void spec_unsubscribe(int self, int k)
     spec.subscriptions[self][k].lives = false;
 }
 
-/* As it came: whether it has to come now, or if not `sure` may. */
+/* Finds a message that has come among those that wait. `sure`: one that must come now; otherwise one that may. */
 static bool take_item(int self, uint32_t id, bool stored, bool sure)
 {
     for (size_t i = 0; i < spec.waiting[self]; i++) {
@@ -160,7 +160,7 @@ static bool take_item(int self, uint32_t id, bool stored, bool sure)
     return false;
 }
 
-/* As a member of a group, where nothing is said about the order. */
+/* The receiver is a member of a group, for which no order is promised. */
 static bool take_share(int self, uint32_t id, bool sure)
 {
     for (size_t i = 0; i < spec.sharing; i++) {
@@ -298,7 +298,7 @@ static void collect(int self, uint64_t *random)
     crew_unlock();
 }
 
-/* All is received. */
+/* Compares the rest of the specification, when all messages were received. */
 static void compare_all(void)
 {
     crew_settle();

@@ -184,7 +184,7 @@ static int put_later(const char *topic, const char *value, uint64_t node, uint64
     return put_as(topic, value, node, (struct wf_retained_copy){.stamp = stamp, .by = link_of[node]});
 }
 
-/* Another one says it, to which the publisher has been gone for so long. */
+/* Another node reports it, for which the publisher has been gone for as long. */
 static int tell(const char *topic, const char *value, uint64_t node, uint64_t stamp, int64_t gone)
 {
     return put_as(topic, value, node, (struct wf_retained_copy){.stamp = stamp, .gone = gone});
@@ -401,7 +401,7 @@ START_TEST(what_a_gone_node_has_published_makes_space_and_ends)
 }
 END_TEST
 
-/* Who starts, and is told by others, forgets it when they do. */
+/* A node that has just started, and has it from others, removes it when they do. */
 START_TEST(how_long_a_node_has_been_gone_is_told)
 {
     open_table(10, 10000);
@@ -577,7 +577,7 @@ static void racing_publisher(const void *arg, size_t size)
     want_int(say(k.parent, READY, 0), 0);
 }
 
-/* Of each topic: what it has is retained first or a live one, then every later value in order, none twice, until it
+/* Of each topic it gets a retained or a live message first, then each later value in order and once, until it
  * unsubscribes; the last time it waits for the end. */
 static void racing_reader(const void *arg, size_t size)
 {
@@ -603,7 +603,7 @@ static void racing_reader(const void *arg, size_t size)
             for (int i = 0; i < TOPICS; i++) over = over && last[i] / TOPICS == ROUNDS;
         }
         want_int(weft_unsubscribe(s), 0);
-        /* What was under way for the mailbox is read away; a publisher that waits for space may still come through. */
+        /* Messages under way to the mailbox are received; a publisher that waits for space may still send. */
         if (!over) {
             want_int(weft_yield(), 0);
             want_int(try_say(weft_self(), GO, 0), 0);
@@ -662,7 +662,8 @@ static void racing_clearer(const void *arg, size_t size)
     }
 }
 
-/* Of what was published once either the clearing has taken it, or it is there; never both, never neither. */
+/* A message that was published once is either removed by the clearing or still there; never both, and never
+ * neither. */
 static void clearing_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;

@@ -159,7 +159,7 @@ START_TEST(order_marks_are_moved_only_by_what_came_before)
 }
 END_TEST
 
-/* What stands before it in one block was published, too, and has places of its own. */
+/* The messages before it in the block were published, too, and use places of their own. */
 static void behind_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -254,7 +254,7 @@ static void cut_body(const void *arg, size_t size)
     for (int64_t n = 2; n < 5; n++) expect(NEWS, n);
     expect_nothing();
     want_int(weft_unsubscribe(other), 0);
-    /* What is retained may be too much at once. */
+    /* There may be too many retained messages at once. */
     int64_t value = 1;
     for (const char *t = "abc"; *t != 0; t++) {
         char topic[] = {'r', 'o', 'o', 'm', '.', *t, 0};

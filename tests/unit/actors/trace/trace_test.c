@@ -59,14 +59,14 @@ static weft_pid hop_on(int worker, int64_t subscribes)
     return pid;
 }
 
-/* Here if there is one worker, else between two. */
+/* The hops are on this worker if it is the only one, else between two workers. */
 static void goes_round(const void *arg, size_t size)
 {
     int worker = (int)wf_here->set->users;
     (void)arg, (void)size;
     weft_msg *m;
     weft_pid there = hop_on(worker, 1);
-    /* Without an id nothing has one, and nothing goes the slow way. */
+    /* If no message has a trace id, none gets one, and none takes the slow path. */
     want_int(say(there, DATA, 1), 0);
     want_id(next_id(DATA), none);
     want(!wf_actors_of(wf_here)->tracing);
@@ -173,7 +173,7 @@ END_TEST
 
 static uint64_t missed;
 
-/* What has passed since, as text: who does what with which tag, "!" if it was asked for. */
+/* The events since the last call as text: the actor, the event and the tag, with "!" if it was asked for. */
 static void taken(struct wf_tap *t, weft_pid me, char out[256])
 {
     static const char verbs[] = "?srdf";
@@ -211,7 +211,7 @@ static void is_tapped(const void *arg, size_t size)
     want_int(weft_event_take(tap.filled), 1); /* so its tool need not look again and again */
     taken(&tap, me, text);
     want(strcmp(text, "mes2! itr2! its2! mer2!") == 0);
-    /* What has no tag that was asked for follows from what has, as it has its id. */
+    /* A message without a requested tag was caused by one with such a tag, as it has the same trace id. */
     want_int(wf_tap_open(weft_here(), &other), 0);
     want_int(say(there, DATA, 1), 0);
     weft_trace id = next_id(DATA);
@@ -223,7 +223,7 @@ static void is_tapped(const void *arg, size_t size)
     want_int(weft_send((weft_pid){there.node, there.actor + (UINT64_C(7) << 32)}, FAR, NULL, 0), WEFT_ENOACTOR);
     taken(&other, me, text);
     want(strcmp(text, "mes4 mef4") == 0);
-    /* Nobody looks: what a tool has begun ends. */
+    /* No tool reads the trace, so it ends. */
     wf_tap_close(weft_here(), &tap);
     wf_tap_close(weft_here(), &other);
     want_id(weft_trace_now(), none);

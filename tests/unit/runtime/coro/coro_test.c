@@ -76,7 +76,7 @@ START_TEST(a_backtrace_ends_at_the_coroutines_first_frame)
 }
 END_TEST
 
-/* Without end, which the compiler need not know. */
+/* Recurses without end, in a way that the compiler cannot see. */
 static __attribute__((noinline)) int eat_stack(volatile int *depth)
 {
     volatile char frame[512];

@@ -67,7 +67,7 @@ START_TEST(one_source_gets_its_share_and_others_the_rest)
 }
 END_TEST
 
-/* Of ten thousand others: with one counter each it would be some ten that are kept out. */
+/* Ten thousand other sources connect: if each had a single counter, about ten of them would be refused. */
 START_TEST(a_source_that_takes_its_share_keeps_no_other_one_out)
 {
     uint32_t other;

@@ -91,7 +91,7 @@ static bool all_ended(void)
     return ended;
 }
 
-/* In an actor: not before this many look-ups are under way. */
+/* In an actor: waits until this many look-ups are under way. */
 static void await_begun(int n)
 {
     while (begun() < n) weft_yield();

@@ -22,7 +22,7 @@
 
 static char got[8192];
 
-/* What `body` writes to standard error, in got[]. */
+/* Writes to got[] what `body` writes to standard error. */
 static void capture(void (*body)(void))
 {
     capture_state c = capture_start();
@@ -187,7 +187,7 @@ START_TEST(words_set_levels_of_modules)
 {
     static const char *const TEXTS[] = {"of the program", "of billing", "more of billing", "of transport"};
     const char *wrong;
-    /* What was there before is gone. */
+    /* Earlier lines are gone. */
     ck_assert_int_eq(weft_log_configure("json:debug,app=silent,billing=silent,transport=silent", NULL), WEFT_OK);
     ck_assert_int_eq(weft_log_configure(CONFIGURED[_i].words, &wrong), WEFT_OK);
     capture(each_module);
@@ -229,7 +229,7 @@ START_TEST(adjusting_leaves_the_rest_as_it_is)
     ck_assert_str_eq(wrong, "transport=loud");
     ck_assert_uint_eq(weft_log_words(set, 4), strlen(STEPS[4].set));
     ck_assert_str_eq(set, "sil");
-    /* What weft_log_set has ended does not come back. */
+    /* Levels that weft_log_set has ended do not come back. */
     weft_log_set(WEFT_WARN, false);
     ck_assert_int_eq(weft_log_adjust("info", NULL), WEFT_OK);
     weft_log_words(set, sizeof set);
@@ -475,7 +475,7 @@ START_TEST(a_failed_assertion_names_its_place)
 END_TEST
 #endif
 
-/* As if nothing had ever been logged, also where there is one process for all of them (Windows). */
+/* Resets the log to its first state, for systems where one process runs all tests (Windows). */
 static void setup(void)
 {
     capture(wf_log_write_repeats);

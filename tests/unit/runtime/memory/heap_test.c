@@ -81,7 +81,7 @@ START_TEST(equal_deadlines_fire_in_the_order_armed)
         timers[i] = (struct wf_timer){.deadline = 7};
         ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
     }
-    /* One armed again is the youngest. */
+    /* A timer that is armed again is the youngest. */
     wf_heap_remove(&h, &timers[0]);
     ck_assert_int_eq(wf_heap_add(&h, &timers[0]), WEFT_OK);
     for (int i = 1; i <= COUNT; i++) {

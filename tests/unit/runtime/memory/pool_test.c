@@ -85,7 +85,8 @@ START_TEST(blocks_given_elsewhere_come_back_through_the_depot)
             if (again == blocks[k]) known++;
         wf_block_free(again);
     }
-    /* All but the two magazines the other one may keep. Where memory is watched, nothing is pooled at all. */
+    /* All blocks but those of the two magazines that the other thread may keep. Nothing is pooled in builds that
+     * check memory. */
     if (!maker.bypass) ck_assert_int_ge(known, COUNT - 2 * WF_MAGAZINE);
     wf_pool_finish(&maker);
     wf_pool_finish(&taker);
@@ -118,7 +119,7 @@ START_TEST(the_depot_is_bounded)
 }
 END_TEST
 
-/* What is given reads as nothing, and is not taken again while WF_LATE others are given. */
+/* A block that is given back is filled with a pattern, and is not used again before WF_LATE others are given back. */
 START_TEST(with_poison_what_is_given_is_overwritten_and_kept_for_a_while)
 {
     static char wanted[] = "WEFT_POISON=1";
@@ -167,7 +168,7 @@ START_TEST(poison_is_for_those_who_want_it)
 }
 END_TEST
 
-/* One thread makes blocks, the other ends them, as workers do with messages. */
+/* One thread allocates blocks and the other frees them, as workers do with messages. */
 enum { PASSED = 200000, RING = 512 };
 static struct {
     struct wf_depot *depot;

@@ -83,7 +83,7 @@ int __wrap_kevent(int kq, const struct kevent *changes, int change_count, struct
     return n;
 }
 
-/* One turn, from its wait to the next one. */
+/* Runs one turn, from its wait to the next wait. */
 static void turn(void)
 {
     pthread_mutex_lock(&gate.lock);
@@ -342,7 +342,7 @@ START_TEST(a_wait_that_fails_is_tried_again)
 }
 END_TEST
 
-/* As soon as all of them are over. */
+/* Continues as soon as all of them have ended. */
 static void await_end(pf_handle h)
 {
     while (take(h) != 0) sched_yield();

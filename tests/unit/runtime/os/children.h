@@ -28,7 +28,7 @@ static inline weft_process_status wait_for(weft_process p)
     return s;
 }
 
-/* All that comes. */
+/* Reads all bytes until the end. */
 static inline void want_text(weft_stream s, const char *text)
 {
     char got[512];

@@ -72,7 +72,7 @@ START_TEST(listing_says_why_it_fails)
 }
 END_TEST
 
-/* At a deadline nothing is lost. */
+/* Nothing is lost when a deadline passes. */
 static void list_impatiently(void *arg)
 {
     (void)arg;
@@ -160,7 +160,7 @@ START_TEST(a_file_is_watched_until_it_is_gone)
 }
 END_TEST
 
-/* What every system tells: each change is seen before the next one. */
+/* Changes that each system reports: each is seen before the next one is made. */
 static void change_step_by_step(void *arg)
 {
     (void)arg;

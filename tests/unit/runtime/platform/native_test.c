@@ -78,7 +78,7 @@ static void remove_folder(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
-/* Until the handle is ready: the kernel may take a moment on loopback. */
+/* Waits until the handle is ready: the kernel may take a moment on loopback. */
 static void await(pf_handle h, bool for_write)
 {
     struct pf_env *env = pf_env_native();

@@ -86,7 +86,7 @@ START_TEST(no_descriptor_for_a_duplicate)
 }
 END_TEST
 
-/* What is said is why it failed, not how the closing went. */
+/* The error says why it failed, and not how the closing went. */
 START_TEST(a_duplicate_that_would_wait_is_given_up)
 {
     pf_handle h = PF_NO_HANDLE;

@@ -12,7 +12,7 @@ static void note(char who)
     order[logged] = 0;
 }
 
-/* In a task: one that stands in the queue at once. */
+/* In a task: starts a task that is in the queue at once. */
 static struct test_task *start(void (*run)(void *), void *arg)
 {
     struct harness *h = harness_here();
@@ -93,7 +93,8 @@ START_TEST(few_of_a_large_tree_have_begun_at_a_time)
 {
     run_alone(grow_forest, NULL);
     ck_assert_int_eq(begun, 11111);
-    /* Those on the way down, and those that are done but for two turns; breadth first it would be 1,111. */
+    /* Only the tasks on the way down have begun, and those that end within two turns; breadth first it would be 1,111
+     * tasks. */
     ck_assert_int_le(peak, 4 + 2 * WF_TURN_BUDGET / 10 + 4 * 10);
 }
 END_TEST
@@ -203,7 +204,7 @@ static void note_and_yield(void *arg)
     }
 }
 
-/* One task a turn, by hand: two that are ready again, R and S, and two fresh ones, a and b. */
+/* Runs one task a turn, by hand: R and S are ready again, a and b are fresh. */
 static void prefer(uint32_t place, char *out)
 {
     struct harness h;

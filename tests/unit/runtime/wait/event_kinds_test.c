@@ -145,7 +145,7 @@ static void set_and_reset_at_once(void *arg)
         until(over(o) == MANY);
         for (int i = 0; i < MANY; i++) want_int(o[i].result, 0);
     }
-    /* Who comes afterwards waits. */
+    /* A task that comes afterwards waits. */
     struct outcome late = {.result = 1};
     struct test_task *last = spawn_here(await_once, &late);
     until(is_waiting(last));

@@ -45,7 +45,7 @@ static int take(void)
     return counted ? weft_semaphore_take((weft_semaphore){event.node, event.id}) : weft_event_take(event);
 }
 
-/* At home. */
+/* The event's slot. Only a task on the event's home may use it. */
 static struct wf_event *slot(void)
 {
     return wf_slab_at(&wf_here->events, wf_id_slot(event.id));
@@ -128,7 +128,7 @@ START_TEST(those_that_come_back_get_the_same_each)
 }
 END_TEST
 
-/* Who begins to wait while another one was called, but has not run yet, stands behind it. */
+/* A task that begins to wait while another one was called, but has not run yet, is behind it. */
 static void newcomer(void *arg)
 {
     int first = 0, second = 1;

@@ -59,7 +59,7 @@ static int now_at(const int *counter)
     return n;
 }
 
-/* For threads that run no actor. */
+/* Called on threads that run no actor. */
 static void await_count(const int *counter, int n)
 {
     pf_mutex_lock(gate.lock);
@@ -255,7 +255,7 @@ static void offloads_one(const void *arg, size_t size)
     want_int(say(k.parent, READY, b.out), 0);
 }
 
-/* One runs, one is in the queue. */
+/* One job runs, one is in the queue. */
 static void fill_up(weft_job *running, weft_job *queued)
 {
     struct block b = {.in = 1};

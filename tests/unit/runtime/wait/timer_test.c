@@ -62,7 +62,7 @@ static int counted_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_
     return world.plain.poller_arm(p, h, tag, for_write);
 }
 
-/* One task on one worker, in a world where time passes only while all wait. */
+/* Runs one task on one worker, in a world where time passes only while all tasks wait. */
 static void run_simulated(void (*run)(void *), void *arg)
 {
     struct harness h;
@@ -254,7 +254,7 @@ static void is_cancelled(void *arg)
     want_int(weft_timer_take(t), 0);
     want_int(weft_timer_await(t, weft_after(WEFT_SEC(9))), WEFT_ETIMEDOUT);
 
-    /* What is cancelled leaves nothing. */
+    /* A cancelled wait leaves nothing behind. */
     want(wf_heap_first(&wf_here->timers) == NULL);
     uint32_t capacity = wf_here->timers.capacity;
     for (int i = 0; i < 10000; i++) {
