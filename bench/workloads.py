@@ -171,7 +171,7 @@ INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, unit
     ("bench_local", "ring 1 503 10000", 10000, "ring 1 503 30000", 30000, "hop"),
     ("bench_local", "ring-handlers 1 503 10000", 10000, "ring-handlers 1 503 30000", 30000, "hop"),
     ("bench_local", "counting 1 1 10000", 10000, "counting 1 1 30000", 30000, "msg"),
-    ("bench_local", "counting 1 100 10000", 10000, "counting 1 100 30000", 30000, "msg"),
+    ("bench_local", "counting 1 100 100000", 100000, "counting 1 100 200000", 200000, "msg"),
     ("bench_local", "big 1 120 50", 12000, "big 1 120 150", 36000, "msg"),
     ("bench_local", "create 1 5000", 5000, "create 1 15000", 15000, "spawn"),
     ("bench_local", "tree 1 1000", 1111, "tree 1 10000", 11111, "actor"),
