@@ -95,6 +95,8 @@ MUTANTS = {
     "queue_believes_commit": ("sqlite_programs",),
     "reminder_keeps_what_it_replaces": ("sqlite_programs",),
     "reminder_piles_up": ("sqlite_programs",),
+    "counts_forget_a_time": ("sqlite_programs",),
+    "counts_keep_what_was_not_stored": ("sqlite_programs",),
     "reminder_stays_when_done": ("sqlite_programs",),
     "state_takes_any_owner": ("sqlite_programs",),
     "state_believes_commit": ("sqlite_programs",),
