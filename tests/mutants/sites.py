@@ -413,6 +413,11 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
     finish(&c, rc == WEFT_OK);
 '''),
+    ("transport/store/new_topics.c", '''\
+    return seen >= t->from && seen <= t->number;
+''', '''\
+    return (seen >= t->from || wf_mutant("watch_knows_what_it_forgot")) && seen <= t->number;
+'''),
     ("transport/store/sql/sql_counts.c", '''\
     if (!is->dead && is->due > q->seen && is->due < q->later_from) q->later_from = is->due;
 ''', '''\
