@@ -95,6 +95,9 @@ MUTANTS = {
     "queue_believes_commit": ("sqlite_programs",),
     "reminder_keeps_what_it_replaces": ("sqlite_programs",),
     "reminder_piles_up": ("sqlite_programs",),
+    "counts_forget_a_time": ("sqlite_programs",),
+    "watch_knows_what_it_forgot": ("awaiting",),
+    "counts_keep_what_was_not_stored": ("sqlite_programs",),
     "reminder_stays_when_done": ("sqlite_programs",),
     "state_takes_any_owner": ("sqlite_programs",),
     "state_believes_commit": ("sqlite_programs",),
@@ -122,7 +125,7 @@ MUTANTS = {
 # tests/unit, by room, for what no seed of the simulation meets
 UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
-         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
+         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
          "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}

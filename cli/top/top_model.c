@@ -68,6 +68,12 @@ static const struct field link_fields[] = {
     FIELD(top_link, "waiting", NUMBER, waiting),
 };
 
+static const struct field queue_fields[] = {
+    FIELD(top_queue, "queue", TEXT, queue),       FIELD(top_queue, "ready", NUMBER, ready),
+    FIELD(top_queue, "delayed", NUMBER, delayed), FIELD(top_queue, "leased", NUMBER, leased),
+    FIELD(top_queue, "dead", NUMBER, dead),
+};
+
 static const struct field kind_fields[] = {
     FIELD(top_kind, "kind", TEXT, kind),         FIELD(top_kind, "actors", NUMBER, actors),
     FIELD(top_kind, "waiting", NUMBER, waiting), FIELD(top_kind, "deepest", NUMBER, deepest),
@@ -209,6 +215,7 @@ static void read_node(weft_reader *r, struct top_snapshot *s)
         else if (weft_text_equal(key, "stuck")) ROWS(stuck, stuck_fields, struct top_stuck);
         else if (weft_text_equal(key, "links")) ROWS(link, link_fields, struct top_link);
         else if (weft_text_equal(key, "kinds")) ROWS(kind, kind_fields, struct top_kind);
+        else if (weft_text_equal(key, "queues")) ROWS(queue, queue_fields, struct top_queue);
         else if (weft_text_equal(key, "drops") && n->drops == NULL) n->drops = read_drops(r, &n->drop_count);
         else if (weft_text_equal(key, "actors")) read_actors(r, s, index);
         else if (!read_known(r, key, node_fields, COUNT(node_fields), n)) weft_skip(r);
@@ -227,6 +234,13 @@ static int workers_by_turn(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
+static int queues_by_ready(const void *a, const void *b)
+{
+    const struct top_queue *x = a, *y = b;
+    if (x->ready != y->ready) return x->ready > y->ready ? -1 : 1;
+    return strcmp(x->queue, y->queue);
+}
+
 static int nodes_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct top_node *)a)->name, ((const struct top_node *)b)->name);
@@ -243,6 +257,7 @@ static int sort_nodes(struct top_snapshot *s)
         n->place = i;
         for (uint32_t k = 0; k < n->worker_count; k++) n->workers[k].index = k;
         if (n->worker_count > 1) qsort(n->workers, n->worker_count, sizeof *n->workers, workers_by_turn);
+        if (n->queue_count > 1) qsort(n->queues, n->queue_count, sizeof *n->queues, queues_by_ready);
         if (n->link_count > 1) qsort(n->links, n->link_count, sizeof *n->links, links_by_peer);
     }
     if (s->node_count > 2) qsort(s->nodes + 1, s->node_count - 1, sizeof *s->nodes, nodes_by_name);
@@ -281,6 +296,7 @@ void top_free(struct top_snapshot *s)
         free(s->nodes[i].stucks);
         free(s->nodes[i].links);
         free(s->nodes[i].drops);
+        free(s->nodes[i].queues);
         for (uint32_t k = 0; k < s->nodes[i].kind_count; k++) free(s->nodes[i].kinds[k].mail.row);
         free(s->nodes[i].kinds);
     }

@@ -48,6 +48,12 @@ struct top_times {
     uint32_t count;
 };
 
+/* Numbers of jobs of a queue of the node's store. */
+struct top_queue {
+    char queue[100]; /* the begin of a longer name */
+    uint64_t ready, delayed, leased, dead;
+};
+
 struct top_kind {
     char kind[32];
     uint64_t actors, waiting, deepest;
@@ -64,7 +70,8 @@ struct top_node {
     struct top_link *links;
     struct top_drop *drops;
     struct top_kind *kinds;
-    uint32_t worker_count, stuck_count, link_count, drop_count, kind_count;
+    struct top_queue *queues; /* the most ready jobs first */
+    uint32_t worker_count, stuck_count, link_count, drop_count, kind_count, queue_count;
     uint32_t place;         /* in the answer */
     double seconds;         /* since the previous snapshot; 0: there is none */
     double rate, processor; /* messages received by all of its actors; processors in use: 1 is one of them */

@@ -261,6 +261,29 @@ static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_
     put_left_out(l, all, shown, "links");
 }
 
+/* Queues of stores. Those with dead jobs are marked. */
+static void put_queues(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
+{
+    char which[200], ready[16], delayed[16], leased[16], dead[16];
+    uint32_t all = 0, shown = 0;
+    int wide = 31 + spare(l, 30);
+    for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].queue_count;
+    if (all == 0) return;
+    most = fitting(all, most);
+    put(l, TOP_HEAD, "%-*s %9s %9s %9s %9s", wide, "QUEUE", "READY", "DELAYED", "LEASED", "DEAD");
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].queue_count && shown < most; k++, shown++) {
+            const struct top_queue *q = &s->nodes[i].queues[k];
+            if (s->node_count == 1) snprintf(which, sizeof which, "%s", q->queue);
+            else snprintf(which, sizeof which, "%.*s>%s", wide / 3, s->nodes[i].name, q->queue);
+            put(l, q->dead > 0 ? TOP_WARN : TOP_PLAIN, "%-*.*s %9s %9s %9s %9s", wide, wide, which,
+                top_number((double)q->ready, ready), top_number((double)q->delayed, delayed),
+                top_number((double)q->leased, leased), top_number((double)q->dead, dead));
+        }
+    }
+    put_left_out(l, all, shown, "queues");
+}
+
 /* Shows dropped messages by reason, summed over all nodes. */
 static void put_drops(struct top_lines *l, const struct top_snapshot *s)
 {
@@ -301,6 +324,7 @@ void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t m
     if (s->node_count == 1) put_workers(l, &s->nodes[0], most);
     put_kinds(l, s, most);
     put_links(l, s, most);
+    put_queues(l, s, most);
     put_drops(l, s);
 }
 

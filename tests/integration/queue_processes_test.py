@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Work queues in real processes: the command line, and workers and stores that are killed while there are jobs."""
 import json
+import subprocess
 import unittest
 import urllib.request
 
 from harness import PATIENCE, built
-from store_nodes import SOON_LOST, StoreCase
+from store_nodes import SOON_LOST, WEFT, StoreCase
 
 JOBS = 300
+
+
+TOP = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
 
 
 class Queues(StoreCase):
@@ -118,6 +122,25 @@ class Queues(StoreCase):
         self.assertEqual(rows['weft_store_jobs{queue="jobs.many.099",state="ready"}'], 1)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
+
+    @unittest.skipUnless(TOP, "built without ncurses")
+    def test_top_shows_queues(self):
+        self.store(":attempts=1:lease=600")
+        self.other("put", "jobs.x", "2", name="p").line()
+        died = self.other("hold", "jobs.x", name="died")
+        died.line()
+        died.stop()
+
+        def queues(*words):
+            rows = [json.loads(line) for line in self.weft("top", "--json", "--once", *words)[0].splitlines()]
+            return {row["node"]: row["queues"] for row in rows if "queues" in row}
+        wanted = {"store": [{"queue": "jobs.x", "ready": 1, "delayed": 0, "leased": 0, "dead": 1}]}
+        while queues("--node", "store") != wanted:  # it counts once in a second
+            pass
+        self.assertEqual(queues("--node", "p"), {})
+        self.assertEqual(queues("--node", "p", "--all"), wanted)
+        text = self.weft("top", "--once", "--node", "store", "--interval", "0.1")[0]
+        self.assertRegex(text, r"QUEUE +READY +DELAYED +LEASED +DEAD\njobs\.x +1 +0 +0 +1\n")
 
     def reminders(self):
         return [json.loads(line) for line in

@@ -355,6 +355,45 @@ START_TEST(a_pattern_brings_all_topics_that_match)
 }
 END_TEST
 
+enum { NEW_TOPICS = 600 }; /* more than one answer of the store has */
+
+static void publish_new(const void *arg, size_t size)
+{
+    int which;
+    char topic[32];
+    (void)size;
+    memcpy(&which, arg, sizeof which);
+    snprintf(topic, sizeof topic, "few.%d", which);
+    publish(topic, "1");
+}
+
+/* Publications that come at a time are stored at a time. */
+static void many_new_topics(const void *arg, size_t size)
+{
+    static bool seen[NEW_TOPICS];
+    (void)arg, (void)size;
+    open_store(0, 0);
+    subscribe("few.*", WEFT_FROM_START);
+    for (int i = 0; i < NEW_TOPICS; i++) ck_assert_int_eq(weft_spawn(NULL, publish_new, &i, sizeof i, NULL), WEFT_OK);
+    for (int i = 0; i < NEW_TOPICS; i++) {
+        weft_msg *m;
+        struct weft_stored got = next_stored(&m);
+        int which = atoi(got.topic + 4);
+        ck_assert(got.kind == WEFT_STORED_RECORD && which >= 0 && which < NEW_TOPICS && !seen[which]);
+        seen[which] = true;
+        weft_msg_free(m);
+    }
+    expect_nothing_more();
+    memset(seen, 0, sizeof seen);
+    say("done");
+}
+
+START_TEST(many_topics_begin_at_once)
+{
+    RUN(a, many_new_topics);
+}
+END_TEST
+
 /* ---- Two nodes ------------------------------------------------------------------------------------------------- */
 
 static void keep_store(const void *arg, size_t size)
@@ -712,6 +751,7 @@ int main(void)
     tcase_add_test(c, a_damaged_record_is_said_and_not_served);
     tcase_add_test(c, logs_are_listed);
     tcase_add_test(c, a_pattern_brings_all_topics_that_match);
+    tcase_add_test(c, many_topics_begin_at_once);
     tcase_add_test(c, a_node_without_the_store_uses_it);
     tcase_add_test(c, no_gap_and_no_double_while_others_publish);
     tcase_add_test(c, a_slow_reader_loses_nothing);

@@ -402,21 +402,37 @@ static void start_phase(struct wf_etcd *e)
     if (rc == WEFT_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-        rc = sql_finish(s, code);
+    finish(&c, rc == WEFT_OK);
 ''', '''\
-        rc = sql_finish(s, code);
-        if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
+    if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
+    finish(&c, rc == WEFT_OK);
+'''),
+    ("transport/store/new_topics.c", '''\
+    return seen >= t->from && seen <= t->number;
+''', '''\
+    return (seen >= t->from || wf_mutant("watch_knows_what_it_forgot")) && seen <= t->number;
+'''),
+    ("transport/store/sql/sql_counts.c", '''\
+    if (!is->dead && is->due > q->seen && is->due < q->later_from) q->later_from = is->due;
+''', '''\
+    if (wf_mutant("counts_forget_a_time")) return;
+    if (!is->dead && is->due > q->seen && is->due < q->later_from) q->later_from = is->due;
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (found == SQL_A_REMINDER) rc = remove_job(c, q, r.job);
+        if (committed) q->is = q->will;
 ''', '''\
-    if (found == SQL_A_REMINDER && !wf_mutant("reminder_keeps_what_it_replaces")) rc = remove_job(c, q, r.job);
+        if (committed || wf_mutant("counts_keep_what_was_not_stored")) q->is = q->will;
+'''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (found == SQL_A_REMINDER) rc = remove_job_of(c, q, r.job);
+''', '''\
+    if (found == SQL_A_REMINDER && !wf_mutant("reminder_keeps_what_it_replaces")) rc = remove_job_of(c, q, r.job);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
     r->at = x->next_due = x->job.due = sql_reminder_next(r, x->now);

@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "control.h"
 
+#include "metrics_rows.h"
 #include "rows.h"
 #include "snapshot.h"
 #include "transport.h"
@@ -173,6 +174,7 @@ static int answer(struct top *top, struct wf_transport *t, const weft_msg *ask, 
 {
     int rc = wf_rows_init(&top->maps);
     if (rc == WEFT_OK) rc = wf_snapshot_take(&top->snapshot, t, &q->pick);
+    if (rc == WEFT_OK) top->snapshot.queues = wf_metrics_queues(t);
     if (rc == WEFT_OK) rc = add_own(top);
     if (rc == WEFT_OK && q->everywhere) rc = gather(top, go_to_others(&top->snapshot, q));
     return rc < 0 ? rc : wf_rows_reply(&top->maps, ask, WF_CONTROL_TOP);

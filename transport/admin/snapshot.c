@@ -1,6 +1,8 @@
 /* transport/admin/snapshot.c -- see snapshot.h. */
 #include "snapshot.h"
 
+#include "pack.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +289,12 @@ static void put_drops(weft_writer *w, const struct wf_transport *t)
     for (int i = 0; i < WF_ALL_DROPS; i++) wf_put_number_of(w, drops[i].reason, drops[i].count);
 }
 
+static void put_queues(weft_writer *w, const weft_msg *queues)
+{
+    weft_put_str(w, weft_cstr("queues"));
+    wf_pack_raw(w, weft_data(queues), weft_size(queues));
+}
+
 static const char *state_of(const weft_node *n)
 {
     if (atomic_load_explicit(&n->stopping, memory_order_relaxed) || wf_node_is_draining(n)) return "draining";
@@ -300,7 +308,7 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     uint64_t actors = 0;
     for (uint32_t i = 0; i < s->stats.kinds; i++) actors += s->stats.kind[i].actors;
     snprintf(run, sizeof run, "%016llx", (unsigned long long)n->incarnation);
-    weft_put_map(w, 15);
+    weft_put_map(w, s->queues == NULL ? 15 : 16);
     wf_put_text_of(w, "node", n->name);
     wf_put_text_of(w, "incarnation", run);
     wf_put_text_of(w, "cluster", n->cluster);
@@ -317,6 +325,7 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     wf_put_stuck(w, s->t, NULL);
     put_list(w, "links", s->link_count);
     for (uint32_t i = 0; i < s->link_count; i++) put_link(w, &s->link[i]);
+    if (s->queues != NULL) put_queues(w, s->queues);
     put_list(w, "kinds", s->stats.kinds);
     for (uint32_t i = 0; i < s->stats.kinds; i++) put_kind(w, &s->stats.kind[i]);
     put_list(w, "actors", s->top.count);

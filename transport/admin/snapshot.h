@@ -34,6 +34,7 @@ struct wf_snapshot {
     uint32_t link_count;
     struct wf_link_seen link[WF_LINKS_SHOWN];
     struct wf_ways *ways; /* only used while it looks */
+    weft_msg *queues;     /* an array in msgpack: "queues" of TOP; NULL: the node has no store */
 };
 
 /* [A] Fills in `s`, which must be zeroed before, and cleared afterwards, also after an error. A worker that does not

@@ -16,8 +16,10 @@
 #include <weft/names.h>
 #include <weft/node.h>
 #include <weft/offload.h>
+#include <weft/trace.h>
 
 #include "append_batch.h"
+#include "new_topics.h"
 #include "parked_reads.h"
 #include "store_actor.h"
 #include "store_cursors.h"
@@ -61,7 +63,7 @@ struct store_actor {
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
-    uint64_t number; /* the number in struct store_watched */
+    struct wf_new_topics fresh; /* for struct store_watched */
 };
 
 /* Requests to watch for new logs are parked under this text, which is not a valid topic. */
@@ -399,9 +401,17 @@ static void wake_readers(struct store_actor *s, const char *topic)
     for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) forward(s, ask);
 }
 
-static void answer_watch(const struct store_actor *s, const weft_msg *ask, int error)
+/* `seen`: the number that the watcher has seen. */
+static void answer_watch(const struct store_actor *s, const weft_msg *ask, int error, uint64_t seen)
 {
-    struct store_watched out = {error, s->number};
+    weft_text topic[WF_STORE_PAGE_LOGS];
+    struct store_watched out = {.error = error, .number = s->fresh.number};
+    if (error == WEFT_OK && wf_new_topics_knows(&s->fresh, seen)) {
+        size_t count = wf_new_topics_after(&s->fresh, seen, topic, WF_STORE_PAGE_LOGS);
+        out.since = seen;
+        out.number = seen + count;
+        out.topics = weft_str_list(topic, count);
+    }
     wf_store_answer(ask, store_watched_type(), &out);
 }
 
@@ -409,18 +419,20 @@ static void take_watch(struct store_actor *s, weft_msg *ask)
 {
     struct store_watch in;
     int rc = weft_typed_read(store_watch_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    bool waits = rc == WEFT_OK && in.seen == s->number;
+    bool waits = rc == WEFT_OK && in.seen == s->fresh.number;
     if (waits) rc = wf_parked_reads_add(&s->parked, any_log, ask);
     if (waits && rc == WEFT_OK) return;
-    answer_watch(s, ask, rc);
+    answer_watch(s, ask, rc, rc < 0 ? 0 : in.seen);
     weft_msg_free(ask);
 }
 
-static void tell_watchers(struct store_actor *s)
+/* All that wait have seen the number before. */
+static void tell_watchers(struct store_actor *s, const char *topic)
 {
-    s->number++;
+    const uint64_t seen = s->fresh.number;
+    wf_new_topics_add(&s->fresh, topic);
     for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, any_log)) != NULL; weft_msg_free(ask))
-        answer_watch(s, ask, WEFT_OK);
+        answer_watch(s, ask, WEFT_OK, seen);
 }
 
 /* Called when the batch is on disk, or has failed. */
@@ -437,7 +449,7 @@ static void finish_batch(struct store_actor *s)
         struct waiting *next = w->next;
         answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
         if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
-        if (b->item[i].offset == 1) tell_watchers(s);
+        if (b->item[i].offset == 1) tell_watchers(s, w->topic);
         let_go(w);
         w = next;
     }
@@ -549,6 +561,7 @@ static void free_actor(void *arg)
     wf_queues_free(&s->queues);
     wf_cursors_free(&s->cursors);
     wf_states_free(&s->states);
+    wf_new_topics_free(&s->fresh);
     wf_store_file_leave(s->file);
     free(s->keep);
     free(s);
@@ -572,7 +585,7 @@ void wf_store_actor(const void *config, size_t size)
         return;
     }
     s->end = &s->first;
-    s->number = (uint64_t)weft_now(); /* a number that differs from that of the store before */
+    wf_new_topics_init(&s->fresh, weft_trace_new().low >> 1);
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);

@@ -54,25 +54,26 @@ WEFT_STRUCT(store_log, STORE_LOG)
 #define STORE_LOGS(F) F(int, error) F(list(store_log), logs)
 WEFT_STRUCT(store_logs, STORE_LOGS)
 
-/* `number` changes whenever the store has a new log, and when it is opened. */
+/* `number` grows by 1 whenever the store has a new log, and is another one when it is opened. If `since` is the number
+ * that was seen, `topics` are the new ones up to `number`; else the watcher lists all. */
 #define STORE_WATCH(F) F(uint, seen)
 WEFT_STRUCT(store_watch, STORE_WATCH)
-#define STORE_WATCHED(F) F(int, error) F(uint, number)
+#define STORE_WATCHED(F) F(int, error) F(uint, number) F(uint, since) F(list(str), topics)
 WEFT_STRUCT(store_watched, STORE_WATCHED)
 
 /* `kind` is a wf_store_change_kind. `ticket` is a random number of the taker. `delay` 0 extends a lease by the lease
  * time of the queue. */
-#define STORE_CHANGE(F)                                                                                       \
-    F(uint, kind)                                                                                             \
-    F(str, queue)                                                                                             \
-    F(uint, id) F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket) F(int, at) \
-        F(int, period)
+#define STORE_CHANGE(F) \
+    F(uint, kind)       \
+    F(str, queue)       \
+    F(uint, id)         \
+    F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket) F(int, at) F(int, period)
 WEFT_STRUCT(store_change, STORE_CHANGE)
-#define STORE_CHANGED(F)                                                                                          \
-    F(int, error)                                                                                                 \
-    F(uint, id)                                                                                                   \
-    F(uint, lease) F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(uint, count) F(str, key) F(int, at) \
-        F(int, period)
+#define STORE_CHANGED(F) \
+    F(int, error)        \
+    F(uint, id)          \
+    F(uint, lease)       \
+    F(int, time) F(uint, attempts) F(uint, tag) F(bin, body) F(uint, count) F(str, key) F(int, at) F(int, period)
 WEFT_STRUCT(store_changed, STORE_CHANGED)
 #define STORE_QUEUE(F) F(str, name) F(uint, ready) F(uint, delayed) F(uint, leased) F(uint, dead)
 WEFT_STRUCT(store_queue, STORE_QUEUE)

@@ -12,6 +12,7 @@
 #include <weft/call.h>
 #include <weft/log.h>
 #include <weft/offload.h>
+#include <weft/pack.h>
 #include <weft/store.h>
 
 #include "metrics_rows.h"
@@ -203,12 +204,44 @@ static void scrape(struct store_metrics *m)
     m->taken_at = weft_now();
 }
 
+static void pack_queues(weft_writer *w, const struct counts *c)
+{
+    size_t rows = rows_of(c->queues);
+    weft_put_array(w, (uint32_t)rows);
+    for (size_t i = 0; i < rows; i++) {
+        const struct wf_store_queue *q = &c->queue[i];
+        const struct {
+            const char *state;
+            uint64_t jobs;
+        } of[] = {{"ready", q->ready}, {"delayed", q->delayed}, {"leased", q->leased}, {"dead", q->dead}};
+        weft_put_map(w, 5);
+        weft_put_str(w, weft_cstr("queue"));
+        weft_put_str(w, weft_cstr(q->name));
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+            weft_put_str(w, weft_cstr(of[k].state));
+            weft_put_uint(w, of[k].jobs);
+        }
+    }
+}
+
+static void answer_queues(const weft_msg *ask, const struct counts *c)
+{
+    weft_writer w = weft_writer_on(NULL, 0);
+    pack_queues(&w, c);
+    weft_msg *m = weft_msg_new(WF_METRICS_QUEUES, w.size);
+    if (m == NULL) return;
+    w = weft_writer_on(weft_msg_body(m), w.size);
+    pack_queues(&w, c);
+    weft_ignore(weft_reply_msg(ask, m));
+}
+
 static void answer(struct store_metrics *m, const weft_msg *ask)
 {
     bool fresh = m->last != NULL && weft_now() - m->taken_at < WEFT_SEC(1);
     if (!fresh) scrape(m);
-    if (m->last != NULL && m->last->rc == WEFT_OK)
-        weft_ignore(weft_reply(ask, WF_METRICS_ASK, m->last->text, m->last->size));
+    if (m->last == NULL || m->last->rc < 0) return;
+    if (weft_tag(ask) == WF_METRICS_QUEUES) answer_queues(ask, &m->last->counts);
+    else weft_ignore(weft_reply(ask, WF_METRICS_ASK, m->last->text, m->last->size));
 }
 
 void wf_store_metrics(const void *arg, size_t size)
@@ -233,7 +266,8 @@ void wf_store_metrics(const void *arg, size_t size)
     weft_msg *ask;
     for (bool quits = false; !quits && weft_recv(&ask, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(ask) == WF_STORE_QUIT;
-        if (weft_tag(ask) == WF_METRICS_ASK && weft_wants_reply(ask) && !weft_expired(ask)) answer(m, ask);
+        bool asks = weft_tag(ask) == WF_METRICS_ASK || weft_tag(ask) == WF_METRICS_QUEUES;
+        if (asks && weft_wants_reply(ask) && !weft_expired(ask)) answer(m, ask);
         weft_msg_free(ask);
     }
 }

@@ -1,6 +1,7 @@
 /* transport/store/stored_pattern.c -- see stored_pattern.h.
  *
- * The watcher asks the store for its logs again when the store reports a new one. */
+ * The watcher lists the logs of a store once. Then the store reports the topics that get a log, one message for each, or
+ * for several. It lists them again after a store was opened again, and when it has missed more than the store knows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "stored_pattern.h"
 #include "stored_reading.h"
 #include "stored_topic.h"
+#include "topic_set.h"
 
 enum { FOUND_PRESENT = 1 }; /* a request to the watcher */
 enum { PAGE = 64 };         /* logs that are asked for at a time */
@@ -28,37 +30,10 @@ struct pattern {
 /* All resources of the watcher are here, because it may be killed while it waits. */
 struct watcher {
     struct pattern is;
-    bool listed;  /* the topics that exist were found */
-    char **known; /* topics that have a reader: `count` of them sorted, and after them those of this round */
-    size_t count, added, max;
+    bool listed;               /* the topics that exist were found */
+    struct wf_topic_set known; /* topics that have a reader */
     struct weft_stored_log log[PAGE];
 };
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_known(const struct watcher *w, const char *topic)
-{
-    return w->count > 0 && bsearch(&topic, w->known, w->count, sizeof(char *), by_text) != NULL;
-}
-
-static int add_known(struct watcher *w, const char *topic)
-{
-    size_t at = w->count + w->added;
-    if (at == w->max) {
-        size_t max = w->max == 0 ? 16 : w->max * 2;
-        char **grown = realloc(w->known, max * sizeof(char *));
-        if (grown == NULL) return WEFT_ENOMEM;
-        w->known = grown;
-        w->max = max;
-    }
-    w->known[at] = strdup(topic);
-    if (w->known[at] == NULL) return WEFT_ENOMEM;
-    w->added++;
-    return WEFT_OK;
-}
 
 static int start_reader(const struct watcher *w, const struct weft_stored_log *log)
 {
@@ -74,18 +49,14 @@ static int start_reader(const struct watcher *w, const struct weft_stored_log *l
                       &(weft_spawn_options){.kind = "stored subscription", .link = true});
 }
 
-/* Starts readers for the topics of a page that have none. */
-static int take_logs(struct watcher *w, int count)
+/* Starts a reader for the topic, if it matches and has none. */
+static int take_log(struct watcher *w, const struct weft_stored_log *log)
 {
-    int rc = WEFT_OK;
-    for (int i = 0; i < count && rc == WEFT_OK; i++) {
-        const char *topic = w->log[i].topic;
-        if (!wf_store_topic_matches(w->is.text, topic) || is_known(w, topic)) continue;
-        rc = add_known(w, topic);
-        if (rc < 0) return rc;
-        rc = start_reader(w, &w->log[i]);
-        if (rc < 0) free(w->known[w->count + --w->added]);
-    }
+    if (!wf_store_topic_matches(w->is.text, log->topic) || wf_topic_set_has(&w->known, log->topic)) return WEFT_OK;
+    int rc = wf_topic_set_add(&w->known, log->topic);
+    if (rc < 0) return rc;
+    rc = start_reader(w, log);
+    if (rc < 0) wf_topic_set_remove(&w->known, log->topic);
     return rc;
 }
 
@@ -102,11 +73,19 @@ static int find_topics(struct watcher *w)
         count = wf_stored_logs(store_of(w), after, w->log, PAGE, WEFT_FOREVER);
         if (count < 0) rc = count;
         if (count > 0) memcpy(after, w->log[count - 1].topic, sizeof after);
-        if (count > 0) rc = take_logs(w, count);
+        for (int i = 0; i < count && rc == WEFT_OK; i++) rc = take_log(w, &w->log[i]);
     }
-    w->count += w->added;
-    w->added = 0;
-    if (w->count > 0) qsort(w->known, w->count, sizeof(char *), by_text);
+    return rc;
+}
+
+static int take_topics(struct watcher *w, struct store_watched *got)
+{
+    int rc = WEFT_OK;
+    for (weft_text topic; rc == WEFT_OK && weft_str_next(&got->topics, &topic);) {
+        struct weft_stored_log log = {.first = 1};
+        if (!weft_text_copy(topic, log.topic, sizeof log.topic)) return WEFT_EFORMAT;
+        rc = take_log(w, &log);
+    }
     return rc;
 }
 
@@ -132,8 +111,9 @@ static int watch_on(struct watcher *w, uint64_t *seen)
     int rc = wf_store_ask(store_of(w), WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got, &answer,
                           WEFT_FOREVER);
     if (rc == WEFT_OK) {
+        bool has_all = *seen != 0 && got.since == *seen;
+        rc = got.error != 0 ? wf_store_error(got.error) : has_all ? take_topics(w, &got) : find_topics(w);
         weft_msg_free(answer);
-        rc = got.error == 0 ? find_topics(w) : wf_store_error(got.error);
         if (rc == WEFT_OK) *seen = got.number;
     }
     if (rc == WEFT_OK) return say_found(w);
@@ -143,8 +123,7 @@ static int watch_on(struct watcher *w, uint64_t *seen)
 static void free_watcher(void *arg)
 {
     struct watcher *w = arg;
-    for (size_t i = 0; i < w->count + w->added; i++) free(w->known[i]);
-    free(w->known);
+    wf_topic_set_free(&w->known);
     free(w);
 }
 
@@ -155,6 +134,7 @@ static void watcher(const void *arg, size_t size)
     (void)size;
     if (w == NULL) return;
     memcpy(&w->is, arg, sizeof w->is);
+    w->known.secret = weft_trace_new().low;
     if (weft_defer(free_watcher, w) < 0) return;
     while (watch_on(w, &seen) == WEFT_OK) continue;
 }

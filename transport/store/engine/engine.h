@@ -16,7 +16,8 @@
  *     - and for the changes of states. A write that does not show the number of the last opening changes nothing, also
  *       after a crash. A snapshot or an event that is damaged or missing is never served, and neither is what follows;
  *     - append, trim, advance, change and change_states are called from one thread at a time; read, find, list,
- *       queues, jobs, states and read_state from any thread, also meanwhile. Readers do not wait for the writer.
+ *       queues, jobs, states and read_state from any thread, also meanwhile. Readers do not wait for the writer; only
+ *       queues may wait for the end of a change that is being stored.
  *
  * Errors, besides those that each function names:
  *     WEFT_ENOSPC   the disk is full; nothing was stored, and the store can be used again when there is space
@@ -307,7 +308,8 @@ struct wf_store_engine {
      * WEFT_ECLOSED (the job is not there any more, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
      * reminder is damaged; cancel removes a damaged reminder, and not its job). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
-    /* Gives the queues that have jobs in the order of their names, as at the time `now`. */
+    /* Gives the queues that have jobs in the order of their names, as at the time `now`. Its cost does not grow with the
+     * number of jobs, but of a store that is open read-only. */
     int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
     /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged job is skipped. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);

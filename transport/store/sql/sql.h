@@ -12,7 +12,7 @@
  *     open.
  * (3) The key of a record is the number of its log and its offset in one integer: the table needs no second index.
  * (4) A job has a small row with its state and one with its body, which is not written again when the state changes.
- *     Which job is due next is looked up in an index; only the number of jobs of each queue is kept in memory. What the
+ *     Which job is due next is looked up in an index; only the numbers of jobs of each queue are kept in memory. What the
  *     index says is believed only as far as the checksum of the job's row confirms it. A reminder is a row that
  *     names a job. It is looked for only in queues that have reminders.
  * (5) A state of an actor has a row, found by its key, and a snapshot and events, found by its id, which is never used
@@ -50,11 +50,16 @@ struct sql_log {
     struct sql_log *next_touched;
 };
 
+/* Numbers of jobs by state, and of reminders. */
+struct sql_counts {
+    uint64_t ready, delayed, leased, dead, reminders;
+};
+
 /* A queue that has jobs, or gets some from the running commit. */
 struct sql_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
-    uint64_t jobs, will; /* with the dead ones; `will`: after the running commit */
-    uint64_t reminders, will_reminders;
+    struct sql_counts is, will; /* as at the time `seen` (sql_counts.c); `will`: after the running commit */
+    int64_t seen, later_from;   /* no job that is not dead is due between them */
     bool touched;
     struct sql_queue *next; /* with the same hash */
     struct sql_queue *next_touched;
@@ -91,7 +96,7 @@ enum sql_statement {
     SQL_KEY,
     SQL_FORGET_KEYS,
     SQL_COUNT_KEYS,
-    SQL_QUEUE_SIZES,
+    SQL_DUE_BETWEEN,
     SQL_QUEUES,
     SQL_JOBS,
     SQL_ALL_JOBS,
@@ -188,13 +193,19 @@ struct sql_store {
     int64_t stored_logs;
     int64_t cursors;                                         /* the writer's; -1: it has to count them */
     bool has_queues, has_states, has_workers, has_reminders; /* the database has their tables */
-    /* The writer's alone: */
+    sqlite3_mutex *queue_lock; /* for the queues; recursive. The writer holds it while it stores a batch of changes */
     struct sql_queue *queue[SQL_QUEUE_BUCKETS];
     size_t queues;
+    /* The writer's alone: */
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
     uint64_t reminders;
     int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */
 };
+
+static inline uint64_t sql_jobs_of(const struct sql_counts *c)
+{
+    return c->ready + c->delayed + c->leased + c->dead;
+}
 
 static inline struct sql_store *sql_of(struct wf_store *s)
 {

@@ -6,9 +6,10 @@
 #include "sql_ahead.h"
 #include "sql_append.h"
 #include "sql_connection.h"
+#include "sql_counts.h"
 #include "sql_jobs.h"
 #include "sql_logs.h"
-#include "sql_queues.h"
+#include "sql_queue.h"
 #include "sql_reminders.h"
 #include "sql_workers.h"
 #include "stored_topic.h"
@@ -114,8 +115,7 @@ static void touch(struct commit *c, struct sql_queue *q)
 {
     if (q->touched) return;
     q->touched = true;
-    q->will = q->jobs;
-    q->will_reminders = q->reminders;
+    q->will = q->is;
     q->next_touched = c->touched;
     c->touched = q;
 }
@@ -134,10 +134,27 @@ static struct sql_queue *queue_for(struct commit *c, struct wf_store_change *x)
     return q;
 }
 
+static int update_job(struct commit *c, const char *queue, const struct wf_store_job *was,
+                      const struct wf_store_job *is)
+{
+    struct sql_queue *q = sql_queue_find(c->s, queue);
+    if (q != NULL) { /* NULL: there was damage when the store was opened */
+        touch(c, q);
+        sql_count_job(q, was, is);
+    }
+    return write_job(c->s, is, queue, SQL_UPDATE_JOB);
+}
+
+static bool has_space(const struct sql_queue *q, const struct wf_store_change *x)
+{
+    uint64_t jobs = sql_jobs_of(&q->will);
+    return jobs < x->jobs_max && jobs < WF_STORE_JOBS_MAX;
+}
+
 static bool has_reminders(const struct commit *c, const char *name)
 {
     const struct sql_queue *q = sql_queue_find(c->s, name);
-    return q != NULL && (q->touched ? q->will_reminders : q->reminders) > 0;
+    return q != NULL && (q->touched ? q->will : q->is).reminders > 0;
 }
 
 static int64_t later(int64_t now, int64_t delay)
@@ -204,7 +221,7 @@ static int add_job(struct commit *c, struct wf_store_change *x, struct sql_queue
 {
     x->job = (struct wf_store_job){
         .id = (uint64_t)++c->last_job, .due = due, .time = x->now, .tag = x->tag, .size = x->size};
-    q->will++;
+    sql_count_job(q, NULL, &x->job);
     int rc = write_job(c->s, &x->job, x->queue, SQL_INSERT_JOB);
     return rc == WEFT_OK ? write_body(c->s, x->job.id, x->data, x->size) : rc;
 }
@@ -220,7 +237,7 @@ static int put(struct commit *c, struct wf_store_change *x)
     if (x->key != NULL && rc == WEFT_OK) rc = find_key(c, x, &is_old);
     if (rc != WEFT_OK || x->error < 0 || x->job.id != 0) return rc;
     bool full = x->key != NULL && c->keys >= WF_STORE_JOB_KEYS_MAX;
-    if (full || q->will >= x->jobs_max || q->will >= WF_STORE_JOBS_MAX) {
+    if (full || !has_space(q, x)) {
         x->error = WEFT_EFULL;
         return WEFT_OK;
     }
@@ -326,6 +343,7 @@ static int take(struct commit *c, struct wf_store_change *x)
             return find_next_due(c->s, x);
         }
         if (error < 0) return error;
+        const struct wf_store_job was = x->job;
         bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
         if (dies) {
             kill_job(&x->job, x->now);
@@ -334,7 +352,7 @@ static int take(struct commit *c, struct wf_store_change *x)
             x->job.lease = new_lease();
             x->job.due = later(x->now, x->delay);
         }
-        rc = write_job(c->s, &x->job, x->queue, SQL_UPDATE_JOB);
+        rc = update_job(c, x->queue, &was, &x->job);
         if (!dies && rc == WEFT_OK && x->node != 0) rc = sql_worker_write(c->s, x);
         if (!dies) return rc;
         free(x->body);
@@ -361,17 +379,17 @@ static int find_job(struct commit *c, struct wf_store_change *x)
     return sql_error(rc);
 }
 
-static int remove_job(struct commit *c, struct sql_queue *q, uint64_t id)
+static int remove_job(struct commit *c, struct sql_queue *q, const struct wf_store_job *job)
 {
-    if (q->will > 0) q->will--;
-    int rc = delete_by_id(c->s, SQL_DELETE_JOB, id);
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, id);
-    return rc == WEFT_OK ? sql_worker_delete(c->s, id) : rc;
+    sql_count_job(q, job, NULL);
+    int rc = delete_by_id(c->s, SQL_DELETE_JOB, job->id);
+    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
+    return rc == WEFT_OK ? sql_worker_delete(c->s, job->id) : rc;
 }
 
 static int remove_reminder(struct commit *c, struct sql_queue *q, const char *queue, const char *key)
 {
-    if (q->will_reminders > 0) q->will_reminders--;
+    if (q->will.reminders > 0) q->will.reminders--;
     if (c->reminders > 0) c->reminders--;
     return sql_reminder_delete(c->s, queue, key);
 }
@@ -379,10 +397,11 @@ static int remove_reminder(struct commit *c, struct sql_queue *q, const char *qu
 /* The times that have passed meanwhile do not come any more. */
 static int repeat(struct commit *c, struct wf_store_change *x, struct sql_reminder *r)
 {
+    const struct wf_store_job was = x->job;
     r->at = x->next_due = x->job.due = sql_reminder_next(r, x->now);
     x->job.lease = 0;
     x->job.attempts = 0;
-    int rc = write_job(c->s, &x->job, x->queue, SQL_UPDATE_JOB);
+    int rc = update_job(c, x->queue, &was, &x->job);
     return rc == WEFT_OK ? sql_reminder_write(c->s, x->queue, r) : rc;
 }
 
@@ -397,7 +416,7 @@ static int finish_job(struct commit *c, struct wf_store_change *x)
     struct sql_queue *q = queue_for(c, x);
     if (q == NULL) return WEFT_OK;
     if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
-    return rc == WEFT_OK ? remove_job(c, q, x->id) : rc;
+    return rc == WEFT_OK ? remove_job(c, q, &x->job) : rc;
 }
 
 static int change_taken(struct commit *c, struct wf_store_change *x)
@@ -410,22 +429,24 @@ static int change_taken(struct commit *c, struct wf_store_change *x)
         return WEFT_OK;
     }
     if (x->kind == WF_JOB_DONE) return finish_job(c, x);
+    const struct wf_store_job was = *j;
     if (x->kind == WF_JOB_UNTAKE) j->attempts--;
     if (x->kind != WF_JOB_EXTEND) j->lease = 0;
     j->due = x->kind == WF_JOB_UNTAKE ? x->now : later(x->now, x->delay);
     if (x->kind == WF_JOB_RETURN && is_used_up(j, x->attempts)) kill_job(j, x->now);
-    return write_job(c->s, j, x->queue, SQL_UPDATE_JOB);
+    return update_job(c, x->queue, &was, j);
 }
 
 /* ---- Dead ones ------------------------------------------------------------------------------------------------- */
 
 static int revive_job(struct commit *c, struct wf_store_change *x, struct wf_store_job *j)
 {
+    const struct wf_store_job was = *j;
     j->dead = false;
     j->attempts = 0;
     j->due = x->now;
     x->count++;
-    return write_job(c->s, j, x->queue, SQL_UPDATE_JOB);
+    return update_job(c, x->queue, &was, j);
 }
 
 /* Finds dead jobs of the queue, as many as fit into `all`. */
@@ -459,9 +480,19 @@ static int revive(struct commit *c, struct wf_store_change *x)
 
 /* ---- Reminders ------------------------------------------------------------------------------------------------- */
 
-static bool has_space(const struct commit *c, const struct sql_queue *q, const struct wf_store_change *x)
+/* Removes the job of a reminder; damage can have removed it before. */
+static int remove_job_of(struct commit *c, struct sql_queue *q, uint64_t id)
 {
-    return c->reminders < WF_STORE_REMINDERS_MAX && q->will < x->jobs_max && q->will < WF_STORE_JOBS_MAX;
+    int rc;
+    const char *queue;
+    struct wf_store_job job = {.id = id};
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_JOB, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)id);
+    rc = sql_step(row);
+    if (rc == SQL_ROW) (void)sql_job_read(row, &job, &queue);
+    sql_reset(row);
+    return rc == SQL_ROW ? remove_job(c, q, &job) : sql_error(rc);
 }
 
 static int set(struct commit *c, struct wf_store_change *x)
@@ -474,11 +505,12 @@ static int set(struct commit *c, struct wf_store_change *x)
     int rc = sql_reminder_find(c->s, x->queue, x->key, &r, &found);
     if (rc != WEFT_OK) return rc;
     if (found == SQL_DAMAGED_REMINDER) x->error = WEFT_EFORMAT;
-    if (found == SQL_NO_REMINDER && !has_space(c, q, x)) x->error = WEFT_EFULL;
+    if (found == SQL_NO_REMINDER && (c->reminders >= WF_STORE_REMINDERS_MAX || !has_space(q, x)))
+        x->error = WEFT_EFULL;
     if (x->error < 0) return WEFT_OK;
     x->removed = r.job;
-    if (found == SQL_A_REMINDER) rc = remove_job(c, q, r.job);
-    if (found == SQL_NO_REMINDER || q->will_reminders == 0) q->will_reminders++; /* 0: its jobs were missing */
+    if (found == SQL_A_REMINDER) rc = remove_job_of(c, q, r.job);
+    if (found == SQL_NO_REMINDER || q->will.reminders == 0) q->will.reminders++; /* 0: its jobs were missing */
     c->reminders += found == SQL_NO_REMINDER;
     if (rc == WEFT_OK) rc = add_job(c, x, q, x->at);
     if (rc != WEFT_OK) return rc;
@@ -502,7 +534,7 @@ static int cancel(struct commit *c, struct wf_store_change *x)
     rc = remove_reminder(c, q, x->queue, x->key);
     if (found == SQL_DAMAGED_REMINDER) return rc;
     x->removed = r.job;
-    return rc == WEFT_OK ? remove_job(c, q, r.job) : rc;
+    return rc == WEFT_OK ? remove_job_of(c, q, r.job) : rc;
 }
 
 /* ---- A batch --------------------------------------------------------------------------------------------------- */
@@ -571,9 +603,8 @@ static void finish(struct commit *c, bool committed)
     for (struct sql_queue *q = c->touched, *next; q != NULL; q = next) {
         next = q->next_touched;
         q->touched = false;
-        if (committed) q->jobs = q->will;
-        if (committed) q->reminders = q->will_reminders;
-        if (q->jobs == 0) sql_queue_remove(c->s, q);
+        if (committed) q->is = q->will;
+        if (sql_jobs_of(&q->is) == 0) sql_queue_remove(c->s, q);
     }
     if (!committed) return;
     c->s->last_job = c->last_job;
@@ -602,6 +633,18 @@ static void clear_result(struct wf_store_change *x, int error)
     x->error = error;
 }
 
+static int store_batch(struct sql_store *s, struct wf_store_change *batch, size_t count)
+{
+    int rc = sql_begin(s);
+    if (rc != WEFT_OK) return rc;
+    struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys, .reminders = s->reminders};
+    int code = sql_run_batch(s, &change, &c, batch, count);
+    if (code == WEFT_OK) code = write_count(&c);
+    rc = sql_finish(s, code);
+    finish(&c, rc == WEFT_OK);
+    return rc;
+}
+
 int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t count)
 {
     struct sql_store *s = sql_of(store);
@@ -612,13 +655,10 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
         batch[i].next_due = 0;
         clear_result(&batch[i], rc);
     }
-    if (rc == WEFT_OK) rc = sql_begin(s);
     if (rc == WEFT_OK) {
-        struct commit c = {.s = s, .last_job = s->last_job, .keys = s->keys, .reminders = s->reminders};
-        int code = sql_run_batch(s, &change, &c, batch, count);
-        if (code == WEFT_OK) code = write_count(&c);
-        rc = sql_finish(s, code);
-        finish(&c, rc == WEFT_OK);
+        sqlite3_mutex_enter(s->queue_lock);
+        rc = store_batch(s, batch, count);
+        sqlite3_mutex_leave(s->queue_lock);
     }
     for (size_t i = 0; i < count; i++)
         if (rc < 0 || batch[i].error < 0) clear_result(&batch[i], rc < 0 ? rc : batch[i].error);

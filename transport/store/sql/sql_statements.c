@@ -62,7 +62,9 @@ const struct sql_text sql_text_of[SQL_STATEMENTS] = {
                          " WHERE until <= ?1 ORDER BY until LIMIT 2)",
                          false},
     [SQL_COUNT_KEYS] = {"SELECT count(*) FROM job_keys", false},
-    [SQL_QUEUE_SIZES] = {"SELECT queue, count(*) FROM jobs GROUP BY queue", true},
+    [SQL_DUE_BETWEEN] = {"SELECT CASE WHEN lease <> 0 THEN 1 ELSE 0 END, count(*) FROM jobs WHERE queue = ?1"
+                         " AND dead = 0 AND due > ?2 AND due <= ?3 GROUP BY 1",
+                         true},
     [SQL_QUEUES] =
         {"SELECT queue, dead, CASE WHEN lease <> 0 THEN 1 ELSE 0 END, CASE WHEN due > ?1 THEN 1 ELSE 0 END,"
          " count(*) FROM jobs GROUP BY 1, 2, 3, 4 ORDER BY 1",

@@ -1,5 +1,6 @@
 /* transport/store/sql/sql_store.c -- see sql_store.h. */
 #include "sql_logs.h"
+#include "sql_queue.h"
 #include "sql_queues.h"
 #include "sql_states.h"
 #include "sql_store.h"
@@ -13,7 +14,8 @@ bool sql_init(struct sql_store *s, const struct wf_store_engine *engine, const s
     s->cursors = -1;
     sqlite3_randomness(sizeof s->base.secret, &s->base.secret);
     s->lock = sqlite3_mutex_alloc(SQLITE_MUTEX_FAST);
-    return s->lock != NULL;
+    s->queue_lock = sqlite3_mutex_alloc(SQLITE_MUTEX_RECURSIVE);
+    return s->lock != NULL && s->queue_lock != NULL;
 }
 
 int sql_load(struct sql_store *s, struct wf_store_why *why)
@@ -36,6 +38,7 @@ void sql_finish_store(struct sql_store *s)
     sql_logs_free(s);
     sql_queues_free(s);
     sqlite3_mutex_free(s->lock);
+    sqlite3_mutex_free(s->queue_lock);
 }
 
 /* SQLite counts ms, or days, from the beginning of the Julian calendar. */

@@ -4,6 +4,7 @@
 
 #include "sql_append.h"
 #include "sql_check.h"
+#include "sql_counts.h"
 #include "sql_cursors.h"
 #include "sql_jobs.h"
 #include "sql_queues.h"

@@ -67,11 +67,21 @@ static void put_times(weft_writer *w, uint64_t messages)
     }
 }
 
+static void put_queue(weft_writer *w, const char *name, uint64_t ready, uint64_t dead)
+{
+    weft_put_map(w, 5);
+    text(w, "queue", name);
+    number(w, "ready", ready);
+    number(w, "delayed", 12345);
+    number(w, "leased", 2);
+    number(w, "dead", dead);
+}
+
 static void put_node(weft_writer *w, const struct node *n)
 {
     uint32_t actors = 0;
     while (actors < 4 && n->actor[actors].pid != NULL) actors++;
-    weft_put_map(w, 13);
+    weft_put_map(w, 14);
     text(w, "node", n->name);
     text(w, "incarnation", n->run);
     text(w, "state", "up");
@@ -107,6 +117,9 @@ static void put_node(weft_writer *w, const struct node *n)
     weft_put_str(w, weft_cstr("drops"));
     weft_put_map(w, 1);
     number(w, "mailbox-full", n->dropped);
+    list(w, "queues", 2);
+    put_queue(w, "mail.in", 3, 0);
+    put_queue(w, "mail.out", 4, 1);
     list(w, "kinds", 1);
     weft_put_map(w, 3);
     text(w, "kind", "reader");
@@ -179,6 +192,10 @@ START_TEST(an_answer_is_read)
     ck_assert_str_eq(s->nodes[0].drops[0].reason, "mailbox-full");
     ck_assert_uint_eq(s->nodes[0].drops[0].count, 7);
     ck_assert_uint_eq(s->nodes[0].kinds[0].waiting, 3);
+    const struct top_queue *q = s->nodes[0].queues; /* the one with the most ready jobs first */
+    ck_assert_uint_eq(s->nodes[0].queue_count, 2);
+    ck_assert_str_eq(q[0].queue, "mail.out");
+    ck_assert(q[0].ready == 4 && q[0].delayed == 12345 && q[0].leased == 2 && q[0].dead == 1 && q[1].ready == 3);
     ck_assert_str_eq(s->actors[3].name, "?[2J"); /* nothing that moves the cursor */
     ck_assert_uint_eq(s->actors[3].node, 1);
     ck_assert(s->nodes[0].rate < 0 && s->nodes[0].workers[0].rate < 0 && s->actors[0].rate < 0); /* not known yet */
@@ -264,6 +281,8 @@ START_TEST(lines_say_it)
     top_put_actors(&l, now, 0, 2, TOP_RATE);
     for (uint32_t i = 0; i < l.count; i++) ck_assert_msg(strlen(l.line[i].text) <= 80, "%s", l.line[i].text);
     ck_assert(has_line(&l, "dropped: mailbox-full 9 (4/s)", TOP_WARN));
+    ck_assert(has_line(&l, "QUEUE ", TOP_HEAD) && has_line(&l, "mail.in ", TOP_PLAIN));
+    ck_assert(has_line(&l, "mail.out                                4     12.3k         2         1", TOP_WARN));
     ck_assert(has_line(&l, "reader             0        3        0   1.02 us   1.28 ms", TOP_PLAIN));
     ck_assert(has_line(&l, " LONGEST BUSY ", TOP_HEAD) && has_line(&l, "  700 ms  88% ", TOP_ALARM));
     ck_assert(has_line(&l, "  700 ms   88% ", TOP_WARN)); /* its worker */
@@ -277,6 +296,7 @@ START_TEST(lines_say_it)
     now = snapshot(first, 3);
     top_put_nodes(&l, now, 1);
     ck_assert(has_line(&l, "... and 2 more nodes", TOP_FAINT) && !has_line(&l, "more kinds", TOP_FAINT));
+    ck_assert(has_line(&l, "a>mail.out", TOP_WARN) && has_line(&l, "... and 3 more queues", TOP_FAINT));
     ck_assert(has_line(&l, "b>other", TOP_PLAIN)); /* in the line that would have said that one is left out */
     top_lines_clear(&l);
     top_put_nodes(&l, now, 3);

@@ -38,7 +38,7 @@ struct queue_model {
 static struct {
     struct queue_model is, doubt; /* doubt: if the last batch was stored */
     int64_t now;
-    size_t given, done, died, set, repeated;
+    size_t given, done, died, set, repeated, counted, seen;
 } queues;
 
 /* ---- What a change does ---------------------------------------------------------------------------------------- */
@@ -280,6 +280,39 @@ static struct wf_store_change random_change(uint8_t *body)
     return x;
 }
 
+static bool compare_counts(void *arg, const struct wf_store_queue *found)
+{
+    const int64_t now = *(const int64_t *)arg;
+    struct wf_store_queue is = {.ready = 0};
+    for (size_t i = 0; i < queues.is.count; i++) {
+        const struct model_job *j = &queues.is.job[i];
+        if (strcmp(queue_of[j->queue], found->name) != 0) continue;
+        if (j->is.dead) is.dead++;
+        else if (j->is.due <= now) is.ready++;
+        else if (j->is.lease != 0) is.leased++;
+        else is.delayed++;
+    }
+    MUST(is.ready == found->ready && is.delayed == found->delayed && is.leased == found->leased &&
+             is.dead == found->dead,
+         "%s at %d: %d ready, %d delayed, %d leased, %d dead, not %d, %d, %d, %d", found->name, (int)now,
+         (int)found->ready, (int)found->delayed, (int)found->leased, (int)found->dead, (int)is.ready, (int)is.delayed,
+         (int)is.leased, (int)is.dead);
+    queues.seen += model_size(&queues.is, queue_number(found->name));
+    return true;
+}
+
+/* The counts of all jobs, mostly as at this time, now and then as at an earlier or a later one. */
+static void count_all(void)
+{
+    int64_t now = queues.now;
+    if (program_random(4) == 0) now += (int64_t)program_random(120) - 60;
+    queues.seen = 0;
+    int rc = engine->queues(m.store, now, compare_counts, &now);
+    MUST(rc < 0 || queues.seen == queues.is.count, "the counts are of %zu jobs, not %zu", queues.seen,
+         queues.is.count);
+    queues.counted += rc == 0;
+}
+
 /* Returns true if the program goes on. */
 static bool change_some(void)
 {
@@ -296,6 +329,7 @@ static bool change_some(void)
     }
     if (rc == WEFT_OK) queues.is = queues.doubt;
     if (rc == WEFT_ENOSPC) queues.doubt = queues.is;
+    if ((rc == WEFT_OK || rc == WEFT_ENOSPC) && program_random(2) == 0) count_all();
     return rc == WEFT_OK || rc == WEFT_ENOSPC;
 }
 

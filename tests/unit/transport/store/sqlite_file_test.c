@@ -1,4 +1,5 @@
 /* tests/unit/transport/store/sqlite_file_test.c -- the engine for SQLite on a file of this machine. */
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include "conformance.h"
@@ -75,6 +76,66 @@ START_TEST(patterns)
 }
 END_TEST
 
+/* ---- What counts cost ------------------------------------------------------------------------------------------- */
+
+static _Atomic uint64_t steps; /* of SQLite's virtual machine, of all connections */
+
+static int count_step(void *arg)
+{
+    (void)arg;
+    steps++;
+    return 0;
+}
+
+/* SQLite calls it for each connection that is opened. */
+static int watch_connection(sqlite3 *db, char **error, const void *api)
+{
+    (void)error, (void)api;
+    sqlite3_progress_handler(db, 1, count_step, NULL);
+    return SQLITE_OK;
+}
+
+static void put_many(int count, int64_t delay)
+{
+    static struct wf_store_change x[1000];
+    for (int i = 0; i < count; i += 1000) {
+        for (int k = 0; k < 1000; k++)
+            x[k] = (struct wf_store_change){
+                .kind = WF_JOB_PUT, .queue = k % 2 == 0 ? "q" : "q.x", .now = 1, .delay = delay, .jobs_max = 1000000};
+        ck_assert_int_eq(fixture.engine->change(store, x, 1000), WEFT_OK);
+    }
+}
+
+static uint64_t steps_to_count(int64_t now, const char *expected)
+{
+    steps = 0;
+    expect_queues(now, expected);
+    return steps;
+}
+
+START_TEST(counts_cost_the_same_with_a_hundred_times_the_jobs)
+{
+    close_it();
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    open_it();
+    put_many(1000, 100);
+    put_many(1000, 0);
+    expect_queues(1, "q=500,500,0,0 q.x=500,500,0,0 ");
+    const uint64_t few = steps_to_count(50, "q=500,500,0,0 q.x=500,500,0,0 ");
+    put_many(99000, 100);
+    put_many(99000, 0);
+    expect_queues(60, "q=50000,50000,0,0 q.x=50000,50000,0,0 ");
+    const uint64_t many = steps_to_count(70, "q=50000,50000,0,0 q.x=50000,50000,0,0 ");
+    ck_assert_msg(few == 0 && many == 0, "%llu and %llu steps", (unsigned long long)few, (unsigned long long)many);
+    /* The jobs that have become due are counted once. */
+    ck_assert_uint_gt(steps_to_count(101, "q=100000,0,0,0 q.x=100000,0,0,0 "), 100000);
+    ck_assert_uint_eq(steps_to_count(102, "q=100000,0,0,0 q.x=100000,0,0,0 "), 0);
+    take_job("q", NULL, 0);
+    ck_assert_uint_gt(steps, 0); /* they are counted */
+    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+}
+END_TEST
+
 int main(void)
 {
     use_a_folder();
@@ -89,5 +150,6 @@ int main(void)
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns);
+    tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
     return run_suite(suite);
 }

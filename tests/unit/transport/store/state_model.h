@@ -7,6 +7,8 @@
 
 enum { STATES = 2, EVENTS_MAX = 200, STATE_CHANGES = 6, OWNERS = 4 };
 
+#define NOBODY UINT64_MAX
+
 static const char *const state_of[STATES] = {"account.ann", "b"};
 
 struct model_state {
@@ -46,7 +48,7 @@ static int model_change_state(struct model_state *s, const struct wf_store_state
     case WF_STATE_OPEN:
         if (!s->exists) *s = (struct model_state){.exists = true, .first = 1};
         s->opening++;
-        s->owner = x->state.owner;
+        s->owner = x->state.owner != 0 ? x->state.owner : NOBODY; /* nobody was told: the batch is in doubt */
         return WEFT_OK;
     case WF_STATE_APPEND: return model_append(s, x);
     case WF_STATE_SAVE: return model_save(s, x);

@@ -1,0 +1,12 @@
+/* transport/store/sql/sql_queue.h -- the queues that have jobs, in memory: under `queue_lock`. */
+#ifndef WF_STORE_SQL_QUEUE_H
+#define WF_STORE_SQL_QUEUE_H
+
+#include "sql.h"
+
+struct sql_queue *sql_queue_find(const struct sql_store *s, const char *name); /* NULL: it has no jobs */
+struct sql_queue *sql_queue_add(struct sql_store *s, const char *name);        /* NULL: no memory */
+void sql_queue_remove(struct sql_store *s, struct sql_queue *q);
+void sql_queues_free(struct sql_store *s);
+
+#endif
