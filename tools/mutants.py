@@ -78,6 +78,8 @@ MUTANTS = {
     "link_says_one_frame": ("linked",),
     "tables_never_told_again": ("link_oom",),
     "leaving_waits_in_vain": ("handshake",),
+    "leaving_resumes_nothing": ("leaving", 400),
+    "left_ends_broken_link": ("leaving", 400),
     "suspect_is_greeted_each_time": ("linked_gossip",),
     "answers_lie_apart": ("linked_gossip",),
     "retained_twice": ("linked_retained",),

@@ -16,8 +16,8 @@ PIECE_MOST = 500     # seeds
 
 
 # The others are modules for weft sim.
-PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive", "log": "history_log",
-            "register": "history_register"}
+PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "leaving": "sim_leaving", "exclusive": "sim_exclusive",
+            "log": "history_log", "register": "history_register"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -60,6 +60,7 @@ FLOODS = 250
 # `part` of all seeds: a run of links takes as long as fifty others.
 SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("heal", 20, "what nodes are told when a cut has healed"),
+             Scenario("leaving", 6, "nodes that leave in order while others talk to them"),
              Scenario("links", 1, "links that are full: credit, bounds, large messages", nodes=2, under_way=LINKS),
              Scenario("links", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce",
                       nodes=2, under_way=LINKS),

@@ -25,8 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAVE_TIME WEFT_SEC(2) /* for the send queues and the good-byes */
-
 static void transport_free(struct wf_transport *t)
 {
     if (t == NULL) return;
@@ -304,7 +302,7 @@ static void wait_for_workers(struct wf_transport *t)
 static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
 {
     struct pf_env *env = t->node->workers.env;
-    int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
+    int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(WF_LEAVE_TIME));
     wf_discover_leave(t, by);
     wait_for_workers(t); /* the last turns of the actors have been flushed */
     pf_mutex_lock(t->lock);

@@ -178,12 +178,12 @@ static void add_alive(struct wf_worker *w, void *count)
     *(uint64_t *)count += (uint64_t)wf_actors_of(w)->alive[0] + wf_actors_of(w)->alive[1];
 }
 
-int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
+int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t within)
 {
     int rc = WEFT_OK;
     *count = 0;
     for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
-        rc = wf_worker_inspect(node, i, add_alive, count, sizeof *count, deadline);
+        rc = wf_worker_inspect(node, i, add_alive, count, sizeof *count, weft_after(within));
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK;
     }
     return rc;

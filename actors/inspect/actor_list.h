@@ -45,8 +45,9 @@ struct wf_actor_page {
 /* [A, W] Looks at WF_PAGE_SLOTS places of one worker at most, so a page may be empty and not the last one.
  * WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED. */
 int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
-/* [A, W] How many there are, weft's own included. The same errors. */
-int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline);
+/* [A, W] How many there are, weft's own included. Each worker has `within` ns to answer; one that an actor holds up is
+ * left out. The same errors. */
+int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t within);
 /* Of one actor, on the owner's thread: all but memory.stack. */
 void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out);
 /* Looks at its stack; the most bytes that actors of its kind were seen to use on this worker. */

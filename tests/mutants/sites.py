@@ -4,6 +4,17 @@ behind its switch, wf_mutant("name") in mutant.h. The text of each must be in it
 
 # (file, what stands there, what stands there instead)
 SITES = [
+    ("transport/cluster/gossip.c", '''\
+        wf_links_has_left(c, l);
+''', '''\
+        if (wf_mutant("left_ends_broken_link") && l->state == WF_STATE_BROKEN) wf_links_end(c, l, why);
+        else wf_links_has_left(c, l);
+'''),
+    ("transport/cluster/links.c", '''\
+    bool resume = l->number != 0 && !has_failed(l) && !(c->leaving && wf_link_drained(l));
+''', '''\
+    bool resume = l->number != 0 && !has_failed(l) && !(c->leaving && (wf_link_drained(l) || wf_mutant("leaving_resumes_nothing")));
+'''),
     ("actors/core/mailbox.c", '''\
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);

@@ -243,7 +243,7 @@ static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 static const char *on_info(const struct wf_transport *t, const weft_msg *ask)
 {
     struct listed l = {.actor_count = 0};
-    int rc = wf_node_count_actors(t->node, &l.actor_count, weft_after(WEFT_SEC(2)));
+    int rc = wf_node_count_actors(t->node, &l.actor_count, WEFT_SEC(2));
     return rc < 0 ? weft_strerror(rc) : wf_control_answer(ask, put_info, t, &l);
 }
 

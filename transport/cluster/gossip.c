@@ -103,6 +103,12 @@ static void explain(const struct wf_cluster *c, const struct wf_swim_member *m, 
     snprintf(out, WF_REASON_TEXT, "%s%.*s", what[m->state], WEFT_STR(name));
 }
 
+bool wf_gossip_has_left(const struct wf_cluster *c, const struct wf_link *l)
+{
+    const struct wf_swim_member *m = wf_gossip_member(c, l->incarnation);
+    return m != NULL && m->state == WF_SWIM_LEFT;
+}
+
 bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_link *l)
 {
     const struct wf_swim_member *m = wf_gossip_member(c, l->incarnation);
@@ -117,7 +123,7 @@ static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, st
         wf_peers_gone(c, p, why, left);
     } else if (left) {
         WF_SOMETIMES("gossip: a node whose link is broken has left", l->state == WF_STATE_BROKEN);
-        if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE ends it, behind its last messages */
+        wf_links_has_left(c, l);
     } else if (is_heard(l)) {
         WF_SOMETIMES("gossip: a node from which something is heard is reported as down", true);
         wf_swim_greet_suspect(c->swim, m->node, wf_transport_now(c->t));

@@ -33,6 +33,8 @@ void wf_gossip_unreached(struct wf_cluster *c, uint64_t incarnation);
 /* Nothing has come over the link for WF_QUIET_BEATS heartbeats; the link has ended. */
 void wf_gossip_silent(struct wf_cluster *c, const struct wf_link *l);
 void wf_gossip_ended(struct wf_cluster *c, const struct wf_link *l, bool left);
+/* Whether the node has left the cluster, as it or others say. */
+bool wf_gossip_has_left(const struct wf_cluster *c, const struct wf_link *l);
 /* Whether the node is suspect by gossip, and its link is silent, too. */
 bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_link *l);
 /* At each heartbeat of a link: reviews a suspect, as a suspicion counts only while the link is silent. */

@@ -369,6 +369,12 @@ void wf_links_lost(struct wf_cluster *c, struct wf_link *l, const char *reason)
     wf_links_end(c, l, c->leaving ? WF_LEFT : why);
 }
 
+void wf_links_has_left(const struct wf_cluster *c, struct wf_link *l)
+{
+    if (l->state != WF_STATE_BROKEN) return;
+    l->resume_by = WF_MIN(l->resume_by, wf_transport_now(c->t) + WF_LEAVE_TIME);
+}
+
 void wf_links_send_bye(struct wf_link *l)
 {
     struct wf_batch *b = wf_batch_new(l, WF_FRAME_SPARE);
@@ -469,6 +475,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_link *l, int64_t now)
     if (now < l->resume_by && !has_failed(l)) return l->resume_by;
     char why[WF_REASON_TEXT];
     if (has_failed(l)) snprintf(why, sizeof why, "connection lost: %.120s", l->why_failed);
+    else if (wf_gossip_has_left(c, l)) snprintf(why, sizeof why, "%s", WF_LEFT);
     else
         snprintf(why, sizeof why, "connection lost: %.90s; not resumed within %.1f s", l->reason,
                  (double)c->t->resume_window / 1e9);

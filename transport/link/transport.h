@@ -34,6 +34,8 @@
 #include <weft/log.h>
 #include <weft/reload.h>
 
+/* What a node that stops has for its send queues and the good-byes. */
+#define WF_LEAVE_TIME WEFT_SEC(2)
 /* So few bytes that a batch is decoded while the core's cache still holds it: docs/performance.md. At least: a batch for
  * a body that is not copied (first_batch) must be smaller, so that it is never recycled. */
 #define WF_BATCH_BYTES WF_LIMIT("link: bytes of a batch", 32 * 1024, 1024)
