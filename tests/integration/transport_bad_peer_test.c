@@ -295,7 +295,7 @@ START_TEST(who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped)
 }
 END_TEST
 
-/* What it sends again on another connection has a number that has come. */
+/* Frames that it sends again on another connection have numbers that have come already. */
 START_TEST(what_is_replayed_is_received_once)
 {
     uint8_t out[256];

@@ -167,7 +167,8 @@ static weft_pid run(struct run x)
     return box;
 }
 
-/* All that was sent came, in order, and never was more under way than the bound and the credit of each worker. */
+/* All messages have come, in order, and there were never more under way than the limit and the credit of each
+ * worker. */
 static void expect_all(struct run x)
 {
     uint64_t before = dropped(WF_DROP_FULL);
@@ -352,7 +353,8 @@ static void counts_one(const void *arg, size_t size)
 }
 WEFT_EXPORT_PLAIN("test.counts_one", counts_one)
 
-/* One message to each of many, then to others until few entries are left: what is settled is forgotten. */
+/* Sends one message to each of many actors, then to others until few entries are left: entries without spent units
+ * are freed. */
 static void scatters(const void *arg, size_t size)
 {
     (void)arg, (void)size;

@@ -94,7 +94,7 @@ static bool is_pending(int number)
     return sigismember(&pending, number) == 1;
 }
 
-/* By default it would end the process; and what the thread had blocked, or pending, is as it was. */
+/* By default the signal would end the process. The signals that the thread had blocked, or pending, do not change. */
 START_TEST(a_broken_pipe_is_no_signal_to_the_loop)
 {
     weft_node *n = embedded("alone", NULL, NULL);

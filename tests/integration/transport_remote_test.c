@@ -8,7 +8,7 @@ static weft_node *na, *nb;
 
 #define ROOM_ARGS(F) F(str, topic) F(uint, places) F(list(int), numbers)
 WEFT_STRUCT(room_args, ROOM_ARGS)
-/* What another version of it might look like. */
+/* Another version of the struct, as it might look like. */
 #define WRONG_ARGS(F) F(str, topic) F(str, places)
 WEFT_STRUCT(wrong_args, WRONG_ARGS)
 

@@ -147,7 +147,7 @@ START_TEST(each_fault_is_survived)
 }
 END_TEST
 
-/* Without traffic nothing but heartbeats finds out. */
+/* Without traffic only heartbeats find out. */
 START_TEST(a_call_waits_while_the_link_is_resumed)
 {
     run_actor(b, echo, NULL, 0);
@@ -415,7 +415,7 @@ START_TEST(what_an_ended_link_has_lost_is_still_told)
 }
 END_TEST
 
-/* Who leaves says what it has received, although it is too little to be acknowledged at once. */
+/* A node that leaves acknowledges what it has received, even if it is too little to be acknowledged at once. */
 START_TEST(what_a_leaving_node_has_received_is_not_called_lost)
 {
     static const struct stream up = {.from = "a", .to = "b", .count = 100, .size = 16};
@@ -434,7 +434,7 @@ START_TEST(what_a_leaving_node_has_received_is_not_called_lost)
 }
 END_TEST
 
-/* One side's window is over, the other's is not: no half of a link is left. */
+/* The resume window of one side has passed, that of the other has not: no half of a link is left. */
 START_TEST(who_has_not_given_up_hears_that_the_other_has)
 {
     weft_node_options o = {.resume_window = WEFT_MS(100)}, patient = {.resume_window = WEFT_SEC(60)};
@@ -469,7 +469,7 @@ START_TEST(a_successor_ends_the_link_of_its_predecessor)
 }
 END_TEST
 
-/* What was sent before the end of the node arrives although the connection breaks on the way. */
+/* Messages that were sent before the end of the node arrive even if the connection breaks meanwhile. */
 START_TEST(good_bye_waits_for_what_was_not_acknowledged)
 {
     static const struct stream up = {.from = "a", .to = "b", .count = 30000, .size = 64};

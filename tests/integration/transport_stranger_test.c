@@ -146,7 +146,7 @@ static void count_until_down(const void *arg, size_t size)
     say("counted %d", count);
 }
 
-/* What a node sends before it leaves is not overtaken by its leaving, also if both are read at once. */
+/* BYE does not overtake the messages that a node sends before it leaves, even if both are read at once. */
 START_TEST(good_bye_comes_last)
 {
     static uint8_t out[1 << 20];

@@ -58,7 +58,7 @@ static const char *form_text(void)
     return "nng callbacks";
 }
 
-/* What the carrier said, under `lock`. */
+/* The callbacks of the carrier, under `lock`. */
 static struct {
     int ups, downs, sent, failed, wrong;
     size_t messages, bytes;
@@ -275,7 +275,7 @@ START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
 }
 END_TEST
 
-/* Who takes a part of it gets the rest when it resumes, before what comes behind it. */
+/* An owner that takes a part of a message gets the rest when it resumes, before later messages. */
 START_TEST(a_message_may_be_taken_in_parts)
 {
     uint8_t bytes[3 * 1024 + 64];
@@ -485,7 +485,7 @@ START_TEST(a_peer_that_has_left_a_paused_connection_costs_nothing)
 END_TEST
 #endif
 
-/* One carrier dials itself, and each side sends what does not fit into a socket while the other one reads. */
+/* A carrier dials itself, and each side sends more than fits into a socket while the other one reads. */
 static void both_ways(const char *what)
 {
     uint8_t *bytes = malloc(BIG);
@@ -534,7 +534,7 @@ START_TEST(so_they_do_over_a_websocket)
 }
 END_TEST
 
-/* Of one that was dialled, NNG itself reads the frames of the WebSocket, and so it may know of the end before us. */
+/* If it was dialled, NNG itself reads the frames of the WebSocket, so NNG may know of the end before weft does. */
 START_TEST(a_websocket_that_has_ended_while_it_was_paused_says_so)
 {
     const uint8_t bytes[16] = {0};

@@ -127,7 +127,7 @@ static int dial(void)
     return fd;
 }
 
-/* Who is accepted is greeted. */
+/* An accepted connection gets the greeting. */
 static void expect_greeting(int fd)
 {
     char header[WF_SP_HEADER];
@@ -142,7 +142,7 @@ static void expect_greeting(int fd)
 
 /* ---- Tests ----------------------------------------------------------------------------------------------------- */
 
-/* Nobody else dials, so nothing but the listener itself can lead to another look. */
+/* No other connection comes, so only the listener itself can cause another look. */
 START_TEST(who_waits_is_accepted_when_there_are_descriptors)
 {
     start();

@@ -233,7 +233,7 @@ START_TEST(one_connection_at_a_time_takes_a_link_over)
     pass(WEFT_MS(5));
     ck_assert(is_over(first) && !is_over(second));
     REFUSED(third, WF_REFUSED_DUPLICATE, "linked already");
-    /* Who says that the link is up, as this node does, dials once too often. */
+    /* A peer that, like this node, says that the link is up has dialled once too often. */
     say_welcome(fourth, &h, link_number, 0, WF_LINK_UP);
     REFUSED(fourth, WF_REFUSED_DUPLICATE, "linked already");
     ck_assert(wf_links_is_up(cluster(), UINT64_MAX));
@@ -401,7 +401,7 @@ START_TEST(who_is_dialled_and_is_the_node_itself_is_not_dialled_again)
 }
 END_TEST
 
-/* What a reason says beyond 100 bytes is nobody's concern. Who was not dialled has nobody to dial. */
+/* Only 100 bytes of a reason are logged. A connection that this node has accepted has no dialer. */
 START_TEST(refusals_of_who_has_dialled_are_logged_only)
 {
     struct wf_hello h = hello("peer", false);
@@ -473,7 +473,7 @@ START_TEST(a_name_that_is_taken_is_given_up_in_time)
 }
 END_TEST
 
-/* Who is part of a cluster stays it, whatever a seed says. */
+/* A node that is part of a cluster stays in it, whatever a seed says. */
 START_TEST(who_is_linked_does_not_give_up_for_a_name)
 {
     struct wf_hello other = hello("another", false);

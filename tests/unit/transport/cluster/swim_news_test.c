@@ -1,4 +1,4 @@
-/* One member and its behaviour, rule by rule: which news about which members it sends, how often, and in which
+/* One member and its behaviour, rule by rule: which updates about which members it sends, how often, and in which
  * form. */
 #include "frame.h"
 #include "swim_one.h"

@@ -101,7 +101,7 @@ START_TEST(everybody_is_probed_once_a_round)
 }
 END_TEST
 
-/* All answer at once. */
+/* All members answer at once. */
 static uint32_t probes_in(int64_t span)
 {
     uint64_t before = s->pings;
@@ -121,7 +121,7 @@ START_TEST(who_is_heard_of_anyway_is_seldom_probed)
     silent = 99; /* none of the members */
     (void)probes_in(s->o.period);
     ck_assert_uint_le(probes_in(100 * s->o.period), 100 / WF_SWIM_QUIET + 1);
-    /* Whoever is recheck is probed at once, and what is new is told as ever. */
+    /* A member to be rechecked is probed at once, and updates are sent as usual. */
     wf_swim_recheck(s, 5, now);
     tick();
     ck_assert_uint_eq(sent[find_sent(WF_SWIM_PING, 0)].to, 5);
@@ -319,7 +319,7 @@ START_TEST(a_late_tick_accuses_nobody)
 }
 END_TEST
 
-/* Else one who says the highest number of somebody has the last word of it. */
+/* Otherwise a member that sends the highest number for another member could not be refuted. */
 START_TEST(a_number_that_cannot_be_is_not_heard)
 {
     number_most = 1000;

@@ -7,7 +7,7 @@
 
 /* ---- A full link ----------------------------------------------------------------------------------------------- */
 
-/* What is sent and not acknowledged is kept, up to a bound. */
+/* Frames that are not acknowledged are kept, up to a limit. */
 static void fill(void)
 {
     int rc = WEFT_OK;
@@ -109,7 +109,7 @@ static void counts_retained(struct line *l, const struct heard *h)
     retained_heard += h->kind == WF_FRAME_RETAINED;
 }
 
-/* What is retained is kept anyway: the peer is told when there is space. */
+/* Retained messages are kept in any case: the peer gets them when there is space. */
 START_TEST(what_is_retained_waits_for_space)
 {
     open_with(WF_CAN_CREDIT | (_i == 1 ? WF_CAN_TOPICS : 0), false);
@@ -471,7 +471,7 @@ static void publishes_one(const void *arg, size_t size)
     result[0] = weft_publish("full.topic", 1, "x", 1);
 }
 
-/* As many queue groups as go into one frame, or one more. */
+/* There are as many queue groups as fit into one frame, or one more. */
 START_TEST(a_publication_names_all_queue_groups)
 {
     char queue[16];
@@ -514,7 +514,7 @@ static void looks_what_is_kept(const void *arg, size_t size)
     weft_msg_free(m);
 }
 
-/* What a node says of a topic: nothing, or `text` is kept. */
+/* The peer's retained message of a topic: `text`, or that it was cleared. */
 static void say_retained(const char *text, uint64_t stamp)
 {
     struct wf_body *body = wf_body_new(NULL, "race", 4, text, strlen(text));
@@ -531,8 +531,8 @@ static uint64_t stamp_heard(void)
     return h->number;
 }
 
-/* One node clears what the other one publishes: both come to the same, by the stamps, and at one moment by who has
- * the higher incarnation, whichever of the two was first here. */
+/* One node clears what the other one publishes. Both nodes come to the same result, by the timestamps, and if these
+ * are equal by the higher incarnation, whichever of the two came first. */
 START_TEST(a_clearing_and_a_publication_cross)
 {
     static const struct {

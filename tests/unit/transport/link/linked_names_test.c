@@ -56,7 +56,8 @@ static void keep_up(struct line *l, int64_t span)
     }
 }
 
-/* All that it was sent. That counts after a while: what the peer says next may have waited behind that. */
+/* The peer acknowledges all that it was sent. That counts after a while, because a claim of the peer may have waited
+ * behind it. */
 static void knows(struct line *l)
 {
     acknowledge(l);
@@ -85,7 +86,7 @@ START_TEST(who_says_a_low_stamp_takes_no_name_that_it_knew_of)
 }
 END_TEST
 
-/* By its name, as it is another run of the node. */
+/* The node is found by its name, as this is another run of it. */
 START_TEST(what_a_node_knew_it_knows_when_it_is_linked_again)
 {
     struct wf_hello h = hello("peer", false);
@@ -103,7 +104,7 @@ START_TEST(what_a_node_knew_it_knows_when_it_is_linked_again)
 }
 END_TEST
 
-/* What nobody can tell from a race, or from two parts of a cluster that hear of each other. */
+/* Cases that cannot be told from a race, or from two parts of a cluster that learn of each other. */
 enum { ON_ITS_WAY, BEHIND_AN_ACK, BEFORE_IT_WAS_THERE, NEVER_SEEN, CASES };
 
 START_TEST(an_older_registration_holds_where_nobody_knew)

@@ -69,7 +69,7 @@ static void say_update(uint64_t about, enum wf_swim_state state, uint64_t number
     speak(peer);
 }
 
-/* One frame that says the highest number of this node must not keep it from saying that it lives. */
+/* A frame with the highest number for this node must not prevent the node from refuting it. */
 START_TEST(nobody_has_the_last_word_of_a_member)
 {
     struct wf_hello h = hello("peer", false);
@@ -128,7 +128,7 @@ static void on_notify(void *arg, int what, const char *why)
     if (what == WF_NOTIFY_STOP) snprintf(to_drain, sizeof to_drain, "%s", why);
 }
 
-/* In nanoseconds it is a time, too. */
+/* In nanoseconds the number would be a time, too. */
 START_TEST(a_time_for_draining_is_bounded)
 {
     uint8_t body[16];

@@ -4,7 +4,8 @@
 #include "linked.h"
 #include "snapshot.h"
 
-/* Of what was published on a third node: if it is linked here, and tells of it itself, we do not. */
+/* A message was published on a third node: if that node is linked with this one, and so sends the message itself,
+ * this node does not. */
 START_TEST(what_is_retained_is_told_by_its_node_or_by_all)
 {
     open_with(0, false);
@@ -34,7 +35,7 @@ static void subscribes(const void *arg, size_t size)
     }
 }
 
-/* Of node `publisher`, gone for `gone` ms. */
+/* Sends a retained message of node `publisher`, which has been gone for `gone` ms. */
 static void say_of(struct line *by, uint64_t publisher, const char *text, uint64_t stamp, bool live, uint64_t gone)
 {
     struct wf_body *body = wf_body_new(NULL, "full.topic", 10, text, strlen(text));
@@ -108,7 +109,8 @@ static uint64_t clock_of_node(void)
     return (uint64_t)env->wall(env) / 1000;
 }
 
-/* One frame of a time to come freezes no topic: here, on whom it is told to, and on a node that has started since. */
+/* A frame with a timestamp in the future freezes no topic: not on this node, nor on a node that gets it from here,
+ * nor on one that has started since. */
 START_TEST(a_stamp_of_a_time_to_come_freezes_nothing)
 {
     open_with(0, false);
@@ -149,7 +151,7 @@ START_TEST(nobody_says_for_another_what_it_publishes)
 }
 END_TEST
 
-/* One node's messages take no place of another's. */
+/* Messages of one node use no places of another node. */
 START_TEST(each_node_has_its_own_places)
 {
     enum { PLACES = 65536, EACH = 4096 };

@@ -142,8 +142,8 @@ static void subscribes_and_says(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-/* Else an answer that is published would not arrive. Also if the actor says so much that it goes at once, before its
- * turn is over. */
+/* Otherwise an answer that is published would not arrive. It also holds if the actor sends so much that the batch is
+ * sent within its turn. */
 START_TEST(a_subscription_is_sent_before_what_its_actor_says_next)
 {
     const size_t count = _i == 0 ? 1 : WF_BATCH_BYTES / 1024;
@@ -167,7 +167,7 @@ static void answers(const void *arg, size_t size)
         ck_assert_int_ge(weft_publish("answers.1", 1, NULL, 0), 0);
 }
 
-/* What is in `words` arrives, as if the carrier had been asked to go on in the midst of a turn. */
+/* The bytes in `words` arrive, as if the carrier had been resumed in the middle of a turn. */
 static void reads(struct wf_worker *w, struct wf_call *call)
 {
     struct wf_channel *ch = channel();
@@ -178,7 +178,7 @@ static void reads(struct wf_worker *w, struct wf_call *call)
     (void)call;
 }
 
-/* Also if the worker runs actors before it looks at its inbox again. */
+/* It also holds if the worker runs actors before it looks at its inbox again. */
 START_TEST(a_subscription_is_known_before_the_next_message)
 {
     struct wf_call call = {.post.kind = WF_POST_CALL, .call = reads};
@@ -197,7 +197,7 @@ END_TEST
 
 /* ---- Good-bye, and silence ------------------------------------------------------------------------------------- */
 
-/* What is said, and what of it is told. */
+/* The reason in BYE, and the reason that watchers get. */
 static const char *const byes[][2] = {{"left", "left"},
                                       {"left, not drained", "left, not drained"},
                                       {"left, not", "left"},
@@ -416,7 +416,7 @@ static int send_to_group(struct wf_worker *w)
     return rc;
 }
 
-/* Another worker would be at work between two turns of this one, and know what $cluster has just found out. */
+/* Acts as another worker, which runs between two turns of this one and knows what $cluster has just found out. */
 static void between_turns(struct wf_sim_world *w)
 {
     struct wf_worker *worker = w->host[NODE].worker;

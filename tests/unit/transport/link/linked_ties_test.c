@@ -118,7 +118,7 @@ START_TEST(what_is_said_twice_is_told_once)
 }
 END_TEST
 
-/* What is taken back is taken back, wherever it stands among the others. */
+/* A tie that is removed is removed, wherever it is among the others. */
 START_TEST(only_what_is_left_is_told)
 {
     enum { COUNT = 60 };

@@ -34,7 +34,7 @@ static void after_turn(struct wf_sim_world *w)
     work.turns++;
 }
 
-/* What the test itself has taken is not counted. */
+/* Memory that the test itself has taken is not counted. */
 static void go_on_counting(void)
 {
     work.last_taken = work.taken;
@@ -159,8 +159,8 @@ static void begin_to_hear(void)
     world.after_turn = after_hearing;
 }
 
-/* One message of a peer holds a thousand publications, each for thousands of actors: an actor hears others meanwhile,
- * and gets all of them. */
+/* One message of a peer has a thousand publications, each for thousands of actors. Meanwhile an actor also receives
+ * other messages, and it gets all of them. */
 START_TEST(no_turn_is_long_for_what_goes_to_many)
 {
     bool topic = _i == 0;

@@ -41,7 +41,7 @@ static weft_tls *plain_client(void)
     return open_tls(&(weft_tls_options){.authority = authority.pem.certificate});
 }
 
-/* One side's handshake in a task of its own. */
+/* The handshake of one side, in a task of its own. */
 struct shake {
     weft_stream stream;
     weft_tls *tls;
@@ -431,7 +431,7 @@ START_TEST(a_handshake_ends_by_deadline_cancel_kill_and_close)
 }
 END_TEST
 
-/* What came with the last plain line belongs to the handshake. */
+/* Bytes that came with the last plain line belong to the handshake. */
 static void start_later(void *arg)
 {
     weft_stream a, b;

@@ -28,7 +28,7 @@ static void put_apart(weft_writer *w, const struct wf_frame *f, const char *part
 static const struct wf_frame call = {
     .kind = WF_FRAME_TO_ACTOR + WF_MSG_CALL, .to = UINT64_C(1) << 40, .from = 5, .tag = 6, .ref = 7, .number = 1500};
 
-/* One frame of each kind, one behind the other. */
+/* Writes one frame of each kind, one behind the other. */
 static weft_writer all_kinds(void)
 {
     weft_writer w = writer();
@@ -339,7 +339,7 @@ START_TEST(a_publication_for_queue_groups_has_its_trace_id)
 }
 END_TEST
 
-/* What is no id is of a later version. */
+/* A value that is no trace id comes from a newer version. */
 START_TEST(other_values_behind_a_message_are_skipped)
 {
     struct wf_trace t;
@@ -395,7 +395,8 @@ START_TEST(only_what_a_program_says_has_a_trace_id)
 }
 END_TEST
 
-/* What the receiver may keep as long as an actor lives; and what no program's text makes long. */
+/* Frames that the receiver may keep as long as an actor lives, and frames without a text of the program, are
+ * small. */
 START_TEST(what_carries_no_text_of_a_program_is_small)
 {
     static const struct {
