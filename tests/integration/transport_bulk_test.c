@@ -316,7 +316,7 @@ START_TEST(others_pass_a_large_message)
 END_TEST
 
 /* Later messages of its sender, and notifications about the sender, do not overtake it, whatever comes between. */
-START_TEST(what_its_sender_does_comes_after_a_large_message)
+START_TEST(later_acts_of_its_sender_come_after_a_large_message)
 {
     weft_pid small = start_small(2000), large = start_large(); /* more than there is credit for at first */
     ck_assert_int_eq(weft_node_send(a, large, ECHO, NULL, 0), WEFT_OK);
@@ -460,7 +460,7 @@ START_TEST(a_body_comes_in_chunks_of_any_size)
 END_TEST
 
 /* A message that is never finished keeps its memory as long as the link exists. */
-START_TEST(who_does_not_go_on_with_its_chunks_is_heard_all_the_same)
+START_TEST(a_peer_that_does_not_finish_its_chunks_is_still_heard)
 {
     static uint8_t out[1024];
     run_actor(node, echo, NULL, 0);
@@ -526,14 +526,14 @@ int main(void)
     tcase_add_test(t, messages_arrive_whole_and_in_order_however_often_the_connection_breaks);
     tcase_add_test(t, answers_are_messages_that_there_are_already);
     tcase_add_test(t, others_pass_a_large_message);
-    tcase_add_test(t, what_its_sender_does_comes_after_a_large_message);
+    tcase_add_test(t, later_acts_of_its_sender_come_after_a_large_message);
     tcase_add_test(t, good_bye_comes_behind_a_large_message);
     tcase_add_test(t, a_link_may_end_in_the_middle_of_a_large_message);
     suite_add_tcase(s, t);
     t = tcase_create("by hand");
     tcase_add_checked_fixture(t, setup_hand, teardown_hand);
     tcase_add_loop_test(t, a_body_comes_in_chunks_of_any_size, 0, 2);
-    tcase_add_test(t, who_does_not_go_on_with_its_chunks_is_heard_all_the_same);
+    tcase_add_test(t, a_peer_that_does_not_finish_its_chunks_is_still_heard);
     tcase_add_loop_test(t, chunks_out_of_place_end_the_link, 0, sizeof faults / sizeof faults[0]);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);

@@ -392,7 +392,7 @@ static void lies(const void *arg, size_t size)
     say("liar %d", rc);
 }
 
-START_TEST(who_sends_without_credit_is_cut_off)
+START_TEST(a_peer_that_sends_without_credit_is_cut_off)
 {
     weft_pid box;
     watch(nodes[2]);
@@ -423,7 +423,7 @@ int main(void)
     tcase_add_test(t, senders_are_killed_while_they_wait);
     tcase_add_test(t, the_others_go_on_when_some_are_killed);
     tcase_add_test(t, few_entries_are_kept);
-    tcase_add_test(t, who_sends_without_credit_is_cut_off);
+    tcase_add_test(t, a_peer_that_sends_without_credit_is_cut_off);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

@@ -340,7 +340,7 @@ static void thrice(void)
     for (int i = 0; i < 3; i++) weft_log(WEFT_ERROR, "again");
 }
 
-START_TEST(what_is_held_back_is_told_at_the_end)
+START_TEST(lines_held_back_are_reported_at_the_end)
 {
     now = epoch;
     atomic_store(&wf_log_context, context);
@@ -502,7 +502,7 @@ int main(void)
     tcase_add_loop_test(c, wrong_words_change_nothing_and_are_shown, 0, WRONGS);
     tcase_add_test(c, modules_are_so_many);
     tcase_add_test(c, repeats_are_held_back_and_counted);
-    tcase_add_test(c, what_is_held_back_is_told_at_the_end);
+    tcase_add_test(c, lines_held_back_are_reported_at_the_end);
     tcase_add_test(c, where_there_is_no_slot_lines_are_written);
     tcase_add_test(c, lines_go_to_a_file_that_is_opened_anew);
 #ifndef _WIN32

@@ -328,7 +328,7 @@ static void send_big(uint8_t *bytes, bool *late)
     *late = wf_conn_send(seen.conn, slices, 2) == WF_SEND_LATER;
 }
 
-START_TEST(what_the_socket_does_not_take_is_sent_when_it_does)
+START_TEST(bytes_that_the_socket_does_not_take_are_sent_later)
 {
     uint8_t *bytes = malloc(BIG), *got = malloc(BIG), before[16];
     ck_assert(bytes != NULL && got != NULL);
@@ -609,7 +609,7 @@ int main(void)
     tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, FORMS);
     tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, FORMS);
     tcase_add_loop_test(t, a_message_may_be_taken_in_parts, 0, FORMS);
-    tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, FORMS);
+    tcase_add_loop_test(t, bytes_that_the_socket_does_not_take_are_sent_later, 0, FORMS);
     tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, FORMS);
     tcase_add_loop_test(t, strangers_have_little_time, 0, FORMS);
     tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, FORMS);

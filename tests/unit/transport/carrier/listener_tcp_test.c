@@ -143,7 +143,7 @@ static void expect_greeting(int fd)
 /* ---- Tests ----------------------------------------------------------------------------------------------------- */
 
 /* No other connection comes, so only the listener itself can cause another look. */
-START_TEST(who_waits_is_accepted_when_there_are_descriptors)
+START_TEST(a_waiting_connection_is_accepted_when_descriptors_are_free)
 {
     start();
     int fd = dial();
@@ -158,7 +158,7 @@ START_TEST(who_waits_is_accepted_when_there_are_descriptors)
 }
 END_TEST
 
-START_TEST(who_waits_is_accepted_when_there_is_memory_to_watch)
+START_TEST(a_waiting_connection_is_accepted_when_there_is_memory_to_watch)
 {
     start();
     int fd = dial();
@@ -190,8 +190,8 @@ int main(void)
 {
     Suite *s = suite_create("listener");
     TCase *t = tcase_create("listener");
-    tcase_add_loop_test(t, who_waits_is_accepted_when_there_are_descriptors, 0, 2);
-    tcase_add_loop_test(t, who_waits_is_accepted_when_there_is_memory_to_watch, 0, 2);
+    tcase_add_loop_test(t, a_waiting_connection_is_accepted_when_descriptors_are_free, 0, 2);
+    tcase_add_loop_test(t, a_waiting_connection_is_accepted_when_there_is_memory_to_watch, 0, 2);
     tcase_add_loop_test(t, a_listener_that_never_can_ends, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);

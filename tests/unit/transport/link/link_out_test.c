@@ -71,7 +71,7 @@ static void waits_for_space(const void *arg, size_t size)
 }
 
 /* Space comes with what is acknowledged; or nobody waits any more, as the link has ended. */
-START_TEST(who_waits_for_a_link_is_woken)
+START_TEST(a_sender_that_waits_for_a_link_is_woken)
 {
     static const int expected[] = {WEFT_OK, WEFT_ENONODE, WEFT_EFULL};
     open_with(WF_CAN_CREDIT, false);
@@ -110,7 +110,7 @@ static void counts_retained(struct line *l, const struct heard *h)
 }
 
 /* Retained messages are kept in any case: the peer gets them when there is space. */
-START_TEST(what_is_retained_waits_for_space)
+START_TEST(retained_messages_wait_for_space)
 {
     open_with(WF_CAN_CREDIT | (_i == 1 ? WF_CAN_TOPICS : 0), false);
     retained_heard = 0;
@@ -140,7 +140,7 @@ static void answers_at_length(const void *arg, size_t size)
 }
 
 /* Replies are not refused; but who asks and asks, and acknowledges nothing, is cut off, and it does not come back. */
-START_TEST(who_takes_no_replies_is_cut_off)
+START_TEST(a_peer_that_takes_no_replies_is_cut_off)
 {
     uint64_t without = WF_CAN_CREDIT | (_i % 2 == 0 ? WF_CAN_CHUNKS : 0);
     open_with(without, false);
@@ -169,7 +169,7 @@ static void sends_large(const void *arg, size_t size)
 }
 
 /* The carrier has a batch, and has not given it back, when it is acknowledged and the peer leaves. */
-START_TEST(what_is_acknowledged_while_it_is_sent_is_not_lost)
+START_TEST(frames_acknowledged_while_being_sent_are_not_lost)
 {
     open_with(WF_CAN_CREDIT, false);
     peer->deaf = true;
@@ -563,10 +563,10 @@ int main(void)
     Suite *s = suite_create("what goes out");
     TCase *t = tcase_create("what goes out");
     tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
-    tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
-    tcase_add_loop_test(t, what_is_retained_waits_for_space, 0, 2);
-    tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
-    tcase_add_loop_test(t, what_is_acknowledged_while_it_is_sent_is_not_lost, 0, 2);
+    tcase_add_loop_test(t, a_sender_that_waits_for_a_link_is_woken, 0, 3);
+    tcase_add_loop_test(t, retained_messages_wait_for_space, 0, 2);
+    tcase_add_loop_test(t, a_peer_that_takes_no_replies_is_cut_off, 0, 4);
+    tcase_add_loop_test(t, frames_acknowledged_while_being_sent_are_not_lost, 0, 2);
     tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);
     tcase_add_test(t, credit_that_nobody_has_asked_for_is_none);
     tcase_add_test(t, a_node_without_links_knows_nobody);

@@ -64,7 +64,7 @@ START_TEST(those_that_have_ended_make_space_for_others)
 }
 END_TEST
 
-START_TEST(who_comes_late_hears_that_a_node_is_suspect)
+START_TEST(a_late_watcher_learns_that_a_node_is_suspect)
 {
     open_with(0, false);
     wf_conn_close(peer->conn, "lost");
@@ -144,7 +144,7 @@ static void subscribes_and_says(const void *arg, size_t size)
 
 /* Otherwise an answer that is published would not arrive. It also holds if the actor sends so much that the batch is
  * sent within its turn. */
-START_TEST(a_subscription_is_sent_before_what_its_actor_says_next)
+START_TEST(a_subscription_is_sent_before_later_messages_of_its_actor)
 {
     const size_t count = _i == 0 ? 1 : WF_BATCH_BYTES / 1024;
     open_with(WF_CAN_CREDIT, false);
@@ -204,7 +204,7 @@ static const char *const byes[][2] = {{"left", "left"},
                                       {"tired of you", "left"},
                                       {"", "left"}};
 
-START_TEST(what_comes_behind_a_good_bye_is_not_heard)
+START_TEST(frames_behind_a_bye_are_ignored)
 {
     char told[64];
     struct wf_hello h = hello("peer", false);
@@ -654,11 +654,11 @@ int main(void)
     Suite *s = suite_create("linked");
     TCase *t = tcase_create("linked");
     tcase_add_test(t, those_that_have_ended_make_space_for_others);
-    tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
+    tcase_add_test(t, a_late_watcher_learns_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
-    tcase_add_loop_test(t, a_subscription_is_sent_before_what_its_actor_says_next, 0, 2);
+    tcase_add_loop_test(t, a_subscription_is_sent_before_later_messages_of_its_actor, 0, 2);
     tcase_add_test(t, a_subscription_is_known_before_the_next_message);
-    tcase_add_loop_test(t, what_comes_behind_a_good_bye_is_not_heard, 0, (int)WF_COUNT(byes));
+    tcase_add_loop_test(t, frames_behind_a_bye_are_ignored, 0, (int)WF_COUNT(byes));
     tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
     tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
     tcase_add_test(t, a_flood_of_words_for_the_cluster);

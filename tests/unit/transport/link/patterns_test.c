@@ -119,7 +119,7 @@ START_TEST(each_link_is_told_of_all)
 END_TEST
 
 /* At the limit it is sent ">" at once, and nothing after that. */
-START_TEST(a_link_that_takes_few_is_told_of_all_topics_instead)
+START_TEST(a_link_with_a_small_limit_is_sent_the_pattern_of_all_topics)
 {
     char text[16];
     wf_patterns_begin(&table, &links[0].mark, FEW);
@@ -148,7 +148,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_pattern_is_there_as_long_as_anybody_subscribes_to_it);
     tcase_add_loop_test(t, each_link_is_told_of_all, 0, 10);
-    tcase_add_test(t, a_link_that_takes_few_is_told_of_all_topics_instead);
+    tcase_add_test(t, a_link_with_a_small_limit_is_sent_the_pattern_of_all_topics);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

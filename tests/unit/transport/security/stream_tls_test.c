@@ -349,7 +349,7 @@ static void no_tls(void *arg)
     weft_tls_close(s.tls);
 }
 
-START_TEST(who_speaks_no_tls_is_told_apart_from_who_leaves)
+START_TEST(a_peer_without_tls_is_told_apart_from_one_that_leaves)
 {
     run_alone(no_tls, NULL);
 }
@@ -555,7 +555,7 @@ static void add_all(TCase *t)
     tcase_add_test(t, a_writer_waits_and_may_give_up);
     tcase_add_test(t, a_cut_and_a_forgery_are_noticed);
     tcase_add_test(t, bad_certificates_are_refused_in_plain_words);
-    tcase_add_test(t, who_speaks_no_tls_is_told_apart_from_who_leaves);
+    tcase_add_test(t, a_peer_without_tls_is_told_apart_from_one_that_leaves);
     tcase_add_test(t, a_server_has_several_names_and_agrees_on_a_protocol);
     tcase_add_test(t, a_handshake_ends_by_deadline_cancel_kill_and_close);
     tcase_add_test(t, a_plain_stream_may_be_secured_later);

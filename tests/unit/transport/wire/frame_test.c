@@ -397,7 +397,7 @@ END_TEST
 
 /* Frames that the receiver may keep as long as an actor lives, and frames without a text of the program, are
  * small. */
-START_TEST(what_carries_no_text_of_a_program_is_small)
+START_TEST(frames_without_text_of_a_program_are_small)
 {
     static const struct {
         uint32_t kind;
@@ -432,7 +432,7 @@ int main(void)
     tcase_add_test(t, a_trace_id_stands_behind_all_else);
     tcase_add_test(t, a_publication_for_queue_groups_has_its_trace_id);
     tcase_add_test(t, only_what_a_program_says_has_a_trace_id);
-    tcase_add_test(t, what_carries_no_text_of_a_program_is_small);
+    tcase_add_test(t, frames_without_text_of_a_program_are_small);
     tcase_add_test(t, other_values_behind_a_message_are_skipped);
     suite_add_tcase(s, t);
     return run_suite(s);
