@@ -15,7 +15,6 @@
 #include "control.h"
 #include "control_certs.h"
 #include "log.h"
-#include "log_file.h"
 #include "main.h"
 #include "metrics.h"
 #include "signals.h"

@@ -1,6 +1,4 @@
 /* runtime/log/log_file.c -- log lines in a file that may be renamed under way. */
-#include "log_file.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,9 +72,4 @@ int weft_log_reopen(void)
     }
     pf_mutex_unlock(m);
     return rc;
-}
-
-bool wf_log_has_file(void)
-{
-    return atomic_load_explicit(&wf_log_sink, memory_order_acquire) == write_line;
 }

@@ -44,7 +44,7 @@ static int count_names(void)
     return n;
 }
 
-/* On the clock of the test, which is another process: the machine's, and not weft's. */
+/* Returns the machine's clock, and not weft's, because the test is another process. */
 static int64_t machine_now(void)
 {
     struct timespec t;

@@ -13,8 +13,8 @@
 
 enum { NODES = 8, RUNS = 256, HELLO = 1, DATA = 2 };
 
-/* Of one run of another node; what is about sending is in its first. run.py knows the order. Each is written by one
- * actor and read by another process: relaxed. */
+/* Counts of one run of another node; counts of sending are in that of its first run. run.py knows the order. One
+ * actor writes each count and another process reads it: relaxed. */
 struct counts {
     _Atomic uint64_t sent;     /* that weft_send has taken */
     _Atomic uint64_t received; /* each number once */
@@ -38,7 +38,7 @@ static int64_t pause_time;
 #define SET(field, n) atomic_store_explicit(&(field), (n), memory_order_relaxed)
 #define GET(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
-/* What Python's time.monotonic() shows; weft's clock begins elsewhere. */
+/* Returns what Python's time.monotonic() returns; weft's clock has another beginning. */
 static uint64_t monotonic(void)
 {
     struct timespec t;

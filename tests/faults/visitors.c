@@ -52,7 +52,7 @@ static int64_t hear(struct visitor *v, const char *own, char line[LINE])
     }
 }
 
-/* What comes next has to begin so. */
+/* The next line must begin with `wanted`. */
 static int64_t expect(struct visitor *v, const char *own, const char *wanted)
 {
     char line[LINE];

@@ -31,7 +31,7 @@ static void check_items(struct wf_frame *f)
         for (uint32_t k = 0; k < p.url_count; k++) check_view(p.url[k]);
     }
     for (uint32_t i = 0; i < f->count && f->kind == WF_FRAME_INTEREST; i++)
-        MUST(wf_pattern_check(wf_frame_next_pattern(f)) == 0);
+        MUST(wf_pattern_check(weft_get_str(&f->items)) == 0);
     for (uint32_t i = 0; i < f->count && f->kind == WF_FRAME_PUBLISH_TO; i++) {
         MUST(wf_name_check(wf_frame_next_queue(f, &pattern)) == 0);
         MUST(wf_pattern_check(pattern) == 0);

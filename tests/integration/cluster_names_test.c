@@ -2,7 +2,7 @@
  * wins after a partition. */
 #include "puppets.h"
 
-/* What an actor is told to do, by tag: the body is a name. It says what came of it. */
+/* Commands for an actor, by tag: the body is a name. The actor reports the result. */
 enum { REGISTER = 1, GIVE_BACK, WHEREIS, AWAIT, SEND, CALL, LOCAL, PING, MONITOR };
 
 static void do_order(char label, uint32_t tag, const char *name)

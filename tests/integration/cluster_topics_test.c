@@ -49,7 +49,7 @@ static void leave(char label)
     if (rc < 0) say("%c cannot leave: %d", label, rc);
 }
 
-/* Who gets this knows what came before it. */
+/* A node that gets this has got everything that was sent before it. */
 static void tell_the_others(char label)
 {
     static const char *const others[] = {"do@nodea", "do@nodeb", "do@nodec"};
@@ -82,7 +82,7 @@ static int retain(const char *text)
     return weft_publish_retained(topic, KEPT, text, strlen(text));
 }
 
-/* What is retained of all topics is said before "read". */
+/* The retained messages of all topics are reported before "read". */
 static void begin_to_read(char label)
 {
     int rc = weft_subscribe("state.>", &membership[label - 'a']);

@@ -37,7 +37,7 @@ static void look(const char *name, weft_exclusive held)
         weft_exclusive_until(held) > weft_now() ? "sure" : "over");
 }
 
-/* Until it is sure for longer than it was; etcd is asked for that again and again. */
+/* Waits until the time for which the name is sure is later than before; etcd is asked for that again and again. */
 static void grow(weft_exclusive held)
 {
     int64_t before = weft_exclusive_until(held);
@@ -60,7 +60,7 @@ static void alone(const void *arg, size_t size)
     if (tag == LET_GO) weft_exit(WEFT_EXIT_FAILED); /* else it has done its work */
 }
 
-/* What a node without etcd says. */
+/* Reports what the calls return on a node without etcd. */
 static void none(void)
 {
     weft_exclusive held = {0, 0};

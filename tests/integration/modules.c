@@ -262,7 +262,7 @@ static void asks_its_parent(const void *arg, size_t size)
     if (weft_call(parent, 1, NULL, 0, &m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
 }
 
-/* So many, which it is linked with, wait for its answers. */
+/* `count` actors, with which it is linked, wait for its replies. */
 static void besieged(int count)
 {
     weft_pid self = weft_self(), child;
@@ -356,7 +356,7 @@ static void rest(void *state, weft_msg *m)
     (void)state, (void)m;
 }
 
-/* So many handlers, which cost next to nothing, names, patterns and memberships. */
+/* Makes as many handlers, which cost next to nothing, names, patterns and memberships as `counts` says. */
 static void crowd(const char *const *counts)
 {
     char text[32];
@@ -377,14 +377,14 @@ static void crowd(const char *const *counts)
     idle();
 }
 
-/* One of what `adds` adds. */
+/* An object that `adds` adds. */
 union added {
     weft_subscription subscription;
     weft_monitor_ref monitor;
     weft_pid pid;
 };
 
-/* Of this actor, which is watched by itself; or a link with an actor of its own. */
+/* Adds a monitor of this actor by itself, or a link with a new actor. */
 static int add_tie(const char *what, union added *out)
 {
     if (strcmp(what, "monitors") == 0) return weft_monitor(weft_self(), &out->monitor);
@@ -397,7 +397,7 @@ static bool is_tie(const char *what)
     return strcmp(what, "monitors") == 0 || strcmp(what, "links") == 0;
 }
 
-/* One more of what `what` names; or one of them is given up again. */
+/* Adds an object of the kind `what`; or one of them is removed again. */
 static int add_one(const char *what, const char *text, union added *added)
 {
     weft_subscription *out = &added->subscription;

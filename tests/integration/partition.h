@@ -39,7 +39,7 @@ static void way_close(int i)
     net.way[i] = net.way[--net.ways];
 }
 
-/* Who dials: its name is the first text "nodeX" in its HELLO. */
+/* Finds the dialling node: its name is the first text "nodeX" in its HELLO. */
 static void look_at_head(struct way *w, const char *data, size_t size)
 {
     size_t part = WF_MIN(size, sizeof w->head - w->seen);

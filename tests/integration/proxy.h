@@ -9,12 +9,12 @@
 
 enum { PAIRS = 64 };
 
-/* What happens to a pair of connections; 0: each side is dialled, index 1 goes to the target. */
+/* A pair of connections and its faults. Index 0 is the dialling side, index 1 goes to the target. */
 struct pair {
     int fd[2];
-    bool eof[2];     /* that side has said its last byte */
-    bool hung;       /* nothing is read or written any more, and nobody is told */
-    bool deaf[2];    /* what comes from that side is thrown away */
+    bool eof[2];     /* that side has sent its last byte */
+    bool hung;       /* nothing is read or written any more, and no side is told */
+    bool deaf[2];    /* bytes from that side are thrown away */
     bool gentle;     /* when it is cut, what was passed on still arrives */
     uint64_t passed; /* bytes */
     uint64_t cut_at; /* 0: never */
@@ -150,7 +150,7 @@ static void proxy_start(struct proxy *p, const char *target, uint64_t seed)
     *p = (struct proxy){.target = loopback_port(target), .seed = seed};
     for (int i = 0; i < PAIRS; i++) p->pair[i].fd[0] = p->pair[i].fd[1] = -1;
     p->listener = loopback_listen(p->url);
-    /* Who dialled may be gone when it is accepted, and the thread would wait with the lock. */
+    /* A connection may be gone before it is accepted, and then the thread would wait while it has the lock. */
     socket_never_waits(p->listener);
     ck_assert_int_eq(pipe(p->wake), 0);
     pthread_mutex_init(&p->lock, NULL);
@@ -178,7 +178,7 @@ enum proxy_fault {
     PROXY_HALF_DOWN,
 };
 
-/* To all connections there are; those to come are sound. */
+/* Applies to all present connections; later ones have no fault. */
 static void proxy_do(struct proxy *p, enum proxy_fault what)
 {
     pthread_mutex_lock(&p->lock);
@@ -211,7 +211,7 @@ static void proxy_cut_every(struct proxy *p, uint64_t bytes)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* So many more bytes of dialling sides are passed on, UINT64_MAX: all; the others stay with who sends them. */
+/* This many more bytes of dialling sides are passed on (UINT64_MAX: all); further ones stay with their senders. */
 __attribute__((unused)) static void proxy_allow(struct proxy *p, uint64_t bytes)
 {
     pthread_mutex_lock(&p->lock);

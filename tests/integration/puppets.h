@@ -12,7 +12,7 @@ struct order {
     char text[ORDER_TEXT];
 };
 
-/* By the test: what a message asks for. `text` is its body, as far as it is one. */
+/* Each test defines it: does what a message asks for. `text` is its body, up to a NUL. */
 static void obey(char label, weft_msg *m, const char *text);
 
 /* Named "do" on its node. */
@@ -58,7 +58,7 @@ static void add_actor(int i, weft_actor *body, const char *what)
     HEAR(line);
 }
 
-/* All linked, each with its puppet. */
+/* Starts three nodes that are all linked, each with its puppet. */
 static void three_nodes(void)
 {
     net_open();

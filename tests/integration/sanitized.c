@@ -193,7 +193,7 @@ static int linked(const char *url)
 static volatile long counter;
 static const char *kept;
 
-/* Until both have been at it for a while at the same time: a turn of the worker has an end now and then. */
+/* Runs until both have counted at the same time for a while: turns of the worker end now and then. */
 static void counts(const void *arg, size_t size)
 {
     (void)arg, (void)size;

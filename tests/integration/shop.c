@@ -20,8 +20,8 @@ static uint32_t some(uint32_t *dice, uint32_t from, uint32_t to)
 
 static _Atomic uint32_t taken; /* from the shelf */
 
-/* Until so many more have something to pay for, and a second longer: the line is long then, and can be seen to be,
- * also where a busy machine keeps customers from coming faster than the till serves them. */
+/* Waits until that many more customers want to pay, and a second longer. Then the line is visibly long, even on a
+ * busy machine, on which customers come more slowly than the till could serve them. */
 static bool take_a_break(uint32_t customers)
 {
     uint32_t before = atomic_load(&taken);

@@ -266,7 +266,7 @@ END_TEST
 /* ---- Lies that take longer ------------------------------------------------------------------------------------- */
 
 /* Reads and answers PINGs, and never says that it has anything. */
-START_TEST(who_never_acknowledges_is_dropped)
+START_TEST(a_peer_that_never_acknowledges_loses_its_link)
 {
     uint8_t out[64];
     struct wf_frame f;
@@ -285,7 +285,7 @@ START_TEST(who_never_acknowledges_is_dropped)
 END_TEST
 
 /* It comes back and has what was never sent. */
-START_TEST(who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped)
+START_TEST(a_welcome_that_claims_frames_never_sent_ends_the_connection)
 {
     int fd = link_that_can_resume();
     close(fd);
@@ -295,8 +295,8 @@ START_TEST(who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped)
 }
 END_TEST
 
-/* What it sends again on another connection has a number that has come. */
-START_TEST(what_is_replayed_is_received_once)
+/* Frames that it sends again on another connection have numbers that have come already. */
+START_TEST(replayed_frames_are_received_once)
 {
     uint8_t out[256];
     struct wf_frame f;
@@ -357,7 +357,7 @@ static int be_dialled(int listener, weft_node *by, uint64_t incarnation)
 
 /* Its good-bye has arrived, but the answer is lost with the connection: the node dials again, is told that the link
  * is over, and has nothing to wait for any more. Both as the side that decides, and as the other one. */
-START_TEST(who_leaves_ends_the_link_that_the_other_side_has_ended)
+START_TEST(a_node_that_leaves_ends_a_link_that_the_other_side_has_ended)
 {
     char url[64];
     struct wf_frame f;
@@ -396,10 +396,10 @@ int main(void)
     tcase_add_loop_test(t, malformed_frames_end_the_link, 0, WAYS);
     tcase_add_loop_test(t, what_should_not_be_said_ends_the_link, 0, (int)(sizeof bad_words / sizeof bad_words[0]));
     tcase_add_test(t, a_message_over_the_limit_is_not_waited_for);
-    tcase_add_test(t, who_never_acknowledges_is_dropped);
-    tcase_add_test(t, who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped);
-    tcase_add_test(t, what_is_replayed_is_received_once);
-    tcase_add_loop_test(t, who_leaves_ends_the_link_that_the_other_side_has_ended, 0, 2);
+    tcase_add_test(t, a_peer_that_never_acknowledges_loses_its_link);
+    tcase_add_test(t, a_welcome_that_claims_frames_never_sent_ends_the_connection);
+    tcase_add_test(t, replayed_frames_are_received_once);
+    tcase_add_loop_test(t, a_node_that_leaves_ends_a_link_that_the_other_side_has_ended, 0, 2);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

@@ -53,7 +53,7 @@ static bool is_filled(const weft_msg *m, size_t size, uint32_t n)
     return true;
 }
 
-/* In turn: into a batch, not copied, in two chunks, in many. */
+/* Sizes in turn: a message in a batch, one that is not copied, one in two chunks, one in many. */
 static size_t size_of(uint32_t n)
 {
     static const size_t sizes[] = {10, 40000, 300000, 1 * MIB + 12345};
@@ -81,7 +81,7 @@ static void sink(const void *arg, size_t arg_size)
     say("%s got all", here);
 }
 
-/* By pid and by name, as a copy and as a message of its own: from one actor to another these are one order. */
+/* Sends by pid and by name, copies and message objects: all these from one actor to another keep one order. */
 static void source(const void *arg, size_t arg_size)
 {
     char name[16];
@@ -211,7 +211,8 @@ static weft_pid find(const char *name)
     return pid;
 }
 
-/* One that is monitored and in a group: sends what is large, then what is small, then leaves, and ends. */
+/* An actor that is monitored and in a group sends a large message, then small ones, then leaves the group, and
+ * ends. */
 static void sends_large(const void *arg, size_t arg_size)
 {
     (void)arg, (void)arg_size;
@@ -298,7 +299,7 @@ static void waits_for_the_end(const void *arg, size_t arg_size)
 START_TEST(others_pass_a_large_message)
 {
     weft_pid small = start_small(100), large = start_large();
-    /* On another worker it would hear of the end before that is on the link. */
+    /* On another worker it would get the DOWN before the link has it. */
     const weft_spawn_options beside = {.worker = 1 + (int)wf_id_worker(small.actor)};
     ck_assert_int_eq(weft_node_spawn(a, NULL, waits_for_the_end, &small, sizeof small, &beside), WEFT_OK);
     HEAR("small is watched");
@@ -314,8 +315,8 @@ START_TEST(others_pass_a_large_message)
 }
 END_TEST
 
-/* What its sender says, and what is told of it, does not pass, whatever comes between. */
-START_TEST(what_its_sender_does_comes_after_a_large_message)
+/* Later messages of its sender, and notifications about the sender, do not overtake it, whatever comes between. */
+START_TEST(later_acts_of_its_sender_come_after_a_large_message)
 {
     weft_pid small = start_small(2000), large = start_large(); /* more than there is credit for at first */
     ck_assert_int_eq(weft_node_send(a, large, ECHO, NULL, 0), WEFT_OK);
@@ -458,8 +459,8 @@ START_TEST(a_body_comes_in_chunks_of_any_size)
 }
 END_TEST
 
-/* One that is never finished costs its memory as long as the link is there. */
-START_TEST(who_does_not_go_on_with_its_chunks_is_heard_all_the_same)
+/* A message that is never finished keeps its memory as long as the link exists. */
+START_TEST(a_peer_that_does_not_finish_its_chunks_is_still_heard)
 {
     static uint8_t out[1024];
     run_actor(node, echo, NULL, 0);
@@ -525,14 +526,14 @@ int main(void)
     tcase_add_test(t, messages_arrive_whole_and_in_order_however_often_the_connection_breaks);
     tcase_add_test(t, answers_are_messages_that_there_are_already);
     tcase_add_test(t, others_pass_a_large_message);
-    tcase_add_test(t, what_its_sender_does_comes_after_a_large_message);
+    tcase_add_test(t, later_acts_of_its_sender_come_after_a_large_message);
     tcase_add_test(t, good_bye_comes_behind_a_large_message);
     tcase_add_test(t, a_link_may_end_in_the_middle_of_a_large_message);
     suite_add_tcase(s, t);
     t = tcase_create("by hand");
     tcase_add_checked_fixture(t, setup_hand, teardown_hand);
     tcase_add_loop_test(t, a_body_comes_in_chunks_of_any_size, 0, 2);
-    tcase_add_test(t, who_does_not_go_on_with_its_chunks_is_heard_all_the_same);
+    tcase_add_test(t, a_peer_that_does_not_finish_its_chunks_is_still_heard);
     tcase_add_loop_test(t, chunks_out_of_place_end_the_link, 0, sizeof faults / sizeof faults[0]);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);

@@ -11,7 +11,7 @@ static void on_notice(void *arg, int what, const char *why)
     if (what == WF_NOTIFY_STOP) say("stop in %s ms", why);
 }
 
-/* What is said of each of these, one line for each: whose it is, its name, and why no more is known. */
+/* Reports a line for each of these: its node, its name, and why no more is known. */
 static void who(const char *const *asked, uint32_t count, bool everywhere)
 {
     static uint8_t request[16384];
@@ -59,7 +59,7 @@ static void ask_who(const void *arg, size_t size)
     ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_WHO, "\x92\xc3\x91", 3, &m, patience()), 0);
     say("half of it: %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
     weft_msg_free(m);
-    /* Of a tool its node says that it is one. */
+    /* The node of a tool answers that it is a tool. */
     const char *mine = self;
     who(&mine, 1, true);
     say("asked");

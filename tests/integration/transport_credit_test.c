@@ -167,7 +167,8 @@ static weft_pid run(struct run x)
     return box;
 }
 
-/* All that was sent came, in order, and never was more under way than the bound and the credit of each worker. */
+/* All messages have come, in order, and there were never more under way than the limit and the credit of each
+ * worker. */
 static void expect_all(struct run x)
 {
     uint64_t before = dropped(WF_DROP_FULL);
@@ -352,7 +353,8 @@ static void counts_one(const void *arg, size_t size)
 }
 WEFT_EXPORT_PLAIN("test.counts_one", counts_one)
 
-/* One message to each of many, then to others until few entries are left: what is settled is forgotten. */
+/* Sends one message to each of many actors, then to others until few entries are left: entries without spent units
+ * are freed. */
 static void scatters(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -390,7 +392,7 @@ static void lies(const void *arg, size_t size)
     say("liar %d", rc);
 }
 
-START_TEST(who_sends_without_credit_is_cut_off)
+START_TEST(a_peer_that_sends_without_credit_is_cut_off)
 {
     weft_pid box;
     watch(nodes[2]);
@@ -421,7 +423,7 @@ int main(void)
     tcase_add_test(t, senders_are_killed_while_they_wait);
     tcase_add_test(t, the_others_go_on_when_some_are_killed);
     tcase_add_test(t, few_entries_are_kept);
-    tcase_add_test(t, who_sends_without_credit_is_cut_off);
+    tcase_add_test(t, a_peer_that_sends_without_credit_is_cut_off);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

@@ -94,7 +94,7 @@ static bool is_pending(int number)
     return sigismember(&pending, number) == 1;
 }
 
-/* By default it would end the process; and what the thread had blocked, or pending, is as it was. */
+/* By default the signal would end the process. The signals that the thread had blocked, or pending, do not change. */
 START_TEST(a_broken_pipe_is_no_signal_to_the_loop)
 {
     weft_node *n = embedded("alone", NULL, NULL);
@@ -255,7 +255,7 @@ static void turn_within(const void *arg, size_t size)
     stage++;
 }
 
-START_TEST(what_makes_no_sense_is_refused)
+START_TEST(wrong_uses_of_embedding_are_refused)
 {
     weft_node *n = NULL;
     ck_assert_int_eq(weft_node_start(&n, &(weft_node_options){.embedded = true, .workers = 2}), WEFT_EINVAL);
@@ -306,7 +306,7 @@ int main(void)
     tcase_add_test(c, an_embedded_node_is_linked_with_a_real_one);
     tcase_add_test(c, two_in_one_thread_are_linked);
     tcase_add_test(c, it_stops_in_the_callers_thread);
-    tcase_add_test(c, what_makes_no_sense_is_refused);
+    tcase_add_test(c, wrong_uses_of_embedding_are_refused);
     tcase_add_test(c, work_that_is_left_keeps_it_readable);
     suite_add_tcase(suite, c);
     return run_suite_unforked(suite);

@@ -36,7 +36,7 @@ static void say_id(void)
     say("caller %llu", (unsigned long long)weft_self().actor);
 }
 
-/* With the body that came, or nothing. */
+/* Reports the result with the body of the answer, if there is one. */
 static void say_answer(int rc, weft_msg *m)
 {
     say("answer %d %.*s", rc, m == NULL ? 0 : (int)weft_size(m), m == NULL ? "" : (const char *)weft_data(m));
@@ -148,7 +148,7 @@ static void lie_about(uint64_t ref)
     put_batch(liar, &w, out);
 }
 
-/* All that a counter could be, and that number. */
+/* Tries all values that a counter could have, and that number. */
 static void lie(uint64_t known)
 {
     for (uint64_t ref = 0; ref < 300; ref++) lie_about(ref);
@@ -166,7 +166,7 @@ static void lie(uint64_t known)
     ck_assert_int_eq(heard("answer", 0), 0);
 }
 
-/* What ASKED is asked: until a frame of that kind. */
+/* Reads frames that ASKED gets, up to one of that kind. */
 static uint64_t hear_request(uint32_t kind)
 {
     struct wf_frame f;
@@ -247,7 +247,7 @@ START_TEST(an_actor_is_started_by_who_was_asked)
 }
 END_TEST
 
-/* What is no birth ties nobody: nothing is taken back of the second. */
+/* An answer that is no BORN makes no links: nothing of the second spawn is undone. */
 START_TEST(a_spawn_is_not_answered_by_a_reply)
 {
     struct wf_frame f;

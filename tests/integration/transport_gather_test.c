@@ -44,7 +44,7 @@ static void hear_one(struct wf_frame *f)
     refs[requests++] = f->ref;
 }
 
-/* Until all are asked, and each has been looked after once. */
+/* Runs until all have been asked, and each was probed once. */
 static void begin(void)
 {
     struct wf_frame f;
@@ -52,7 +52,7 @@ static void begin(void)
     while (requests < MANY || probes < MANY) hear_one(&f);
 }
 
-/* In turns of 50: the node hears of them one after the other, whatever it does about each. */
+/* Answers in parts of 50: the node gets them one after the other, whatever it does for each. */
 static void answer_all(void)
 {
     static uint8_t out[1 << 16];

@@ -104,7 +104,8 @@ __attribute__((unused)) static void forget_all(void)
 
 #define HEAR(start) ck_assert_int_ge(heard(start, 1), 1)
 
-/* What carries tcp:// links: TEST_CARRIER is tcp, nng, or mixed: each node has another one than the node before. */
+/* The carrier of tcp:// links: TEST_CARRIER is tcp, nng, or mixed, which gives each node another carrier than the
+ * node before. */
 __attribute__((unused)) static const char *next_carrier(void)
 {
     static unsigned turn;
@@ -192,8 +193,8 @@ __attribute__((unused)) static void node_down(weft_node *n)
     ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
 }
 
-/* What news of that tag are called. One of `suspects` that is up again is "well": a busy machine may make a node one
- * at any time, and "up" is to be said once for each link. */
+/* The word for a notification with that tag. It is "well" for a node of `suspects` that is up again: on a busy
+ * machine a node may be suspected at any time, and "up" must be reported once for each link. */
 __attribute__((unused)) static const char *name_of_news(uint32_t tag, uint64_t node, uint64_t suspects[8])
 {
     int at = 0;

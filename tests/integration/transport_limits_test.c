@@ -27,7 +27,7 @@ static void stop(void)
     node_down(limited);
 }
 
-/* Of the peer m as n sees it. */
+/* Reads how node n has counted its peer m. */
 static void usage(int64_t *slowed, uint64_t *refused)
 {
     struct wf_transport *t = limited->transport;

@@ -537,9 +537,6 @@ START_TEST(a_second_node_of_one_name_is_refused)
     weft_node *twin = node_up("a", NULL, weft_node_url(seed, 0), 0);
     wf_transport_watch(twin, on_notice, NULL);
     HEAR("fatal refused by node seed: there is another node named a");
-    char why[100];
-    ck_assert_int_eq(wf_transport_fatal(twin, why, sizeof why), 1);
-    ck_assert_int_eq(wf_transport_fatal(a, why, sizeof why), 0);
     ck_assert_int_eq(heard("seed down", 0), 0);
     node_down(twin);
     node_down(a);

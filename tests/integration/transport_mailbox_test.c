@@ -44,7 +44,7 @@ static void floods(const void *arg, size_t size)
         int rc = weft_send(f->box, DATA, data, f->bytes);
         if (rc < 0) say("send %d", rc);
     }
-    /* On the same worker: when it answers, all has arrived. */
+    /* `echo` is on the same worker: when it answers, all messages have arrived. */
     int rc = weft_call(f->echo, PING, NULL, 0, &m, patience());
     if (rc == WEFT_OK) weft_msg_free(m);
     say("arrived %d", rc);

@@ -8,7 +8,7 @@ static weft_node *na, *nb;
 
 #define ROOM_ARGS(F) F(str, topic) F(uint, places) F(list(int), numbers)
 WEFT_STRUCT(room_args, ROOM_ARGS)
-/* What another version of it might look like. */
+/* Another version of the struct, as it might look like. */
 #define WRONG_ARGS(F) F(str, topic) F(str, places)
 WEFT_STRUCT(wrong_args, WRONG_ARGS)
 
@@ -121,7 +121,7 @@ static void is_refused(const void *arg, size_t size)
     say("done");
 }
 
-START_TEST(what_is_refused_says_why)
+START_TEST(a_refused_spawn_says_why)
 {
     run_actor(na, is_refused, NULL, 0);
     HEAR("done");
@@ -248,7 +248,7 @@ static void is_impatient(const void *arg, size_t size)
     say("news %d", weft_recv(&m, WEFT_NOW));
 }
 
-START_TEST(who_gives_up_leaves_nobody_behind)
+START_TEST(a_spawner_that_gives_up_leaves_no_actor_behind)
 {
     run_actor(na, is_impatient, NULL, 0);
     HEAR("late 1");
@@ -278,7 +278,7 @@ static void kills(const void *arg, size_t size)
     say("killed");
 }
 
-START_TEST(who_is_killed_while_it_waits_leaves_nobody_behind)
+START_TEST(a_spawner_killed_while_it_waits_leaves_no_actor_behind)
 {
     ck_assert_int_eq(weft_node_spawn(na, NULL, kills, NULL, 0, &(weft_spawn_options){.worker = 1}), WEFT_OK);
     HEAR("killed");
@@ -295,12 +295,12 @@ int main(void)
     TCase *t = tcase_create("far");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, an_actor_starts_there_with_its_arguments);
-    tcase_add_test(t, what_is_refused_says_why);
+    tcase_add_test(t, a_refused_spawn_says_why);
     tcase_add_test(t, a_name_is_exported_once);
     tcase_add_test(t, an_end_is_never_missed);
     tcase_add_test(t, who_was_linked_ends_there_too);
-    tcase_add_test(t, who_gives_up_leaves_nobody_behind);
-    tcase_add_test(t, who_is_killed_while_it_waits_leaves_nobody_behind);
+    tcase_add_test(t, a_spawner_that_gives_up_leaves_no_actor_behind);
+    tcase_add_test(t, a_spawner_killed_while_it_waits_leaves_no_actor_behind);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

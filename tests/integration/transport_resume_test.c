@@ -147,7 +147,7 @@ START_TEST(each_fault_is_survived)
 }
 END_TEST
 
-/* Without traffic nothing but heartbeats finds out. */
+/* Without traffic only heartbeats find out. */
 START_TEST(a_call_waits_while_the_link_is_resumed)
 {
     run_actor(b, echo, NULL, 0);
@@ -395,7 +395,7 @@ static void asks_for_lost(const void *arg, size_t size)
     weft_msg_free(m);
 }
 
-START_TEST(what_an_ended_link_has_lost_is_still_told)
+START_TEST(losses_of_an_ended_link_are_still_reported)
 {
     weft_node_options o = {.resume_window = WEFT_MS(150), .heartbeat = WEFT_MS(50), .heartbeats_lost = 400};
     setup_with(o, o, false);
@@ -415,8 +415,8 @@ START_TEST(what_an_ended_link_has_lost_is_still_told)
 }
 END_TEST
 
-/* Who leaves says what it has received, although it is too little to be acknowledged at once. */
-START_TEST(what_a_leaving_node_has_received_is_not_called_lost)
+/* A node that leaves acknowledges what it has received, even if it is too little to be acknowledged at once. */
+START_TEST(messages_that_a_leaving_node_has_received_do_not_count_as_lost)
 {
     static const struct stream up = {.from = "a", .to = "b", .count = 100, .size = 16};
     weft_node_options o = {.heartbeat = WEFT_SEC(20)};
@@ -434,8 +434,8 @@ START_TEST(what_a_leaving_node_has_received_is_not_called_lost)
 }
 END_TEST
 
-/* One side's window is over, the other's is not: no half of a link is left. */
-START_TEST(who_has_not_given_up_hears_that_the_other_has)
+/* The resume window of one side has passed, that of the other has not: no half of a link is left. */
+START_TEST(a_node_that_still_waits_learns_that_the_other_gave_up)
 {
     weft_node_options o = {.resume_window = WEFT_MS(100)}, patient = {.resume_window = WEFT_SEC(60)};
     setup_with(_i == 0 ? o : patient, _i == 0 ? patient : o, false);
@@ -469,8 +469,8 @@ START_TEST(a_successor_ends_the_link_of_its_predecessor)
 }
 END_TEST
 
-/* What was sent before the end of the node arrives although the connection breaks on the way. */
-START_TEST(good_bye_waits_for_what_was_not_acknowledged)
+/* Messages that were sent before the end of the node arrive even if the connection breaks meanwhile. */
+START_TEST(bye_waits_for_unacknowledged_messages)
 {
     static const struct stream up = {.from = "a", .to = "b", .count = 30000, .size = 64};
     run_actor(b, sink, &up, sizeof up);
@@ -514,14 +514,14 @@ int main(void)
     tcase_add_test(t, a_call_waits_while_the_link_is_resumed);
     tcase_add_test(t, the_window_has_a_bound_and_senders_wait);
     tcase_add_test(t, subscribers_are_told_of_what_a_broken_link_could_not_keep);
-    tcase_add_test(t, good_bye_waits_for_what_was_not_acknowledged);
+    tcase_add_test(t, bye_waits_for_unacknowledged_messages);
     suite_add_tcase(s, t);
     t = tcase_create("ends");
     tcase_add_test(t, both_sides_dial_again_at_once);
     tcase_add_test(t, an_expired_window_ends_the_link);
-    tcase_add_test(t, what_an_ended_link_has_lost_is_still_told);
-    tcase_add_test(t, what_a_leaving_node_has_received_is_not_called_lost);
-    tcase_add_loop_test(t, who_has_not_given_up_hears_that_the_other_has, 0, 2);
+    tcase_add_test(t, losses_of_an_ended_link_are_still_reported);
+    tcase_add_test(t, messages_that_a_leaving_node_has_received_do_not_count_as_lost);
+    tcase_add_loop_test(t, a_node_that_still_waits_learns_that_the_other_gave_up, 0, 2);
     tcase_add_test(t, a_successor_ends_the_link_of_its_predecessor);
     tcase_add_loop_test(t, a_node_of_the_version_before_links_without_resumption, 0, 2);
     suite_add_tcase(s, t);

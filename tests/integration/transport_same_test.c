@@ -131,7 +131,7 @@ static int order(weft_pid whom, const char *what, int64_t number)
     return order_send(whom, &o);
 }
 
-/* What comes next. */
+/* Reports the next message. */
 static void hear(void)
 {
     weft_msg *m;
@@ -154,7 +154,7 @@ static void hear(void)
     weft_msg_free(m);
 }
 
-/* Nor does anything come. */
+/* Checks that no message comes. */
 static void no_more(weft_pid other)
 {
     weft_msg *m;

@@ -146,8 +146,8 @@ static void count_until_down(const void *arg, size_t size)
     say("counted %d", count);
 }
 
-/* What a node sends before it leaves is not overtaken by its leaving, also if both are read at once. */
-START_TEST(good_bye_comes_last)
+/* BYE does not overtake the messages that a node sends before it leaves, even if both are read at once. */
+START_TEST(bye_comes_last)
 {
     static uint8_t out[1 << 20];
     run_actor(node, count_until_down, NULL, 0);
@@ -428,7 +428,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_node_can_be_written_by_hand);
     tcase_add_test(t, odd_orders_and_credit_are_answered_or_ignored);
-    tcase_add_test(t, good_bye_comes_last);
+    tcase_add_test(t, bye_comes_last);
     tcase_add_test(t, other_protocols_are_closed);
     tcase_add_test(t, bad_greetings_are_closed);
     tcase_add_test(t, refusals_say_why);

@@ -56,7 +56,7 @@ START_TEST(datagrams_come_whole_with_their_sender)
 }
 END_TEST
 
-START_TEST(what_is_too_long_is_cut_and_said)
+START_TEST(a_too_long_datagram_is_cut_and_reported)
 {
     struct pf_address at_a, at_b, from;
     char buffer[4] = "", large[100000] = "";
@@ -109,7 +109,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         datagrams_come_whole_with_their_sender,
-        what_is_too_long_is_cut_and_said,
+        a_too_long_datagram_is_cut_and_reported,
         a_connected_one_hears_one_sender_only,
         a_burst_is_found_whole,
     };

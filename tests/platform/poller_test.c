@@ -3,7 +3,7 @@
 
 /* ---- Data and space --------------------------------------------------------------------------------------------- */
 
-START_TEST(what_is_ready_already_is_reported)
+START_TEST(a_handle_that_is_ready_already_is_reported)
 {
     struct end pair[2];
     make_pair(0, pair);
@@ -233,7 +233,7 @@ START_TEST(registration_says_what_is_wrong)
 }
 END_TEST
 
-START_TEST(what_is_removed_is_not_reported)
+START_TEST(a_removed_handle_is_not_reported)
 {
     struct end pair[2];
     make_pair(0, pair);
@@ -439,7 +439,7 @@ END_TEST
 int main(void)
 {
     const TTest *const streams[] = {
-        what_is_ready_already_is_reported,
+        a_handle_that_is_ready_already_is_reported,
         data_after_again_is_reported_every_time,
         data_after_a_short_read_is_reported,
         space_after_again_is_reported,
@@ -452,7 +452,7 @@ int main(void)
     };
     const TTest *const registration[] = {
         registration_says_what_is_wrong,
-        what_is_removed_is_not_reported,
+        a_removed_handle_is_not_reported,
         a_number_used_again_has_the_new_tag,
         a_handle_moves_to_another_poller,
         destroying_leaves_the_handles_alone,

@@ -86,7 +86,7 @@ START_TEST(a_file_is_read_where_it_was_written)
 }
 END_TEST
 
-START_TEST(what_is_appended_stands_at_the_end)
+START_TEST(appended_bytes_are_at_the_end)
 {
     char text[8];
     pf_handle one = open_file(0, PF_FILE_READ | PF_FILE_WRITE | PF_FILE_CREATE | PF_FILE_APPEND);
@@ -158,7 +158,7 @@ START_TEST(an_operation_that_is_cancelled_is_done_all_the_same)
 }
 END_TEST
 
-START_TEST(what_a_file_was_not_opened_for_is_refused)
+START_TEST(operations_for_which_a_file_was_not_opened_are_refused)
 {
     char byte;
     pf_file_close(open_file(0, PF_FILE_WRITE | PF_FILE_CREATE));
@@ -318,7 +318,7 @@ START_TEST(a_child_can_be_ended)
 }
 END_TEST
 
-START_TEST(what_cannot_be_started_is_refused)
+START_TEST(a_program_that_cannot_be_started_is_refused)
 {
     const char *const missing[] = {"no-such-program-anywhere", NULL};
     const char *const fine[] = {self, "child", NULL};
@@ -403,10 +403,10 @@ int main(int argc, char **argv)
     self = argv[0];
     const TTest *const tests[] = {
         a_file_is_read_where_it_was_written,
-        what_is_appended_stands_at_the_end,
+        appended_bytes_are_at_the_end,
         many_operations_are_under_way,
         an_operation_that_is_cancelled_is_done_all_the_same,
-        what_a_file_was_not_opened_for_is_refused,
+        operations_for_which_a_file_was_not_opened_are_refused,
         a_pipe_tells_of_bytes_and_of_its_end,
         a_pipe_that_nobody_reads_is_broken,
         a_listing_has_each_name_once,
@@ -416,7 +416,7 @@ int main(int argc, char **argv)
         the_end_of_a_child_is_told,
         the_end_of_a_child_that_is_over_is_told,
         a_child_can_be_ended,
-        what_cannot_be_started_is_refused,
+        a_program_that_cannot_be_started_is_refused,
     };
     Suite *suite = suite_create("conformance: files, pipes, children, directories");
     add_cases_with(suite, begin_native_with_folder, begin_simulated_with_folder, end_with_folder, tests,

@@ -108,7 +108,7 @@ static void storm(void *arg)
 }
 
 /* As an inbox: each post is followed by a wake, and the reader looks after each wait. */
-START_TEST(nobody_sleeps_over_a_post_in_a_storm_of_wakes)
+START_TEST(no_worker_sleeps_through_a_post_in_a_storm_of_wakes)
 {
     pf_thread *all[STORMERS];
     atomic_store(&posted, 0);
@@ -160,7 +160,7 @@ START_TEST(a_deadline_that_is_past_does_not_block)
 }
 END_TEST
 
-START_TEST(what_is_ready_comes_before_a_past_deadline)
+START_TEST(a_ready_source_comes_before_a_past_deadline)
 {
     struct end pair[2];
     char byte;
@@ -227,11 +227,11 @@ int main(void)
         many_wakes_become_one,
         a_wake_does_not_hide_what_is_ready,
         a_wake_of_another_thread_is_never_lost,
-        nobody_sleeps_over_a_post_in_a_storm_of_wakes,
+        no_worker_sleeps_through_a_post_in_a_storm_of_wakes,
         a_wake_is_for_one_poller,
         deadlines_are_never_early,
         a_deadline_that_is_past_does_not_block,
-        what_is_ready_comes_before_a_past_deadline,
+        a_ready_source_comes_before_a_past_deadline,
         far_deadlines,
         the_handle_is_readable_while_wait_would_not_block,
     };

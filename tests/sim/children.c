@@ -81,7 +81,7 @@ static void supervise(const void *arg, size_t size)
     (void)weft_supervise(&spec);
 }
 
-/* One supervisor after the other; each is stopped now and then. */
+/* Starts one supervisor after the other; each is stopped now and then. */
 static void keeper(const void *arg, size_t size)
 {
     unsigned self = sim_self();
@@ -103,7 +103,7 @@ static void keeper(const void *arg, size_t size)
     } while (sim_again());
 }
 
-/* Somebody who starts and stops children while the supervisor runs. In the end all are there. */
+/* An actor that starts and stops children while the supervisor runs. In the end all children run. */
 static void meddler(const void *arg, size_t size)
 {
     unsigned self = sim_self();
@@ -117,7 +117,7 @@ static void meddler(const void *arg, size_t size)
         if (random_below(&random, 2) == 0 || is_calm()) {
             (void)(weft_start_child(of, &s, &out, weft_after(WEFT_SEC(2))) < 0);
         } else if (weft_stop_child(of, names[which], weft_after(WEFT_SEC(2))) == WEFT_OK) {
-            /* Nobody but this one starts it again, unless it is another supervisor. */
+            /* Only this actor starts the child again, unless the supervisor is a new one. */
             if (alive[self][which] != 0 && weft_pid_equal(of, supervisor[self]))
                 weft_sim_fail("child %s of n%u runs, though it was stopped", names[which], self + 1);
         }

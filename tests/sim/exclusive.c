@@ -87,7 +87,7 @@ static struct lin_op giving_back(const struct who *w)
     return (struct lin_op){.who = w->host, .what = LOCK_RELEASE, .key = w->name, .in = {contender_of(w)->token}};
 }
 
-/* From then on the name is another one's, or will be at some time. */
+/* From then on another actor has the name, or will have it at some time. */
 static void gone(const struct who *w, int64_t from)
 {
     struct lin_op op = giving_back(w);
@@ -116,7 +116,8 @@ static int give_back(const struct who *w)
 
 /* ---- Holders --------------------------------------------------------------------------------------------------- */
 
-/* Until it gives the name back, or is told that it is lost. False: it ends with it. */
+/* Holds the name until it gives it back, or is told that it is lost. False: the actor ends while it holds the
+ * name. */
 static bool hold(const struct who *w, weft_exclusive mine, uint64_t *random)
 {
     struct contender *c = contender_of(w);

@@ -58,7 +58,7 @@ static void flooder(const void *arg, size_t size)
     }
 }
 
-/* Of each publisher's run. */
+/* The last messages received from each run of a publisher. */
 struct heard {
     struct mail last[SEEN];
     unsigned count;
@@ -146,7 +146,7 @@ static void fickle(const void *arg, size_t size)
 
 /* ---- Large messages -------------------------------------------------------------------------------------------- */
 
-/* On n2; each gets one message at a time, which no credit holds back. */
+/* Runs on n2. Each box gets one message at a time, so credit never delays it. */
 static void box(const void *arg, size_t size)
 {
     char name[16];
@@ -163,7 +163,7 @@ static void box(const void *arg, size_t size)
     }
 }
 
-/* On n1: to all boxes at once, which is more than a link holds. */
+/* Runs on n1. It sends to all boxes at once, which is more than a link holds. */
 static void mailer(const void *arg, size_t size)
 {
     uint64_t random = sim_random();
@@ -232,7 +232,7 @@ static void small_topic(unsigned node, unsigned which, char out[32])
     snprintf(out, 32, "small.n%u.%u", node, which);
 }
 
-/* One in four is taken back, by an empty message or by the call for that. */
+/* One in four messages is removed, by an empty message or by weft_retained_clear. */
 static void keeper_of_small(const void *arg, size_t size)
 {
     unsigned self = sim_self();
@@ -254,7 +254,7 @@ static void keeper_of_small(const void *arg, size_t size)
     }
 }
 
-/* What somebody finds who comes late. */
+/* Subscribes late, and notes which retained messages it finds. */
 static void finder(const void *arg, size_t size)
 {
     unsigned self = sim_self();
@@ -284,7 +284,7 @@ struct post {
     uint32_t mailbox;
 };
 
-/* One after the other. */
+/* Starts the actor again each time it has ended. */
 static void keep(const void *arg, size_t size)
 {
     struct post p;

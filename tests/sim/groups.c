@@ -62,7 +62,7 @@ static void play(const void *arg, size_t size)
     } while (weft_sleep(WEFT_NOW) != WEFT_ECANCELED);
 }
 
-/* One member after the other. */
+/* Starts one member after the other. */
 static void place(const void *arg, size_t size)
 {
     weft_pid who;

@@ -12,7 +12,7 @@
 
 enum { NODES = 5 };
 
-/* 0 of n1. */
+/* The number of this node: 0 for n1. */
 static unsigned sim_self(void)
 {
     unsigned number = 0;
@@ -21,13 +21,13 @@ static unsigned sim_self(void)
     return number == 0 ? 0 : (number - 1) % NODES;
 }
 
-/* Another one in each run of a node, and with each seed. */
+/* A random number that differs in each run of a node, and with each seed. */
 static uint64_t sim_random(void)
 {
     return weft_self().node ^ weft_self().actor;
 }
 
-/* Until the actor is asked to stop. */
+/* Waits until the actor is asked to stop. */
 static void sim_wait(void)
 {
     weft_msg *m;
@@ -42,7 +42,7 @@ __attribute__((unused)) static int64_t sim_time(void)
     return weft_now() - began;
 }
 
-/* For what a scenario cannot do without: without memory it is tried again. False: the actor is asked to stop. */
+/* Waits before an operation that has failed for lack of memory is tried again. False: the actor was asked to stop. */
 static bool sim_again(void)
 {
     return weft_sleep(weft_after(WEFT_MS(50))) != WEFT_ECANCELED;

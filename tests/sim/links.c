@@ -8,8 +8,8 @@
 
 enum { HELLO = 1, DATA = 2, STREAMS = 64, STEP = 4099 };
 
-/* What one sender pours at a time. Those of up to 200 KB have more credit together than a link holds; what is larger
- * goes in chunks, which are bounded by themselves. */
+/* Messages that a sender pours at a time. Messages of up to 200 KB have more credit together than a link holds;
+ * larger ones go in chunks, which have a limit of their own. */
 static const struct kind {
     uint32_t count, least, most; /* bytes */
     uint32_t mailbox;            /* of the sink; 0: as usual */
@@ -103,7 +103,7 @@ static bool is_told(void)
     return told;
 }
 
-/* All of it, or until the sink is gone. False: it is. */
+/* Sends all messages, unless the sink ends before. False: it has ended. */
 static bool pour(const struct who *w, weft_pid to, struct head *h, uint8_t *bytes, uint64_t *random)
 {
     const struct kind *k = &kinds[w->kind];
@@ -138,7 +138,7 @@ static int64_t rest(uint64_t *random)
     return (weft_now() / WEFT_SEC(4) + 1) * WEFT_SEC(4);
 }
 
-/* One stream: until its sink is gone. */
+/* Sends one stream, until its sink has ended. */
 static void stream(const struct who *w, weft_pid to, uint8_t *bytes, uint64_t *random)
 {
     struct head h = {.from = w->from, .to = w->to, .kind = w->kind, .stream = opened[w->from][w->to][w->kind]++};

@@ -41,7 +41,7 @@ static bool is_lost(unsigned name, const weft_msg *m)
 
 enum outcome { KEPT, LOST, STOPPED };
 
-/* For that long, or until it has lost the name; in the end it does not let go. */
+/* Holds the name for that long, or until the name is lost; when the scenario is calm it does not release it. */
 static enum outcome hold(unsigned name, int64_t until)
 {
     for (;;) {
@@ -78,7 +78,7 @@ static void contend(const void *arg, size_t size)
     } while (weft_sleep(weft_after(random_between(&random, WEFT_MS(10), WEFT_MS(400)))) != WEFT_ECANCELED);
 }
 
-/* One after the other; the first one at once, when the node has no links yet. */
+/* Starts one actor after the other; the first one at once, when the node has no links yet. */
 static void place(const void *arg, size_t size)
 {
     weft_monitor_ref ref;
@@ -125,7 +125,7 @@ static bool member(uint32_t number, bool add)
     return (add ? weft_register_global(name) : weft_unregister(name)) == WEFT_OK;
 }
 
-/* On n1: has all numbers from `first` on, and lets the lowest go for a new highest one. */
+/* Runs on n1: holds all numbers from `first` on, and again and again gives the lowest up for a new highest one. */
 static void have_crowd(const void *arg, size_t size)
 {
     uint32_t first = 0, next = 0;

@@ -10,7 +10,7 @@
 #define PHASE WEFT_SEC(20)
 enum { MAILBOX = 20, CAPACITY = 100 /* requests a second */, SECONDS = 1200, ASK = 1 };
 
-/* By the second in which they were asked. */
+/* Counts of requests, by the second in which they were made. */
 static struct second {
     uint32_t asked, answered, neighbour_asked, neighbour_answered;
 } seconds[SECONDS];
@@ -127,7 +127,8 @@ static bool sum(int64_t from, int count, struct second *out)
     return true;
 }
 
-/* Of the seconds `after` a phase's beginning, in the last phase of that kind that is over. */
+/* Sums the counts of `count` seconds, from `after` seconds after the beginning of the last complete phase of that
+ * kind. */
 static bool last_phase(bool overload, int after, int count, struct second *out)
 {
     int64_t phase = sim_time() / PHASE - 1;

@@ -19,11 +19,11 @@ enum {
 };
 
 struct tie {
-    weft_pid who; /* nobody: there is none */
+    weft_pid who; /* weft_nobody(): there is none */
     weft_monitor_ref ref;
 };
 struct player {
-    weft_pid self; /* nobody: it has ended */
+    weft_pid self; /* weft_nobody(): it has ended */
     bool traps;    /* exits. Without that it is not told of an end that is no failure */
     struct tie monitor[TIES], link[TIES];
     /* The last ones that took their link with it back. A link to such a one that is made before it has heard of that is
@@ -201,7 +201,7 @@ static void sink(const void *arg, size_t size)
     }
 }
 
-/* Until its sink has ended, or all is sent. */
+/* Sends until the sink has ended, or all messages are sent. */
 static void pour(struct mail *is, uint32_t *last, weft_pid to, uint32_t *done)
 {
     for (int i = 0; i < BURST; i++) {
@@ -244,7 +244,7 @@ struct post {
     uint32_t mailbox;
 };
 
-/* One after the other. */
+/* Starts the actor again each time it has ended. */
 static void keep(const void *arg, size_t size)
 {
     struct post p;

@@ -10,14 +10,14 @@
  * published is of a later time than now, until it is told. */
 #define LAST_AT WEFT_SEC(25) /* of 30, in which faults begin */
 static bool rest;
-/* With `scarce` allocations fail, so an answer may be lost: nobody asks. */
+/* With `scarce` allocations fail, so an answer may be lost: then no actor sends requests. */
 static bool scarce;
 
 struct state {
     uint32_t node, run, version;
 };
 
-/* What has been published outlives a node, as on a disk. */
+/* Published versions outlive a node, as if they were on a disk. */
 static uint32_t published[NODES], run[NODES];
 static uint32_t heard[NODES][NODES]; /* by the listener of a node, of another */
 static uint32_t kept[NODES][NODES];  /* what a new subscriber there got */

@@ -25,7 +25,7 @@ static struct {
     _Atomic int64_t players;         /* alive */
     uint64_t seed, incarnation;
     bool one_thread;
-    /* What is left out, so that what is dropped is mail and nothing else. */
+    /* Operations that are left out, so that only user messages are dropped. */
     bool calls, laters;
 } all;
 
@@ -42,7 +42,7 @@ static struct {
 } count;
 #define ADD(name) ((void)atomic_fetch_add_explicit(&count.name, 1, memory_order_relaxed))
 
-/* What one actor has open, to be accounted for in whatever way it ends. */
+/* Pending operations of one actor, which must be accounted for however it ends. */
 struct player {
     uint32_t place;
     bool auditor; /* traps exits, and ends only when everything it waits for has been told */
@@ -103,7 +103,7 @@ static uint64_t new_seed(void)
     return all.seed ^ (atomic_fetch_add(&all.births, 1) + 1) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* What was dropped on the workers from `first` to before `end`. */
+/* The number of messages dropped on the workers from `first` to `end` - 1. */
 static int64_t dropped_on(weft_node *n, uint32_t first, uint32_t end)
 {
     int64_t sum = 0;
@@ -129,7 +129,7 @@ static void judge(weft_node *n)
     if ((workers > 1 || !all.calls) && !all.laters) want_int(count.sent, count.received + count.refused + mail);
     want_int(count.watched, count.told + count.unwatched + count.forgotten);
     want_int(count.tied, count.exits + count.untied);
-    /* Who joined and left before an auditor began to watch was not told to it. */
+    /* An auditor was not notified of members that had left before it began to watch. */
     want_int(count.joins_told, count.leaves_told);
     want(count.joins_told > 0 && count.joins_told <= AUDITORS * count.joined);
     want_int(count.asked, count.answered + count.let_go + count.failed + count.abandoned);

@@ -25,7 +25,7 @@ struct body {
     uint32_t number, from, run, to;
 };
 
-/* What a run of one node has had from a run of another. */
+/* Messages that a run of one node has received from a run of another. */
 struct counts {
     uint32_t received, missed, doubled, reordered, next;
     bool seen[COUNT];
@@ -250,7 +250,7 @@ static bool all_agree(void)
     return true;
 }
 
-/* Who leads knows it, and nobody else thinks so. */
+/* The leader knows that it leads, and no other actor believes that it does. */
 static bool all_know(void)
 {
     for (unsigned i = 0; i < all.hosts; i++)

@@ -98,7 +98,7 @@ static bool linked(bool everybody)
     return true;
 }
 
-/* Nobody holds another one for suspect or gone. */
+/* No node believes that another one is suspect or down. */
 static bool trusted(void)
 {
     for (unsigned i = 0; i < all.hosts; i++) {

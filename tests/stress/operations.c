@@ -94,7 +94,7 @@ static void take_exit(struct player *p, const struct weft_down *d)
     ADD(exits);
 }
 
-/* What is told of one member alternates: it joins, it leaves. */
+/* The notifications about a member alternate: it joins, it leaves. */
 static void take_group_news(struct player *p, const weft_msg *m)
 {
     struct weft_group_news news;
@@ -257,7 +257,8 @@ static void join_or_leave(struct player *p)
     p->member[g] = !p->member[g];
 }
 
-/* To servers, which let it be: nobody can tell one that was sent from one that ended with its actor. */
+/* The receivers are servers, which ignore it: a message that was sent cannot be told from one that ended with its
+ * actor. */
 static void arm_or_disarm(struct player *p)
 {
     if (p->later_count == LATERS) {
@@ -451,7 +452,7 @@ static void begin(const void *arg, size_t size)
 
 static int64_t park_after; /* 0: as ever, so hardly anybody is */
 
-/* Nobody is left on a stack that was put aside. */
+/* No task is left whose stack is parked. */
 static void judge_parking(const weft_node *n)
 {
     uint64_t parked = 0, unparked = 0;

@@ -50,7 +50,7 @@ static long faults_disarm(void)
     return faults.failed;
 }
 
-/* In one step, so that a thread that comes late does not arm again what was disarmed meanwhile. */
+/* Counts in one step, so that a late thread does not arm faults that were disarmed meanwhile. */
 static bool faults_hit(void)
 {
     long left = faults.until, after;

@@ -314,16 +314,6 @@ void wf_transport_set_loader(weft_node *node, wf_load_module *load)
     pf_mutex_unlock(t->lock);
 }
 
-int wf_transport_fatal(weft_node *node, char *why, size_t size)
-{
-    struct wf_transport *t = node->transport;
-    pf_mutex_lock(t->lock);
-    bool fatal = t->fatal[0] != '\0';
-    if (fatal && size > 0) snprintf(why, size, "%s", t->fatal);
-    pf_mutex_unlock(t->lock);
-    return fatal;
-}
-
 static const struct wf_peer *first_up(const struct wf_cluster *c)
 {
     WF_LIST_EACH(k, &c->peers) {

@@ -23,8 +23,6 @@ WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int 
 typedef int wf_load_module(const char *path, weft_migrate **hook, char *why, size_t why_size);
 /* Sets the function that RELOAD uses; NULL, the default: this node cannot reload. */
 WEFT_API void wf_transport_set_loader(weft_node *node, wf_load_module *load);
-/* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
-WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);
 /* [not on a worker] Waits until the node is linked with another one; `*peer` and `name` (65 bytes; may be NULL) get
  * whom. WEFT_ETIMEDOUT; WEFT_ENONODE if every seed has been dialled in vain, then `why` (may be NULL) gets the last
  * reason. */

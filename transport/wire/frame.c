@@ -266,11 +266,6 @@ void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out)
     WF_ASSERT(f->items.error == 0);
 }
 
-weft_text wf_frame_next_pattern(struct wf_frame *f)
-{
-    return weft_get_str(&f->items);
-}
-
 const char *wf_frame_name(uint32_t kind)
 {
     static const struct {

@@ -55,7 +55,6 @@ enum wf_frame_kind {
     WF_FRAME_PUBLISH_TO = 56,
     WF_FRAME_RETAINED = 57,
     WF_FRAME_MISSED = 58,
-    WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_REMOTE = 60, /* + wf_msg_kind - WF_MSG_CREDIT_REQUEST: CREDIT_REQUEST, CREDIT, SPAWN, SPAWNED */
     WF_FRAME_CREDIT_REQUEST_NAME = 64,
 };
@@ -159,7 +158,6 @@ struct wf_frame {
 /* The next frame of a batch. 1; 0 at the end; WEFT_EFORMAT: `f->kind` and wf_frame_fault() say what and where. */
 int wf_frame_next(weft_reader *r, struct wf_frame *f);
 void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
-weft_text wf_frame_next_pattern(struct wf_frame *f);
 const char *wf_frame_name(uint32_t kind);
 /* The most bytes that the body of a kind may have: few where the receiver may keep the message while an actor lives. */
 size_t wf_frame_body_max(uint32_t kind);

@@ -140,7 +140,7 @@ __attribute__((unused)) static void speak(struct line *l)
     pass(WEFT_MS(5));
 }
 
-/* What it has heard last of that kind; NULL. */
+/* The last frame of that kind that it has received; NULL: there is none. */
 __attribute__((unused)) static const struct heard *heard(const struct line *l, uint32_t kind)
 {
     for (unsigned i = l->count; i > 0 && l->count - i < HEARD; i--)
@@ -285,7 +285,7 @@ __attribute__((unused)) static weft_pid run_on_node(weft_actor *body)
     return pid;
 }
 
-/* With what is not zero in `o`; if it has seeds, the peer listens. */
+/* Uses the options of `o` that are not zero; if it has seeds, the peer listens. */
 __attribute__((unused)) static void open_script(weft_node_options o)
 {
     char url[WF_URL_TEXT], bound[WF_URL_TEXT], why[WF_REASON_TEXT];

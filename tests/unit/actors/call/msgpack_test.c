@@ -32,7 +32,7 @@ static void pack_order(msgpack_packer *p)
     msgpack_pack_double(p, 3.5);
 }
 
-START_TEST(what_is_packed_is_a_message)
+START_TEST(packed_bytes_are_a_message)
 {
     for (size_t space = 0; space < 40; space++) {
         weft_msg_packer p;
@@ -310,7 +310,7 @@ int main(void)
 {
     Suite *s = suite_create("msgpack");
     TCase *t = tcase_create("msgpack");
-    tcase_add_test(t, what_is_packed_is_a_message);
+    tcase_add_test(t, packed_bytes_are_a_message);
     tcase_add_test(t, a_message_grows);
     tcase_add_test(t, errors_of_a_packer_stick);
     tcase_add_test(t, objects_are_views_of_the_message);

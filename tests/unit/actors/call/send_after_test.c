@@ -64,7 +64,7 @@ static void cancel_body(const void *arg, size_t size)
     for (int i = 0; i < 100; i++) want_int(weft_later_cancel(l[i]), WEFT_ECLOSED);
 }
 
-START_TEST(what_was_cancelled_does_not_come)
+START_TEST(a_cancelled_message_does_not_come)
 {
     in_virtual_time(cancel_body);
 }
@@ -334,7 +334,7 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
-TEST_MAIN("later", a_message_comes_when_its_time_has_come, what_was_cancelled_does_not_come,
+TEST_MAIN("later", a_message_comes_when_its_time_has_come, a_cancelled_message_does_not_come,
           an_interval_does_not_drift_and_has_no_backlog, an_interval_ends_at_the_end_of_time,
           it_ends_with_the_actor_that_armed_it, nothing_is_left_of_it, a_receiver_that_is_gone_is_counted_once,
           it_does_not_wait_for_space, intervals_of_other_workers_are_one_message_each, bad_arguments)

@@ -648,7 +648,7 @@ static void looked_at_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(what_was_looked_at_may_be_dropped)
+START_TEST(messages_that_were_looked_at_may_be_dropped)
 {
     run_on(1, looked_at_body);
 }
@@ -663,4 +663,4 @@ TEST_MAIN("backpressure", a_full_mailbox_suspends_its_senders_and_loses_nothing,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
           space_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_space_has_it,
           senders_wait_for_a_congested_worker, the_bytes_under_way_to_a_worker_are_bounded,
-          what_was_looked_at_may_be_dropped)
+          messages_that_were_looked_at_may_be_dropped)

@@ -137,7 +137,7 @@ static void expired_body(const void *arg, size_t size)
     want_int(atomic_load(&arrived), 1);
 }
 
-START_TEST(what_expires_in_a_full_mailbox_makes_space)
+START_TEST(an_expired_request_in_a_full_mailbox_makes_space)
 {
     run_three(expired_body);
 }
@@ -288,12 +288,12 @@ static void crowd_body(const void *arg, size_t size)
     want_int(atomic_load(&most_asked), 1);
 }
 
-START_TEST(who_was_told_of_space_need_not_ask_again)
+START_TEST(a_sender_that_was_told_of_space_need_not_ask_again)
 {
     run_three(crowd_body);
 }
 END_TEST
 
-TEST_MAIN("backpressure_turn", what_expires_in_a_full_mailbox_makes_space,
+TEST_MAIN("backpressure_turn", an_expired_request_in_a_full_mailbox_makes_space,
           a_place_that_was_promised_and_given_up_goes_to_the_next, news_of_an_earlier_question_answer_no_later_one,
-          who_was_told_of_space_need_not_ask_again)
+          a_sender_that_was_told_of_space_need_not_ask_again)

@@ -232,7 +232,7 @@ static void published(const void *arg, size_t size)
     for (int i = 0; i < SUBSCRIBERS; i++) want_int(weft_stop(to[i]), 0);
 }
 
-START_TEST(what_is_published_is_timed_too)
+START_TEST(published_messages_are_timed_too)
 {
     EXPECT_PASS(published);
 }
@@ -277,7 +277,7 @@ int main(void)
     tcase_add_test(t, some_stand_for_all);
     tcase_add_test(t, it_is_timed_from_arrival_to_receive);
     tcase_add_test(t, what_is_lost_is_not_counted);
-    tcase_add_test(t, what_is_published_is_timed_too);
+    tcase_add_test(t, published_messages_are_timed_too);
     tcase_add_test(t, slow_subscribers_stay_small);
     suite_add_tcase(s, t);
     return run_suite(s);

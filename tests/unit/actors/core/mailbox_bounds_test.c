@@ -114,7 +114,7 @@ static void taking_body(const void *arg, size_t size)
     want_int(drops(weft_here(), WF_DROP_FULL), 0);
 }
 
-START_TEST(what_one_takes_is_no_space_while_others_have_all_bytes)
+START_TEST(received_bytes_are_no_space_while_others_have_all_bytes)
 {
     run_short(taking_body);
 }
@@ -253,13 +253,13 @@ static void afar_body(const void *arg, size_t size)
     fits((weft_spawn_options){.mailbox_bytes = 4}, 1);
 }
 
-START_TEST(what_comes_from_another_node_has_to_fit)
+START_TEST(messages_from_another_node_must_fit)
 {
     run_on(1, afar_body);
 }
 END_TEST
 
-TEST_MAIN("mailbox_bounds", what_one_takes_is_no_space_while_others_have_all_bytes,
+TEST_MAIN("mailbox_bounds", received_bytes_are_no_space_while_others_have_all_bytes,
           bytes_that_come_free_are_for_one_after_the_other, bytes_are_no_space_where_places_are_missing,
           a_bound_smaller_than_any_message_lets_one_in_at_a_time, after_a_scan_the_oldest_goes_as_before,
-          what_comes_from_another_node_has_to_fit)
+          messages_from_another_node_must_fit)

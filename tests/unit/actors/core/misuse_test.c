@@ -328,7 +328,7 @@ static void blocks(void *block)
     (void)block;
 }
 
-START_TEST(who_is_no_actor_is_told_by_the_result)
+START_TEST(callers_that_are_no_actors_learn_it_from_the_result)
 {
     weft_msg *m = NULL;
     weft_pid pid;
@@ -367,4 +367,5 @@ END_TEST
 TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts,
           it_is_known_how_many_messages_an_actor_holds, an_actor_that_never_frees_is_named_once_for_its_kind,
           the_most_frequent_tag_is_found_among_many, many_messages_with_one_tag_do_not_fill_the_log,
-          a_call_with_wrong_arguments_says_which, a_second_answer_is_said, who_is_no_actor_is_told_by_the_result)
+          a_call_with_wrong_arguments_says_which, a_second_answer_is_said,
+          callers_that_are_no_actors_learn_it_from_the_result)

@@ -495,7 +495,7 @@ static void until_stopped(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-START_TEST(who_stops_or_waits_for_a_node_is_told_as_well)
+START_TEST(stopping_or_waiting_for_a_node_reports_misuse_as_well)
 {
     log_begin();
     weft_node *n = node_of(1);
@@ -523,4 +523,4 @@ END_TEST
 TEST_MAIN("misuse_time", a_span_for_a_deadline_is_said_by_every_function,
           points_in_time_are_silent_also_when_they_have_passed, a_span_is_said_once_for_each_kind_with_what_to_write,
           no_more_is_said_than_one_node_may_say, a_point_in_time_for_a_span_is_said,
-          who_stops_or_waits_for_a_node_is_told_as_well)
+          stopping_or_waiting_for_a_node_reports_misuse_as_well)

@@ -150,7 +150,7 @@ static void late_breeder(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-START_TEST(nobody_is_born_once_a_node_stops_and_nobody_is_forgotten)
+START_TEST(no_actor_starts_once_a_node_stops_and_none_is_forgotten)
 {
     atomic_store(&ends, 0);
     atomic_store(&sum, 0);
@@ -438,7 +438,7 @@ static void attacker(const void *arg, size_t size)
     weft_msg_free(m);
 }
 
-START_TEST(what_the_node_needs_is_ended_by_nobody_else)
+START_TEST(only_the_node_ends_its_own_actors)
 {
     weft_node *n = node_of(2);
     want_int(wf_node_spawn_service(n, NULL, needed, NULL, 0, "$needed"), 0);
@@ -448,7 +448,7 @@ START_TEST(what_the_node_needs_is_ended_by_nobody_else)
 END_TEST
 
 TEST_MAIN("node", options_are_checked, a_drain_stops_everybody, a_drain_kills_the_stubborn_at_its_deadline,
-          a_drain_waits_for_the_kill_after_the_grace_period, nobody_is_born_once_a_node_stops_and_nobody_is_forgotten,
+          a_drain_waits_for_the_kill_after_the_grace_period, no_actor_starts_once_a_node_stops_and_none_is_forgotten,
           foreign_threads_send_in_order, foreign_threads_spawn,
           a_mailbox_that_drops_is_not_full_for_foreign_threads_either, nodes_in_one_process_are_apart,
-          actors_are_listed, pids_are_text_and_back, what_the_node_needs_is_ended_by_nobody_else)
+          actors_are_listed, pids_are_text_and_back, only_the_node_ends_its_own_actors)

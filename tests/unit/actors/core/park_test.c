@@ -137,7 +137,7 @@ static void shapes_body(const void *arg, size_t size)
     for (size_t n = 0; n < 3 * WF_COUNT(shapes); n++) (void)hear(DONE);
 }
 
-START_TEST(what_was_on_the_stack_is_there_again)
+START_TEST(unparking_restores_the_stack)
 {
     EXPECT_PASS(shapes_body);
 }
@@ -571,7 +571,7 @@ START_TEST(the_callers_of_who_waits_are_known_parked_or_not)
 }
 END_TEST
 
-TEST_MAIN("park", the_callers_of_who_waits_are_known_parked_or_not, what_was_on_the_stack_is_there_again,
-          in_any_order, without_guards_in_the_kernel, only_those_whose_frames_nobody_uses, never_if_the_node_says_so,
+TEST_MAIN("park", the_callers_of_who_waits_are_known_parked_or_not, unparking_restores_the_stack, in_any_order,
+          without_guards_in_the_kernel, only_those_whose_frames_nobody_uses, never_if_the_node_says_so,
           when_all_are_parked_nobody_looks, a_handler_whose_function_waits, stopped_and_killed,
           the_node_ends_with_all_parked, restarted_by_a_supervisor_that_is_parked_too, sharing_a_stack_has_to_be_said)

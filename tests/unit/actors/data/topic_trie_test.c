@@ -395,7 +395,7 @@ static const char *take_lost(struct wf_interest *i, uint32_t most, bool all)
 }
 
 /* Only patterns that have missed something are looked at, in the order in which they began to miss. */
-START_TEST(what_was_lost_is_told_in_order_and_the_rest_later)
+START_TEST(losses_are_reported_in_order_and_the_rest_later)
 {
     struct wf_interest i;
     char text[16];
@@ -441,7 +441,7 @@ int main(void)
     tcase_add_test(t, interest_counts);
     tcase_add_test(t, interest_goes_in_parts);
     tcase_add_test(t, interest_against_a_list);
-    tcase_add_test(t, what_was_lost_is_told_in_order_and_the_rest_later);
+    tcase_add_test(t, losses_are_reported_in_order_and_the_rest_later);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -92,7 +92,7 @@ static void fails(const void *arg, size_t size)
     want_int(weft_connect_drop(c), WEFT_ECLOSED);
 }
 
-START_TEST(what_fails_says_why)
+START_TEST(failures_say_why)
 {
     weft_connecting c;
     weft_stream s;
@@ -188,7 +188,7 @@ static void waits_in_vain(const void *arg, size_t size)
     close_silent(&q);
 }
 
-START_TEST(who_gives_up_leaves_nothing_behind)
+START_TEST(an_actor_that_gives_up_leaves_nothing_behind)
 {
     run_on(1, waits_in_vain);
 }
@@ -215,16 +215,16 @@ static void untaken(const void *arg, size_t size)
     weft_listener_close(l);
 }
 
-START_TEST(what_nobody_takes_is_closed)
+START_TEST(a_connection_that_is_never_taken_is_closed)
 {
     run_on(1, untaken);
 }
 END_TEST
 
 #ifdef __linux__
-TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, what_fails_says_why,
-          who_gives_up_leaves_nothing_behind, what_nobody_takes_is_closed)
+TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, failures_say_why,
+          an_actor_that_gives_up_leaves_nothing_behind, a_connection_that_is_never_taken_is_closed)
 #else
-TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, what_fails_says_why,
-          what_nobody_takes_is_closed)
+TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, failures_say_why,
+          a_connection_that_is_never_taken_is_closed)
 #endif

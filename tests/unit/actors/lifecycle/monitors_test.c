@@ -161,7 +161,7 @@ static void order_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(what_was_sent_before_the_end_is_received_before_the_news_of_it)
+START_TEST(messages_sent_before_the_end_are_received_before_down)
 {
     run_on(2, order_body);
 }
@@ -382,7 +382,7 @@ static void unborn_body(const void *arg, size_t size)
     want_int(weft_kill(p), WEFT_ENOACTOR);
 }
 
-START_TEST(who_is_killed_before_it_ran_never_runs)
+START_TEST(an_actor_killed_before_it_ran_never_runs)
 {
     run_on(1, unborn_body);
 }
@@ -544,9 +544,8 @@ START_TEST(made_up_pids_do_no_harm)
 END_TEST
 
 TEST_MAIN("watch", a_monitor_tells_every_reason_with_its_text, reasons_have_words,
-          each_monitor_tells_once_and_not_after_it_was_ended,
-          what_was_sent_before_the_end_is_received_before_the_news_of_it,
+          each_monitor_tells_once_and_not_after_it_was_ended, messages_sent_before_the_end_are_received_before_down,
           a_link_tells_once_and_not_after_it_was_undone, a_failure_runs_along_links_with_its_reason,
           a_normal_end_stops_nobody, both_ends_of_a_link_agree_whatever_they_do_at_once, a_stop_can_be_a_message,
-          who_is_killed_before_it_ran_never_runs, a_clean_up_that_fails_keeps_nobody_from_the_others,
+          an_actor_killed_before_it_ran_never_runs, a_clean_up_that_fails_keeps_nobody_from_the_others,
           no_news_is_lost_or_doubled_in_a_race, made_up_pids_do_no_harm)

@@ -301,7 +301,7 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
 END_TEST
 
 /* Node 7 has received what there was at 100. */
-START_TEST(who_was_told_of_a_name_cannot_have_had_it_first)
+START_TEST(a_node_that_knew_a_name_cannot_have_had_it_first)
 {
     struct wf_names *n = names_new();
     struct wf_name *chain = NULL;
@@ -436,7 +436,7 @@ static void name_at(char name[16], int i)
     snprintf(name, 16, "name.%d", i);
 }
 
-START_TEST(what_a_node_had_goes_in_parts)
+START_TEST(names_of_a_lost_node_are_removed_in_parts)
 {
     enum { COUNT = 1000 };
     struct wf_names *n = names_new();
@@ -529,10 +529,10 @@ int main(void)
     tcase_add_test(t, the_older_of_two_copies_holds);
     tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
     tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
-    tcase_add_test(t, who_was_told_of_a_name_cannot_have_had_it_first);
+    tcase_add_test(t, a_node_that_knew_a_name_cannot_have_had_it_first);
     tcase_add_test(t, of_two_copies_the_one_that_is_doubted_does_not_hold);
     tcase_add_test(t, a_guest_takes_no_name_of_others);
-    tcase_add_test(t, what_a_node_had_goes_in_parts);
+    tcase_add_test(t, names_of_a_lost_node_are_removed_in_parts);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);
     tcase_add_test(t, each_name_has_one_winner);

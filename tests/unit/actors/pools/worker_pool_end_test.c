@@ -172,7 +172,7 @@ static void kills_askers(const void *arg, size_t size)
     stop_in_order(pool);
 }
 
-START_TEST(whoever_is_killed_in_a_request_leaves_nothing)
+START_TEST(an_actor_killed_in_a_request_leaves_nothing)
 {
     run_on(3, kills_askers);
 }
@@ -353,6 +353,6 @@ START_TEST(members_come_and_go_under_load)
 END_TEST
 
 TEST_MAIN("worker_pool_end", a_pool_is_resized, members_end_one_after_the_other, a_pool_is_ended_by_force,
-          a_linked_pool_ends_with_its_owner, whoever_is_killed_in_a_request_leaves_nothing,
-          a_node_stops_with_its_pools, bad_arguments_have_their_errors,
-          a_node_without_space_for_members_stays_healthy, members_come_and_go_under_load)
+          a_linked_pool_ends_with_its_owner, an_actor_killed_in_a_request_leaves_nothing, a_node_stops_with_its_pools,
+          bad_arguments_have_their_errors, a_node_without_space_for_members_stays_healthy,
+          members_come_and_go_under_load)

@@ -77,7 +77,7 @@ static void forgets_the_expired(const void *arg, size_t size)
     stop_in_order(pool);
 }
 
-START_TEST(what_expires_at_a_member_is_no_longer_outstanding)
+START_TEST(a_request_that_expires_at_a_member_is_no_longer_outstanding)
 {
     run_on(2, forgets_the_expired);
 }
@@ -286,6 +286,6 @@ START_TEST(members_that_cannot_start_end_the_pool)
 END_TEST
 
 TEST_MAIN("worker_pool", round_robin_takes_turns, least_loaded_prefers_the_idle, keys_stay_where_they_are,
-          what_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
+          a_request_that_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
           a_message_is_let_go_once, a_member_that_ends_is_replaced, a_pool_without_members_refuses,
           a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)

@@ -91,10 +91,10 @@ static void silent_body(const void *arg, size_t size)
     want_int(out.silent, 1);
 }
 
-START_TEST(who_does_not_answer_is_counted_apart)
+START_TEST(actors_that_do_not_answer_are_counted_separately)
 {
     run_on(1, silent_body);
 }
 END_TEST
 
-TEST_MAIN("topic_reach", every_subscriber_is_counted_once, who_does_not_answer_is_counted_apart)
+TEST_MAIN("topic_reach", every_subscriber_is_counted_once, actors_that_do_not_answer_are_counted_separately)

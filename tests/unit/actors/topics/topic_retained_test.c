@@ -117,7 +117,7 @@ static void bounded_body(const void *arg, size_t size)
     want_int(weft_publish_retained("b.1", NEWS, big, 10), 1);
 }
 
-START_TEST(what_is_retained_is_bounded_by_count_and_bytes)
+START_TEST(retained_messages_are_bounded_by_count_and_bytes)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .retained_max = 32, .retained_bytes_max = 10000));
     node_spawn(n, 1, bounded_body);
@@ -375,7 +375,7 @@ START_TEST(each_node_has_its_own_quota)
 }
 END_TEST
 
-START_TEST(what_a_gone_node_has_published_makes_space_and_ends)
+START_TEST(messages_of_a_lost_node_make_space_and_end)
 {
     open_table(10, 10000);
     ck_assert_int_eq(put_many("one", 8, 1), 8);
@@ -689,18 +689,18 @@ static void clearing_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(what_is_published_is_cleared_once_or_kept)
+START_TEST(a_published_message_is_cleared_once_or_kept)
 {
     run_on(3, clearing_body);
 }
 END_TEST
 
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
-          what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
+          retained_messages_are_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, a_stamp_of_a_time_to_come_is_not_believed,
           a_stamp_is_believed_up_to_five_minutes_ahead, a_node_with_a_broken_clock_replaces_its_own,
-          each_node_has_its_own_quota, what_a_gone_node_has_published_makes_space_and_ends,
+          each_node_has_its_own_quota, messages_of_a_lost_node_make_space_and_end,
           how_long_a_node_has_been_gone_is_told, a_node_that_comes_back_keeps_what_it_says_again,
           without_an_end_the_longest_gone_make_space, copies_are_bounded_and_an_old_message_does_not_stay,
           so_many_clearings_are_remembered, a_mark_keeps_its_place_while_messages_are_replaced,
-          what_is_published_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          a_published_message_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)

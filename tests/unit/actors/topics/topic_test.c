@@ -74,7 +74,7 @@ static void publisher(const void *arg, size_t size)
     for (int i = 0; i < 6; i++) want_int(say(readers[i], GO, 0), 0);
 }
 
-START_TEST(what_is_published_reaches_each_subscriber_once_in_order)
+START_TEST(publications_reach_each_subscriber_once_in_order)
 {
     run_on(2, publisher);
 }
@@ -165,6 +165,6 @@ START_TEST(a_slow_reader_loses_messages_and_they_are_counted)
 }
 END_TEST
 
-TEST_MAIN("topic", what_is_published_reaches_each_subscriber_once_in_order,
+TEST_MAIN("topic", publications_reach_each_subscriber_once_in_order,
           subscriptions_end_with_their_actor_and_arguments_are_checked,
           a_slow_reader_loses_messages_and_they_are_counted)

@@ -170,7 +170,7 @@ START_TEST(values_are_tried)
 }
 END_TEST
 
-/* What a verb gets of the file that was parsed. */
+/* Applies the parsed file to a verb. */
 static int apply(struct cli *c, int verb, int count, char **words)
 {
     *c = (struct cli){0};

@@ -344,7 +344,8 @@ START_TEST(all_has_its_place)
     check_order(one, TOP_MAILBOX, false, "", "0.1.1@07 0.1.1@06");
     check_order(other, TOP_MAILBOX, false, "", "0.1.1@07 0.1.1@06");
     ck_assert_str_eq(one->nodes[one->actors[0].node].name, "a");
-    /* Of equally full mailboxes the one that got more is the first; and the longest times are, on whatever node. */
+    /* Of equally full mailboxes the one that got more messages is first; so are the longest times, on whichever
+     * node. */
     one->actors[1].received = 1;
     check_order(one, TOP_MAILBOX, false, "", "0.1.1@06 0.1.1@07");
     one->nodes[2].kinds[0].p99_ns = 1e6;

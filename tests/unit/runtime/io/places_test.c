@@ -85,7 +85,7 @@ START_TEST(a_source_that_takes_its_share_keeps_no_other_one_out)
 }
 END_TEST
 
-START_TEST(what_has_no_address_counts_among_all)
+START_TEST(sources_without_an_address_count_only_in_total)
 {
     struct pf_address a;
     ck_assert_int_eq(wf_places_new(&p, pf_env_native(), 8, 1), WEFT_OK);
@@ -105,7 +105,7 @@ int main(void)
     TCase *t = tcase_create("places");
     tcase_add_test(t, one_source_gets_its_share_and_others_the_rest);
     tcase_add_test(t, a_source_that_takes_its_share_keeps_no_other_one_out);
-    tcase_add_test(t, what_has_no_address_counts_among_all);
+    tcase_add_test(t, sources_without_an_address_count_only_in_total);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

@@ -120,7 +120,7 @@ START_TEST(the_depot_is_bounded)
 END_TEST
 
 /* A block that is given back is filled with a pattern, and is not used again before WF_LATE others are given back. */
-START_TEST(with_poison_what_is_given_is_overwritten_and_kept_for_a_while)
+START_TEST(with_poison_a_freed_block_is_overwritten_and_kept_for_a_while)
 {
     static char wanted[] = "WEFT_POISON=1";
     struct wf_depot *d;
@@ -220,7 +220,7 @@ int main(void)
     tcase_add_test(c, the_depot_is_bounded);
     tcase_add_test(c, two_threads_trade_magazines);
     tcase_add_test(c, poison_is_for_those_who_want_it);
-    tcase_add_test(c, with_poison_what_is_given_is_overwritten_and_kept_for_a_while);
+    tcase_add_test(c, with_poison_a_freed_block_is_overwritten_and_kept_for_a_while);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -264,7 +264,7 @@ START_TEST(a_known_file_that_is_replaced_is_told_once_and_watched)
 }
 END_TEST
 
-START_TEST(what_comes_and_goes_is_not_told)
+START_TEST(a_file_that_comes_and_goes_is_not_reported)
 {
     pf_handle h = open_full();
     for (int i = 0; i < 2; i++) {
@@ -505,7 +505,7 @@ int main(void)
     tcase_add_checked_fixture(t, folder_make, clean);
     tcase_add_loop_test(t, a_known_file_that_is_replaced_and_goes_is_told, 0, 2);
     tcase_add_loop_test(t, a_known_file_that_is_replaced_is_told_once_and_watched, 0, 2);
-    tcase_add_test(t, what_comes_and_goes_is_not_told);
+    tcase_add_test(t, a_file_that_comes_and_goes_is_not_reported);
     tcase_add_test(t, a_file_that_is_gone_is_not_held_open);
     tcase_add_loop_test(t, a_change_of_attributes_is_one_of_contents_if_they_differ, 0, 2);
     tcase_add_loop_test(t, a_wait_that_fails_is_tried_again, 0, 3);

@@ -254,7 +254,7 @@ START_TEST(a_cancelled_read_leaves_the_buffer_alone)
 }
 END_TEST
 
-START_TEST(who_waits_may_be_killed)
+START_TEST(a_waiting_task_may_be_killed)
 {
     static struct reader r;
     struct test_task *t = start(&r, read_into);
@@ -337,7 +337,7 @@ int main(void)
     tcase_add_test(t, what_is_done_in_parts_goes_on);
     tcase_add_test(t, an_error_of_the_system_is_the_result);
     tcase_add_test(t, a_cancelled_read_leaves_the_buffer_alone);
-    tcase_add_test(t, who_waits_may_be_killed);
+    tcase_add_test(t, a_waiting_task_may_be_killed);
     tcase_add_test(t, a_node_that_ends_waits_for_what_is_under_way);
     tcase_add_test(t, many_are_under_way_and_end_in_any_order);
     suite_add_tcase(suite, t);

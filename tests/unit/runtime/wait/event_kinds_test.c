@@ -71,7 +71,7 @@ static void set_already(void *arg)
     until(other->done);
 }
 
-START_TEST(what_is_set_already_does_not_suspend)
+START_TEST(an_event_that_is_set_already_does_not_suspend)
 {
     run_alone(set_already, NULL);
     run_alone(set_already, &event);
@@ -455,8 +455,8 @@ START_TEST(a_foreign_loop_misses_no_set)
 END_TEST
 #endif
 
-TEST_MAIN("event_kinds", what_is_set_already_does_not_suspend, a_set_of_an_automatic_event_lets_go_one_of_many,
-          a_set_of_a_manual_event_lets_go_all_until_it_is_reset,
+TEST_MAIN("event_kinds", an_event_that_is_set_already_does_not_suspend,
+          a_set_of_an_automatic_event_lets_go_one_of_many, a_set_of_a_manual_event_lets_go_all_until_it_is_reset,
           all_who_wait_are_let_go_by_a_set_that_is_reset_at_once, an_automatic_event_can_be_reset_too,
           ON_UNIX(its_descriptor_is_readable_while_it_is_set, a_descriptor_asked_for_later_shows_what_is_so,
                   a_foreign_loop_misses_no_set, ) another_nodes_worker_may_set,

@@ -90,7 +90,7 @@ static void run_on_workers(void (*run)(void *), bool semaphore)
     harness_stop(&h);
 }
 
-START_TEST(who_waits_longest_is_served_first_on_whichever_worker)
+START_TEST(the_longest_waiting_task_is_served_first_on_every_worker)
 {
     run_on_workers(one_after_the_other, true);
     run_on_workers(one_after_the_other, false);
@@ -226,7 +226,7 @@ static void gives_way(void *arg)
     }
 }
 
-START_TEST(who_takes_another_source_or_nothing_passes_its_turn_on)
+START_TEST(a_wait_that_takes_another_source_or_nothing_passes_its_turn_on)
 {
     run_on_workers(gives_way, true);
     run_on_workers(gives_way, false);
@@ -260,7 +260,7 @@ static void waits_for_all(void *arg)
     }
 }
 
-START_TEST(who_waits_for_all_passes_its_turn_on)
+START_TEST(a_wait_for_all_passes_its_turn_on)
 {
     run_on_workers(waits_for_all, true);
     run_on_workers(waits_for_all, false);
@@ -291,7 +291,7 @@ static void is_cancelled(void *arg)
     until(nobody_queues());
 }
 
-START_TEST(who_is_cancelled_passes_its_turn_on)
+START_TEST(a_cancelled_wait_passes_its_turn_on)
 {
     run_on_workers(is_cancelled, true);
     run_on_workers(is_cancelled, false);
@@ -355,8 +355,8 @@ START_TEST(no_post_is_lost_on_those_that_give_up)
 }
 END_TEST
 
-TEST_MAIN("event_turns", who_waits_longest_is_served_first_on_whichever_worker,
+TEST_MAIN("event_turns", the_longest_waiting_task_is_served_first_on_every_worker,
           those_that_come_back_get_the_same_each, a_newcomer_stands_behind_those_who_wait,
-          the_cost_grows_with_the_jobs, who_takes_another_source_or_nothing_passes_its_turn_on,
-          who_waits_for_all_passes_its_turn_on, who_is_cancelled_passes_its_turn_on,
+          the_cost_grows_with_the_jobs, a_wait_that_takes_another_source_or_nothing_passes_its_turn_on,
+          a_wait_for_all_passes_its_turn_on, a_cancelled_wait_passes_its_turn_on,
           no_post_is_lost_on_those_that_give_up)

@@ -336,7 +336,7 @@ static void mixed_up(void *arg)
     want_int(weft_event_take(e), 0);
 }
 
-START_TEST(what_is_of_another_kind_is_refused)
+START_TEST(a_handle_of_another_kind_is_refused)
 {
     run_alone(mixed_up, NULL);
 }
@@ -345,4 +345,4 @@ END_TEST
 TEST_MAIN("semaphore", a_semaphore_counts, it_lets_go_as_many_as_were_posted,
           posts_of_threads_and_signal_handlers_are_all_taken, both_can_be_waited_for_beside_others,
           ON_UNIX(both_can_be_shown_to_another_loop, ) a_latch_opens_for_all_and_stays_open,
-          a_latch_may_be_closed_while_others_wait, what_is_of_another_kind_is_refused)
+          a_latch_may_be_closed_while_others_wait, a_handle_of_another_kind_is_refused)

@@ -485,7 +485,7 @@ static void stays_home(void *arg)
     }
 }
 
-START_TEST(whoever_waits_goes_on_on_its_own_worker)
+START_TEST(waiting_tasks_continue_on_their_own_worker)
 {
     enum { WORKERS = 3, TASKS = 5 };
     static uint32_t home[WORKERS];
@@ -586,4 +586,4 @@ TEST_MAIN("timer", a_one_shot_timer_fires_once_and_at_its_time, a_periodic_timer
           periods_are_counted_from_the_first_deadline, a_deadline_is_a_point_in_time, a_cancelled_timer_does_not_fire,
           cancelling_one_timer_leaves_the_others, a_timer_can_be_set_anew, steps_of_the_wall_clock_do_not_matter,
           a_worker_has_one_deadline_with_the_kernel, an_embedded_worker_has_one_alarm,
-          whoever_waits_goes_on_on_its_own_worker, an_await_takes_what_has_fired, a_timer_belongs_to_one_actor)
+          waiting_tasks_continue_on_their_own_worker, an_await_takes_what_has_fired, a_timer_belongs_to_one_actor)

@@ -32,7 +32,7 @@ static nng_stream *half_open(nng_stream_listener *listener, nng_aio *aio)
 
 typedef void operation(nng_stream *s, nng_aio *aio);
 
-START_TEST(what_is_begun_on_a_closed_stream_fails)
+START_TEST(operations_begun_on_a_closed_stream_fail)
 {
     static operation *const operations[] = {nng_stream_recv, nng_stream_send};
     nng_stream_listener *listener;
@@ -59,7 +59,7 @@ int main(void)
     if (wf_nng_tls_open(&none, &(struct wf_tls){.authority = "", .certificate = "", .key = ""}, false) == 0) return 1;
     Suite *s = suite_create("carrier_nng_tls");
     TCase *t = tcase_create("closing");
-    tcase_add_loop_test(t, what_is_begun_on_a_closed_stream_fails, 0, 2);
+    tcase_add_loop_test(t, operations_begun_on_a_closed_stream_fail, 0, 2);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

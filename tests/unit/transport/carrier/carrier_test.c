@@ -58,7 +58,7 @@ static const char *form_text(void)
     return "nng callbacks";
 }
 
-/* What the carrier said, under `lock`. */
+/* The callbacks of the carrier, under `lock`. */
 static struct {
     int ups, downs, sent, failed, wrong;
     size_t messages, bytes;
@@ -275,7 +275,7 @@ START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
 }
 END_TEST
 
-/* Who takes a part of it gets the rest when it resumes, before what comes behind it. */
+/* An owner that takes a part of a message gets the rest when it resumes, before later messages. */
 START_TEST(a_message_may_be_taken_in_parts)
 {
     uint8_t bytes[3 * 1024 + 64];
@@ -328,7 +328,7 @@ static void send_big(uint8_t *bytes, bool *late)
     *late = wf_conn_send(seen.conn, slices, 2) == WF_SEND_LATER;
 }
 
-START_TEST(what_the_socket_does_not_take_is_sent_when_it_does)
+START_TEST(bytes_that_the_socket_does_not_take_are_sent_later)
 {
     uint8_t *bytes = malloc(BIG), *got = malloc(BIG), before[16];
     ck_assert(bytes != NULL && got != NULL);
@@ -485,7 +485,7 @@ START_TEST(a_peer_that_has_left_a_paused_connection_costs_nothing)
 END_TEST
 #endif
 
-/* One carrier dials itself, and each side sends what does not fit into a socket while the other one reads. */
+/* A carrier dials itself, and each side sends more than fits into a socket while the other one reads. */
 static void both_ways(const char *what)
 {
     uint8_t *bytes = malloc(BIG);
@@ -534,7 +534,7 @@ START_TEST(so_they_do_over_a_websocket)
 }
 END_TEST
 
-/* Of one that was dialled, NNG itself reads the frames of the WebSocket, and so it may know of the end before us. */
+/* If it was dialled, NNG itself reads the frames of the WebSocket, so NNG may know of the end before weft does. */
 START_TEST(a_websocket_that_has_ended_while_it_was_paused_says_so)
 {
     const uint8_t bytes[16] = {0};
@@ -609,7 +609,7 @@ int main(void)
     tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, FORMS);
     tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, FORMS);
     tcase_add_loop_test(t, a_message_may_be_taken_in_parts, 0, FORMS);
-    tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, FORMS);
+    tcase_add_loop_test(t, bytes_that_the_socket_does_not_take_are_sent_later, 0, FORMS);
     tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, FORMS);
     tcase_add_loop_test(t, strangers_have_little_time, 0, FORMS);
     tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, FORMS);

@@ -127,7 +127,7 @@ static int dial(void)
     return fd;
 }
 
-/* Who is accepted is greeted. */
+/* An accepted connection gets the greeting. */
 static void expect_greeting(int fd)
 {
     char header[WF_SP_HEADER];
@@ -142,8 +142,8 @@ static void expect_greeting(int fd)
 
 /* ---- Tests ----------------------------------------------------------------------------------------------------- */
 
-/* Nobody else dials, so nothing but the listener itself can lead to another look. */
-START_TEST(who_waits_is_accepted_when_there_are_descriptors)
+/* No other connection comes, so only the listener itself can cause another look. */
+START_TEST(a_waiting_connection_is_accepted_when_descriptors_are_free)
 {
     start();
     int fd = dial();
@@ -158,7 +158,7 @@ START_TEST(who_waits_is_accepted_when_there_are_descriptors)
 }
 END_TEST
 
-START_TEST(who_waits_is_accepted_when_there_is_memory_to_watch)
+START_TEST(a_waiting_connection_is_accepted_when_there_is_memory_to_watch)
 {
     start();
     int fd = dial();
@@ -190,8 +190,8 @@ int main(void)
 {
     Suite *s = suite_create("listener");
     TCase *t = tcase_create("listener");
-    tcase_add_loop_test(t, who_waits_is_accepted_when_there_are_descriptors, 0, 2);
-    tcase_add_loop_test(t, who_waits_is_accepted_when_there_is_memory_to_watch, 0, 2);
+    tcase_add_loop_test(t, a_waiting_connection_is_accepted_when_descriptors_are_free, 0, 2);
+    tcase_add_loop_test(t, a_waiting_connection_is_accepted_when_there_is_memory_to_watch, 0, 2);
     tcase_add_loop_test(t, a_listener_that_never_can_ends, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -152,7 +152,7 @@ START_TEST(what_inherited_ones_are_bound_to)
 }
 END_TEST
 
-/* What the seed's URL is, from which address it was reached, and where that node listens then. */
+/* The seed's URL, the address from which it was reached, and the URL on which the node then listens. */
 static const struct {
     const char *seed, *local, *there;
 } beside[] = {

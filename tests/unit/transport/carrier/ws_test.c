@@ -203,7 +203,7 @@ static const struct {
     {"\x88\x80\0\0\0\0\x82\x80\0\0\0\0", 12, "closed by the other side"},
 };
 
-START_TEST(what_ends_a_connection)
+START_TEST(faults_that_end_a_websocket)
 {
     uint8_t bytes[16];
     const char *over = NULL;
@@ -319,7 +319,7 @@ int main(void)
     tcase_add_test(t, what_is_an_origin);
     tcase_add_test(t, a_head_is_over_at_the_empty_line);
     tcase_add_test(t, frames_in_pieces);
-    tcase_add_loop_test(t, what_ends_a_connection, 0, WF_COUNT(broken));
+    tcase_add_loop_test(t, faults_that_end_a_websocket, 0, WF_COUNT(broken));
     tcase_add_test(t, large_messages_of_many_slices_go_both_ways);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);

@@ -14,7 +14,7 @@ static void refuses_hello(const struct wf_hello *h, enum wf_refusal code, const 
     REFUSED(l, code, text);
 }
 
-START_TEST(who_speaks_no_version_of_ours_is_refused)
+START_TEST(a_peer_without_a_common_version_is_refused)
 {
     struct wf_hello h = hello("peer", false);
     open_plainly();
@@ -26,7 +26,7 @@ START_TEST(who_speaks_no_version_of_ours_is_refused)
 }
 END_TEST
 
-START_TEST(who_is_of_another_cluster_is_refused)
+START_TEST(a_peer_of_another_cluster_is_refused)
 {
     struct wf_hello h = hello("peer", false);
     open_plainly();
@@ -124,7 +124,7 @@ END_TEST
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(who_says_nothing_more_is_closed)
+START_TEST(a_silent_handshake_is_closed)
 {
     struct wf_hello h = hello("peer", false);
     open_plainly();
@@ -169,7 +169,7 @@ START_TEST(words_out_of_their_turn_end_it)
 }
 END_TEST
 
-START_TEST(what_is_malformed_ends_it)
+START_TEST(a_malformed_handshake_ends_the_connection)
 {
     open_plainly();
     struct line *l = dial();
@@ -233,7 +233,7 @@ START_TEST(one_connection_at_a_time_takes_a_link_over)
     pass(WEFT_MS(5));
     ck_assert(is_over(first) && !is_over(second));
     REFUSED(third, WF_REFUSED_DUPLICATE, "linked already");
-    /* Who says that the link is up, as this node does, dials once too often. */
+    /* A peer that, like this node, says that the link is up has dialled once too often. */
     say_welcome(fourth, &h, link_number, 0, WF_LINK_UP);
     REFUSED(fourth, WF_REFUSED_DUPLICATE, "linked already");
     ck_assert(wf_links_is_up(cluster(), UINT64_MAX));
@@ -243,7 +243,7 @@ START_TEST(one_connection_at_a_time_takes_a_link_over)
 END_TEST
 
 /* It has not heard of the link: what says so is lost, or on its way. */
-START_TEST(who_knows_nothing_of_a_link_that_is_up_is_refused)
+START_TEST(a_peer_that_does_not_know_an_up_link_is_refused)
 {
     struct wf_hello h = hello("peer", true);
     open_plainly();
@@ -258,7 +258,7 @@ END_TEST
 
 /* Our WELCOME was lost with the connection: the link goes on, though the other side has never heard its number. If it
  * has sent anything on it, it lies, or was restored: then the link is a new one. */
-START_TEST(who_knows_nothing_of_a_link_that_is_broken)
+START_TEST(a_peer_that_does_not_know_a_broken_link)
 {
     struct wf_hello h = hello("peer", true);
     bool used = _i == 1;
@@ -301,7 +301,7 @@ START_TEST(the_name_is_taken_between_hello_and_welcome)
 END_TEST
 
 /* It has said good-bye on another connection: this incarnation does not come back. */
-START_TEST(who_has_left_meanwhile_is_not_linked)
+START_TEST(a_node_that_has_left_meanwhile_is_not_linked)
 {
     struct wf_hello h = hello("peer", _i == 1);
     open_plainly();
@@ -387,7 +387,7 @@ static void say_refused(struct line *l, enum wf_refusal code, const char *reason
     speak(l);
 }
 
-START_TEST(who_is_dialled_and_is_the_node_itself_is_not_dialled_again)
+START_TEST(a_node_that_dials_itself_does_not_dial_again)
 {
     struct wf_hello h = hello("peer", false);
     open_with_seed();
@@ -401,8 +401,8 @@ START_TEST(who_is_dialled_and_is_the_node_itself_is_not_dialled_again)
 }
 END_TEST
 
-/* What a reason says beyond 100 bytes is nobody's concern. Who was not dialled has nobody to dial. */
-START_TEST(refusals_of_who_has_dialled_are_logged_only)
+/* Only 100 bytes of a reason are logged. A connection that this node has accepted has no dialer. */
+START_TEST(refusals_by_a_peer_that_has_dialled_are_only_logged)
 {
     struct wf_hello h = hello("peer", false);
     char reason[151] = "";
@@ -473,8 +473,8 @@ START_TEST(a_name_that_is_taken_is_given_up_in_time)
 }
 END_TEST
 
-/* Who is part of a cluster stays it, whatever a seed says. */
-START_TEST(who_is_linked_does_not_give_up_for_a_name)
+/* A node that is part of a cluster stays in it, whatever a seed says. */
+START_TEST(a_linked_node_does_not_give_up_because_of_its_name)
 {
     struct wf_hello other = hello("another", false);
     other.incarnation = 9;
@@ -562,35 +562,35 @@ int main(void)
 {
     Suite *s = suite_create("handshake");
     TCase *t = tcase_create("HELLO");
-    tcase_add_test(t, who_speaks_no_version_of_ours_is_refused);
-    tcase_add_test(t, who_is_of_another_cluster_is_refused);
+    tcase_add_test(t, a_peer_without_a_common_version_is_refused);
+    tcase_add_test(t, a_peer_of_another_cluster_is_refused);
     tcase_add_loop_test(t, odd_heartbeats_are_made_sensible, 0, 4);
     tcase_add_test(t, an_old_node_that_is_linked_is_refused_another_link);
     tcase_add_test(t, a_name_that_is_linked_is_not_given_away);
     tcase_add_test(t, names_of_tools_do_not_clash);
     tcase_add_test(t, reasons_of_one_host_are_logged_each);
-    tcase_add_test(t, who_says_nothing_more_is_closed);
+    tcase_add_test(t, a_silent_handshake_is_closed);
     tcase_add_test(t, words_out_of_their_turn_end_it);
-    tcase_add_test(t, what_is_malformed_ends_it);
+    tcase_add_test(t, a_malformed_handshake_ends_the_connection);
     suite_add_tcase(s, t);
     t = tcase_create("WELCOME");
     tcase_add_test(t, the_second_of_two_offers_of_an_old_node_is_refused);
     tcase_add_test(t, a_link_that_cannot_be_resumed_is_not);
     tcase_add_test(t, one_connection_at_a_time_takes_a_link_over);
-    tcase_add_test(t, who_knows_nothing_of_a_link_that_is_up_is_refused);
-    tcase_add_loop_test(t, who_knows_nothing_of_a_link_that_is_broken, 0, 2);
+    tcase_add_test(t, a_peer_that_does_not_know_an_up_link_is_refused);
+    tcase_add_loop_test(t, a_peer_that_does_not_know_a_broken_link, 0, 2);
     tcase_add_loop_test(t, the_name_is_taken_between_hello_and_welcome, 0, 2);
-    tcase_add_loop_test(t, who_has_left_meanwhile_is_not_linked, 0, 2);
+    tcase_add_loop_test(t, a_node_that_has_left_meanwhile_is_not_linked, 0, 2);
     tcase_add_test(t, an_old_node_that_comes_again_gets_a_new_link);
     tcase_add_test(t, a_link_that_was_given_up_does_not_go_on);
     tcase_add_test(t, the_last_of_two_connections_takes_the_link_over);
     suite_add_tcase(s, t);
     t = tcase_create("REFUSED");
-    tcase_add_test(t, who_is_dialled_and_is_the_node_itself_is_not_dialled_again);
-    tcase_add_test(t, refusals_of_who_has_dialled_are_logged_only);
+    tcase_add_test(t, a_node_that_dials_itself_does_not_dial_again);
+    tcase_add_test(t, refusals_by_a_peer_that_has_dialled_are_only_logged);
     tcase_add_test(t, a_broken_link_that_is_refused);
     tcase_add_test(t, a_name_that_is_taken_is_given_up_in_time);
-    tcase_add_test(t, who_is_linked_does_not_give_up_for_a_name);
+    tcase_add_test(t, a_linked_node_does_not_give_up_because_of_its_name);
     tcase_add_loop_test(t, a_node_that_stops_begins_no_new_link, 0, 2);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -163,7 +163,7 @@ START_TEST(suspects_keep_the_count_as_it_is)
 }
 END_TEST
 
-START_TEST(who_leaves_or_is_replaced_does_not_count)
+START_TEST(members_that_leave_or_are_replaced_do_not_count)
 {
     start(WEFT_PARTITION_MAJORITY, 0, 1, 5);
     set(5, WF_SWIM_LEFT);
@@ -178,7 +178,7 @@ START_TEST(who_leaves_or_is_replaced_does_not_count)
 }
 END_TEST
 
-START_TEST(who_is_doubted_does_not_count)
+START_TEST(suspects_do_not_count)
 {
     start(WEFT_PARTITION_MAJORITY, 0, 3, 3);
     wf_swim_recheck(s, 1, now);
@@ -210,8 +210,8 @@ int main(void)
     tcase_add_test(t, the_few_stay_few_however_long_it_lasts);
     tcase_add_test(t, the_many_count_anew_when_all_is_quiet);
     tcase_add_test(t, suspects_keep_the_count_as_it_is);
-    tcase_add_test(t, who_leaves_or_is_replaced_does_not_count);
-    tcase_add_test(t, who_is_doubted_does_not_count);
+    tcase_add_test(t, members_that_leave_or_are_replaced_do_not_count);
+    tcase_add_test(t, suspects_do_not_count);
     tcase_add_test(t, a_quorum_is_a_number);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -222,7 +222,7 @@ static inline void net_greet(struct swim_net *n, uint32_t i, uint32_t other)
     net_tick(n, other);
 }
 
-/* One event, if it is due by then. */
+/* Handles one event, if it is due by `until`. */
 static inline bool net_step(struct swim_net *n, int64_t until)
 {
     if (n->heap_size == 0 || n->heap[0].at > until) {

@@ -76,7 +76,7 @@ START_TEST(a_crash_is_found_and_known_to_all)
 }
 END_TEST
 
-START_TEST(nobody_is_declared_down_in_spite_of_loss)
+START_TEST(no_member_is_declared_down_because_of_loss)
 {
     struct swim_net *n = full_net(3);
     n->loss = 0.05;
@@ -170,7 +170,7 @@ int main(void)
     tcase_set_timeout(t, 50);
     tcase_add_test(t, quiet_costs_the_same_for_all_and_accuses_nobody);
     tcase_add_test(t, a_crash_is_found_and_known_to_all);
-    tcase_add_test(t, nobody_is_declared_down_in_spite_of_loss);
+    tcase_add_test(t, no_member_is_declared_down_because_of_loss);
     tcase_add_test(t, all_join_by_one_seed);
     tcase_add_test(t, halves_part_and_meet_again);
     tcase_add_test(t, many_crash_restart_and_leave_under_loss);

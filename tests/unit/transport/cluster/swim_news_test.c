@@ -1,4 +1,4 @@
-/* One member and its behaviour, rule by rule: which news about which members it sends, how often, and in which
+/* One member and its behaviour, rule by rule: which updates about which members it sends, how often, and in which
  * form. */
 #include "frame.h"
 #include "swim_one.h"
@@ -117,7 +117,7 @@ START_TEST(leaving_is_told_and_then_silence)
 }
 END_TEST
 
-START_TEST(what_is_known_from_elsewhere_is_news)
+START_TEST(a_declared_state_is_sent_like_an_update)
 {
     wf_swim_declare(s, 2, WF_SWIM_LEFT, now);
     wf_swim_declare(s, 3, WF_SWIM_DOWN, now);
@@ -129,7 +129,7 @@ START_TEST(what_is_known_from_elsewhere_is_news)
 }
 END_TEST
 
-START_TEST(who_is_gone_is_forgotten)
+START_TEST(members_that_are_down_are_forgotten)
 {
     told(3, update(2, WF_SWIM_DOWN, 0, 3));
     int64_t start = now;
@@ -234,7 +234,7 @@ static int read_wrong(struct wrong x)
     return wf_swim_read_frame(frame, w.size, &m);
 }
 
-START_TEST(what_is_told_is_bounded)
+START_TEST(updates_in_a_message_are_bounded)
 {
     const struct wrong right = {.node = 2,
                                 .state = WF_SWIM_LEFT,
@@ -313,12 +313,12 @@ int main(void)
     tcase_add_test(t, a_new_record_spreads_with_a_new_number);
     tcase_add_test(t, a_successor_of_the_same_name_ends_a_suspect);
     tcase_add_test(t, leaving_is_told_and_then_silence);
-    tcase_add_test(t, what_is_known_from_elsewhere_is_news);
-    tcase_add_test(t, who_is_gone_is_forgotten);
+    tcase_add_test(t, a_declared_state_is_sent_like_an_update);
+    tcase_add_test(t, members_that_are_down_are_forgotten);
     tcase_add_test(t, one_alone_has_nothing_to_do);
     tcase_add_test(t, tables_grow_and_are_found_again);
     tcase_add_test(t, what_is_cut_or_malformed_is_refused);
-    tcase_add_test(t, what_is_told_is_bounded);
+    tcase_add_test(t, updates_in_a_message_are_bounded);
     tcase_add_test(t, metadata_is_bounded);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -149,7 +149,7 @@ static inline bool says(uint32_t i, uint64_t node, enum wf_swim_state state, uin
     return false;
 }
 
-/* Nobody answers for so long. */
+/* No member answers for that long. */
 static inline void let_pass(int64_t span)
 {
     for (int64_t end = now + span;;) {
@@ -162,7 +162,7 @@ static inline void let_pass(int64_t span)
     }
 }
 
-/* All PINGs that were sent are answered by whom they were sent to. */
+/* The target of each PING that was sent answers it, except `but`. */
 static inline void answer_pings(uint64_t but)
 {
     uint32_t count = sent_count;

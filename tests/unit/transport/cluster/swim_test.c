@@ -47,7 +47,7 @@ START_TEST(leaving_is_not_a_crash)
 }
 END_TEST
 
-START_TEST(who_is_not_known_is_learnt_only_with_its_record)
+START_TEST(an_unknown_member_is_learnt_only_with_its_record)
 {
     told(2, update(77, WF_SWIM_DOWN, 0, 3));
     ck_assert_ptr_null(wf_swim_find(s, 77));
@@ -73,7 +73,7 @@ START_TEST(a_member_refutes_what_is_said_of_it)
 }
 END_TEST
 
-START_TEST(who_is_held_for_gone_is_told_so_when_it_talks)
+START_TEST(a_member_believed_down_is_told_so_when_it_sends)
 {
     told(3, update(2, WF_SWIM_DOWN, 0, 3));
     for (int i = 0; i < 40; i++) /* until that is no news any more */
@@ -101,7 +101,7 @@ START_TEST(everybody_is_probed_once_a_round)
 }
 END_TEST
 
-/* All answer at once. */
+/* All members answer at once. */
 static uint32_t probes_in(int64_t span)
 {
     uint64_t before = s->pings;
@@ -113,7 +113,7 @@ static uint32_t probes_in(int64_t span)
     return (uint32_t)(s->pings - before);
 }
 
-START_TEST(who_is_heard_of_anyway_is_seldom_probed)
+START_TEST(a_member_that_is_heard_is_seldom_probed)
 {
     (void)probes_in(100 * s->o.period); /* all is told */
     ck_assert_uint_eq(s->update_count, 0);
@@ -121,7 +121,7 @@ START_TEST(who_is_heard_of_anyway_is_seldom_probed)
     silent = 99; /* none of the members */
     (void)probes_in(s->o.period);
     ck_assert_uint_le(probes_in(100 * s->o.period), 100 / WF_SWIM_QUIET + 1);
-    /* Whoever is recheck is probed at once, and what is new is told as ever. */
+    /* A member to be rechecked is probed at once, and updates are sent as usual. */
     wf_swim_recheck(s, 5, now);
     tick();
     ck_assert_uint_eq(sent[find_sent(WF_SWIM_PING, 0)].to, 5);
@@ -169,7 +169,7 @@ START_TEST(others_are_asked_before_anybody_is_suspected)
 }
 END_TEST
 
-START_TEST(whoever_was_asked_is_not_asked_again_when_the_target_is_doubted)
+START_TEST(members_that_were_asked_are_not_asked_again_when_the_target_is_suspected)
 {
     told(2, update(5, WF_SWIM_DOWN, 0, 2)); /* so there are fewer than would be asked */
     int at;
@@ -207,7 +207,7 @@ START_TEST(a_member_probes_for_others)
 END_TEST
 
 /* It never hears an answer to any of them. */
-START_TEST(nobody_takes_the_places_of_others_who_ask)
+START_TEST(no_asker_takes_the_places_of_others)
 {
     for (uint64_t i = 0; i < 4 * WF_SWIM_RELAYS; i++) {
         hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = i + 1, .node = 4}, NULL, 0);
@@ -221,7 +221,7 @@ START_TEST(nobody_takes_the_places_of_others_who_ask)
 }
 END_TEST
 
-START_TEST(who_is_asked_about_itself_is_there)
+START_TEST(a_member_that_is_asked_about_itself_is_alive)
 {
     hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = 57, .node = ME}, NULL, 0);
     for (uint32_t i = 0; i < sent_count; i++) ck_assert_uint_ne(sent[i].to, ME);
@@ -288,7 +288,7 @@ START_TEST(each_accuser_shortens_the_suspicion)
 }
 END_TEST
 
-START_TEST(who_gets_no_answers_at_all_becomes_patient)
+START_TEST(a_member_that_gets_no_answers_becomes_patient)
 {
     int64_t before = now;
     while (s->health < WF_SWIM_HEALTH_MAX && now - before < WEFT_SEC(120)) {
@@ -319,8 +319,8 @@ START_TEST(a_late_tick_accuses_nobody)
 }
 END_TEST
 
-/* Else one who says the highest number of somebody has the last word of it. */
-START_TEST(a_number_that_cannot_be_is_not_heard)
+/* Otherwise a member that sends the highest number for another member could not be refuted. */
+START_TEST(an_impossible_number_is_ignored)
 {
     number_most = 1000;
     told(2, update(ME, WF_SWIM_DOWN, 1001, 2));
@@ -379,24 +379,24 @@ int main(void)
     tcase_add_test(t, suspicion_overrules_the_same_number_and_life_a_lower_one);
     tcase_add_test(t, down_is_overruled_only_by_what_the_member_says_later);
     tcase_add_test(t, leaving_is_not_a_crash);
-    tcase_add_test(t, who_is_not_known_is_learnt_only_with_its_record);
+    tcase_add_test(t, an_unknown_member_is_learnt_only_with_its_record);
     tcase_add_test(t, a_member_refutes_what_is_said_of_it);
-    tcase_add_test(t, who_is_held_for_gone_is_told_so_when_it_talks);
+    tcase_add_test(t, a_member_believed_down_is_told_so_when_it_sends);
     tcase_add_test(t, everybody_is_probed_once_a_round);
-    tcase_add_test(t, who_is_heard_of_anyway_is_seldom_probed);
+    tcase_add_test(t, a_member_that_is_heard_is_seldom_probed);
     tcase_add_test(t, a_quiet_member_that_dies_is_found);
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
-    tcase_add_test(t, whoever_was_asked_is_not_asked_again_when_the_target_is_doubted);
+    tcase_add_test(t, members_that_were_asked_are_not_asked_again_when_the_target_is_suspected);
     tcase_add_test(t, a_member_probes_for_others);
-    tcase_add_test(t, nobody_takes_the_places_of_others_who_ask);
-    tcase_add_test(t, who_is_asked_about_itself_is_there);
+    tcase_add_test(t, no_asker_takes_the_places_of_others);
+    tcase_add_test(t, a_member_that_is_asked_about_itself_is_alive);
     tcase_add_test(t, without_a_way_others_are_asked_at_once);
     tcase_add_test(t, doubt_brings_a_member_to_the_front);
     tcase_add_test(t, a_suspect_that_does_not_refute_is_down);
     tcase_add_test(t, each_accuser_shortens_the_suspicion);
-    tcase_add_test(t, who_gets_no_answers_at_all_becomes_patient);
+    tcase_add_test(t, a_member_that_gets_no_answers_becomes_patient);
     tcase_add_test(t, a_late_tick_accuses_nobody);
-    tcase_add_test(t, a_number_that_cannot_be_is_not_heard);
+    tcase_add_test(t, an_impossible_number_is_ignored);
     tcase_add_test(t, a_probe_is_answered_by_those_who_were_asked);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -143,7 +143,7 @@ static void begin(void)
     posted = 0;
 }
 
-/* What the log says of `count` URLs, the `first` one and those that follow it. */
+/* Returns the log line for `count` URLs, from the `first` one on. */
 static const char *report(size_t first, size_t count, bool fine)
 {
     struct wf_url_list list = {0};
@@ -260,7 +260,7 @@ START_TEST(a_url_without_memory_does_not_start)
 }
 END_TEST
 
-/* What could not be told is told with the next report, though nothing has changed since. */
+/* URLs that could not be reported are reported the next time, even if nothing has changed since. */
 START_TEST(a_report_without_memory_comes_later)
 {
     struct wf_url_list list = {0};

@@ -71,7 +71,7 @@ START_TEST(numbers)
     ck_assert_str_eq(wf_etcd_text(j, "d"), "x");
     ck_assert_str_eq(wf_etcd_text(j, "b"), "");
     json_decref(j);
-    /* What is not there is nothing, at any depth. */
+    /* A missing value reads as empty, at any depth. */
     ck_assert_int_eq(wf_etcd_number(wf_etcd_member(NULL, "a"), "b"), 0);
     ck_assert_ptr_null(wf_etcd_item(NULL, 0));
     ck_assert_uint_eq(wf_etcd_count(NULL), 0);
@@ -87,7 +87,7 @@ START_TEST(descriptions_of_nodes)
     ck_assert_uint_eq(list.count, 1);
     ck_assert_str_eq(list.url[0], "tcp://1.2.3.4:5");
     wf_url_list_finish(&list);
-    /* As many as a node has; the one that is too long is left out. */
+    /* The text has as many URLs as a node can have; one that is too long is left out. */
     char text[2000] = "{\"urls\":[\"tcp://";
     memset(text + strlen(text), 'x', WF_URL_TEXT - 6);
     for (int i = 0; i < WF_FRAME_URLS; i++)

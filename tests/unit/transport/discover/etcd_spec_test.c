@@ -13,7 +13,7 @@
 static struct wf_etcd_spec spec;
 static char why[WF_REASON_TEXT];
 
-/* As wf_discover_create cuts it: `rest` is what stands before '?'. */
+/* Splits the spec as wf_discover_create does: `rest` is the part before '?'. */
 static int read_spec(const char *text)
 {
     static struct wf_source source;

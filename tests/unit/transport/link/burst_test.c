@@ -97,7 +97,7 @@ static const char *before(const char *at)
 }
 
 /* Whatever peers say, of whatever kind: another one each time. */
-START_TEST(what_peers_cause_is_bounded)
+START_TEST(log_lines_that_peers_cause_are_bounded)
 {
     enum { SECONDS = 100, EACH = 1000, TELL = WF_PEER_LINES_TOLD / WEFT_SEC(1) };
     char kind[32];
@@ -151,7 +151,7 @@ int main(void)
     tcase_add_test(t, a_few_are_written_and_many_are_one_line);
     tcase_add_test(t, one_that_was_held_back_is_written_whole);
     tcase_add_test(t, kinds_are_told_apart);
-    tcase_add_test(t, what_peers_cause_is_bounded);
+    tcase_add_test(t, log_lines_that_peers_cause_are_bounded);
     tcase_add_test(t, other_lines_do_not_take_the_warnings_places);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -23,7 +23,7 @@ START_TEST(nth_fails)
 }
 END_TEST
 
-/* One entry in a turn is little, but each turn moves on, also over a bucket without entries. */
+/* Each turn clears only one entry, but makes progress, also over empty buckets. */
 START_TEST(cleared_in_the_smallest_parts)
 {
     struct wf_link_writer writer = {0};

@@ -94,7 +94,7 @@ static void visitor(const void *arg, size_t size)
 }
 WEFT_EXPORT_PLAIN("oom.visitor", visitor)
 
-/* What others talk to. It counts what it hears. */
+/* The actor to which the others send. It counts what it receives. */
 static void keeper(const void *arg, size_t size)
 {
     char name[16], topic[16];

@@ -14,7 +14,7 @@ static bool of_the_node(void)
     return world.scarce;
 }
 
-/* What the outbox has kept for later goes, so that each batch is an allocation. */
+/* Uses up the spare batches of the send queue, so that each batch is an allocation. */
 static void drop_spares(void)
 {
     struct wf_link *l = wf_links_find(cluster(), there.node);
@@ -108,7 +108,7 @@ static int answer_in(weft_msg *ask, int how)
     return rc;
 }
 
-/* One request, without memory first. What can be answered later is. */
+/* Gets one request while there is no memory, and answers it later if that is possible. */
 static void answers_late(const void *arg, size_t size)
 {
     int how = *(const int *)arg;
@@ -126,7 +126,7 @@ static void answers_late(const void *arg, size_t size)
     over = true;
 }
 
-/* Who asks hears an answer, or that there will be none: at least that the link is over. */
+/* A caller gets a reply, or learns that there will be none: at least that the link has ended. */
 START_TEST(an_answer_without_memory)
 {
     faults.concerns = of_the_node;

@@ -7,7 +7,7 @@
 
 /* ---- A full link ----------------------------------------------------------------------------------------------- */
 
-/* What is sent and not acknowledged is kept, up to a bound. */
+/* Frames that are not acknowledged are kept, up to a limit. */
 static void fill(void)
 {
     int rc = WEFT_OK;
@@ -71,7 +71,7 @@ static void waits_for_space(const void *arg, size_t size)
 }
 
 /* Space comes with what is acknowledged; or nobody waits any more, as the link has ended. */
-START_TEST(who_waits_for_a_link_is_woken)
+START_TEST(a_sender_that_waits_for_a_link_is_woken)
 {
     static const int expected[] = {WEFT_OK, WEFT_ENONODE, WEFT_EFULL};
     open_with(WF_CAN_CREDIT, false);
@@ -109,8 +109,8 @@ static void counts_retained(struct line *l, const struct heard *h)
     retained_heard += h->kind == WF_FRAME_RETAINED;
 }
 
-/* What is retained is kept anyway: the peer is told when there is space. */
-START_TEST(what_is_retained_waits_for_space)
+/* Retained messages are kept in any case: the peer gets them when there is space. */
+START_TEST(retained_messages_wait_for_space)
 {
     open_with(WF_CAN_CREDIT | (_i == 1 ? WF_CAN_TOPICS : 0), false);
     retained_heard = 0;
@@ -140,7 +140,7 @@ static void answers_at_length(const void *arg, size_t size)
 }
 
 /* Replies are not refused; but who asks and asks, and acknowledges nothing, is cut off, and it does not come back. */
-START_TEST(who_takes_no_replies_is_cut_off)
+START_TEST(a_peer_that_takes_no_replies_is_cut_off)
 {
     uint64_t without = WF_CAN_CREDIT | (_i % 2 == 0 ? WF_CAN_CHUNKS : 0);
     open_with(without, false);
@@ -169,7 +169,7 @@ static void sends_large(const void *arg, size_t size)
 }
 
 /* The carrier has a batch, and has not given it back, when it is acknowledged and the peer leaves. */
-START_TEST(what_is_acknowledged_while_it_is_sent_is_not_lost)
+START_TEST(frames_acknowledged_while_being_sent_are_not_lost)
 {
     open_with(WF_CAN_CREDIT, false);
     peer->deaf = true;
@@ -471,7 +471,7 @@ static void publishes_one(const void *arg, size_t size)
     result[0] = weft_publish("full.topic", 1, "x", 1);
 }
 
-/* As many queue groups as go into one frame, or one more. */
+/* There are as many queue groups as fit into one frame, or one more. */
 START_TEST(a_publication_names_all_queue_groups)
 {
     char queue[16];
@@ -514,7 +514,7 @@ static void looks_what_is_kept(const void *arg, size_t size)
     weft_msg_free(m);
 }
 
-/* What a node says of a topic: nothing, or `text` is kept. */
+/* The peer's retained message of a topic: `text`, or that it was cleared. */
 static void say_retained(const char *text, uint64_t stamp)
 {
     struct wf_body *body = wf_body_new(NULL, "race", 4, text, strlen(text));
@@ -531,8 +531,8 @@ static uint64_t stamp_heard(void)
     return h->number;
 }
 
-/* One node clears what the other one publishes: both come to the same, by the stamps, and at one moment by who has
- * the higher incarnation, whichever of the two was first here. */
+/* One node clears what the other one publishes. Both nodes come to the same result, by the timestamps, and if these
+ * are equal by the higher incarnation, whichever of the two came first. */
 START_TEST(a_clearing_and_a_publication_cross)
 {
     static const struct {
@@ -563,10 +563,10 @@ int main(void)
     Suite *s = suite_create("what goes out");
     TCase *t = tcase_create("what goes out");
     tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
-    tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
-    tcase_add_loop_test(t, what_is_retained_waits_for_space, 0, 2);
-    tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
-    tcase_add_loop_test(t, what_is_acknowledged_while_it_is_sent_is_not_lost, 0, 2);
+    tcase_add_loop_test(t, a_sender_that_waits_for_a_link_is_woken, 0, 3);
+    tcase_add_loop_test(t, retained_messages_wait_for_space, 0, 2);
+    tcase_add_loop_test(t, a_peer_that_takes_no_replies_is_cut_off, 0, 4);
+    tcase_add_loop_test(t, frames_acknowledged_while_being_sent_are_not_lost, 0, 2);
     tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);
     tcase_add_test(t, credit_that_nobody_has_asked_for_is_none);
     tcase_add_test(t, a_node_without_links_knows_nobody);

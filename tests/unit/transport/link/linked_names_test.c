@@ -56,14 +56,15 @@ static void keep_up(struct line *l, int64_t span)
     }
 }
 
-/* All that it was sent. That counts after a while: what the peer says next may have waited behind that. */
+/* The peer acknowledges all that it was sent. That counts after a while, because a claim of the peer may have waited
+ * behind it. */
 static void knows(struct line *l)
 {
     acknowledge(l);
     keep_up(l, WEFT_SEC(61));
 }
 
-START_TEST(who_says_a_low_stamp_takes_no_name_that_it_knew_of)
+START_TEST(a_low_stamp_takes_no_name_that_its_node_knew)
 {
     open_with(0, false);
     struct line *other = second_peer(2, 0);
@@ -85,8 +86,8 @@ START_TEST(who_says_a_low_stamp_takes_no_name_that_it_knew_of)
 }
 END_TEST
 
-/* By its name, as it is another run of the node. */
-START_TEST(what_a_node_knew_it_knows_when_it_is_linked_again)
+/* The node is found by its name, as this is another run of it. */
+START_TEST(a_node_that_is_linked_again_still_counts_as_knowing_the_name)
 {
     struct wf_hello h = hello("peer", false);
     h.incarnation = 2;
@@ -103,10 +104,10 @@ START_TEST(what_a_node_knew_it_knows_when_it_is_linked_again)
 }
 END_TEST
 
-/* What nobody can tell from a race, or from two parts of a cluster that hear of each other. */
+/* Cases that cannot be told from a race, or from two parts of a cluster that learn of each other. */
 enum { ON_ITS_WAY, BEHIND_AN_ACK, BEFORE_IT_WAS_THERE, NEVER_SEEN, CASES };
 
-START_TEST(an_older_registration_holds_where_nobody_knew)
+START_TEST(an_older_registration_wins_if_its_node_was_not_known_to_have_the_name)
 {
     open_with(0, false);
     struct line *by = peer;
@@ -249,9 +250,9 @@ int main(void)
 {
     Suite *s = suite_create("linked: names");
     TCase *t = tcase_create("names");
-    tcase_add_test(t, who_says_a_low_stamp_takes_no_name_that_it_knew_of);
-    tcase_add_test(t, what_a_node_knew_it_knows_when_it_is_linked_again);
-    tcase_add_loop_test(t, an_older_registration_holds_where_nobody_knew, 0, CASES);
+    tcase_add_test(t, a_low_stamp_takes_no_name_that_its_node_knew);
+    tcase_add_test(t, a_node_that_is_linked_again_still_counts_as_knowing_the_name);
+    tcase_add_loop_test(t, an_older_registration_wins_if_its_node_was_not_known_to_have_the_name, 0, CASES);
     tcase_add_test(t, a_third_node_is_not_fooled);
     tcase_add_test(t, a_defence_is_believed);
     tcase_add_test(t, a_name_is_not_lost_by_hearsay);

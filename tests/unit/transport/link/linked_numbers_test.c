@@ -69,8 +69,8 @@ static void say_update(uint64_t about, enum wf_swim_state state, uint64_t number
     speak(peer);
 }
 
-/* One frame that says the highest number of this node must not keep it from saying that it lives. */
-START_TEST(nobody_has_the_last_word_of_a_member)
+/* A frame with the highest number for this node must not prevent the node from refuting it. */
+START_TEST(every_member_can_refute_what_is_said_of_it)
 {
     struct wf_hello h = hello("peer", false);
     h.capabilities |= WF_CAN_GOSSIP;
@@ -128,7 +128,7 @@ static void on_notify(void *arg, int what, const char *why)
     if (what == WF_NOTIFY_STOP) snprintf(to_drain, sizeof to_drain, "%s", why);
 }
 
-/* In nanoseconds it is a time, too. */
+/* In nanoseconds the number would be a time, too. */
 START_TEST(a_time_for_draining_is_bounded)
 {
     uint8_t body[16];
@@ -152,7 +152,7 @@ int main(void)
     TCase *t = tcase_create("numbers");
     tcase_add_loop_test(t, a_pong_to_no_ping_says_nothing, 0, WF_COUNT(pongs));
     tcase_add_loop_test(t, a_heartbeat_is_at_most_a_minute, 0, 3);
-    tcase_add_test(t, nobody_has_the_last_word_of_a_member);
+    tcase_add_test(t, every_member_can_refute_what_is_said_of_it);
     tcase_add_test(t, losses_that_are_told_do_not_wrap);
     tcase_add_test(t, a_time_for_draining_is_bounded);
     suite_add_tcase(s, t);

@@ -4,8 +4,9 @@
 #include "linked.h"
 #include "snapshot.h"
 
-/* Of what was published on a third node: if it is linked here, and tells of it itself, we do not. */
-START_TEST(what_is_retained_is_told_by_its_node_or_by_all)
+/* A message was published on a third node: if that node is linked with this one, and so sends the message itself,
+ * this node does not. */
+START_TEST(retained_messages_come_from_their_node_or_from_all)
 {
     open_with(0, false);
     (void)second_peer(2, _i == 1 ? WF_CAN_TOPICS : 0);
@@ -34,7 +35,7 @@ static void subscribes(const void *arg, size_t size)
     }
 }
 
-/* Of node `publisher`, gone for `gone` ms. */
+/* Sends a retained message of node `publisher`, which has been gone for `gone` ms. */
 static void say_of(struct line *by, uint64_t publisher, const char *text, uint64_t stamp, bool live, uint64_t gone)
 {
     struct wf_body *body = wf_body_new(NULL, "full.topic", 10, text, strlen(text));
@@ -51,7 +52,7 @@ static void say_retained(struct line *by, uint64_t publisher, const char *text, 
 
 /* The third node has told of it meanwhile, as if its publisher had gone; then the link comes back, with what was
  * under way. What others have published is theirs, and is told whatever its stamp. */
-START_TEST(what_is_retained_is_told_once_and_in_order)
+START_TEST(retained_messages_are_sent_once_and_in_order)
 {
     open_with(0, false);
     struct line *other = second_peer(2, 0);
@@ -108,8 +109,9 @@ static uint64_t clock_of_node(void)
     return (uint64_t)env->wall(env) / 1000;
 }
 
-/* One frame of a time to come freezes no topic: here, on whom it is told to, and on a node that has started since. */
-START_TEST(a_stamp_of_a_time_to_come_freezes_nothing)
+/* A frame with a timestamp in the future freezes no topic: not on this node, nor on a node that gets it from here,
+ * nor on one that has started since. */
+START_TEST(a_timestamp_in_the_future_freezes_nothing)
 {
     open_with(0, false);
     struct line *other = second_peer(2, 0);
@@ -135,7 +137,7 @@ START_TEST(a_stamp_of_a_time_to_come_freezes_nothing)
 END_TEST
 
 /* Only of its publisher a node believes that it is published now; and of itself it knows. */
-START_TEST(nobody_says_for_another_what_it_publishes)
+START_TEST(only_the_publisher_says_that_a_message_is_live)
 {
     open_with(0, false);
     (void)second_peer(2, 0);
@@ -149,7 +151,7 @@ START_TEST(nobody_says_for_another_what_it_publishes)
 }
 END_TEST
 
-/* One node's messages take no place of another's. */
+/* Messages of one node use no places of another node. */
 START_TEST(each_node_has_its_own_places)
 {
     enum { PLACES = 65536, EACH = 4096 };
@@ -214,7 +216,7 @@ static void stay(struct line *l, int64_t span)
 }
 
 /* A day later; who starts meanwhile is told how long it has been. */
-START_TEST(what_a_gone_node_has_published_ends)
+START_TEST(messages_of_a_lost_node_end)
 {
     open_with(0, false);
     say_retained(peer, there.node, "kept", 1, true);
@@ -255,17 +257,17 @@ int main(void)
 {
     Suite *s = suite_create("linked: retained");
     TCase *t = tcase_create("retained");
-    tcase_add_loop_test(t, what_is_retained_is_told_by_its_node_or_by_all, 0, 2);
-    tcase_add_test(t, what_is_retained_is_told_once_and_in_order);
+    tcase_add_loop_test(t, retained_messages_come_from_their_node_or_from_all, 0, 2);
+    tcase_add_test(t, retained_messages_are_sent_once_and_in_order);
     suite_add_tcase(s, t);
     t = tcase_create("what cannot be so");
-    tcase_add_loop_test(t, a_stamp_of_a_time_to_come_freezes_nothing, 0, 2);
+    tcase_add_loop_test(t, a_timestamp_in_the_future_freezes_nothing, 0, 2);
     tcase_add_loop_test(t, of_three_clocks_the_one_in_the_middle_is_believed, 0, WF_COUNT(ahead));
-    tcase_add_test(t, nobody_says_for_another_what_it_publishes);
+    tcase_add_test(t, only_the_publisher_says_that_a_message_is_live);
     tcase_add_test(t, each_node_has_its_own_places);
     suite_add_tcase(s, t);
     t = tcase_create("nodes that have gone");
-    tcase_add_test(t, what_a_gone_node_has_published_ends);
+    tcase_add_test(t, messages_of_a_lost_node_end);
     tcase_add_test(t, what_another_tells_of_a_gone_node_ends_when_it_does_there);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -64,7 +64,7 @@ START_TEST(those_that_have_ended_make_space_for_others)
 }
 END_TEST
 
-START_TEST(who_comes_late_hears_that_a_node_is_suspect)
+START_TEST(a_late_watcher_learns_that_a_node_is_suspect)
 {
     open_with(0, false);
     wf_conn_close(peer->conn, "lost");
@@ -142,9 +142,9 @@ static void subscribes_and_says(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-/* Else an answer that is published would not arrive. Also if the actor says so much that it goes at once, before its
- * turn is over. */
-START_TEST(a_subscription_is_sent_before_what_its_actor_says_next)
+/* Otherwise an answer that is published would not arrive. It also holds if the actor sends so much that the batch is
+ * sent within its turn. */
+START_TEST(a_subscription_is_sent_before_later_messages_of_its_actor)
 {
     const size_t count = _i == 0 ? 1 : WF_BATCH_BYTES / 1024;
     open_with(WF_CAN_CREDIT, false);
@@ -167,7 +167,7 @@ static void answers(const void *arg, size_t size)
         ck_assert_int_ge(weft_publish("answers.1", 1, NULL, 0), 0);
 }
 
-/* What is in `words` arrives, as if the carrier had been asked to go on in the midst of a turn. */
+/* The bytes in `words` arrive, as if the carrier had been resumed in the middle of a turn. */
 static void reads(struct wf_worker *w, struct wf_call *call)
 {
     struct wf_channel *ch = channel();
@@ -178,7 +178,7 @@ static void reads(struct wf_worker *w, struct wf_call *call)
     (void)call;
 }
 
-/* Also if the worker runs actors before it looks at its inbox again. */
+/* It also holds if the worker runs actors before it looks at its inbox again. */
 START_TEST(a_subscription_is_known_before_the_next_message)
 {
     struct wf_call call = {.post.kind = WF_POST_CALL, .call = reads};
@@ -197,14 +197,14 @@ END_TEST
 
 /* ---- Good-bye, and silence ------------------------------------------------------------------------------------- */
 
-/* What is said, and what of it is told. */
+/* The reason in BYE, and the reason that watchers get. */
 static const char *const byes[][2] = {{"left", "left"},
                                       {"left, not drained", "left, not drained"},
                                       {"left, not", "left"},
                                       {"tired of you", "left"},
                                       {"", "left"}};
 
-START_TEST(what_comes_behind_a_good_bye_is_not_heard)
+START_TEST(frames_behind_a_bye_are_ignored)
 {
     char told[64];
     struct wf_hello h = hello("peer", false);
@@ -416,7 +416,7 @@ static int send_to_group(struct wf_worker *w)
     return rc;
 }
 
-/* Another worker would be at work between two turns of this one, and know what $cluster has just found out. */
+/* Acts as another worker, which runs between two turns of this one and knows what $cluster has just found out. */
 static void between_turns(struct wf_sim_world *w)
 {
     struct wf_worker *worker = w->host[NODE].worker;
@@ -654,11 +654,11 @@ int main(void)
     Suite *s = suite_create("linked");
     TCase *t = tcase_create("linked");
     tcase_add_test(t, those_that_have_ended_make_space_for_others);
-    tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
+    tcase_add_test(t, a_late_watcher_learns_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
-    tcase_add_loop_test(t, a_subscription_is_sent_before_what_its_actor_says_next, 0, 2);
+    tcase_add_loop_test(t, a_subscription_is_sent_before_later_messages_of_its_actor, 0, 2);
     tcase_add_test(t, a_subscription_is_known_before_the_next_message);
-    tcase_add_loop_test(t, what_comes_behind_a_good_bye_is_not_heard, 0, (int)WF_COUNT(byes));
+    tcase_add_loop_test(t, frames_behind_a_bye_are_ignored, 0, (int)WF_COUNT(byes));
     tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
     tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
     tcase_add_test(t, a_flood_of_words_for_the_cluster);

@@ -102,7 +102,7 @@ START_TEST(nothing_of_it_outlives_the_link)
 }
 END_TEST
 
-START_TEST(what_is_said_twice_is_told_once)
+START_TEST(repeated_ties_are_notified_once)
 {
     open_with(0, false);
     weft_pid who = run_on_node(stays);
@@ -118,8 +118,8 @@ START_TEST(what_is_said_twice_is_told_once)
 }
 END_TEST
 
-/* What is taken back is taken back, wherever it stands among the others. */
-START_TEST(only_what_is_left_is_told)
+/* A tie that is removed is removed, wherever it is among the others. */
+START_TEST(only_the_remaining_ties_are_notified)
 {
     enum { COUNT = 60 };
     open_with(0, false);
@@ -150,8 +150,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_peer_has_so_many_and_no_more);
     tcase_add_test(c, nothing_of_it_outlives_the_link);
-    tcase_add_test(c, what_is_said_twice_is_told_once);
-    tcase_add_test(c, only_what_is_left_is_told);
+    tcase_add_test(c, repeated_ties_are_notified_once);
+    tcase_add_test(c, only_the_remaining_ties_are_notified);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

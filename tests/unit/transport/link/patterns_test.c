@@ -11,7 +11,7 @@ enum { MARKS = 3, TEXTS = 40, FEW = 5 };
 
 static struct wf_patterns table;
 
-/* One link: its mark, and what its other side has. */
+/* A link: its mark, and the patterns of its other side. */
 static struct told {
     struct wf_pattern_mark mark;
     bool has[TEXTS];
@@ -36,7 +36,7 @@ static void teardown(void)
     wf_patterns_finish(&table);
 }
 
-/* One part, as the other side takes it. False: there was none. */
+/* Sends one part, and applies it as the other side does. False: there was none. */
 static bool say_part(struct told *l, uint32_t count, size_t bytes)
 {
     uint8_t out[8192];
@@ -118,8 +118,8 @@ START_TEST(each_link_is_told_of_all)
 }
 END_TEST
 
-/* At the bound it is told of everything at once, and of nothing after that. */
-START_TEST(a_link_that_takes_few_is_told_of_all_topics_instead)
+/* At the limit it is sent ">" at once, and nothing after that. */
+START_TEST(a_link_with_a_small_limit_is_sent_the_pattern_of_all_topics)
 {
     char text[16];
     wf_patterns_begin(&table, &links[0].mark, FEW);
@@ -148,7 +148,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_pattern_is_there_as_long_as_anybody_subscribes_to_it);
     tcase_add_loop_test(t, each_link_is_told_of_all, 0, 10);
-    tcase_add_test(t, a_link_that_takes_few_is_told_of_all_topics_instead);
+    tcase_add_test(t, a_link_with_a_small_limit_is_sent_the_pattern_of_all_topics);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

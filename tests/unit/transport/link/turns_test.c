@@ -34,7 +34,7 @@ static void after_turn(struct wf_sim_world *w)
     work.turns++;
 }
 
-/* What the test itself has taken is not counted. */
+/* Memory that the test itself has taken is not counted. */
 static void go_on_counting(void)
 {
     work.last_taken = work.taken;
@@ -175,9 +175,9 @@ static void begin_to_hear(void)
     world.after_turn = after_hearing;
 }
 
-/* One message of a peer holds a thousand publications, each for thousands of actors: an actor hears others meanwhile,
- * and gets all of them. */
-START_TEST(no_turn_is_long_for_what_goes_to_many)
+/* One message of a peer has a thousand publications, each for thousands of actors. Meanwhile an actor also receives
+ * other messages, and it gets all of them. */
+START_TEST(a_publication_to_many_makes_no_turn_long)
 {
     bool topic = _i == 0;
     open_with(0, false);
@@ -233,7 +233,7 @@ int main(void)
     TCase *t = tcase_create("turns");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, no_turn_is_long, 0, KINDS);
-    tcase_add_loop_test(t, no_turn_is_long_for_what_goes_to_many, 0, 2);
+    tcase_add_loop_test(t, a_publication_to_many_makes_no_turn_long, 0, 2);
     tcase_add_test(t, no_turn_is_long_for_requests_of_credit);
     suite_add_tcase(s, t);
     return run_suite(s);

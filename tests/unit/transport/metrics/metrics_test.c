@@ -68,7 +68,7 @@ static void all_are_answered(const void *arg, size_t size)
     until(answered + refused == MANY);
 }
 
-START_TEST(who_asks_while_the_node_starts_waits)
+START_TEST(a_request_during_the_start_of_the_node_waits)
 {
     weft_node *node = node_start(RUN_OPTIONS(.workers = 1));
     struct wf_metrics *m;
@@ -102,7 +102,7 @@ int main(void)
     Suite *s = suite_create("metrics");
     TCase *t = tcase_create("metrics");
     tcase_add_checked_fixture(t, forget, NULL);
-    tcase_add_test(t, who_asks_while_the_node_starts_waits);
+    tcase_add_test(t, a_request_during_the_start_of_the_node_waits);
     tcase_add_test(t, everybody_is_answered_if_nobody_can_begin);
     suite_add_tcase(s, t);
     return run_suite(s);

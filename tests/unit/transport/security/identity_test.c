@@ -69,7 +69,7 @@ START_TEST(roles)
             .tag = others[i].tag, .p = (unsigned char *)(uintptr_t)others[i].text, .len = strlen(others[i].text)};
         if (i > 0) alternative[i - 1].next = &alternative[i];
     }
-    /* Of the length of a common name's, and another. */
+    /* One OID has the length of that of a common name, the other has another length. */
     static unsigned char other[] = {0x55, 0x04, 0x0A}, longer[] = {0x55, 0x04, 0x03, 0x01},
                          common[] = {0x55, 0x04, 0x03}, text[] = "bob";
     mbedtls_x509_name real = {.oid = {.p = common, .len = 3}, .val = {.p = text, .len = 3}};

@@ -159,7 +159,7 @@ static void hear_warnings(void *arg)
     close_pair(a, b);
 }
 
-START_TEST(who_warns_on_and_on_is_dropped)
+START_TEST(a_peer_that_sends_endless_warnings_is_dropped)
 {
     run_alone(hear_warnings, NULL);
 }
@@ -198,14 +198,14 @@ static void refuse_to_negotiate(void *arg)
     forget(p);
 }
 
-START_TEST(who_asks_on_and_on_is_dropped)
+START_TEST(a_peer_that_asks_for_endless_updates_is_dropped)
 {
     run_alone(refuse_to_negotiate, NULL);
 }
 END_TEST
 
-TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, who_warns_on_and_on_is_dropped,
-          who_asks_on_and_on_is_dropped)
+TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, a_peer_that_sends_endless_warnings_is_dropped,
+          a_peer_that_asks_for_endless_updates_is_dropped)
 #else
-TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, who_warns_on_and_on_is_dropped)
+TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, a_peer_that_sends_endless_warnings_is_dropped)
 #endif

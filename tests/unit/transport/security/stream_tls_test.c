@@ -41,7 +41,7 @@ static weft_tls *plain_client(void)
     return open_tls(&(weft_tls_options){.authority = authority.pem.certificate});
 }
 
-/* One side's handshake in a task of its own. */
+/* The handshake of one side, in a task of its own. */
 struct shake {
     weft_stream stream;
     weft_tls *tls;
@@ -349,7 +349,7 @@ static void no_tls(void *arg)
     weft_tls_close(s.tls);
 }
 
-START_TEST(who_speaks_no_tls_is_told_apart_from_who_leaves)
+START_TEST(a_peer_without_tls_is_told_apart_from_one_that_leaves)
 {
     run_alone(no_tls, NULL);
 }
@@ -431,7 +431,7 @@ START_TEST(a_handshake_ends_by_deadline_cancel_kill_and_close)
 }
 END_TEST
 
-/* What came with the last plain line belongs to the handshake. */
+/* Bytes that came with the last plain line belong to the handshake. */
 static void start_later(void *arg)
 {
     weft_stream a, b;
@@ -555,7 +555,7 @@ static void add_all(TCase *t)
     tcase_add_test(t, a_writer_waits_and_may_give_up);
     tcase_add_test(t, a_cut_and_a_forgery_are_noticed);
     tcase_add_test(t, bad_certificates_are_refused_in_plain_words);
-    tcase_add_test(t, who_speaks_no_tls_is_told_apart_from_who_leaves);
+    tcase_add_test(t, a_peer_without_tls_is_told_apart_from_one_that_leaves);
     tcase_add_test(t, a_server_has_several_names_and_agrees_on_a_protocol);
     tcase_add_test(t, a_handshake_ends_by_deadline_cancel_kill_and_close);
     tcase_add_test(t, a_plain_stream_may_be_secured_later);

@@ -9,7 +9,7 @@
 #include <weft/log.h>
 
 #ifndef WF_STATES
-/* In production a limit is the constant that it was. */
+/* In a normal build a limit is a constant. */
 _Static_assert(WF_LIMIT("a limit", 5, 1) == 5, "WF_LIMIT");
 #endif
 
@@ -64,7 +64,7 @@ START_TEST(a_seed_is_a_plan)
 }
 END_TEST
 
-/* Up to the limit of changes, whatever the kinds: each plan is one that a seed might have had. */
+/* Changes plans up to the limit of changes, for all kinds of faults: each result is a plan that a seed could have. */
 START_TEST(changed_plans_are_plans)
 {
     static const uint32_t kinds[] = {WF_SIM_ALL, 1u << WF_SIM_CUT, 1u << WF_SIM_MEMORY | 1u << WF_SIM_SLOW};
@@ -94,7 +94,7 @@ START_TEST(changed_plans_are_plans)
 }
 END_TEST
 
-/* What a hunt finds is near to what it came from. */
+/* A changed plan is near to the plan from which it was made. */
 START_TEST(one_change_leaves_most_as_it_is)
 {
     struct wf_sim_plan before, after;

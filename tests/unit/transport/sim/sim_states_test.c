@@ -36,7 +36,7 @@ static void checks(void)
     declared[2] = weft_sim_expect("");
 }
 
-/* With it the nodes are ended after the run. */
+/* With this check the nodes are ended after the run. */
 static const char *memory_is_good(bool over)
 {
     (void)over;

@@ -28,7 +28,7 @@ static void put_apart(weft_writer *w, const struct wf_frame *f, const char *part
 static const struct wf_frame call = {
     .kind = WF_FRAME_TO_ACTOR + WF_MSG_CALL, .to = UINT64_C(1) << 40, .from = 5, .tag = 6, .ref = 7, .number = 1500};
 
-/* One frame of each kind, one behind the other. */
+/* Writes one frame of each kind, one behind the other. */
 static weft_writer all_kinds(void)
 {
     weft_writer w = writer();
@@ -105,8 +105,8 @@ START_TEST(what_is_written_is_read)
             ck_assert(text_is(p.name, "c") && p.incarnation == 8 && p.url_count == 0);
         } else if (f.kind == WF_FRAME_INTEREST) {
             ck_assert(f.number == WF_INTEREST_ADD && f.count == 2);
-            ck_assert(text_is(wf_frame_next_pattern(&f), "room.*"));
-            ck_assert(text_is(wf_frame_next_pattern(&f), ">"));
+            ck_assert(text_is(weft_get_str(&f.items), "room.*"));
+            ck_assert(text_is(weft_get_str(&f.items), ">"));
         } else if ((f.kind >= 16 && f.kind <= 20) || f.kind == 48) {
             ck_assert(f.to == UINT64_C(1) << 40 && f.from == 5 && f.tag == 6 && f.ref == 7 &&
                       text_is(f.body, "body"));
@@ -339,7 +339,7 @@ START_TEST(a_publication_for_queue_groups_has_its_trace_id)
 }
 END_TEST
 
-/* What is no id is of a later version. */
+/* A value that is no trace id comes from a newer version. */
 START_TEST(other_values_behind_a_message_are_skipped)
 {
     struct wf_trace t;
@@ -395,8 +395,9 @@ START_TEST(only_what_a_program_says_has_a_trace_id)
 }
 END_TEST
 
-/* What the receiver may keep as long as an actor lives; and what no program's text makes long. */
-START_TEST(what_carries_no_text_of_a_program_is_small)
+/* Frames that the receiver may keep as long as an actor lives, and frames without a text of the program, are
+ * small. */
+START_TEST(frames_without_text_of_a_program_are_small)
 {
     static const struct {
         uint32_t kind;
@@ -431,7 +432,7 @@ int main(void)
     tcase_add_test(t, a_trace_id_stands_behind_all_else);
     tcase_add_test(t, a_publication_for_queue_groups_has_its_trace_id);
     tcase_add_test(t, only_what_a_program_says_has_a_trace_id);
-    tcase_add_test(t, what_carries_no_text_of_a_program_is_small);
+    tcase_add_test(t, frames_without_text_of_a_program_are_small);
     tcase_add_test(t, other_values_behind_a_message_are_skipped);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -20,7 +20,7 @@ static bool text_is(weft_text t, const char *s)
     return t.size == strlen(s) && memcmp(t.data, s, t.size) == 0;
 }
 
-/* What is left when it has read all there is, or came to a fault. */
+/* Reads all frames; returns the last result: 0 at the end, or an error. */
 static int read_all(weft_reader *r)
 {
     struct wf_frame f;
