@@ -17,7 +17,7 @@ PIECE_MOST = 500     # seeds
 
 # The others are modules for weft sim.
 PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive", "log": "history_log",
-            "register": "history_register"}
+            "register": "history_register", "queue": "history_queue", "cursor": "history_cursor"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -50,7 +50,8 @@ class Scenario:
 
     def is_built(self, build):
         """exclusive needs libcurl, and the histories of stores need SQLite."""
-        return self.name not in ("exclusive", "log", "register") or os.path.exists(self.command(build, 1, 1)[0])
+        needs = self.name in ("exclusive", "log", "register", "queue", "cursor")
+        return not needs or os.path.exists(self.command(build, 1, 1)[0])
 
 
 # Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
@@ -89,7 +90,9 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
                       "unbounded"),
              Scenario("exclusive", 10, "exclusive names, with a simulated etcd"),
              Scenario("log", 10, "stored topics, whose histories are those of logs"),
-             Scenario("register", 10, "actors that remember, whose histories are those of registers")]
+             Scenario("register", 10, "actors that remember, whose histories are those of registers"),
+             Scenario("queue", 10, "work queues, with the history of each job"),
+             Scenario("cursor", 10, "cursors, with the history of each, and their readers")]
 
 
 def run(command):
