@@ -17,7 +17,8 @@ PIECE_MOST = 500     # seeds
 
 # The others are modules for weft sim.
 PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive", "log": "history_log",
-            "register": "history_register", "queue": "history_queue", "cursor": "history_cursor"}
+            "register": "history_register", "queue": "history_queue", "cursor": "history_cursor",
+            "group_nodes": "sim_group_nodes"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -70,6 +71,7 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("topics", 4, "both", "--faults", NO_CLOCK + ",memory", "--", "rest"),
              Scenario("groups", 20, "groups and their news"),
              Scenario("groups", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("group_nodes", 10, "groups and weft_gather, random programs against a specification"),
              Scenario("supervisors", 14, "supervisors, children on other nodes"),
              Scenario("supervisors", 10, "the same without memory at times", "--faults", "all,memory"),
              Scenario("names", 10, "global names that many want"),

@@ -59,6 +59,36 @@ SITES = [
 ''', '''\
     if (!wf_mutant("group_tells_too_soon")) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
 '''),
+    ("actors/names/group.c", '''\
+    rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
+''', '''\
+    rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
+    if (rc == WEFT_OK && wf_mutant("group_leaves_untold")) {
+        wf_tables_end(node);
+        take_off_actor(self, tie);
+        free(tie);
+        return WEFT_OK;
+    }
+'''),
+    ("actors/names/group_send.c", '''\
+        int rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+''', '''\
+        int rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+        if (list->nodes[i].count > 1 && wf_mutant("group_sends_for_each_member"))
+            rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+'''),
+    ("actors/call/call.c", '''\
+    wf_asking_begin(self, &asking, answers, count, need);
+''', '''\
+    wf_asking_begin(self, &asking, answers, count, need - (need > 1 && wf_mutant("gather_needs_one_less")));
+'''),
+    ("actors/call/call.c", '''\
+        if (rc < 0) wf_answer_fails(self, at, rc);
+''', '''\
+        if (rc < 0 && !wf_mutant("gather_waits_for_the_dead")) wf_answer_fails(self, at, rc);
+'''),
     ("actors/names/group_copy.c", '''\
     wf_group_end_tell(all, v, g, who, ended, reason, c);
 ''', '''\
