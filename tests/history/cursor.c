@@ -1,13 +1,14 @@
-/* tests/history/cursor.c -- histories of cursors (weft/store.h) in a simulated cluster with faults: whether those of each
- * cursor are linearizable.
+/* tests/history/cursor.c -- histories of cursors (weft/store.h) in a simulated cluster with faults: whether those of
+ * each cursor are linearizable.
  *
  *     history_cursor [SEEDS [FIRST SEED [limits]]]
  *
- * Actors on all nodes publish to stored topics. Readers with a few cursors read them, also by a pattern; they advance the cursor,
- * also to an earlier position, end, are killed, and are started again on any node. Sometimes a cursor is removed. The history of a cursor is linearizable
- * (cursor_model): an advance that is acknowledged is never lost, none goes back, and one of unknown result is
- * there or not. A reader begins right behind its cursor as it was at a moment since it asked. From there on it gets each record, in order and
- * without a gap, those that others get, and in the end all that the store has. */
+ * Actors on all nodes publish to stored topics. Readers with a few cursors read them, also by a pattern; they advance
+ * the cursor, also to an earlier position, end, are killed, and are started again on any node. Sometimes a cursor is
+ * removed. The history of a cursor is linearizable (cursor_model): an advance that is acknowledged is never lost,
+ * none goes back, and one of unknown result is there or not. A reader begins right behind its cursor as it was at a
+ * moment since it asked. From there on it gets each record, in order and without a gap, those that others get, and in
+ * the end all that the store has. */
 #include "store_world.h"
 
 #include "models.h"

@@ -1,18 +1,19 @@
-/* tests/history/queue.c -- histories of work queues (weft/queue.h) in a simulated cluster with faults: whether those of
- * each job are linearizable.
+/* tests/history/queue.c -- histories of work queues (weft/queue.h) in a simulated cluster with faults: whether those
+ * of each job are linearizable.
  *
  *     history_queue [SEEDS [FIRST SEED [limits]]]
  *
- * Actors on all nodes put jobs, some with a key that is used again, some with a delay. Workers take them, extend their
- * leases, give jobs back, work for longer than the lease, report old leases, end and are killed. The history of each
- * job is linearizable (queue_model.h). So an acknowledged job is done, dead or there; a job is given to one worker until
- * that one has given it back, has ended, or its time is over, and not before a delay is over; nothing is done with an old lease, and nothing is
- * refused with a valid one; a job is given JOB_ATTEMPTS times at most; a key stands for one job. These are checked
- * besides, as they are about several jobs: an id is that of one job; the counts of a queue are between the
- * number of jobs that are surely there and the number that may be; in the end they are those of the file.
+ * Actors on all nodes put jobs, some with a key that is used again, some with a delay. Workers take them, extend
+ * their leases, give jobs back, work for longer than the lease, report old leases, end and are killed. The history of
+ * each job is linearizable (queue_model.h). So an acknowledged job is done, dead or there; a job is given to one
+ * worker until that one has given it back, has ended, or its time is over, and not before a delay is over; nothing is
+ * done with an old lease, and nothing is refused with a valid one; a job is given JOB_ATTEMPTS times at most; a key
+ * stands for one job. These are checked besides, as they are about several jobs: an id is that of one job; the counts
+ * of a queue are between the number of jobs that are surely there and the number that may be; in the end they are
+ * those of the file.
  *
- * In a quarter of the runs wall clocks are set. Times say nothing then: a lease may be over at once. In half of the others the
- * workers go on until all is done or dead; in the rest they stop, so that the file has jobs of each kind. */
+ * In a quarter of the runs wall clocks are set. Times say nothing then: a lease may be over at once. In half of all
+ * runs the workers go on until all is done or dead; in the others they stop, so that the file has jobs of each kind. */
 #include "store_world.h"
 
 #include "queue_model.h"

@@ -1,19 +1,21 @@
-/* tests/sim/group_nodes.c -- random programs of groups (weft/group.h) and of weft_gather over three simulated nodes, against a
- * specification.
+/* tests/sim/group_nodes.c -- random programs of groups (weft/group.h) and of weft_gather over three simulated nodes,
+ * against a specification.
  *
  *     sim_group_nodes [SEEDS [FIRST SEED [limits]]]
  *
  * One operation is done at a time: an actor joins, leaves, watches, sends to a group, asks many actors, or ends; or a
- * node crashes, or is cut off. The messages of an operation may still be on their way when the next ones are done. At a rest, all have arrived.
+ * node crashes, or is cut off. The messages of an operation may still be on their way when the next ones are done. At
+ * a rest, all have arrived.
  * - At a rest each node knows exactly the members, its own first, in the order in which they joined.
- * - A watcher gets a notification for each change, once, those of a member in order, with its reason. After
- *   a fault members of other nodes may besides have left, as their node was lost, and joined again; at a rest the watcher has been told of
- *   exactly the members.
- * - A message gets to each member that was one at the last rest and is one at the next, once; to none that was no member since the last rest. Each member gets the
- *   messages of one sender in order.
+ * - A watcher gets a notification for each change, once, those of a member in order, with its reason. After a fault
+ *   members of other nodes may besides have left, as their node was lost, and joined again; at a rest the watcher has
+ *   been told of exactly the members.
+ * - A message gets to each member that was one at the last rest and is one at the next, once; to none that was no
+ *   member since the last rest. Each member gets the messages of one sender in order.
  * - Whoever joins and then sends a message is known as a member where the message arrives.
- * - weft_gather returns as many replies as it has, each of the actor that was asked, before its deadline is over; fewer than are needed only at
- *   the deadline, or when so many cannot come any more. Without faults each error is the one that the actor's behaviour causes. */
+ * - weft_gather returns as many replies as it has, each of the actor that was asked, before its deadline is over;
+ *   fewer than are needed only at the deadline, or when so many cannot come any more. Without faults each error is
+ *   the one that the actor's behaviour causes. */
 #include "sim_world.h"
 
 #include "seeds.h"
