@@ -17,7 +17,8 @@ PIECE_MOST = 500     # seeds
 
 # The others are modules for weft sim.
 PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "leaving": "sim_leaving", "exclusive": "sim_exclusive",
-            "log": "history_log", "register": "history_register"}
+            "log": "history_log", "register": "history_register", "queue": "history_queue",
+            "cursor": "history_cursor", "group_nodes": "sim_group_nodes"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -50,7 +51,8 @@ class Scenario:
 
     def is_built(self, build):
         """exclusive needs libcurl, and the histories of stores need SQLite."""
-        return self.name not in ("exclusive", "log", "register") or os.path.exists(self.command(build, 1, 1)[0])
+        needs = self.name in ("exclusive", "log", "register", "queue", "cursor")
+        return not needs or os.path.exists(self.command(build, 1, 1)[0])
 
 
 # Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
@@ -70,6 +72,7 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("topics", 4, "both", "--faults", NO_CLOCK + ",memory", "--", "rest"),
              Scenario("groups", 20, "groups and their news"),
              Scenario("groups", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("group_nodes", 10, "groups and weft_gather, random programs against a specification"),
              Scenario("supervisors", 14, "supervisors, children on other nodes"),
              Scenario("supervisors", 10, "the same without memory at times", "--faults", "all,memory"),
              Scenario("names", 10, "global names that many want"),
@@ -90,7 +93,9 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
                       "unbounded"),
              Scenario("exclusive", 10, "exclusive names, with a simulated etcd"),
              Scenario("log", 10, "stored topics, whose histories are those of logs"),
-             Scenario("register", 10, "actors that remember, whose histories are those of registers")]
+             Scenario("register", 10, "actors that remember, whose histories are those of registers"),
+             Scenario("queue", 10, "work queues, with the history of each job"),
+             Scenario("cursor", 10, "cursors, with the history of each, and their readers")]
 
 
 def run(command):

@@ -32,7 +32,7 @@ struct lin_op {
     enum lin_status status;
     uint32_t who, what; /* who calls; which operation of the model */
     uint64_t key;
-    uint64_t in[2], out; /* arguments and result, as the model has them; `out` says nothing unless LIN_OK */
+    uint64_t in[4], out; /* arguments and result, as the model has them; `out` says nothing unless LIN_OK */
 };
 
 struct lin_model {

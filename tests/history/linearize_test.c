@@ -7,6 +7,7 @@
 #include "../unit/actors/random.h"
 #include "linearize.h"
 #include "models.h"
+#include "queue_model.h"
 
 static struct lin_history h;
 
@@ -292,6 +293,209 @@ START_TEST(the_report_has_what_is_needed_and_no_more)
 }
 END_TEST
 
+/* ---- A cursor -------------------------------------------------------------------------------------------------- */
+
+#define ADVANCE(status, begin, end, offset) add(status, begin, end, CURSOR_ADVANCE, offset, 0, 0)
+#define REMOVE(status, begin, end) add(status, begin, end, CURSOR_REMOVE, 0, 0, 0)
+#define FIND(begin, end, offset) add(LIN_OK, begin, end, CURSOR_READ, 0, 0, offset)
+
+START_TEST(a_cursor_does_not_go_back)
+{
+    ADVANCE(LIN_OK, 1, 2, 5);
+    ADVANCE(LIN_OK, 3, 4, 3);
+    FIND(5, 6, 5);
+    REMOVE(LIN_OK, 7, 8);
+    FIND(9, 10, 0);
+    IS(cursor_model);
+    ADVANCE(LIN_OK, 11, 12, 7);
+    ADVANCE(LIN_OK, 13, 14, 2);
+    FIND(15, 16, 2);
+    IS_NOT(cursor_model);
+}
+END_TEST
+
+START_TEST(an_advance_that_is_lost_is_found)
+{
+    ADVANCE(LIN_OK, 1, 2, 5);
+    ADVANCE(LIN_OK, 3, 4, 6);
+    FIND(5, 6, 5);
+    IS_NOT(cursor_model);
+}
+END_TEST
+
+START_TEST(an_advance_that_has_failed_is_nowhere)
+{
+    ADVANCE(LIN_OK, 1, 2, 5);
+    ADVANCE(LIN_UNKNOWN, 3, 0, 9);
+    FIND(5, 6, 5);
+    FIND(7, 8, 9);
+    IS(cursor_model);
+    h.op[1].status = LIN_FAIL;
+    IS_NOT(cursor_model);
+}
+END_TEST
+
+/* ---- A job of a queue ------------------------------------------------------------------------------------------ */
+
+static void job_op(enum lin_status status, int64_t begin, int64_t end, uint32_t what, uint64_t a, uint64_t b,
+                   uint64_t c, uint64_t out)
+{
+    add(status, begin, end, what, a, b, out);
+    h.op[h.count - 1].in[2] = c;
+}
+
+/* Of the job 7, which the put 1 has made. */
+#define PUT(begin, end, delayed, id) job_op(LIN_OK, begin, end, JOB_PUT, (uint64_t)(begin), delayed, 50, id)
+#define TAKE(begin, end, lease, attempts) job_op(LIN_OK, begin, end, JOB_TAKE, 7, 1, lease, attempts)
+#define DONE(status, begin, end, lease, is_accepted) job_op(status, begin, end, JOB_DONE, lease, 0, 0, is_accepted)
+#define RETURN(begin, end, lease, delayed, grant) job_op(LIN_OK, begin, end, JOB_RETURN, lease, delayed, grant, 1)
+#define EXTEND(begin, end, lease, grant) job_op(LIN_OK, begin, end, JOB_EXTEND, lease, 0, grant, 1)
+#define DUE(begin, grant) job_op(LIN_UNKNOWN, begin, 0, JOB_DUE, grant, 0, 0, 0)
+#define ENDS(begin, lease) job_op(LIN_UNKNOWN, begin, 0, JOB_END, lease, 0, 0, 0)
+#define RETRY(begin, end, is_accepted) job_op(LIN_OK, begin, end, JOB_RETRY, 7, 0, 0, is_accepted)
+#define FINAL(begin, found, attempts) job_op(LIN_OK, begin, (begin) + 1, JOB_FINAL, 7, 1, found, attempts)
+
+START_TEST(a_job_goes_from_its_put_to_its_end)
+{
+    PUT(1, 2, 1, 7);
+    DUE(5, 50);
+    TAKE(3, 8, 60, 1); /* it was given after 5 */
+    EXTEND(9, 10, 60, 61);
+    DUE(20, 61);
+    TAKE(15, 22, 62, 2);
+    DONE(LIN_OK, 23, 24, 60, 0);
+    RETURN(25, 26, 62, 0, 63);
+    TAKE(27, 28, 64, 3);
+    ENDS(29, 64);
+    RETRY(30, 31, 1);
+    TAKE(32, 33, 65, 1);
+    DONE(LIN_OK, 34, 35, 65, 1);
+    PUT(36, 37, 0, 7);
+    FINAL(40, FOUND_NOTHING, 0);
+    IS(job_model);
+}
+END_TEST
+
+START_TEST(a_job_that_is_lost_is_found)
+{
+    PUT(1, 2, 0, 7);
+    FINAL(3, FOUND_NOTHING, 0);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(a_job_that_comes_back_is_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DONE(LIN_OK, 5, 6, 60, 1);
+    FINAL(7, FOUND_READY, 1);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(two_workers_with_a_job_are_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DUE(9, 60);
+    TAKE(5, 10, 61, 2);
+    IS(job_model);
+    h.op[3].end = 8; /* before the lease is over */
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(a_lease_that_was_extended_is_not_over)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DUE(9, 60);
+    EXTEND(5, 6, 60, 61);
+    TAKE(10, 11, 62, 2);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(a_job_that_is_done_with_an_old_lease_is_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DUE(5, 60);
+    TAKE(6, 7, 61, 2);
+    DONE(LIN_OK, 8, 9, 60, 1);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(a_valid_lease_that_is_refused_is_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DONE(LIN_OK, 5, 6, 60, 0);
+    IS_NOT(job_model);
+    h.op[1].in[3] = h.op[2].in[3] = 1; /* a taking whose result is lost cannot have it before it is due */
+    IS_NOT(job_model);
+    DUE(4, 60);
+    IS(job_model);
+}
+END_TEST
+
+START_TEST(a_delayed_job_that_is_given_too_soon_is_found)
+{
+    PUT(1, 2, 1, 7);
+    DUE(9, 50);
+    TAKE(3, 8, 60, 1);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(a_job_that_is_given_too_often_is_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    RETURN(5, 6, 60, 0, 61);
+    TAKE(7, 8, 62, 2);
+    RETURN(9, 10, 62, 0, 63);
+    TAKE(11, 12, 64, 3);
+    RETURN(13, 14, 64, 0, 65);
+    FINAL(30, FOUND_DEAD, 3);
+    IS(job_model);
+    TAKE(15, 16, 66, 4);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(an_attempt_that_nobody_has_made_is_found)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 2);
+    IS_NOT(job_model);
+    h.op[1].in[3] = 1;
+    IS(job_model);
+}
+END_TEST
+
+START_TEST(a_key_that_stands_for_two_jobs_is_found)
+{
+    PUT(1, 2, 0, 7);
+    PUT(3, 4, 0, 8);
+    IS_NOT(job_model);
+}
+END_TEST
+
+START_TEST(an_unknown_report_may_take_effect_late)
+{
+    PUT(1, 2, 0, 7);
+    TAKE(3, 4, 60, 1);
+    DONE(LIN_UNKNOWN, 5, 0, 60, 0);
+    EXTEND(6, 7, 60, 61);
+    DONE(LIN_OK, 8, 9, 60, 0);
+    FINAL(10, FOUND_NOTHING, 0);
+    IS(job_model);
+}
+END_TEST
+
 /* ---- All orders ------------------------------------------------------------------------------------------------ */
 
 struct orders {
@@ -398,6 +602,21 @@ int main(void)
     tcase_add_test(c, an_append_that_is_lost_is_found);
     tcase_add_test(c, an_unknown_append_is_there_once_at_most);
     tcase_add_test(c, a_record_that_changes_is_found);
+    tcase_add_test(c, a_cursor_does_not_go_back);
+    tcase_add_test(c, an_advance_that_is_lost_is_found);
+    tcase_add_test(c, an_advance_that_has_failed_is_nowhere);
+    tcase_add_test(c, a_job_goes_from_its_put_to_its_end);
+    tcase_add_test(c, a_job_that_is_lost_is_found);
+    tcase_add_test(c, a_job_that_comes_back_is_found);
+    tcase_add_test(c, two_workers_with_a_job_are_found);
+    tcase_add_test(c, a_lease_that_was_extended_is_not_over);
+    tcase_add_test(c, a_job_that_is_done_with_an_old_lease_is_found);
+    tcase_add_test(c, a_valid_lease_that_is_refused_is_found);
+    tcase_add_test(c, a_delayed_job_that_is_given_too_soon_is_found);
+    tcase_add_test(c, a_job_that_is_given_too_often_is_found);
+    tcase_add_test(c, an_attempt_that_nobody_has_made_is_found);
+    tcase_add_test(c, a_key_that_stands_for_two_jobs_is_found);
+    tcase_add_test(c, an_unknown_report_may_take_effect_late);
     tcase_add_test(c, two_records_never_have_the_same_time);
     tcase_add_test(c, the_report_has_what_is_needed_and_no_more);
     tcase_add_test(c, it_says_the_same_as_a_checker_that_tries_all_orders);

@@ -152,3 +152,43 @@ static void log_describe_state(char out[LIN_TEXT], const void *state)
 
 const struct lin_model log_model = {sizeof(struct log), log_init,     log_step,
                                     log_is_read,        log_describe, log_describe_state};
+
+/* ---- A cursor -------------------------------------------------------------------------------------------------- */
+
+static void cursor_init(void *state)
+{
+    memset(state, 0, sizeof(uint64_t));
+}
+
+static bool cursor_step(void *state, const struct lin_op *op)
+{
+    uint64_t at, to;
+    memcpy(&at, state, sizeof at);
+    if (op->what == CURSOR_READ) return op->status != LIN_OK || op->out == at;
+    to = op->what == CURSOR_REMOVE ? 0 : op->in[0] > at ? op->in[0] : at;
+    if (op->status != LIN_OK && to == at) return false; /* as if it had never happened */
+    memcpy(state, &to, sizeof to);
+    return true;
+}
+
+static bool cursor_is_read(const struct lin_op *op)
+{
+    return op->what == CURSOR_READ;
+}
+
+static void cursor_describe(char out[LIN_TEXT], const struct lin_op *op)
+{
+    if (op->what == CURSOR_REMOVE) snprintf(out, LIN_TEXT, "removes it");
+    else if (op->what == CURSOR_READ) snprintf(out, LIN_TEXT, "finds it at %llu", (unsigned long long)op->out);
+    else snprintf(out, LIN_TEXT, "advances it to %llu", (unsigned long long)op->in[0]);
+}
+
+static void cursor_describe_state(char out[LIN_TEXT], const void *state)
+{
+    uint64_t at;
+    memcpy(&at, state, sizeof at);
+    snprintf(out, LIN_TEXT, "it is at %llu", (unsigned long long)at);
+}
+
+const struct lin_model cursor_model = {sizeof(uint64_t), cursor_init,     cursor_step,
+                                       cursor_is_read,   cursor_describe, cursor_describe_state};

@@ -1,4 +1,5 @@
-/* tests/history/models.h -- what histories are compared with (linearize.h): a register, a lock and a log. */
+/* tests/history/models.h -- what histories are compared with (linearize.h): a register, a lock, a log
+ * and a cursor. */
 #ifndef HISTORY_MODELS_H
 #define HISTORY_MODELS_H
 
@@ -27,5 +28,13 @@ enum {
     LOG_LAST,   /* out: the last offset; 0: the log is empty */
 };
 extern const struct lin_model log_model;
+
+/* A cursor, which is at 0 at first, and whenever it was removed. */
+enum {
+    CURSOR_ADVANCE, /* in: an offset. It never goes back */
+    CURSOR_REMOVE,
+    CURSOR_READ, /* out: the offset */
+};
+extern const struct lin_model cursor_model;
 
 #endif

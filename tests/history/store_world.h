@@ -64,6 +64,9 @@ static struct {
     bool is_quiet;             /* no client begins anything new */
     unsigned busy;             /* a host at which much happens */
     void (*start_actors)(unsigned host);
+    void (*before_crash)(unsigned host); /* may be NULL */
+    bool keeps_clocks;                   /* no clock is set */
+    const struct disk_job *running;
     weft_store_options options; /* of each store, but for its URL */
 } all;
 
@@ -179,7 +182,9 @@ static void disk_step(void)
     for (struct disk_job *j = all.jobs; j != NULL; j = j->next) {
         if (now < all.world.host[j->host].frozen_by) continue;
         if (!j->has_run && now >= j->runs_at) {
+            all.running = j;
             j->run(j->block);
+            all.running = NULL;
             j->has_run = true;
         }
         if (j->has_run && !j->is_done && now >= j->ends_at) {
@@ -288,6 +293,7 @@ static void crash(unsigned host, bool power)
         off[i] = all.volume[i].host == host && all.volume[i].is_open;
         if (off[i]) faulty_volume_off(all.volume[i].name, power);
     }
+    if (all.before_crash != NULL) all.before_crash(host);
     all.crashing = all.world.host[host].node;
     wf_sim_crash(&all.world, host, power);
     drop_jobs_of(host);
@@ -333,7 +339,9 @@ static void fault(void)
     case 3: wf_sim_freeze(&all.world, a, span); break;
     case 4: wf_sim_slow(&all.world, a, WEFT_MS(10), span); break;
     case 5: wf_sim_reset(&all.world, a, b); break;
-    case 6: wf_sim_step_clock(&all.world, a, a % 2 == 0 ? span * 1000 : -span * 1000); break;
+    case 6:
+        if (!all.keeps_clocks) wf_sim_step_clock(&all.world, a, a % 2 == 0 ? span * 1000 : -span * 1000);
+        break;
     case 7: all.slow_disk_by = wf_sim_now(&all.world) + span; break;
     case 8: faulty_fail_sync(random_below(&all.random, 8)); break;
     case 9: faulty_space(random_below(&all.random, 3) == 0 ? random_below(&all.random, 20000) : SIZE_MAX); break;
@@ -341,6 +349,13 @@ static void fault(void)
     case 11: crash_and_start(a); break;
     }
     go(random_between(&all.random, WEFT_MS(1), WEFT_SEC(3)));
+}
+
+/* Of the host on which the store runs. */
+static int64_t wall_clock(void)
+{
+    unsigned host = all.running != NULL ? all.running->host : weft_here() != NULL ? host_here() : 0;
+    return wf_sim_now(&all.world) + all.world.host[host].wall_ahead;
 }
 
 /* `shared`: all volumes are the same file. */
@@ -353,6 +368,7 @@ static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*sta
     all.start_actors = start_actors;
     all.end = &all.jobs;
     faulty_begin(seed);
+    faulty_clock(wall_clock);
     wf_sim_world_init(&all.world, seed);
     for (unsigned i = 0; i < volumes; i++) {
         snprintf(all.volume[i].name, sizeof all.volume[i].name, "v%u", shared ? 0 : i);

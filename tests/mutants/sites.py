@@ -70,6 +70,36 @@ SITES = [
 ''', '''\
     if (!wf_mutant("group_tells_too_soon")) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
 '''),
+    ("actors/names/group.c", '''\
+    rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
+''', '''\
+    rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
+    if (rc == WEFT_OK && wf_mutant("group_leaves_untold")) {
+        wf_tables_end(node);
+        take_off_actor(self, tie);
+        free(tie);
+        return WEFT_OK;
+    }
+'''),
+    ("actors/names/group_send.c", '''\
+        int rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+''', '''\
+        int rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+        if (list->nodes[i].count > 1 && wf_mutant("group_sends_for_each_member"))
+            rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
+'''),
+    ("actors/call/call.c", '''\
+    wf_asking_begin(self, &asking, answers, count, need);
+''', '''\
+    wf_asking_begin(self, &asking, answers, count, need - (need > 1 && wf_mutant("gather_needs_one_less")));
+'''),
+    ("actors/call/call.c", '''\
+        if (rc < 0) wf_answer_fails(self, at, rc);
+''', '''\
+        if (rc < 0 && !wf_mutant("gather_waits_for_the_dead")) wf_answer_fails(self, at, rc);
+'''),
     ("actors/names/group_copy.c", '''\
     wf_group_end_tell(all, v, g, who, ended, reason, c);
 ''', '''\
@@ -396,6 +426,53 @@ static void start_phase(struct wf_etcd *e)
         rc = sql_finish(s, code);
         if (wf_mutant("cursor_believes_commit")) rc = sql_error(code);
         if (rc < 0) s->cursors = -1;
+'''),
+    ("transport/store/sql/sql_queues.c", '''\
+    if (rc == WEFT_OK) rc = read_number(s->writer, SQL_COUNT_KEYS, &s->keys, NULL);
+''', '''\
+    for (int i = 0; i < 1000 && rc == WEFT_OK && wf_mutant("queue_forgets_keys_when_opened"); i++) {
+        struct sql_row *old = sql_prepare(s->writer, SQL_FORGET_KEYS, &code);
+        if (old == NULL) break;
+        sql_bind_int(old, 1, INT64_MAX);
+        (void)sql_run(old);
+    }
+    if (rc == WEFT_OK) rc = read_number(s->writer, SQL_COUNT_KEYS, &s->keys, NULL);
+'''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    if (x->kind != WF_JOB_EXTEND) j->lease = 0;
+''', '''\
+    if (x->kind == WF_JOB_EXTEND && wf_mutant("queue_extends_nothing")) return WEFT_OK;
+    if (x->kind != WF_JOB_EXTEND) j->lease = 0;
+'''),
+    ("transport/store/change_batch.c", '''\
+    for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
+''', '''\
+    for (size_t i = 0; i < b->count; i++)
+        b->item[i].now = now + (b->item[i].kind == WF_JOB_TAKE && wf_mutant("queue_gives_too_soon") ? 100000000 : 0);
+'''),
+    ("transport/store/store_queues.c", '''\
+    bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
+''', '''\
+    bool lives = down->reason == WEFT_EXIT_NODE_LOST && !wf_mutant("queue_ends_lease_of_lost_node");
+'''),
+    ("transport/store/store_cursors.c", '''\
+    *c->end = w;
+    c->end = &w->next;
+    c->waiting++;
+''', '''\
+    if (wf_mutant("cursor_acknowledged_before_stored")) answer(ask, WEFT_OK, w->to);
+    *c->end = w;
+    c->end = &w->next;
+    c->waiting++;
+'''),
+    ("transport/store/stored_reading.c", '''\
+    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
+''', '''\
+    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
+    if (rc < 0 && rc != WEFT_ECANCELED && !is_lasting(rc) && wf_mutant("cursor_not_found_is_none")) {
+        at = (struct weft_position){0};
+        rc = WEFT_OK;
+    }
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
     if (j->dead || j->lease == 0 || j->lease != x->lease) {

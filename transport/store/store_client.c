@@ -1,5 +1,4 @@
 /* transport/store/store_client.c -- the calls of weft/store.h that are one request to the store. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <weft.h>
@@ -104,6 +103,7 @@ static int check_options(const weft_store_options *o)
     return fits ? WEFT_OK : WEFT_EINVAL;
 }
 
+/* `*out` belongs to the calling actor, which may be killed while weft_spawn lets others run. */
 static int pack_config(const weft_store_options *o, void **out, size_t *size)
 {
     struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
@@ -120,7 +120,7 @@ static int pack_config(const weft_store_options *o, void **out, size_t *size)
                                   .states = weft_str_list(state, o->state_count)};
     weft_writer measure = weft_writer_on(NULL, 0);
     store_config_put(&measure, &config);
-    *out = malloc(measure.size);
+    *out = weft_alloc(measure.size);
     if (*out == NULL) return WEFT_ENOMEM;
     *size = measure.size;
     weft_writer w = weft_writer_on(*out, *size);
@@ -135,11 +135,12 @@ int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t de
     weft_pid pid;
     weft_msg *answer = NULL;
     struct store_appended status = {0};
+    if (weft_pid_is_nobody(weft_self())) return WEFT_ENOTACTOR;
     int rc = pack_config(options, &config, &size);
     if (rc < 0) return rc;
     rc = weft_spawn(&pid, wf_store_actor, config, size,
                     &(weft_spawn_options){.kind = "store", .stack_bytes = 128 * 1024});
-    free(config);
+    (void)weft_release(config);
     if (rc < 0) return rc;
     rc = weft_call(pid, WF_STORE_STATUS, NULL, 0, &answer, deadline);
     if (rc == WEFT_OK)

@@ -45,6 +45,7 @@ static struct {
     uint64_t state, syncs_left, changes_left;
     size_t space;
     bool off, read_only;
+    int64_t (*clock)(void);
     struct file *files;
 } disk;
 
@@ -452,10 +453,19 @@ static int v_sleep(sqlite3_vfs *vfs, int microseconds)
     return microseconds; /* nobody else runs meanwhile */
 }
 
+static int v_time_ms(sqlite3_vfs *vfs, sqlite3_int64 *out)
+{
+    const int64_t day = 86400000, begin = INT64_C(2440587) * day + day / 2; /* of 1970 */
+    (void)vfs;
+    *out = disk.clock == NULL ? INT64_C(2460000) * day + day / 2 : begin + disk.clock() / 1000000;
+    return SQLITE_OK;
+}
+
 static int v_time(sqlite3_vfs *vfs, double *out)
 {
-    (void)vfs;
-    *out = 2460000.5;
+    sqlite3_int64 ms;
+    (void)v_time_ms(vfs, &ms);
+    *out = (double)ms / 86400000.0;
     return SQLITE_OK;
 }
 
@@ -467,7 +477,7 @@ static int v_error(sqlite3_vfs *vfs, int size, char *out)
 }
 
 static sqlite3_vfs faulty = {
-    .iVersion = 1,
+    .iVersion = 2,
     .szOsFile = sizeof(struct handle),
     .mxPathname = NAME_MAX_BYTES - 16,
     .zName = "faulty",
@@ -479,9 +489,15 @@ static sqlite3_vfs faulty = {
     .xSleep = v_sleep,
     .xCurrentTime = v_time,
     .xGetLastError = v_error,
+    .xCurrentTimeInt64 = v_time_ms,
 };
 
 /* ---- For tests ------------------------------------------------------------------------------------------------- */
+
+void faulty_clock(int64_t (*clock)(void))
+{
+    disk.clock = clock;
+}
 
 void faulty_end(void)
 {
@@ -494,6 +510,7 @@ void faulty_begin(uint64_t seed)
     disk.state = seed;
     disk.syncs_left = disk.changes_left = UINT64_MAX;
     disk.space = SIZE_MAX;
+    disk.clock = NULL;
     disk.off = disk.read_only = false;
     if (sqlite3_vfs_register(&faulty, 1) != SQLITE_OK) abort();
     sqlite3_randomness(0, NULL); /* drawn from this disk again */

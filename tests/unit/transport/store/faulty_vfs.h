@@ -14,6 +14,8 @@
 /* An empty disk. Its VFS is called "faulty" and is SQLite's default one from then on. */
 void faulty_begin(uint64_t seed);
 void faulty_end(void);
+/* Its time: ns since 1970. NULL, as after faulty_begin: it stands still. */
+void faulty_clock(int64_t (*clock)(void));
 uint64_t faulty_random(uint64_t below); /* the next number of the seed, from 0 to below - 1 */
 
 void faulty_space(size_t bytes);       /* what fits on the disk; SIZE_MAX: everything */
