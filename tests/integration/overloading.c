@@ -37,6 +37,7 @@ static void serve(const char *name, int64_t work)
         if (weft_tag(m) == HOLD_UP) holds_its_worker_up();
         if (weft_tag(m) == GO_ON) atomic_store(&held_up, false);
         if (weft_wants_reply(m)) (void)weft_reply(m, ASK, NULL, 0);
+        if (weft_yield() == WEFT_ECANCELED) return; /* the others on its worker have a turn after each request */
     }
 }
 
