@@ -39,6 +39,34 @@ static bool look_at_job(void *arg, const struct wf_store_job *job, const void *b
     return true;
 }
 
+static bool look_at_reminder(void *arg, const struct wf_store_reminder *r)
+{
+    (void)arg, (void)r;
+    return true;
+}
+
+static void use_reminders(void)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    struct wf_store_change x = {
+        .kind = WF_JOB_SET, .queue = "r", .data = "job", .size = 3, .key = "k", .at = 5, .period = 3, .jobs_max = 9};
+    for (int i = 0; i < 2; i++) (void)is_fine(e->change(store, &x, 1));
+    x.kind = WF_JOB_TAKE, x.now = 7, x.delay = 9;
+    bool took = is_fine(e->change(store, &x, 1)) && x.error == WEFT_OK;
+    bool is_it = took && x.reminder != NULL && strcmp(x.reminder, "k") == 0 && x.at == 5 && x.period == 3;
+    if (took && !is_it) {
+        (void)faults_disarm();
+        ck_abort_msg("another reminder");
+    }
+    free(x.body);
+    x.id = x.job.id, x.lease = x.job.lease, x.kind = WF_JOB_DONE;
+    if (took) (void)is_fine(e->change(store, &x, 1));
+    (void)is_fine(e->reminders(store, "", "", look_at_reminder, NULL));
+    (void)is_fine(e->queues(store, 8, look_at_queue, NULL));
+    x.kind = WF_JOB_CANCEL;
+    (void)is_fine(e->change(store, &x, 1));
+}
+
 static void use_queues(void)
 {
     const struct wf_store_engine *e = fixture.engine;
@@ -52,6 +80,7 @@ static void use_queues(void)
     if (took) (void)is_fine(e->change(store, &x, 1));
     x.kind = WF_JOB_REVIVE, x.id = 0;
     (void)is_fine(e->change(store, &x, 1));
+    use_reminders();
     (void)is_fine(e->queues(store, 0, look_at_queue, NULL));
     (void)is_fine(e->jobs(store, "q", false, look_at_job, NULL));
 }
