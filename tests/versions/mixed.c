@@ -28,11 +28,12 @@ enum {
 WEFT_ENUM(colour, COLOUR)
 #define ITEM(F) F(str, name) F(real, price) F(colour, tint)
 WEFT_STRUCT(item, ITEM)
-#define ORDER(F)                                                                                    \
-    F(uint, id)                                                                                     \
-    F(int, less)                                                                                    \
-    F(bool, paid) F(bin, seal) F(pid, buyer) F(item, first) F(list(item), items) F(map(int), stock) \
-        F(maybe(str), note) F(maybe(int), none)
+#define ORDER(F)  \
+    F(uint, id)   \
+    F(int, less)  \
+    F(bool, paid) \
+    F(bin, seal)  \
+    F(pid, buyer) F(item, first) F(list(item), items) F(map(int), stock) F(maybe(str), note) F(maybe(int), none)
 WEFT_MESSAGE(order, 200, ORDER)
 
 /* ---- The server ------------------------------------------------------------------------------------------------ */
