@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) The slot, the entry in the worker's heap of timers, and the message itself are allocated when it is armed: so a
- *     single message cannot fail for want of memory when its time has come.
+ *     single message cannot fail for lack of memory when its time has come.
  * (2) An interval keeps one counted body that all its messages share. While there is another reference, the last
  *     message has not been freed, and a firing is skipped: so at most one message is pending, without an
  *     acknowledgement by the receiver. */

@@ -100,7 +100,7 @@ static void park(struct wf_actors *wa, struct wf_task *const *tasks, int count)
 {
     WF_ASSERT(count > 0 && count <= PF_RANGES_MAX);
     wf_tasks_park(wa->worker, tasks, count);
-    /* Also the actors that could not be parked for want of memory: they are skipped until they have run again. */
+    /* Also the actors that could not be parked for lack of memory: they are skipped until they have run again. */
     for (int i = 0; i < count; i++) settle(&wa->sweep, wf_actor_of(tasks[i])->slot.index);
 }
 

@@ -3,7 +3,7 @@
  *
  * Design notes.
  * (1) Everything is on the owner's thread. An actor without monitors and links pays nothing.
- * (2) A notification of an end cannot fail for want of memory: its message was allocated when the monitor or link was
+ * (2) A notification of an end cannot fail for lack of memory: its message was allocated when the monitor or link was
  *     made. A WATCH message stays with the watched actor and goes back as the DOWN; a link is, on each side, the
  *     envelope of the EXIT that will be sent. Reason and text are one body that all share.
  * (3) Each monitor gets exactly one DOWN: the watcher's worker keeps a struct wf_monitor for each. The first DOWN

@@ -10,7 +10,7 @@
  * (4) If it must end while a trie is matched (WEFT_SLOW_DISCONNECT), it is put on wf_actors.cut and ends after the
  *     match.
  * (5) At most one notification waits in the system lane; later losses are added to it. The last notification of a
- *     subscription with WEFT_SLOW_DISCONNECT is allocated with the subscription, so that it cannot fail for want of
+ *     subscription with WEFT_SLOW_DISCONNECT is allocated with the subscription, so that it cannot fail for lack of
  *     memory. */
 #ifndef WF_SUBSCRIPTION_H
 #define WF_SUBSCRIPTION_H

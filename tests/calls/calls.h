@@ -82,7 +82,7 @@ void calls_begin(struct places *into, const struct place *at, long nth, int faul
 long calls_end(void);
 /* So far. */
 long calls_failed(void);
-/* Whether it was an allocation: then a message may be lost for want of memory, which is counted and not told. */
+/* Whether it was an allocation: then a message may be lost for lack of memory, which is counted and not told. */
 bool calls_out_of_memory(void);
 
 /* For the functions that stand before the calls: which fault comes at this place now, FAULT_NONE: none. */

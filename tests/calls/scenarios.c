@@ -49,7 +49,7 @@ void stop(weft_node *n)
     must(weft_node_stop(n, PATIENCE) == 0);
 }
 
-/* Refused for want of memory once, it is done the second time: else nobody would end the actor. */
+/* Refused for lack of memory once, it is done the second time: else nobody would end the actor. */
 static void halt(weft_pid who)
 {
     if (!ok(weft_stop(who))) must(weft_stop(who) == 0);

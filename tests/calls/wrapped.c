@@ -27,7 +27,7 @@
 
 enum { FDS_MAX = 1024 };
 
-/* Set while no thread but the test's own is there, or read by whoever calls. */
+/* Written while the test has one thread; read by any thread that calls. */
 static struct {
     struct places *_Atomic into; /* NULL: off */
     const struct place *at;

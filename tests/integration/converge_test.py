@@ -45,7 +45,7 @@ class Converge(unittest.TestCase):
         eventually(f"all know {names}, {groups}, {retained}", same)
 
     def everybody_works(self):
-        """A message goes to one member, whoever publishes it: to one of the publisher's own node, if there is one."""
+        """A message goes to one member: to one on the publisher's own node, if there is one."""
         for name in ALL:
             before = {other: self.cluster.order(other, "done -") for other in ALL}
             self.assertEqual(self.cluster.order(name, "publish job.new"), 1)

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 {
     bool aborts = argc > 2 && strcmp(argv[2], "abort") == 0;
 #ifdef PR_SET_PTRACER
-    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* whoever runs gdb may look */
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* any gdb may look */
 #endif
     weft_node_options options = {.name = "looked-at", .workers = 1, .park_after = argc > 1 ? atoll(argv[1]) : 0};
     return weft_main(&options, first, &aborts, sizeof aborts);

@@ -92,7 +92,7 @@ def message(kind, to, sender, tag, ref, body=b"", more=b"", values=6):
 
 
 def groups(url):
-    """Each entry a group of its own."""
+    """Each entry is a group of its own."""
     flood = Flood(linked(url, wire.TABLES))
     for i in range(scaled(400_000)):
         flood.add(array(5, head(wire.TABLE, 1, 2) + text(b"group.", i) + wire.pack(7)))
@@ -116,7 +116,7 @@ def patterns(url):
 
 
 def watches(url):
-    """Of one actor, then all taken back, the first one first."""
+    """Monitors of one actor; then all are removed, the first one first."""
     peer = linked(url)
     actor = actor_named(peer, ECHO)
     flood = Flood(peer)
@@ -127,7 +127,7 @@ def watches(url):
 
 
 def ties(url):
-    """Links of actors, then taken back."""
+    """Links of actors; then all are removed."""
     peer = linked(url)
     actor = actor_named(peer, ECHO)
     flood = Flood(peer)
@@ -147,7 +147,7 @@ def watches_of_the_dead(url):
 
 
 def retained(url):
-    """All there may be, from the end of time."""
+    """As many retained messages as a peer may have, with the highest timestamp."""
     peer = linked(url, wire.TOPICS)
     flood, node = Flood(peer), peer.incarnation
     for i in range(scaled(200_000)):
@@ -156,7 +156,7 @@ def retained(url):
 
 
 def gossip(url):
-    """Of nodes that there are none, at one address, where nobody is."""
+    """Gossip about nodes that do not exist, at one address on which no program listens."""
     peer = linked(url, wire.GOSSIP)
     flood = Flood(peer)
     with socket.create_server(("127.0.0.1", 0)) as s:
@@ -168,7 +168,7 @@ def gossip(url):
 
 
 def answers(url):
-    """To what was never asked."""
+    """Answers to requests that were never made."""
     flood = Flood(linked(url))
     for i in range(scaled(400_000)):
         kind = (wire.REPLY, wire.FAILED, wire.SPAWNED)[i % 3]
@@ -177,7 +177,7 @@ def answers(url):
 
 
 def requests(url):
-    """Of nobody, which are all to be answered."""
+    """Requests to actors that do not exist: the node has to answer each."""
     flood = Flood(linked(url))
     for i in range(scaled(400_000)):
         flood.add(message(wire.CALL, 0x7F000000 + i, 5, 1, i))
@@ -185,7 +185,7 @@ def requests(url):
 
 
 def probes(url):
-    """Cycles of calls that there are none: bodies as long as they may be."""
+    """Searches for cycles of calls that do not exist, with bodies as long as they may be."""
     peer = linked(url)
     actor, flood = actor_named(peer, ECHO), Flood(peer)
     body = wire.pack([0, 1024, [[peer.incarnation, 5 + i, i, i, "x" * 60] for i in range(64)]])
@@ -227,7 +227,7 @@ def links(url):
 
 
 def doors(url):
-    """Places in the handshake, and at the metrics, taken by who says nothing, or half of something."""
+    """Connections to the port and to --metrics that send nothing, or half of a request, and keep their places."""
     ports = [int(url.rsplit(":", 1)[1]), int(os.environ["METRICS"])]
     taken = []
     for i in range(600):

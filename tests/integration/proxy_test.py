@@ -183,7 +183,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(proxy.stop(), [])
 
     def silent_server(self):
-        """A listener whose queue is full: the kernel drops the SYN of whoever connects to it, until there is space."""
+        """A listener whose queue is full: the kernel drops each SYN for it, until there is space."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=0)  # full when more than 0 wait
         self.addCleanup(listener.close)
         first = socket.create_connection(listener.getsockname(), PATIENCE)

@@ -130,7 +130,7 @@ static void await_ticks(const void *arg, size_t size)
     say("asked to stop");
 }
 
-/* Nothing is due, ever, and nothing can be read: whoever watches the descriptor sleeps for good. */
+/* No timer is set, and nothing can be read: a thread that watches the descriptor sleeps for ever. */
 static void let_rest(weft_node *n)
 {
     while (weft_node_turn(n, WEFT_NOW) != WEFT_FOREVER) {}

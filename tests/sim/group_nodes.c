@@ -12,7 +12,7 @@
  *   been told of exactly the members.
  * - A message gets to each member that was one at the last rest and is one at the next, once; to none that was no
  *   member since the last rest. Each member gets the messages of one sender in order.
- * - Whoever joins and then sends a message is known as a member where the message arrives.
+ * - An actor that joins and then sends a message is known as a member where the message arrives.
  * - weft_gather returns as many replies as it has, each of the actor that was asked, before its deadline is over;
  *   fewer than are needed only at the deadline, or when so many cannot come any more. Without faults each error is
  *   the one that the actor's behaviour causes. */

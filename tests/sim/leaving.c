@@ -8,7 +8,7 @@
  *
  *     all that the node has sent, published and answered has arrived at each node that stays, in order and once;
  *     each of these was notified that the node has left, and not that it is lost;
- *     whoever was notified no longer finds the name at that node; another node has it soon. */
+ *     an actor that was notified no longer finds the name at that node; another node has it soon. */
 #include "sim_world.h"
 
 #include "seeds.h"

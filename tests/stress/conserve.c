@@ -13,7 +13,8 @@ enum { FIRST = 8, PEERS = 64, DATA = 1 };
 static struct {
     _Atomic int64_t budget; /* operations left */
     _Atomic int64_t sent, refused, received;
-    /* pid.actor of whoever was born last there, stale ones too. Release, acquire: who knows a pid may use it. */
+    /* pid.actor of the actor that was born last there, which may have ended. Release and acquire: an actor that knows
+     * a pid may use it. */
     _Atomic uint64_t peers[PEERS];
     uint64_t seed, node;
     _Atomic uint64_t births;

@@ -13,7 +13,7 @@
 
 enum { DATA = 1, ASK = 2, MANY = 150 }; /* MANY: so that tables have to grow */
 
-/* Whether it went well. If not it was for want of memory. */
+/* Whether it went well. If not it was for lack of memory. */
 #define ok(call) ok_at((call), #call, __LINE__)
 
 static bool ok_at(int64_t rc, const char *call, int line)

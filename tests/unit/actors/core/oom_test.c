@@ -266,7 +266,7 @@ static void awaiting(void)
     else want(rc == WEFT_ENOMEM || rc == WEFT_ETIMEDOUT);
 }
 
-/* A selective receive might fail for want of memory; this one does not. */
+/* A selective receive might fail for lack of memory; this one does not. */
 static void await_ask(void)
 {
     for (weft_msg *m; weft_recv(&m, WEFT_FOREVER) == 0;) {

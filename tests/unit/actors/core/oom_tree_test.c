@@ -111,7 +111,7 @@ static void supervised(weft_strategy strategy)
         want(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_ENOACTOR);
     }
     (void)weft_advance(WEFT_SEC(1));
-    /* It may have ended for want of memory: then there is nobody to ask. */
+    /* It may have ended for lack of memory: then there is nobody to ask. */
     int started = weft_start_child(sup, &more, NULL, weft_after(WEFT_SEC(1)));
     int count = weft_children(sup, info, 8, weft_after(WEFT_SEC(1)));
     int stopped = weft_stop_child(sup, "four", weft_after(WEFT_SEC(1)));

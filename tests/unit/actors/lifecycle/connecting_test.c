@@ -104,7 +104,7 @@ START_TEST(failures_say_why)
 END_TEST
 
 #ifdef __linux__
-/* A listener whose queue is full: whoever connects to it waits. */
+/* A listener whose queue is full: each connection to it waits. */
 struct silent {
     weft_listener listener;
     weft_stream fill[16];

@@ -350,7 +350,7 @@ static void trap_stop_body(const void *arg, size_t size)
         want_int(weft_stop(p), 0);
         if (ignores) {
             want_int(weft_sleep(weft_after(WEFT_MS(30))), 0);
-            want(is_alive(p)); /* no grace period: whoever asked decides */
+            want(is_alive(p)); /* no grace period: the actor that asked decides */
             want_int(weft_kill(p), 0);
         }
         want_news(WEFT_TAG_DOWN, p, ignores ? WEFT_EXIT_KILLED : WEFT_EXIT_STOPPED, &d);

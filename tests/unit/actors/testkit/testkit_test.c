@@ -266,7 +266,7 @@ START_TEST(a_seed_decides_the_course_of_a_test)
 }
 END_TEST
 
-/* A bug that only shows in some orders: whoever comes first is taken for the leader. */
+/* A bug that only shows in some orders: the first actor that comes is taken for the leader. */
 static weft_pid leader;
 
 static void candidate(const void *arg, size_t size)

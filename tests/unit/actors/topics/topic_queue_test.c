@@ -28,7 +28,7 @@ static void member(const void *arg, size_t size)
         int64_t value = value_of(m);
         if (k.n > 0) want_int(atomic_fetch_add(&met[value], 1), 0);
         atomic_fetch_add(&met_by[k.n], 1);
-        if (value == 0) { /* whoever sees it sees the same bytes */
+        if (value == 0) { /* all members would see the same bytes */
             uintptr_t none = 0, mine = (uintptr_t)weft_data(m);
             if (!atomic_compare_exchange_strong(&body_of_first, &none, mine)) want(none == mine);
         }

@@ -360,7 +360,7 @@ START_TEST(a_listing_outlasts_a_full_queue)
 }
 END_TEST
 
-/* ---- Whoever gives up ------------------------------------------------------------------------------------------ */
+/* ---- Actors that give up --------------------------------------------------------------------------------------- */
 
 static void gives_up(const void *arg, size_t size)
 {

@@ -133,7 +133,7 @@ static uint32_t dialled(uint32_t count, uint32_t addresses, int64_t span)
     return dials;
 }
 
-START_TEST(an_address_is_dialled_later_each_time_whoever_is_said_to_be_there)
+START_TEST(an_address_is_dialled_later_each_time_under_any_name)
 {
     clear();
     ck_assert_uint_le(dialled(1, 1, WEFT_SEC(100)), 20);
@@ -189,7 +189,7 @@ int main(void)
     tcase_add_test(t, an_address_has_to_be_of_a_kind_that_this_node_has);
     tcase_add_test(t, ranges_say_where_on_networks);
     tcase_add_test(t, a_range_that_is_none_is_refused);
-    tcase_add_test(t, an_address_is_dialled_later_each_time_whoever_is_said_to_be_there);
+    tcase_add_test(t, an_address_is_dialled_later_each_time_under_any_name);
     tcase_add_test(t, many_addresses_are_dialled_at_a_bounded_rate);
     tcase_add_test(t, dials_that_link_cost_nothing);
     tcase_add_test(t, few_are_under_way_at_a_time);

@@ -158,7 +158,7 @@ START_TEST(tables_grow_and_are_found_again)
         struct wf_swim_update u = update(node, WF_SWIM_ALIVE, 0, 0);
         wf_swim_learn(s, &u, now);
     }
-    ck_assert_uint_eq(s->count, WF_SWIM_MEMBERS_MAX); /* whoever comes later is not taken */
+    ck_assert_uint_eq(s->count, WF_SWIM_MEMBERS_MAX); /* later nodes are not added */
     for (uint64_t node = 100; node < 2000; node += 3) wf_swim_declare(s, node, WF_SWIM_DOWN, now);
     wf_swim_forget_old(s, now + s->o.keep);
     for (uint64_t node = 100; node < 2000; node++)
