@@ -253,6 +253,7 @@ static int put(struct commit *c, struct wf_store_change *x)
 static int copy_body(struct wf_store_change *x, const void *body, const struct sql_reminder *r)
 {
     size_t more = r == NULL ? 1 : strlen(r->key) + 1;
+    if (body == NULL && x->job.size > 0) return WEFT_EFORMAT;
     x->body = malloc(x->job.size + more);
     if (x->body == NULL) return WEFT_ENOMEM;
     if (x->job.size > 0) memcpy(x->body, body, x->job.size);
