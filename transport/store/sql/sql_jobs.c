@@ -252,13 +252,13 @@ static int put(struct commit *c, struct wf_store_change *x)
 /* Copies the body of the job, and the key of its reminder. */
 static int copy_body(struct wf_store_change *x, const void *body, const struct sql_reminder *r)
 {
-    size_t more = r == NULL ? 1 : strlen(r->key) + 1;
-    if (body == NULL && x->job.size > 0) return WEFT_EFORMAT;
-    x->body = malloc(x->job.size + more);
+    const size_t size = x->job.size, more = r == NULL ? 1 : strlen(r->key) + 1;
+    if (body == NULL && size > 0) return WEFT_EFORMAT;
+    x->body = malloc(size + more);
     if (x->body == NULL) return WEFT_ENOMEM;
-    if (x->job.size > 0) memcpy(x->body, body, x->job.size);
+    if (size > 0) memcpy(x->body, body, size);
     if (r == NULL) return WEFT_OK;
-    x->reminder = memcpy((char *)x->body + x->job.size, r->key, more);
+    x->reminder = memcpy((char *)x->body + size, r->key, more);
     x->at = r->at;
     x->period = r->period;
     return WEFT_OK;
