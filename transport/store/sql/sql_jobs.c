@@ -468,13 +468,14 @@ static int find_dead(struct commit *c, const struct wf_store_change *x, struct w
 
 static int revive(struct commit *c, struct wf_store_change *x)
 {
-    struct wf_store_job *all = x->id != 0 ? NULL : calloc(REVIVED_MAX, sizeof *all);
-    if (x->id == 0 && all == NULL) return WEFT_ENOMEM;
+    const bool one = x->id != 0;
+    struct wf_store_job *all = one ? NULL : calloc(REVIVED_MAX, sizeof *all);
+    if (!one && all == NULL) return WEFT_ENOMEM;
     size_t count = 0;
-    int rc = x->id == 0 ? find_dead(c, x, all, &count) : find_job(c, x);
+    int rc = one ? find_job(c, x) : find_dead(c, x, all, &count);
     for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = revive_job(c, x, &all[i]);
     free(all);
-    if (rc == WEFT_OK && x->id != 0 && x->error == WEFT_OK && x->job.dead) rc = revive_job(c, x, &x->job);
+    if (rc == WEFT_OK && one && x->error == WEFT_OK && x->job.dead) rc = revive_job(c, x, &x->job);
     if (x->count == 0 && x->error != WEFT_EFORMAT) x->error = WEFT_ENOTFOUND;
     return rc;
 }
