@@ -431,6 +431,7 @@ static void start_phase(struct wf_etcd *e)
     if (rc == WEFT_OK) rc = read_number(s->writer, SQL_COUNT_KEYS, &s->keys, NULL);
 ''', '''\
     for (int i = 0; i < 1000 && rc == WEFT_OK && wf_mutant("queue_forgets_keys_when_opened"); i++) {
+        int code;
         struct sql_row *old = sql_prepare(s->writer, SQL_FORGET_KEYS, &code);
         if (old == NULL) break;
         sql_bind_int(old, 1, INT64_MAX);
