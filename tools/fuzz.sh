@@ -29,6 +29,7 @@ declare -A files=(
     [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/peer_link.c
         transport/cluster/links.c transport/link/table_sync.c'
     [pack]='actors/data/pack.c'
+    [store]='transport/store/engine/stored_topic.c actors/data/typed.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'
     [typed]='actors/data/typed.c actors/data/typed_json.c'
