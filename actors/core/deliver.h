@@ -8,9 +8,10 @@
 
 /* Every message that reaches its worker comes through here; the kind decides what happens with it. Consumes `m`. */
 void wf_deliver(struct wf_worker *w, weft_msg *m);
-/* ---- To another worker. A body of a KiB or more counts while it is under way, so that large messages cannot fill the
- *      memory while the worker is held up: see wf_worker_is_congested. ---- */
+/* ---- To another worker ----------------------------------------------------------------------------------------- */
 
+/* A body of a KiB or more counts while it is under way, so that large messages cannot fill the memory while the worker
+ * is held up: see wf_worker_is_congested. */
 enum { WF_KIB_SHIFT = 10 };
 
 /* SPACE has a number in the place of its size. */
