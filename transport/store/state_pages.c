@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "state_pages.h"
+#include "store_listing.h"
 #include "store_messages.h"
 #include "store_reader.h"
 
@@ -97,73 +98,39 @@ static void read_for(struct wf_store_file *file, const weft_msg *ask)
 
 /* ---- Lists of states ------------------------------------------------------------------------------------------- */
 
-struct listing {
-    struct wf_store_file *file;
-    char after[WF_STORE_TOPIC_MAX + 1];
+struct states {
+    struct wf_listing is;
     struct wf_store_state state[WF_STORE_PAGE_LOGS];
     struct store_state row[WF_STORE_PAGE_LOGS];
-    size_t count, max;
-    int rc;
 };
-
-static void free_listing(void *block)
-{
-    struct listing *l = *(struct listing **)block;
-    wf_store_file_release(l->file);
-    free(l);
-}
 
 static bool add_state(void *arg, const struct wf_store_state *state)
 {
-    struct listing *l = arg;
-    if (l->count == l->max) return false;
-    const struct wf_store_state *at = &l->state[l->count];
-    l->state[l->count] = *state;
-    l->row[l->count++] = (struct store_state){weft_cstr(at->key), at->opening,      at->first, at->last,
-                                              at->bytes,          at->has_snapshot, at->size};
+    struct states *l = arg;
+    if (l->is.count == l->is.max) return false;
+    struct wf_store_state *at = &l->state[l->is.count];
+    *at = *state;
+    l->row[l->is.count++] = (struct store_state){weft_cstr(at->key), at->opening,      at->first, at->last,
+                                                 at->bytes,          at->has_snapshot, at->size};
     return true;
 }
 
-static void list_states(void *block)
+static int list_states(struct wf_listing *l)
 {
-    struct listing *l = *(struct listing **)block;
-    l->rc = l->file->store->engine->states(l->file->store, l->after, add_state, l);
+    return l->file->store->engine->states(l->file->store, l->after, add_state, l);
 }
 
-static void answer_states(const weft_msg *ask, const struct listing *l, int rc)
+static void answer_states(const weft_msg *ask, const struct wf_listing *l, int error)
 {
-    struct store_states out = {.error = rc};
-    if (rc == WEFT_OK) out.error = l->rc;
-    if (rc == WEFT_OK) out.states = store_state_list(l->row, l->count);
+    struct store_states out = {.error = error};
+    if (l != NULL) out.states = store_state_list(((const struct states *)l)->row, l->count);
     wf_store_answer(ask, store_states_type(), &out);
 }
 
-static int read_list(struct listing *l, const weft_msg *ask)
-{
-    struct store_list in;
-    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    if (rc < 0) return rc;
-    l->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    return weft_text_copy(in.after, l->after, sizeof l->after) ? WEFT_OK : WEFT_EINVAL;
-}
-
-static void list_for(struct wf_store_file *file, const weft_msg *ask)
-{
-    struct listing *l = calloc(1, sizeof *l);
-    int rc = l == NULL ? WEFT_ENOMEM : read_list(l, ask);
-    if (rc < 0) {
-        answer_states(ask, NULL, rc);
-        free(l);
-        return;
-    }
-    l->file = wf_store_file_share(file);
-    rc = wf_reader_run(ask, list_states, free_listing, &l);
-    answer_states(ask, l, rc);
-    if (rc == WEFT_OK) free_listing(&l);
-}
+static const struct wf_listing_kind states_kind = {sizeof(struct states), wf_listing_ask, list_states, answer_states};
 
 void wf_state_page_for(struct wf_store_file *file, const weft_msg *ask)
 {
     if (weft_tag(ask) == WF_STORE_STATE_READ) read_for(file, ask);
-    else list_for(file, ask);
+    else wf_listing_for(file, ask, &states_kind);
 }

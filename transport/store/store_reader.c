@@ -9,6 +9,7 @@
 #include "reminder_pages.h"
 #include "state_pages.h"
 #include "store_file.h"
+#include "store_listing.h"
 #include "store_messages.h"
 #include "store_reader.h"
 #include "stored_topic.h"
@@ -120,220 +121,158 @@ static void read_for(struct wf_store_file *file, const weft_msg *ask)
 
 /* ---- Lists of logs --------------------------------------------------------------------------------------------- */
 
-struct listing {
-    struct wf_store_file *file;
-    char after[WF_STORE_TOPIC_MAX + 1];
+struct logs {
+    struct wf_listing is;
     struct wf_store_log log[WF_STORE_PAGE_LOGS];
     struct store_log row[WF_STORE_PAGE_LOGS];
-    size_t count, max;
-    int rc;
 };
-
-static void free_listing(void *block)
-{
-    struct listing *l = *(struct listing **)block;
-    wf_store_file_release(l->file);
-    free(l);
-}
 
 static bool add_log(void *arg, const struct wf_store_log *log)
 {
-    struct listing *l = arg;
-    if (l->count == l->max) return false;
-    l->log[l->count] = *log;
-    const struct wf_store_log *at = &l->log[l->count];
-    l->row[l->count++] = (struct store_log){weft_cstr(at->topic), at->epoch, at->first, at->last, at->bytes};
+    struct logs *l = arg;
+    if (l->is.count == l->is.max) return false;
+    struct wf_store_log *at = &l->log[l->is.count];
+    *at = *log;
+    l->row[l->is.count++] = (struct store_log){weft_cstr(at->topic), at->epoch, at->first, at->last, at->bytes};
     return true;
 }
 
-static void list_logs(void *block)
+static int list_logs(struct wf_listing *l)
 {
-    struct listing *l = *(struct listing **)block;
-    l->rc = l->file->store->engine->list(l->file->store, l->after, add_log, l);
+    return l->file->store->engine->list(l->file->store, l->after, add_log, l);
 }
 
-static void answer_logs(const weft_msg *ask, struct listing *l, int rc)
+static void answer_logs(const weft_msg *ask, const struct wf_listing *l, int error)
 {
-    struct store_logs out = {.error = rc};
-    if (rc == WEFT_OK) out.error = l->rc;
-    if (rc == WEFT_OK) out.logs = store_log_list(l->row, l->count);
+    struct store_logs out = {.error = error};
+    if (l != NULL) out.logs = store_log_list(((const struct logs *)l)->row, l->count);
     wf_store_answer(ask, store_logs_type(), &out);
 }
 
-static void list_for(struct wf_store_file *file, const weft_msg *ask)
-{
-    struct store_list in;
-    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    struct listing *l = rc < 0 ? NULL : calloc(1, sizeof *l);
-    if (rc == WEFT_OK && l == NULL) rc = WEFT_ENOMEM;
-    if (rc == WEFT_OK && !weft_text_copy(in.after, l->after, sizeof l->after)) rc = WEFT_EINVAL;
-    if (rc < 0) {
-        answer_logs(ask, NULL, rc);
-        free(l);
-        return;
-    }
-    l->file = wf_store_file_share(file);
-    l->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    rc = wf_reader_run(ask, list_logs, free_listing, &l);
-    answer_logs(ask, l, rc);
-    if (rc == WEFT_OK) free_listing(&l);
-}
+static const struct wf_listing_kind logs_kind = {sizeof(struct logs), wf_listing_ask, list_logs, answer_logs};
 
 /* ---- Counts of queues ------------------------------------------------------------------------------------------ */
 
-struct counting {
-    struct wf_store_file *file;
-    char after[WF_STORE_TOPIC_MAX + 1];
+struct queues {
+    struct wf_listing is;
     struct wf_store_queue queue[WF_STORE_PAGE_LOGS];
     struct store_queue row[WF_STORE_PAGE_LOGS];
-    size_t count, max;
-    int rc;
 };
-
-static void free_counting(void *block)
-{
-    struct counting *c = *(struct counting **)block;
-    wf_store_file_release(c->file);
-    free(c);
-}
 
 static bool add_queue(void *arg, const struct wf_store_queue *q)
 {
-    struct counting *c = arg;
-    if (strcmp(q->name, c->after) <= 0) return true;
-    if (c->count == c->max) return false;
-    struct wf_store_queue *at = &c->queue[c->count];
+    struct queues *l = arg;
+    if (strcmp(q->name, l->is.after) <= 0) return true;
+    if (l->is.count == l->is.max) return false;
+    struct wf_store_queue *at = &l->queue[l->is.count];
     *at = *q;
-    c->row[c->count++] = (struct store_queue){weft_cstr(at->name), at->ready, at->delayed, at->leased, at->dead};
+    l->row[l->is.count++] = (struct store_queue){weft_cstr(at->name), at->ready, at->delayed, at->leased, at->dead};
     return true;
 }
 
-static void count_queues(void *block)
+static int count_queues(struct wf_listing *l)
 {
-    struct counting *c = *(struct counting **)block;
-    const struct wf_store_engine *engine = c->file->store->engine;
-    c->rc = engine->queues(c->file->store, engine->clock(c->file->store), add_queue, c);
+    const struct wf_store_engine *engine = l->file->store->engine;
+    return engine->queues(l->file->store, engine->clock(l->file->store), add_queue, l);
 }
 
-static void answer_queues(const weft_msg *ask, struct counting *c, int rc)
+static void answer_queues(const weft_msg *ask, const struct wf_listing *l, int error)
 {
-    struct store_queues out = {.error = rc};
-    if (rc == WEFT_OK) out.error = c->rc;
-    if (rc == WEFT_OK) out.queues = store_queue_list(c->row, c->count);
+    struct store_queues out = {.error = error};
+    if (l != NULL) out.queues = store_queue_list(((const struct queues *)l)->row, l->count);
     wf_store_answer(ask, store_queues_type(), &out);
 }
 
-static void count_for(struct wf_store_file *file, const weft_msg *ask)
-{
-    struct store_list in;
-    int rc = weft_typed_read(store_list_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    struct counting *c = rc < 0 ? NULL : calloc(1, sizeof *c);
-    if (rc == WEFT_OK && c == NULL) rc = WEFT_ENOMEM;
-    if (rc == WEFT_OK && !weft_text_copy(in.after, c->after, sizeof c->after)) rc = WEFT_EINVAL;
-    if (rc < 0) {
-        answer_queues(ask, NULL, rc);
-        free(c);
-        return;
-    }
-    c->file = wf_store_file_share(file);
-    c->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    rc = wf_reader_run(ask, count_queues, free_counting, &c);
-    answer_queues(ask, c, rc);
-    if (rc == WEFT_OK) free_counting(&c);
-}
+static const struct wf_listing_kind queues_kind = {sizeof(struct queues), wf_listing_ask, count_queues,
+                                                   answer_queues};
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
-/* A request for one cursor, or for the cursors after it. */
+/* A request for one cursor, or for the cursors after it: `key` is the name, `after` the topic. */
 struct cursors {
-    struct wf_store_file *file;
-    char name[WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_listing is;
     struct wf_store_cursor at;
     struct weft_cursor found[WF_STORE_PAGE_LOGS];
     struct store_cursor row[WF_STORE_PAGE_LOGS];
-    size_t count, max;
-    int rc;
 };
 
-static void free_cursors(void *block)
-{
-    struct cursors *c = *(struct cursors **)block;
-    wf_store_file_release(c->file);
-    free(c);
-}
-
-static void find_cursor(void *block)
-{
-    struct cursors *c = *(struct cursors **)block;
-    c->rc = c->file->store->engine->cursor(c->file->store, c->name, c->topic, &c->at);
-}
-
-static bool add_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
-{
-    struct cursors *c = arg;
-    struct wf_store_log log;
-    if (c->count == c->max) return false;
-    struct weft_cursor *to = &c->found[c->count];
-    if (!weft_text_copy(weft_cstr(name), to->name, sizeof to->name) ||
-        !weft_text_copy(weft_cstr(topic), to->topic, sizeof to->topic))
-        return true; /* it cannot be the name of a cursor */
-    bool has_log = c->file->store->engine->find(c->file->store, topic, &log) == WEFT_OK;
-    c->row[c->count++] = (struct store_cursor){weft_cstr(to->name), weft_cstr(to->topic), at.epoch, at.offset,
-                                               has_log ? wf_store_behind(&log, at) : 0};
-    return true;
-}
-
-static void list_cursors(void *block)
-{
-    struct cursors *c = *(struct cursors **)block;
-    c->rc = c->file->store->engine->cursors(c->file->store, c->name, c->topic, add_cursor, c);
-}
-
-static void answer_cursors(const weft_msg *ask, const struct cursors *c, int rc)
-{
-    if (rc == WEFT_OK) rc = c->rc;
-    if (weft_tag(ask) == WF_STORE_CURSOR) {
-        struct store_appended out = {.error = rc};
-        if (rc == WEFT_OK) out = (struct store_appended){0, c->at.epoch, c->at.offset};
-        wf_store_answer(ask, store_appended_type(), &out);
-    } else {
-        struct store_cursors out = {.error = rc};
-        if (rc == WEFT_OK) out.cursors = store_cursor_list(c->row, c->count);
-        wf_store_answer(ask, store_cursors_type(), &out);
-    }
-}
-
-static int read_cursors_from(struct cursors *c, const weft_msg *ask)
+static int read_cursors_from(struct wf_listing *l, const weft_msg *ask)
 {
     struct store_cursors_from in;
     int rc = weft_typed_read(store_cursors_from_type(), weft_data(ask), weft_size(ask), &in, NULL);
     if (rc < 0) return rc;
-    if (!weft_text_copy(in.name, c->name, sizeof c->name) || !weft_text_copy(in.topic, c->topic, sizeof c->topic))
-        return WEFT_EINVAL;
-    c->max = in.count < WF_STORE_PAGE_LOGS ? (size_t)in.count : WF_STORE_PAGE_LOGS;
-    return WEFT_OK;
+    l->max = wf_listing_max(in.count);
+    bool fine = weft_text_copy(in.name, l->key, WEFT_CURSOR_NAME_MAX + 1) &&
+                weft_text_copy(in.topic, l->after, sizeof l->after);
+    return fine ? WEFT_OK : WEFT_EINVAL;
 }
 
-static void cursors_for(struct wf_store_file *file, const weft_msg *ask)
+static bool add_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
 {
-    struct cursors *c = calloc(1, sizeof *c);
-    int rc = c == NULL ? WEFT_ENOMEM : read_cursors_from(c, ask);
-    if (rc < 0) {
-        answer_cursors(ask, NULL, rc);
-        free(c);
-        return;
-    }
-    c->file = wf_store_file_share(file);
-    rc = wf_reader_run(ask, weft_tag(ask) == WF_STORE_CURSOR ? find_cursor : list_cursors, free_cursors, &c);
-    answer_cursors(ask, c, rc);
-    if (rc == WEFT_OK) free_cursors(&c);
+    struct cursors *l = arg;
+    struct wf_store_log log;
+    if (l->is.count == l->is.max) return false;
+    struct weft_cursor *to = &l->found[l->is.count];
+    if (!weft_text_copy(weft_cstr(name), to->name, sizeof to->name) ||
+        !weft_text_copy(weft_cstr(topic), to->topic, sizeof to->topic))
+        return true; /* it cannot be the name of a cursor */
+    bool has_log = l->is.file->store->engine->find(l->is.file->store, topic, &log) == WEFT_OK;
+    l->row[l->is.count++] = (struct store_cursor){weft_cstr(to->name), weft_cstr(to->topic), at.epoch, at.offset,
+                                                  has_log ? wf_store_behind(&log, at) : 0};
+    return true;
 }
+
+static int list_cursors(struct wf_listing *l)
+{
+    return l->file->store->engine->cursors(l->file->store, l->key, l->after, add_cursor, l);
+}
+
+static void answer_cursors(const weft_msg *ask, const struct wf_listing *l, int error)
+{
+    struct store_cursors out = {.error = error};
+    if (l != NULL) out.cursors = store_cursor_list(((const struct cursors *)l)->row, l->count);
+    wf_store_answer(ask, store_cursors_type(), &out);
+}
+
+static const struct wf_listing_kind cursors_kind = {sizeof(struct cursors), read_cursors_from, list_cursors,
+                                                    answer_cursors};
+
+static int find_cursor(struct wf_listing *l)
+{
+    return l->file->store->engine->cursor(l->file->store, l->key, l->after, &((struct cursors *)l)->at);
+}
+
+static void answer_cursor(const weft_msg *ask, const struct wf_listing *l, int error)
+{
+    struct store_appended out = {.error = error};
+    const struct cursors *c = (const struct cursors *)l;
+    if (error == WEFT_OK) out = (struct store_appended){0, c->at.epoch, c->at.offset};
+    wf_store_answer(ask, store_appended_type(), &out);
+}
+
+static const struct wf_listing_kind cursor_kind = {sizeof(struct cursors), read_cursors_from, find_cursor,
+                                                   answer_cursor};
 
 /* ---- The actor ------------------------------------------------------------------------------------------------- */
 
 static void release(void *file)
 {
     wf_store_file_leave(file);
+}
+
+static void answer(struct wf_store_file *file, const weft_msg *ask)
+{
+    switch (weft_tag(ask)) {
+    case WF_STORE_READ: read_for(file, ask); break;
+    case WF_STORE_LIST: wf_listing_for(file, ask, &logs_kind); break;
+    case WF_STORE_QUEUES: wf_listing_for(file, ask, &queues_kind); break;
+    case WF_STORE_CURSOR: wf_listing_for(file, ask, &cursor_kind); break;
+    case WF_STORE_CURSORS: wf_listing_for(file, ask, &cursors_kind); break;
+    case WF_STORE_REMINDERS: wf_reminders_for(file, ask); break;
+    case WF_STORE_STATE_READ:
+    case WF_STORE_STATES: wf_state_page_for(file, ask); break;
+    default: break;
+    }
 }
 
 void wf_store_reader(const void *arg, size_t size)
@@ -350,14 +289,7 @@ void wf_store_reader(const void *arg, size_t size)
     weft_msg *m;
     for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(m) == WF_STORE_QUIT;
-        if (weft_tag(m) == WF_STORE_READ && !weft_expired(m)) read_for(file, m);
-        if (weft_tag(m) == WF_STORE_LIST && !weft_expired(m)) list_for(file, m);
-        if (weft_tag(m) == WF_STORE_QUEUES && !weft_expired(m)) count_for(file, m);
-        if ((weft_tag(m) == WF_STORE_CURSOR || weft_tag(m) == WF_STORE_CURSORS) && !weft_expired(m))
-            cursors_for(file, m);
-        if (weft_tag(m) == WF_STORE_REMINDERS && !weft_expired(m)) wf_reminders_for(file, m);
-        if ((weft_tag(m) == WF_STORE_STATE_READ || weft_tag(m) == WF_STORE_STATES) && !weft_expired(m))
-            wf_state_page_for(file, m);
+        if (!weft_expired(m)) answer(file, m);
         weft_msg_free(m);
     }
 }
