@@ -39,7 +39,7 @@ static void teardown(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
-static void second_node(void)
+__attribute__((unused)) static void second_node(void)
 {
     b = node_up("b", NULL, weft_node_url(a, 0), WEFT_MS(200));
 }
@@ -53,7 +53,7 @@ static void end_store(weft_pid pid)
     ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
 }
 
-static void await_store(void)
+__attribute__((unused)) static void await_store(void)
 {
     weft_pid pid;
     ck_assert_int_eq(weft_await_name(WEFT_STORE_NAME, &pid, patience()), WEFT_OK);
