@@ -128,14 +128,13 @@ int cli_cannot_decode(const struct cli_client *k)
 
 int cli_print_refusal(const struct cli_client *k, const weft_msg *m)
 {
-    static const char unknown[] = "unknown request"; /* of a node: transport/admin/control.c */
-    size_t size = weft_size(m);
-    if (size == sizeof unknown - 1 && memcmp(weft_data(m), unknown, size) == 0)
+    weft_text why = weft_str(weft_data(m), weft_size(m));
+    if (weft_text_equal(why, WF_CONTROL_UNKNOWN))
         return cli_fail(
             k->c, CLI_FAILED,
             "%s runs a version of weft that does not know this request; use the weft command of that version",
             k->node);
-    return cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)size, (const char *)weft_data(m));
+    return cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, WEFT_STR(why));
 }
 
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)

@@ -63,18 +63,6 @@ static void end(size_t op, enum lin_status status, uint64_t out)
     lin_end(&is.history, op, time_here(), status, out);
 }
 
-static enum lin_status status_of(int rc)
-{
-    if (rc == WEFT_ESYSTEM) reopen_stores();
-    if (rc == WEFT_OK) return LIN_OK;
-    if (rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC || rc == WEFT_ENOMEM || rc == WEFT_EFULL) return LIN_FAIL;
-    if (rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED || rc == WEFT_ENONODE || rc == WEFT_ENOREPLY ||
-        rc == WEFT_ESYSTEM)
-        return LIN_UNKNOWN;
-    fprintf(stderr, "%s\n", weft_strerror(rc));
-    fail("a cursor cannot be changed");
-}
-
 /* A record stays as it is, and is one that was published. */
 static void found(unsigned topic, uint64_t offset, const void *data, size_t size)
 {

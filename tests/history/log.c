@@ -85,12 +85,6 @@ static void found(unsigned topic, struct weft_position at, const void *data, siz
 
 /* ---- Clients --------------------------------------------------------------------------------------------------- */
 
-static bool is_unknown(int rc)
-{
-    return rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED || rc == WEFT_ENONODE || rc == WEFT_ENOREPLY ||
-           rc == WEFT_ESYSTEM;
-}
-
 static void publish(unsigned topic, int64_t patience)
 {
     if (is.of_topic[topic] == APPENDS_MAX) return;
@@ -100,10 +94,10 @@ static void publish(unsigned topic, int64_t patience)
     size_t op = begin(LOG_APPEND, topic, 0, value, 0);
     is.record[value - 1] = (struct record){.op = op, .topic = topic};
     int rc = weft_publish_stored(topics[topic], 1, &value, sizeof value, &at, weft_after(patience));
-    if (rc == WEFT_ESYSTEM) reopen_stores();
+    enum lin_status status = status_of(rc);
     if (rc == WEFT_OK) is.history.op[op].key = key_of(topic, at.epoch);
-    end(op, rc == WEFT_OK ? LIN_OK : is_unknown(rc) ? LIN_UNKNOWN : LIN_FAIL, rc == WEFT_OK ? at.offset : 0);
-    if (rc == WEFT_OK || is_unknown(rc)) reach(rc == WEFT_OK ? ACKNOWLEDGED : UNKNOWN, 1);
+    end(op, status, rc == WEFT_OK ? at.offset : 0);
+    if (status != LIN_FAIL) reach(rc == WEFT_OK ? ACKNOWLEDGED : UNKNOWN, 1);
 }
 
 static void publisher(const void *arg, size_t size)

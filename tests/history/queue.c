@@ -98,18 +98,6 @@ static void add_due(uint64_t job, uint64_t grant, int64_t from, int64_t span)
     add_event(JOB_DUE, job, grant, all.keeps_clocks ? from + WF_MAX(0, span - WEFT_MS(1)) : from);
 }
 
-static enum lin_status status_of(int rc)
-{
-    if (rc == WEFT_ESYSTEM) reopen_stores();
-    if (rc == WEFT_OK) return LIN_OK;
-    if (rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC || rc == WEFT_ENOMEM || rc == WEFT_EFULL) return LIN_FAIL;
-    if (rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED || rc == WEFT_ENONODE || rc == WEFT_ENOREPLY ||
-        rc == WEFT_ESYSTEM)
-        return LIN_UNKNOWN;
-    fprintf(stderr, "%s\n", weft_strerror(rc));
-    fail("a queue answers what it should not");
-}
-
 static void end(size_t op, enum lin_status status, uint64_t out)
 {
     lin_end(&is.history, op, time_here(), status, out);

@@ -11,6 +11,7 @@
 #ifndef HISTORY_STORE_WORLD_H
 #define HISTORY_STORE_WORLD_H
 
+#include "linearize.h"
 #include "sim_world.h"
 
 #include "../sim/seeds.h"
@@ -254,6 +255,19 @@ static void attach(struct volume *v, unsigned host)
 static void reopen_stores(void)
 {
     for (unsigned i = 0; i < all.volumes; i++) all.volume[i].reopen = true;
+}
+
+/* What is known of an operation whose call has returned this. */
+__attribute__((unused)) static enum lin_status status_of(int rc)
+{
+    if (rc == WEFT_ESYSTEM) reopen_stores();
+    if (rc == WEFT_OK) return LIN_OK;
+    if (rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC || rc == WEFT_ENOMEM || rc == WEFT_EFULL) return LIN_FAIL;
+    if (rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED || rc == WEFT_ENONODE || rc == WEFT_ENOREPLY ||
+        rc == WEFT_ESYSTEM)
+        return LIN_UNKNOWN;
+    fprintf(stderr, "%s\n", weft_strerror(rc));
+    fail("a call fails with an error that its header does not name");
 }
 
 /* ---- The cluster and its faults -------------------------------------------------------------------------------- */

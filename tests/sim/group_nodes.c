@@ -183,9 +183,9 @@ static void on_news(struct slot *s, const weft_msg *m)
              "a member on this node has left as its node was lost");
         return;
     }
-    WANT(w->told[n] < l->changes[g], "a watcher is told of what has not happened");
+    WANT(w->told[n] < l->changes[g], "a watcher is notified of a change that was not made");
     const struct change *c = &l->change[g][w->told[n]++];
-    WANT(c->joined == joined, "a watcher is told in another order");
+    WANT(c->joined == joined, "a watcher is notified of changes in another order");
     WANT(joined || (c->ended == news.ended && (!c->ended || c->reason == news.reason)),
          "a member has left for another reason");
 }

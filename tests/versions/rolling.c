@@ -140,7 +140,7 @@ static void publisher(const void *arg, size_t size)
     say("published %016" PRIx64 ".%" PRIx64 " %" PRIu64, weft_self().node, weft_self().actor, published);
 }
 
-/* Wants a global name, which only one has, and takes it when its holder ends; says who has it. */
+/* Claims a global name, and claims it again each time when the actor that has it ends. Prints which node has it. */
 static void keeper(const void *arg, size_t size)
 {
     weft_pid holder;

@@ -275,7 +275,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
     case WF_CONTROL_DROPS: why = wf_control_inspect(t, ask); break;
-    default: why = "unknown request"; break;
+    default: why = WF_CONTROL_UNKNOWN; break;
     }
     if (why != NULL) (void)weft_reply(ask, WF_CONTROL_ERROR, why, strlen(why));
     return handed;

@@ -42,4 +42,7 @@ enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
 #define WF_LEFT "left"
 #define WF_LEFT_UNDRAINED "left, not drained"
 
+/* The text of the error that a node of any version answers to a request that it does not know. */
+#define WF_CONTROL_UNKNOWN "unknown request"
+
 #endif

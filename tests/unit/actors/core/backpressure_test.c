@@ -578,12 +578,18 @@ static void large_body(const void *arg, size_t size)
     choke_with_large();
 }
 
-START_TEST(the_bytes_under_way_to_a_worker_are_bounded)
+/* On two workers, where senders wait for as long as it takes. */
+static void run_patiently(weft_actor *body)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
-    node_spawn(n, 1, large_body);
+    node_spawn(n, 1, body);
     node_end(n);
+}
+
+START_TEST(the_bytes_under_way_to_a_worker_are_bounded)
+{
+    run_patiently(large_body);
 }
 END_TEST
 
@@ -596,10 +602,7 @@ static void congested_body(const void *arg, size_t size)
 
 START_TEST(senders_wait_for_a_congested_worker)
 {
-    atomic_store(&ends, 0);
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
-    node_spawn(n, 1, congested_body);
-    node_end(n);
+    run_patiently(congested_body);
 }
 END_TEST
 
