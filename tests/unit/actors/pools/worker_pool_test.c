@@ -22,6 +22,32 @@ static void takes_turns(const void *arg, size_t size)
     stop_in_order(pool);
 }
 
+/* A large message is counted on its way to another worker; it is work of its member all the same. */
+static void passes_on_large_ones(const void *arg, size_t size)
+{
+    enum { LARGE = 100000, ROUNDS = 3 };
+    static const char body[LARGE];
+    weft_msg *m;
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 2);
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        want_int(weft_call(pool, WHO, body, sizeof body, &m, WEFT_FOREVER), 0);
+        weft_msg_free(m);
+    }
+    for (int i = 0; i < 2; i++) {
+        want_int(wf_id_worker(member_of(pool, i).pid.actor), i);
+        until(member_of(pool, i).outstanding == 0);
+        want_int(member_of(pool, i).done, ROUNDS);
+    }
+    stop_in_order(pool);
+}
+
+START_TEST(large_messages_are_work_on_each_worker)
+{
+    run_on(2, passes_on_large_ones);
+}
+END_TEST
+
 START_TEST(round_robin_takes_turns)
 {
     run_on(2, takes_turns);
@@ -285,7 +311,8 @@ START_TEST(members_that_cannot_start_end_the_pool)
 }
 END_TEST
 
-TEST_MAIN("worker_pool", round_robin_takes_turns, least_loaded_prefers_the_idle, keys_stay_where_they_are,
+TEST_MAIN("worker_pool", large_messages_are_work_on_each_worker, round_robin_takes_turns,
+          least_loaded_prefers_the_idle, keys_stay_where_they_are,
           a_request_that_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
           a_message_is_let_go_once, a_member_that_ends_is_replaced, a_pool_without_members_refuses,
           a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)
