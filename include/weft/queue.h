@@ -129,15 +129,17 @@ typedef struct {
 } weft_queue_subscription;
 
 /* [A, W] From now on the calling actor gets the jobs of that queue as messages with the tag WEFT_JOB, which
- * weft_queue_read reads, beside its other messages. They come one at a time: the next one when the actor has freed the
- * message, which it does after weft_queue_done or weft_queue_return. A job of which it has said nothing comes again, to
- * this actor or to another one, when its lease has ended by time. The lease begins when the message is sent.
+ * weft_queue_read reads, beside its other messages. They come one at a time: the next one when the actor has freed
+ * the message, which it does after weft_queue_done or weft_queue_return. A job of which it has said nothing comes
+ * again, to this actor or to another one, when its lease has ended by time. The lease begins when the message is
+ * sent.
  *
- * An actor of weft's own on this node takes the jobs. It ends with the caller, and then the job that the caller had is
- * given to another actor at once, as after weft_queue_take. While no store is reachable it waits. `queue` is copied.
- * `out` may be NULL.
+ * An actor of weft's own on this node takes the jobs. It ends with the caller, and then the job that the caller
+ * had is given to another actor at once, as after weft_queue_take. While no store is reachable it waits. `queue`
+ * is copied. `out` may be NULL.
  * Errors: WEFT_EINVAL, WEFT_EACCESS (the store does not take this queue), WEFT_ENOACTOR (no store is known),
- * WEFT_ENONODE, WEFT_ENOREPLY, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOTSUP, WEFT_ENOMEM, WEFT_ESYSTEM. */
+ * WEFT_ENONODE, WEFT_ENOREPLY, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOTSUP, WEFT_ENOMEM,
+ * WEFT_ESYSTEM. */
 WEFT_API WEFT_CHECKED int weft_queue_subscribe(const char *queue, weft_queue_subscription *out, int64_t deadline);
 /* [A] Ends such a subscription: a job that the caller has not ended is given to another actor. WEFT_ECLOSED: it has
  * ended. */
@@ -148,8 +150,9 @@ WEFT_API WEFT_CHECKED int weft_queue_read(const weft_msg *m, struct weft_queue_j
 
 /* ---- Reminders ------------------------------------------------------------------------------------------------- */
 
-/* A reminder is a timer on disk, which outlives the actor that has set it, and its node. It is a job of a queue, with a
- * key, and is due at a time of the wall clock. Its queue says who gets it. An actor with a name has a queue of its own:
+/* A reminder is a timer on disk, which outlives the actor that has set it, and its node. It is a job of a queue,
+ * with a key, and is due at a time of the wall clock. Its queue says who gets it. An actor with a name has a queue
+ * of its own:
  *
  *     struct weft_reminder_when monthly = {.at = first_of_june, .period = 30 * DAY};
  *     rc = weft_reminder_set("remind.ann", "interest", &monthly, INTEREST, data, size, by);
@@ -158,28 +161,30 @@ WEFT_API WEFT_CHECKED int weft_queue_read(const weft_msg *m, struct weft_queue_j
  *     ... for each WEFT_JOB message: weft_queue_read(m, &job), then what job.reminder and job.tag say, and
  *     rc = weft_queue_done(&job, by);
  *
- * A store has few queues (WEFT_QUEUE_QUEUES_MAX) and many reminders. If there are more actors than that, they share a
- * queue: its workers take the jobs, and call or start the actor that the key names.
+ * A store has few queues (WEFT_QUEUE_QUEUES_MAX) and many reminders. If there are more actors than that, they
+ * share a queue: its workers take the jobs, and call or start the actor that the key names.
  *
- * Each reminder is given at least once: when its time has come, and if it was missed, as soon as an actor takes the jobs of
- * its queue again. It is given again until weft_queue_done, or until it is dead after the attempts of its queue
- * (weft_queue_retry). The time is that of the clock of the store's node: if that clock is set, reminders come earlier or
- * later; the store looks at it at least every ten seconds. */
+ * Each reminder is given at least once: when its time has come, and if it was missed, as soon as an actor takes
+ * the jobs of its queue again. It is given again until weft_queue_done, or until it is dead after the attempts of
+ * its queue (weft_queue_retry). The time is that of the clock of the store's node: if that clock is set, reminders
+ * come earlier or later; the store looks at it at least every ten seconds. */
 struct weft_reminder_when {
     int64_t at; /* ns since 1970, UTC; a time that has passed: at once */
-    /* ns; 0: once. Otherwise weft_queue_done makes it due again at the first of the times at, at + period, at + 2 * period,
-     * ... that is later than now: times that pass until then come once. */
+    /* ns; 0: once. Otherwise weft_queue_done makes it due again at the first of the times at, at + period,
+     * at + 2 * period, ... that is later than now: times that pass until then come once. */
     int64_t period;
 };
-/* [A, W] Sets the reminder with that key of the queue, and returns when it is on disk. If there is one it is replaced, its
- * time and its content; an actor that has it just now gets WEFT_ECLOSED of weft_queue_done. So the call can be repeated
- * after any error. `key` has 1 to WEFT_QUEUE_KEY_MAX bytes, and nothing to do with the keys of weft_queue_put. All is
- * copied. Errors: those of weft_queue_put; WEFT_EINVAL also: a time before 1970, a negative period. WEFT_EFULL also: the
- * store has WEFT_REMINDERS_MAX reminders. WEFT_EFORMAT also: the reminder is damaged on disk: weft_reminder_cancel. */
+/* [A, W] Sets the reminder with that key of the queue, and returns when it is on disk. If there is one it is
+ * replaced, its time and its content; an actor that has it just now gets WEFT_ECLOSED of weft_queue_done. So the
+ * call can be repeated after any error. `key` has 1 to WEFT_QUEUE_KEY_MAX bytes, and nothing to do with the keys
+ * of weft_queue_put. All is copied. Errors: those of weft_queue_put; WEFT_EINVAL also: a time before 1970, a
+ * negative period. WEFT_EFULL also: the store has WEFT_REMINDERS_MAX reminders. WEFT_EFORMAT also: the reminder is
+ * damaged on disk: weft_reminder_cancel. */
 WEFT_API WEFT_CHECKED int weft_reminder_set(const char *queue, const char *key, const struct weft_reminder_when *when,
                                             uint32_t tag, const void *data, size_t size, int64_t deadline);
 /* [A, W] Removes the reminder. When this returns 0 it is not given any more; an actor that has it just now gets
- * WEFT_ECLOSED of weft_queue_done. Errors: WEFT_ENOTFOUND: there is none with that key; else those of weft_queue_done. */
+ * WEFT_ECLOSED of weft_queue_done. Errors: WEFT_ENOTFOUND: there is none with that key; else those of
+ * weft_queue_done. */
 WEFT_API WEFT_CHECKED int weft_reminder_cancel(const char *queue, const char *key, int64_t deadline);
 
 struct weft_reminder {
@@ -188,9 +193,9 @@ struct weft_reminder {
     uint32_t attempts;  /* how often it was given since */
     bool is_dead;
 };
-/* [A, W] Asks the store for the reminders behind `after` (NULL: the first ones), in the order of their queues, and those of
- * one queue in the order of their keys. Writes at most `max` to `out`, which the caller owns. Returns their number, which
- * is 0 after the last. Errors: those of weft_queue_counts. */
+/* [A, W] Asks the store for the reminders behind `after` (NULL: the first ones), in the order of their queues, and
+ * those of one queue in the order of their keys. Writes at most `max` to `out`, which the caller owns. Returns
+ * their number, which is 0 after the last. Errors: those of weft_queue_counts. */
 WEFT_API WEFT_CHECKED int weft_reminders(const struct weft_reminder *after, struct weft_reminder *out, size_t max,
                                          int64_t deadline);
 

@@ -1,5 +1,5 @@
-/* transport/admin/metrics_rows.h -- actors that add text of their own to /metrics, and queues to TOP. So a library beside libweft, such
- * as libweft-store, is seen there, and libweft does not know it. */
+/* transport/admin/metrics_rows.h -- actors that add text of their own to /metrics, and queues to TOP. So a library
+ * beside libweft, such as libweft-store, is seen there, and libweft does not know it. */
 #ifndef WF_METRICS_ROWS_H
 #define WF_METRICS_ROWS_H
 
@@ -14,9 +14,9 @@ enum {
 };
 
 /* [A] From now on the calling actor gets a request WF_METRICS_ASK at each scrape. It answers within a second, with
- * text in the format of Prometheus that ends with a newline, and with bounded labels; else its text is left out. Without
- * --metrics nobody asks for that. It gets WF_METRICS_QUEUES when `weft top` asks the node, and frees it if it has no
- * queues. The row goes with its actor. WEFT_EFULL. */
+ * text in the format of Prometheus that ends with a newline, and with bounded labels; else its text is left out.
+ * Without --metrics nobody asks for that. It gets WF_METRICS_QUEUES when `weft top` asks the node, and frees it if
+ * it has no queues. The row goes with its actor. WEFT_EFULL. */
 WEFT_API WEFT_CHECKED int wf_metrics_row_add(void);
 
 struct wf_transport;

@@ -1,8 +1,9 @@
-/* transport/store/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for another one.
+/* transport/store/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for another
+ * one.
  *
- * The taker sends a job to its subscriber as a request, to which nobody replies: when the subscriber frees the request the
- * taker goes on. The lease of the job is the taker's, so the store gives it back when the taker ends, which ends with the
- * subscriber. */
+ * The taker sends a job to its subscriber as a request, to which nobody replies: when the subscriber frees the
+ * request the taker goes on. The lease of the job is the taker's, so the store gives it back when the taker ends,
+ * which ends with the subscriber. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ struct taker {
     char queue[WF_STORE_TOPIC_MAX + 1];
 };
 
-/* Brings one job, and returns when its message was freed. Errors: the subscriber has ended, or the taker is stopped. */
+/* Brings one job, and returns when its message was freed. Errors: the subscriber has ended, or the taker is
+ * stopped. */
 static int bring(const struct taker *t, const struct weft_queue_job *job)
 {
     const struct store_job is = {.queue = weft_cstr(job->queue),

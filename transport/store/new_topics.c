@@ -1,4 +1,5 @@
-/* transport/store/new_topics.c -- see new_topics.h. The topic with a number is at its place modulo WF_NEW_TOPICS_MAX. */
+/* transport/store/new_topics.c -- see new_topics.h. The topic with a number is at its place modulo
+ * WF_NEW_TOPICS_MAX. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* transport/store/store_listing.h -- one page of a list of the store: of logs, queues, states or reminders. The list is
- * read on a thread of weft_offload. */
+/* transport/store/store_listing.h -- one page of a list of the store: of logs, queues, cursors, states or
+ * reminders. The list is read on a thread of weft_offload. */
 #ifndef WF_STORE_LISTING_H
 #define WF_STORE_LISTING_H
 
@@ -21,7 +21,8 @@ struct wf_listing {
 
 struct wf_listing_kind {
     size_t size; /* of its struct */
-    /* Reads the request into `after`, `key` and `max`: 0, or an error. wf_listing_ask does so for a struct store_list. */
+    /* Reads the request into `after`, `key` and `max`: 0, or an error. wf_listing_ask does so for a struct
+     * store_list. */
     int (*ask)(struct wf_listing *l, const weft_msg *ask);
     /* On a thread that may block: adds rows until there are `max`. Returns 0 or an error of the engine. */
     int (*list)(struct wf_listing *l);

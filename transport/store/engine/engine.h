@@ -306,7 +306,7 @@ struct wf_store_engine {
      * than WF_STORE_BATCH_BYTES_MAX bytes). Of a change: WEFT_EINVAL (the name of a queue, a key), WEFT_ETOOBIG,
      * WEFT_EFULL (too many jobs, queues, keys or reminders). WEFT_ENOTFOUND (take: no job is due; revive: no such dead
      * job; cancel: no such reminder).
-     * WEFT_ECLOSED (the job is not there any more, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
+     * WEFT_ECLOSED (the job is gone, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
      * reminder is damaged; cancel removes a damaged reminder, and not its job). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
     /* Gives the queues that have jobs in the order of their names, as at the time `now`. Its cost does not grow with the

@@ -1,14 +1,14 @@
 /* transport/store/sql/sql_counts.c -- see sql_counts.h.
  *
  * Design notes.
- * (1) The owner of a store keeps the counts in memory. They change with each job that the writer changes, so to ask for
- *     them costs the same with a thousand jobs and with a million.
- * (2) Jobs become ready, and leases end, when time passes, which writes nothing. So the counts are those of a time, `seen`.
- *     A question for a later one moves it there: it reads the jobs that have become due in between from an index. So each
- *     job is read once for each time that it gets, however often the counts are asked for. `later_from` is not later
- *     than the first of the times behind `seen`, so nothing is read before that.
- * (3) `queue_lock` is held while a batch of changes is stored, and while the counts are moved: what is read from the index
- *     has the changes that the counts have.
+ * (1) The owner of a store keeps the counts in memory. They change with each job that the writer changes, so to
+ *     ask for them costs the same with a thousand jobs and with a million.
+ * (2) Jobs become ready, and leases end, when time passes, which writes nothing. So the counts are those of a
+ *     time, `seen`. A question for a later one moves it there: it reads the jobs that have become due in between
+ *     from an index. So each job is read once for each time that it gets, however often the counts are asked for.
+ *     `later_from` is not later than the first of the times behind `seen`, so nothing is read before that.
+ * (3) `queue_lock` is held while a batch of changes is stored, and while the counts are moved: what is read from
+ *     the index has the changes that the counts have.
  * (4) A store that is open read-only, for a tool, reads all jobs: others may change them meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
