@@ -159,7 +159,7 @@ void wf_groups_clear_copies(weft_node *node, struct wf_inbound *in, struct wf_co
 {
     struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
-    pf_mutex_lock(all->lock);
+    pf_mutex_lock_behind(all->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->groups)) != NULL;) {
         struct wf_group_copy *c = WF_CONTAINER(k, struct wf_group_copy, in_copies);
         if (!is_over(from, c)) break;

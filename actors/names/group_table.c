@@ -123,7 +123,7 @@ bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
                     bool (*see)(weft_text group, weft_pid who, void *arg), void *arg)
 {
     bool more = true;
-    pf_mutex_lock(g->lock);
+    pf_mutex_lock_behind(g->lock);
     const struct wf_hash_table *p = part->copies ? &g->copies : &g->members;
     if (p->bucket_count == 0) part->at = WF_HASH_PARTS_END;
     for (int i = 0; i < WF_LIMIT("groups: buckets in a part", 4096, 1) && more && part->at < WF_HASH_PARTS_END; i++) {

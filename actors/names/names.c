@@ -565,7 +565,7 @@ static struct wf_name *first_over(const struct wf_copies *from)
 
 void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t *work)
 {
-    pf_mutex_lock(n->lock);
+    pf_mutex_lock_behind(n->lock);
     for (struct wf_name *e; *work > 0 && (e = first_over(from)) != NULL; --*work) {
         WF_SOMETIMES("names: the names of a lost node are removed", true);
         take_out(n, e);
@@ -599,7 +599,7 @@ bool wf_names_some(struct wf_names *n, uint64_t *at,
                    bool (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg)
 {
     bool more = true;
-    pf_mutex_lock(n->lock);
+    pf_mutex_lock_behind(n->lock);
     if (n->table.bucket_count == 0) *at = WF_HASH_PARTS_END;
     for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
         uint32_t bucket = wf_hash_part(at, n->table.bucket_count);

@@ -357,7 +357,7 @@ bool wf_queue_groups_take_copy(struct wf_topics *t, struct wf_copies *from, weft
 
 void wf_queue_groups_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
 {
-    pf_mutex_lock(t->lock);
+    pf_mutex_lock_behind(t->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
         struct group_node *n = WF_CONTAINER(k, struct group_node, in_copies);
         if (n->round == from->round) break;
@@ -371,7 +371,7 @@ bool wf_queue_groups_some(struct wf_topics *t, uint64_t *at,
                           bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
 {
     bool more = true;
-    pf_mutex_lock(t->lock);
+    pf_mutex_lock_behind(t->lock);
     if (t->groups.bucket_count == 0) *at = WF_HASH_PARTS_END;
     for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
         uint32_t bucket = wf_hash_part(at, t->groups.bucket_count);
@@ -433,7 +433,7 @@ void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RE
 
 bool wf_topics_trim(struct wf_topics *t)
 {
-    pf_mutex_lock(t->lock);
+    pf_mutex_lock_behind(t->lock);
     bool more = wf_retained_trim(&t->retained, FORGOTTEN_AT_ONCE);
     pf_mutex_unlock(t->lock);
     return more;
@@ -441,7 +441,7 @@ bool wf_topics_trim(struct wf_topics *t)
 
 int64_t wf_topics_expire(struct wf_topics *t, int64_t time)
 {
-    pf_mutex_lock(t->lock);
+    pf_mutex_lock_behind(t->lock);
     int64_t next = wf_retained_expire(&t->retained, time, FORGOTTEN_AT_ONCE);
     pf_mutex_unlock(t->lock);
     return next;

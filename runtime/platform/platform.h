@@ -172,6 +172,10 @@ typedef struct pf_mutex pf_mutex; /* neither recursive nor usable in signal hand
 int pf_mutex_create(pf_mutex **out);
 void pf_mutex_destroy(pf_mutex *m); /* NULL is fine */
 void pf_mutex_lock(pf_mutex *m);
+/* The same for a thread that does much work in pieces and locks the mutex for each: first a thread that is waiting for
+ * the mutex gets it, if there is one. With pf_mutex_lock such a thread could wait for all of the pieces: it takes
+ * tens of microseconds to wake up, and then the mutex is locked again. */
+void pf_mutex_lock_behind(pf_mutex *m);
 void pf_mutex_unlock(pf_mutex *m);
 
 /* Runs `work` once in this process, on the first thread that calls it; other callers wait until it is done. `done`:

@@ -80,27 +80,38 @@ void pf_once(bool *done, void (*work)(void))
     WF_ASSERT(pthread_mutex_unlock(&mutex) == 0);
 }
 
+/* A thread in pf_mutex_lock_behind sees `waiting` while it holds the mutex, so the threads that it counts have not had
+ * the mutex yet: one of them will, and then sees `behind`. */
 struct pf_mutex {
     pthread_mutex_t mutex;
+    pthread_cond_t let_through;
+    _Atomic uint32_t waiting; /* threads in pf_mutex_lock; relaxed: ordered by the mutex where it matters */
+    uint32_t behind;          /* threads that wait for let_through; under the mutex */
 };
 
 int pf_mutex_create(pf_mutex **out)
 {
     pf_mutex *m = malloc(sizeof *m);
     if (m == NULL) return WEFT_ENOMEM;
-    if (pthread_mutex_init(&m->mutex, NULL) != 0) {
-        free(m);
-        return WEFT_ENOMEM;
-    }
+    if (pthread_mutex_init(&m->mutex, NULL) != 0) goto no_mutex;
+    if (pthread_cond_init(&m->let_through, NULL) != 0) goto no_cond;
+    atomic_init(&m->waiting, 0);
+    m->behind = 0;
     wf_tsan_release(m); /* an atomic operation may hand over the object that contains it */
     *out = m;
     return WEFT_OK;
+no_cond:
+    WF_ASSERT(pthread_mutex_destroy(&m->mutex) == 0);
+no_mutex:
+    free(m);
+    return WEFT_ENOMEM;
 }
 
 void pf_mutex_destroy(pf_mutex *m)
 {
     if (m == NULL) return;
     wf_tsan_acquire(m);
+    WF_ASSERT(pthread_cond_destroy(&m->let_through) == 0);
     WF_ASSERT(pthread_mutex_destroy(&m->mutex) == 0);
     free(m);
 }
@@ -108,7 +119,20 @@ void pf_mutex_destroy(pf_mutex *m)
 void pf_mutex_lock(pf_mutex *m)
 {
     wf_tsan_acquire(m);
+    if (pthread_mutex_trylock(&m->mutex) == 0) return;
+    atomic_fetch_add_explicit(&m->waiting, 1, memory_order_relaxed);
     WF_ASSERT(pthread_mutex_lock(&m->mutex) == 0);
+    atomic_fetch_sub_explicit(&m->waiting, 1, memory_order_relaxed);
+    if (m->behind > 0) WF_ASSERT(pthread_cond_broadcast(&m->let_through) == 0);
+}
+
+void pf_mutex_lock_behind(pf_mutex *m)
+{
+    pf_mutex_lock(m);
+    if (atomic_load_explicit(&m->waiting, memory_order_relaxed) == 0) return;
+    m->behind++;
+    WF_ASSERT(pthread_cond_wait(&m->let_through, &m->mutex) == 0);
+    m->behind--;
 }
 
 void pf_mutex_unlock(pf_mutex *m)

@@ -83,8 +83,12 @@ void pf_once(bool *done, void (*work)(void))
     ReleaseSRWLockExclusive(&lock);
 }
 
+/* As in posix/thread.c: a thread that sees `waiting` while it holds the lock is woken by one of those threads. */
 struct pf_mutex {
     SRWLOCK lock;
+    CONDITION_VARIABLE let_through;
+    _Atomic uint32_t waiting;
+    uint32_t behind;
 };
 
 int pf_mutex_create(pf_mutex **out)
@@ -92,6 +96,9 @@ int pf_mutex_create(pf_mutex **out)
     pf_mutex *m = malloc(sizeof *m);
     if (m == NULL) return WEFT_ENOMEM;
     InitializeSRWLock(&m->lock);
+    InitializeConditionVariable(&m->let_through);
+    atomic_init(&m->waiting, 0);
+    m->behind = 0;
     *out = m;
     return WEFT_OK;
 }
@@ -103,7 +110,20 @@ void pf_mutex_destroy(pf_mutex *m)
 
 void pf_mutex_lock(pf_mutex *m)
 {
+    if (TryAcquireSRWLockExclusive(&m->lock)) return;
+    atomic_fetch_add_explicit(&m->waiting, 1, memory_order_relaxed);
     AcquireSRWLockExclusive(&m->lock);
+    atomic_fetch_sub_explicit(&m->waiting, 1, memory_order_relaxed);
+    if (m->behind > 0) WakeAllConditionVariable(&m->let_through);
+}
+
+void pf_mutex_lock_behind(pf_mutex *m)
+{
+    pf_mutex_lock(m);
+    if (atomic_load_explicit(&m->waiting, memory_order_relaxed) == 0) return;
+    m->behind++;
+    SleepConditionVariableSRW(&m->let_through, &m->lock, INFINITE, 0);
+    m->behind--;
 }
 
 void pf_mutex_unlock(pf_mutex *m)

@@ -2,7 +2,9 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,52 @@ START_TEST(threads_start_signal_and_end)
     pf_mutex_destroy(shared.mutex);
     pf_cond_destroy(NULL);
     pf_mutex_destroy(NULL);
+}
+END_TEST
+
+/* Counts the pieces of work that another thread does between a call of pf_mutex_lock and its return. */
+enum { ROUNDS = 101, PIECE_US = 50 };
+static _Atomic int pieces;
+static _Atomic bool enough;
+
+static void work_in_pieces(void *arg)
+{
+    pf_mutex *m = arg;
+    struct pf_env *env = pf_env_native();
+    while (!atomic_load(&enough)) {
+        pf_mutex_lock_behind(m);
+        int64_t until = env->now(env) + WEFT_US(PIECE_US);
+        while (env->now(env) < until) pf_cpu_relax();
+        atomic_fetch_add(&pieces, 1);
+        pf_mutex_unlock(m);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+START_TEST(a_thread_that_works_in_pieces_lets_others_have_the_mutex)
+{
+    pf_mutex *m;
+    pf_thread *thread;
+    int waited[ROUNDS];
+    ck_assert_int_eq(pf_mutex_create(&m), WEFT_OK);
+    ck_assert_int_eq(pf_thread_start(&thread, "pieces", work_in_pieces, m), WEFT_OK);
+    for (int i = 0; i < ROUNDS; i++) {
+        int before = atomic_load(&pieces);
+        while (atomic_load(&pieces) == before) sched_yield();
+        before = atomic_load(&pieces);
+        pf_mutex_lock(m);
+        waited[i] = atomic_load(&pieces) - before;
+        pf_mutex_unlock(m);
+    }
+    atomic_store(&enough, true);
+    pf_thread_join(thread);
+    pf_mutex_destroy(m);
+    qsort(waited, ROUNDS, sizeof waited[0], by_value);
+    ck_assert_int_le(waited[ROUNDS / 2], 2); /* the processor can be taken from a thread in some of the rounds */
 }
 END_TEST
 
@@ -299,6 +347,7 @@ int main(void)
     Suite *suite = suite_create("platform");
     TCase *c = tcase_create("threads");
     tcase_add_test(c, threads_start_signal_and_end);
+    tcase_add_test(c, a_thread_that_works_in_pieces_lets_others_have_the_mutex);
     tcase_add_loop_test(c, other_faults_reach_the_handler_that_was_there, 0, 2);
     tcase_add_test(c, errors_are_translated);
     tcase_add_loop_test(c, a_flag_is_readable_while_it_is_up, 0, 2);
