@@ -2,8 +2,9 @@
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
- *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N | either WORKERS N; pingpong-apart,
- *     counting-apart: with the partners on another worker, else where weft puts them; ring-, idle- and timers-handlers
+ *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | call-pool WORKERS N | offload N | parked N | either WORKERS N;
+ *     pingpong-, counting-, call-apart: with the partners on another worker, else where weft puts them; ring-, idle- and
+ *     timers-handlers
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "local.h"
@@ -487,7 +488,7 @@ static void parked_main(const void *unused, size_t size)
     end_idlers(all);
 }
 
-/* ---- call: ask and be answered, by an actor and by a pool of them ---------------------------------------------- */
+/* ---- call: ask and be answered, by an actor or by a pool of them ----------------------------------------------- */
 
 static void answerer(const void *unused, size_t size)
 {
@@ -499,7 +500,7 @@ static void answerer(const void *unused, size_t size)
     }
 }
 
-static void ask(weft_pid whom, const char *what)
+static void ask(weft_pid whom, const char *workload)
 {
     int64_t start = weft_now();
     for (long i = 0; i < arg.a; i++) {
@@ -507,19 +508,25 @@ static void ask(weft_pid whom, const char *what)
         must(weft_call(whom, 1, NULL, 0, &answer, WEFT_FOREVER), "call");
         weft_msg_free(answer);
     }
-    snprintf(params, sizeof params, "%s,threads=%d,n=%ld", what, arg.workers, arg.a);
-    report("call", params, "ns_per_call", (double)(weft_now() - start) / (double)arg.a);
+    snprintf(params, sizeof params, "%sthreads=%d,n=%ld", arg.apart ? "apart," : "", arg.workers, arg.a);
+    report(workload, params, "ns_per_call", (double)(weft_now() - start) / (double)arg.a);
 }
 
 static void call_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
-    weft_pid one = spawn_on(arg.workers, "answerer", answerer, NULL, 0), pool;
-    ask(one, "actor");
+    weft_pid one = spawn_on(partners(), "answerer", answerer, NULL, 0);
+    ask(one, "call");
     must(weft_stop(one), "stop");
-    weft_pool_options options = {.count = 2, .member = {.kind = "answerer", .worker = arg.workers}};
+}
+
+static void call_pool_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid pool;
+    weft_pool_options options = {.count = 2, .member = {.kind = "answerer", .worker = partners()}};
     must(weft_spawn_pool(&pool, answerer, NULL, 0, &options), "pool");
-    ask(pool, "pool");
+    ask(pool, "call-pool");
     must(weft_pool_stop(pool, WEFT_FOREVER), "stop");
 }
 
@@ -548,7 +555,7 @@ static const struct {
     {"counting", 3, counting_main}, {"big", 3, big_main},           {"create", 2, create_main},
     {"tree", 2, tree_main},         {"fanout", 3, fanout_main},     {"idle", 1, idle_main},
     {"timers", 3, timers_main},     {"call", 2, call_main},         {"offload", 1, offload_main},
-    {"parked", 1, parked_main},     {"either", 2, either_main},
+    {"parked", 1, parked_main},     {"either", 2, either_main},     {"call-pool", 2, call_pool_main},
 };
 
 int BENCH_MAIN(int argc, char **argv)
@@ -577,8 +584,8 @@ int BENCH_MAIN(int argc, char **argv)
     fprintf(stderr,
             "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
             "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
-            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N |\n "
-            "      either WORKERS N\n",
+            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | call-pool WORKERS N |\n "
+            "      offload N | parked N | either WORKERS N\n",
             argv[0]);
     return 2;
 }

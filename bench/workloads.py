@@ -30,10 +30,10 @@ def local(arguments, full, quick, tiny, peers=LOCAL, targets=None, like=None):
     return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, "", like)
 
 
-def apart(arguments, full, quick, tiny):
+def apart(arguments, full, quick, tiny, peers=LOCAL):
     """Each side on a worker of its own; the others' programs as ever, where their schedulers put them."""
     like = (arguments.split("-")[0], "threads=", "apart,threads=")
-    return local(arguments, full, quick, tiny, like=like)
+    return local(arguments, full, quick, tiny, peers, like=like)
 
 
 def remote(arguments, full, quick, tiny, peers, targets=None, setting="", carried=None):
@@ -103,8 +103,11 @@ WORKLOADS = [
           {"cpu_ms": ("1,000,000 sleeping handlers at once, processor time", 2000),
            "late_p50_us": ("their lateness, p50", 100), "late_p99_us": ("their lateness, p99", 1000)},
           ("timers", "base_ms=", "handlers,base_ms=")),
-    local("call 1", "1000000", "300000", "100", ()),
-    local("call 2", "300000", "100000", "100", ()),
+    local("call 1", "1000000", "300000", "100", NO_FIBER),
+    local("call 2", "300000", "100000", "100", NO_FIBER),
+    apart("call-apart 2", "300000", "100000", "100", ()),
+    local("call-pool 1", "1000000", "300000", "100", ()),
+    local("call-pool 2", "300000", "100000", "100", ()),
     local("offload", "100000", "30000", "100", ()),
     remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
            {"p50_us": ("remote round trip 16 B, p50, on one core", 9)}, "pinned",
@@ -175,7 +178,8 @@ INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, unit
     ("bench_local", "big 1 120 50", 12000, "big 1 120 150", 36000, "msg"),
     ("bench_local", "create 1 5000", 5000, "create 1 15000", 15000, "spawn"),
     ("bench_local", "tree 1 1000", 1111, "tree 1 10000", 11111, "actor"),
-    ("bench_local", "call 1 2000", 4000, "call 1 6000", 12000, "call"),
+    ("bench_local", "call 1 2000", 2000, "call 1 6000", 6000, "call"),
+    ("bench_local", "call-pool 1 2000", 2000, "call-pool 1 6000", 6000, "call"),
     ("bench_local", "fanout 1 1000 10", 10000, "fanout 1 1000 30", 30000, "delivery"),
     ("bench_savina", "chameneos 1 100 2000", 8000, "chameneos 1 100 6000", 24000, "msg"),
     ("bench_savina", "dictionary 1 20 500 10", 20000, "dictionary 1 20 1500 10", 60000, "msg"),

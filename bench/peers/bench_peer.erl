@@ -4,7 +4,8 @@
 %%
 %% Every answer is checked; a wrong one ends the emulator with an error.
 -module(bench_peer).
--export([main/1, asleep/0]).
+-behaviour(gen_server).
+-export([main/1, asleep/0, init/1, handle_call/3, handle_cast/2]).
 
 main([Workload | Numbers]) ->
     Me = self(),
@@ -48,6 +49,11 @@ either(Turn, N, Other, First) ->
     First orelse (Other ! Kind),
     either(Turn + 1, N, Other, First).
 
+%% What answers the calls.
+init([]) -> {ok, []}.
+handle_call(ask, _From, State) -> {reply, answer, State}.
+handle_cast(_, State) -> {noreply, State}.
+
 %% ---- local -------------------------------------------------------------------------------------------------------
 
 run("yield", [N]) ->
@@ -69,6 +75,11 @@ run("either", [N]) ->
     Start = now_ns(),
     either(0, N, Other, true),
     report("either", "ns_per_wake", (now_ns() - Start) / (2 * N), "threads=~p,n=~p", [threads(), N]);
+run("call", [N]) ->
+    {ok, Server} = gen_server:start_link(?MODULE, [], []),
+    Start = now_ns(),
+    times(N, fun(_) -> answer = gen_server:call(Server, ask, infinity) end),
+    report("call", "ns_per_call", (now_ns() - Start) / N, "threads=~p,n=~p", [threads(), N]);
 run("ring", [Actors, Hops]) ->
     Me = self(),
     First = spawn_link(fun() -> receive {next, P} -> member(0, P, Me) end end),

@@ -105,6 +105,28 @@ static void pingpong()
     home->spawn(pinger, home->spawn(ponger), now_ns());
 }
 
+// ---- call ----------------------------------------------------------------------------------------------------------
+
+static void ask(event_based_actor *self, const actor &other, long n, double start)
+{
+    self->request(other, infinite, n).then([=](long answer) {
+        check(answer == n + 1, "call: a wrong answer");
+        if (answer < a) return ask(self, other, answer, start);
+        report("call", with("threads=%d,n=%ld", a), "ns_per_call", (now_ns() - start) / double(a));
+        self->send_exit(other, exit_reason::user_shutdown);
+    });
+}
+
+static void asker(event_based_actor *self, const actor &other, double start)
+{
+    ask(self, other, 0, start);
+}
+
+static void call()
+{
+    home->spawn(asker, home->spawn(ponger), now_ns());
+}
+
 // ---- ring ----------------------------------------------------------------------------------------------------------
 
 static behavior member(event_based_actor *self, long index, actor next, double start)
@@ -388,11 +410,11 @@ int main(int argc, char **argv)
         void (*run)();
         void (*over)();
         bool many; // runnable actors at a time
-    } workloads[] = {{"pingpong", pingpong, nullptr, false}, {"ring", ring, nullptr, false},
-                     {"counting", counting, nullptr, false}, {"big", big, nullptr, false},
-                     {"create", create, create_over, true},  {"tree", tree, nullptr, false},
-                     {"fanout", fanout, nullptr, false},     {"idle", idle, nullptr, false},
-                     {"timers", timers, timers_over, true}};
+    } workloads[] = {{"pingpong", pingpong, nullptr, false}, {"call", call, nullptr, false},
+                     {"ring", ring, nullptr, false},         {"counting", counting, nullptr, false},
+                     {"big", big, nullptr, false},           {"create", create, create_over, true},
+                     {"tree", tree, nullptr, false},         {"fanout", fanout, nullptr, false},
+                     {"idle", idle, nullptr, false},         {"timers", timers, timers_over, true}};
     check(argc > 3, "usage: caf WORKLOAD THREADS NUMBER...");
     threads = atoi(argv[2]);
     a = atol(argv[3]);

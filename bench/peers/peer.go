@@ -133,6 +133,27 @@ func either() {
 	report("either", "ns_per_wake", float64(time.Since(start).Nanoseconds())/float64(2*a), "threads=%d,n=%d", threads, a)
 }
 
+type request struct {
+	number int
+	answer chan int
+}
+
+func call() {
+	requests := make(chan request, 1)
+	go func() {
+		for r := range requests {
+			r.answer <- r.number + 1
+		}
+	}()
+	answer := make(chan int, 1) // for all calls: a new channel for each takes longer
+	start := time.Now()
+	for i := 0; i < a; i++ {
+		requests <- request{i, answer}
+		check(<-answer == i+1, "call: a wrong answer")
+	}
+	report("call", "ns_per_call", float64(time.Since(start).Nanoseconds())/float64(a), "threads=%d,n=%d", threads, a)
+}
+
 func ring() {
 	first := make(chan int, 1)
 	done := make(chan int)
@@ -425,7 +446,8 @@ func main() {
 		serve(os.Args[2], number(3), number(4))
 		return
 	}
-	workloads := map[string]func(){"yield": yield, "pingpong": pingpong, "either": either, "ring": ring, "counting": counting, "big": big,
+	workloads := map[string]func(){"yield": yield, "pingpong": pingpong, "either": either, "call": call, "ring": ring,
+		"counting": counting, "big": big,
 		"create": create, "tree": tree, "fanout": fanout, "idle": idle, "timers": timers, "rtt": rtt, "oneway": oneway}
 	check(len(os.Args) > 3 && workloads[os.Args[1]] != nil, "usage: peer WORKLOAD THREADS NUMBER...")
 	threads, a, b = number(2), number(3), number(4)
