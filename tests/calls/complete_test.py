@@ -27,7 +27,8 @@ CANNOT_FAIL = {
         clock_gettime closedir kill pthread_cond_broadcast pthread_cond_destroy pthread_cond_timedwait
         pthread_cond_wait
         pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock pthread_detach pthread_join
-        pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_setname_np pthread_sigmask
+        pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_setname_np
+        pthread_sigmask
         getrusage sigaction sigaltstack sigpending sigtimedwait sysconf timerfd_settime
         posix_spawn_file_actions_destroy posix_spawn_file_actions_init posix_spawnattr_destroy posix_spawnattr_init
         posix_spawnattr_setflags posix_spawnattr_setsigdefault posix_spawnattr_setsigmask
