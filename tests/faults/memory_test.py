@@ -38,7 +38,7 @@ def resident(pid):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps freed memory")
 class Memory(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
@@ -69,22 +69,23 @@ class Memory(unittest.TestCase):
         self.addCleanup(os.kill, self.pid["r"], signal.SIGCONT)
         refused, passed = s.get(TRIER, "refused"), o.get(OTHER, "received")
         sent = s.get(STOPPED, "sent") + s.get(TRIER, "sent")
-        most = self.until("one waits, one is refused, the other peer gets on", lambda: (
+        most = self.until("one sender waits, one is refused, and the other peer goes on", lambda: (
             s.get(TRIER, "refused") >= refused + 50 and o.get(OTHER, "received") >= passed + 300 * MB // MESSAGE))
         kept = (s.get(STOPPED, "sent") + s.get(TRIER, "sent") - sent) * MESSAGE
         self.assertLess(most, before + BOUND + SLACK)
         self.assertLess(kept, BOUND + SLACK)  # the kernel's buffers take something, too
         os.kill(self.pid["r"], signal.SIGCONT)
         on = r.get(STOPPED, "received") + flowing
-        self.until("it goes on", lambda: r.get(STOPPED, "received") >= on)
+        self.until("the sender goes on", lambda: r.get(STOPPED, "received") >= on)
         s.stop()
         ways = [(STOPPED, r), (TRIER, r), (OTHER, o)]
-        self.until("all has come", lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
+        self.until("all messages have arrived",
+                   lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
         for way, to in ways:
             self.assertEqual(to.get(way, "wrong"), 0)
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps freed memory")
 class Links(unittest.TestCase):
     FEW, MANY, ROUNDS = 200, 900, 2
     SLACK = 16 * MB  # the heap is never without holes
@@ -105,11 +106,12 @@ class Links(unittest.TestCase):
             node = cluster.run("n", MODULE, counts, "take", options=["--listen", "tcp://127.0.0.1:0"])
             port = int(node.log(r"tcp://127\.0\.0\.1:(\d+)")[1])
             self.link_and_leave(port, self.FEW, 1)
-            eventually("all are closed", lambda: len(os.listdir(f"/proc/{node.pid}/fd")) < self.FEW)
+            eventually("all connections are closed", lambda: len(os.listdir(f"/proc/{node.pid}/fd")) < self.FEW)
             before = resident(node.pid)
             for i in range(self.ROUNDS):
                 self.link_and_leave(port, self.MANY, 1000 + i * self.MANY)
-            eventually(f"no more than {before} and some", lambda: resident(node.pid) < before + self.SLACK)
+            eventually(f"the node uses hardly more than {before} bytes again",
+                       lambda: resident(node.pid) < before + self.SLACK)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ class Inherit(Case):
             client.sendall(b"hello\n")
             self.assertEqual(client.makefile().read(), f"{name}: hello\n")
 
-    def test_by_name_each_once_and_who_came_before(self):
+    def test_a_socket_is_inherited_by_name_once_with_its_early_connections(self):
         path = os.path.join(self.cluster.folder.name, "handed")
         one, other, third = self.listener(), self.listener(socket.AF_UNIX, path), self.listener()
         early = socket.create_connection(third.getsockname())
@@ -82,9 +82,9 @@ class Inherit(Case):
         self.assertEqual([node.line(), node.line()], ["web: WEFT_ENOTFOUND ", ": WEFT_ENOTFOUND "])
         # A child sees nothing of it, and has no such descriptor.
         self.assertEqual(node.end(), ["descriptor"])
-        self.assertTrue(os.path.exists(path), "the file is the service manager's")
+        self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
-    def test_without_names(self):
+    def test_sockets_without_names_are_inherited(self):
         one, other = self.listener(), self.listener()
         node = self.inherits([one, other], None, "unknown", "web", "")
         self.serve(node, "unknown", one)
@@ -92,7 +92,7 @@ class Inherit(Case):
         self.serve(node, "", other)
         node.end()
 
-    def test_what_is_no_listener(self):
+    def test_sockets_that_do_not_listen_and_files_are_refused(self):
         datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
         bound, real = self.listener(listens=False), self.listener()
         with open(MODULE, "rb") as file:
@@ -103,12 +103,12 @@ class Inherit(Case):
             self.assertEqual(node.line(), ": WEFT_EINVAL ")
             node.end()
 
-    def test_of_another_process(self):
+    def test_sockets_passed_to_another_process_are_not_inherited(self):
         node = self.inherits([self.listener()], "web", "web", pid="1")
         self.assertEqual(node.line(), "web: WEFT_ENOTFOUND ")
         self.assertEqual(node.end(), ["descriptor"])
 
-    def test_none(self):
+    def test_a_process_without_passed_sockets_inherits_none(self):
         node = Program(WEFT, "run", MODULE, "--", "inherits", "", env=self.cluster.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), ": WEFT_ENOTFOUND ")
@@ -123,7 +123,7 @@ class Chat(Case):
         self.assertEqual(client.ask("/nick ann"), "* you are ann")
         node.stop()
 
-    def test_port_of_systemd(self):
+    def test_the_chat_serves_an_inherited_port(self):
         port = self.listener()
         address = "%s:%d" % port.getsockname()
         early = Client(address)
@@ -133,8 +133,9 @@ class Chat(Case):
         self.assertIn("you are guest1 in lobby", early.line())
         self.talk(address, node)
 
-    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
-    def test_by_systemd(self):
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"),
+                         "systemd-socket-activate is not installed (Debian: systemd)")
+    def test_systemd_starts_the_chat_at_the_first_connection(self):
         """The program is started by the first connection, which it then gets."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
@@ -167,9 +168,9 @@ class Links(Case):
 
     def waits(self, s):
         """Until somebody who has dialled waits for a process that accepts."""
-        self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "nobody has dialled")
+        self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "no connection waits in the socket")
 
-    def test_restart(self):
+    def test_a_peer_links_with_each_node_that_inherits_the_socket(self):
         """Who dials while no node is there waits in the socket, and is linked with the next one."""
         s, other = self.listener(), self.listener()
         url = self.url(s)
@@ -193,7 +194,7 @@ class Links(Case):
         nodes = [json.loads(line) for line in done.stdout.splitlines()]
         return next(node["urls"] for node in nodes if node["name"] == "a")
 
-    def test_two_of_them_from_the_environment(self):
+    def test_the_environment_may_name_two_inherited_sockets(self):
         one, other = self.listener(), self.listener(socket.AF_INET6, ("::1", 0))
         self.cluster.env["WEFT_LISTEN"] = "inherited://v4,inherited://v6"
         a = self.start([one, other], "v4:v6", MODULE, "--name", "a", "--", "echo")
@@ -203,7 +204,7 @@ class Links(Case):
         self.peer(urls[1]).log("linked with node a")
         a.stop()
 
-    def test_what_is_not_there(self):
+    def test_a_socket_that_was_not_passed_is_refused(self):
         s = self.listener()
         self.refused([s], "links", "inherited://other", "the service manager has passed no socket of that name")
         self.refused([s], "links", "inherited://links", "the service manager has passed no socket of that name", pid="1")
@@ -211,15 +212,15 @@ class Links(Case):
         self.refused([s], "links", "inherited://", "no name")
         self.refused([s], "links", "inherited://links", "taken already", "--listen", "inherited://links")
 
-    def test_what_is_no_listener(self):
+    def test_a_node_refuses_inherited_sockets_that_are_no_tcp_listeners(self):
         path = os.path.join(self.cluster.folder.name, "handed")
         file = self.listener(socket.AF_UNIX, path)
         datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
         for s in file, datagrams, self.listener(listens=False):
             self.refused([s], "links", "inherited://links", "not a listening TCP socket")
-        self.assertTrue(os.path.exists(path), "the file is the service manager's")
+        self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
-    def test_what_other_machines_reach(self):
+    def test_an_inherited_socket_that_other_machines_reach_needs_insecure(self):
         """What it is bound to counts, and it is bound already: nobody is accepted."""
         for family, at in (socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET6, ("::", 0)):
             s = self.listener(family, at)
@@ -230,12 +231,13 @@ class Links(Case):
             a.log(r"listens on tcp://(0\.0\.0\.0|\[::\]):%d" % s.getsockname()[1])
             a.stop()
 
-    def test_no_tls(self):
+    def test_an_inherited_socket_has_no_tls(self):
         s = self.listener()
         self.refused([s], "links", "tls+inherited://links", "an inherited socket has no TLS")
 
-    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
-    def test_by_systemd(self):
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"),
+                         "systemd-socket-activate is not installed (Debian: systemd)")
+    def test_systemd_starts_the_node_when_a_peer_dials(self):
         """The node is started by the first that dials."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
@@ -250,8 +252,8 @@ class Links(Case):
 
 
 class Units(Case):
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
-    def test_units(self):
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
+    def test_systemd_accepts_the_units(self):
         folder, sockets = self.cluster.folder.name, ("chat.socket", "chat-links.socket")
         for name in sockets:
             shutil.copy(os.path.join(ROOT, "examples", name), folder)

@@ -82,7 +82,7 @@ class Counts(unittest.TestCase):
         except ValueError as why:
             self.skipTest(str(why))
         if shutil.which("valgrind") is None:
-            self.skipTest("no valgrind")
+            self.skipTest("valgrind is not installed")
 
     def doctor(self, old, new):
         with open(self.file, encoding="utf-8") as file:

@@ -31,8 +31,8 @@ LINES = "[...document.querySelectorAll('#lines p')].map(p => p.textContent)"
 PROGRAM = built("examples", "webchat")
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
-@unittest.skipIf(not os.path.exists(PROGRAM), "built without libwslay-dev, libhttp-parser-dev")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
+@unittest.skipIf(not os.path.exists(PROGRAM), "this build has no libwslay-dev or no libhttp-parser-dev")
 class InTheBrowser(unittest.TestCase):
     def setUp(self):
         self.cluster, self.urls = Cluster(), {}
@@ -94,7 +94,7 @@ class InTheBrowser(unittest.TestCase):
         self.assertTrue(eve.run("(r => r.top >= 0 && r.bottom <= innerHeight)"
                                 "(document.querySelector('#text').getBoundingClientRect())"))
 
-    def test_a_node_that_goes_and_comes_back(self):
+    def test_a_page_connects_again_when_its_node_comes_back(self):
         ann, bob = self.person("a", "ann"), self.person("b", "bob")
         self.say(ann, "before")
         self.see(bob, "ann: before")
@@ -135,7 +135,7 @@ def cells(table):
     return f"[...document.querySelectorAll('#{table} tr')].map(r => [...r.children].map(c => c.textContent))"
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class ANode(unittest.TestCase):
     """The page at / of --metrics."""
 
@@ -148,7 +148,7 @@ class ANode(unittest.TestCase):
             self.urls[name] = node.log(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")[1]
             self.assertEqual(node.line(), "ready")
 
-    def test_the_cluster_is_seen(self):
+    def test_the_page_of_a_node_shows_the_cluster(self):
         with urllib.request.urlopen(self.urls["b"] + "/nodes.json", timeout=PATIENCE) as answer:
             self.assertEqual(answer.headers["Content-Type"], "application/json")
             nodes = json.load(answer)
@@ -191,7 +191,7 @@ class ANode(unittest.TestCase):
         self.assertEqual(browser.errors, [])
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class APageOfAnotherSite(unittest.TestCase):
     """It tries the ports of a node on the machine of who looks at it."""
 
@@ -219,19 +219,19 @@ class APageOfAnotherSite(unittest.TestCase):
         self.assertEqual(node.line(), "ready")
         return node, self.page.run(self.KNOCK % (url, words))
 
-    def test_its_web_socket_is_refused(self):
+    def test_the_web_socket_of_a_page_is_refused(self):
         for words in '"pair.sp.nanomsg.org"', "[]", '["chat", "pair.sp.nanomsg.org"]':
             node, got = self.knock(words=words)
             self.assertEqual(got, "closed")
             node.log(rf"a page of {self.origin}")
             node.stop()
 
-    def test_unless_it_is_allowed(self):
+    def test_the_web_socket_of_an_allowed_page_is_accepted(self):
         _, got = self.knock("--ws-origin", self.origin, words='"pair.sp.nanomsg.org"')
         self.assertEqual(got, "0,83,80,0,0,16,0,0")
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class AShop(unittest.TestCase):
     def test_three_nodes_at_work(self):
         """The picture is of a minute."""

@@ -42,7 +42,7 @@ class Converge(unittest.TestCase):
             views = [self.view(name) for name in ALL]
             return (views[0] == views[1] == views[2] and [n[0] for n in views[0][0]] == names
                     and sorted((g[0], g[2]) for g in views[0][1]) == groups and views[0][2] == retained)
-        eventually(f"all know {names}, {groups}, {retained}", same)
+        eventually(f"all nodes know {names}, {groups}, {retained}", same)
 
     def everybody_works(self):
         """A message goes to one member: to one on the publisher's own node, if there is one."""
@@ -59,7 +59,7 @@ class Converge(unittest.TestCase):
             said = self.cluster.weft("publish", "job.new", "--text", "x", "--report", "--json", "--node", name)
             self.assertEqual(json.loads(said), {"topic": "job.new", "nodes": 1, "subscribers": 1, "silent": 0})
 
-    def test_after_a_cut_and_a_kill(self):
+    def test_all_nodes_agree_after_a_cut_and_a_kill(self):
         nodes = {name: self.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         bosses = ["boss-a", "boss-b", "boss-c"]
         everybody = [("all", name) for name in ALL]

@@ -45,7 +45,7 @@ TOLD = {
 }
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run what a sanitizer looks at")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run a build with a sanitizer")
 class Cost(unittest.TestCase):
     def instructions(self, what, count):
         """Of a node whose first actor adds so many, takes half of them back, and ends."""
@@ -91,14 +91,14 @@ class Cost(unittest.TestCase):
         print(f"{what}: {at_first:.0f} instructions each at first, {in_the_end:.0f} in the end")
         self.assertLess(in_the_end / at_first, MOST)
 
-    def test_cost_of_one(self):
+    def test_an_entry_costs_the_same_among_few_and_many(self):
         none = self.instructions("names", 0)
         for what in ("names", "globals", "groups", "watches", "topics", "queues", "pattern", "retained",
                      "monitors", "links"):
             with self.subTest(what):
                 self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions, none)
 
-    def test_cost_of_what_a_peer_tells(self):
+    def test_an_entry_of_a_peer_costs_the_same_among_few_and_many(self):
         none = self.instructions_of_peer("names", 0)
         for what in TOLD:
             with self.subTest(what):
@@ -115,8 +115,8 @@ class Cost(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(re.search(COLLECTED, done.stderr).group(1))
 
-    @unittest.skipUnless(os.path.exists(QUEUEING), "this weft has no store")
-    def test_cost_of_who_waits_at_the_store_no_longer(self):
+    @unittest.skipUnless(os.path.exists(QUEUEING), "this build has no store")
+    def test_a_waiter_that_leaves_the_store_costs_the_same_among_few_and_many(self):
         for what, name, function in (("takers", "jobs.x", "wf_queues_down"),
                                      ("readers", "room.x", "wf_parked_reads_forget")):
             with self.subTest(what):

@@ -35,7 +35,7 @@ class Cut(unittest.TestCase):
         def seen():
             states = self.cluster.states(of)
             return all(states.get(name) == [state] for name, state in expected.items())
-        eventually(f"for {of} it is {expected}", seen)
+        eventually(f"node {of} sees {expected}", seen)
 
     def converged(self):
         for name in ALL:
@@ -79,7 +79,7 @@ class Cut(unittest.TestCase):
         self.cluster.ordered("d", "spawn a", 0)
         self.converged()
 
-    def test_one_way(self):
+    def test_a_one_way_cut_ends_one_link_and_puts_no_node_in_a_minority(self):
         """What a sends to e is lost: the two lose their link, the others keep both, and nobody is in a minority."""
         nodes = self.five()
         self.cluster.cut("a", "e", both=False)

@@ -26,7 +26,7 @@ class Embedded(unittest.TestCase):
 
     def test_embed_uv(self):
         if not os.path.exists(built("examples", "embed_uv")):
-            self.skipTest("libuv is not here")
+            self.skipTest("this build has no libuv")
         lines = self.lines("embed_uv")
         self.assertEqual(lines[-1], "stopped")
         for who in ("libuv's timer: ", "an actor has heard of "):

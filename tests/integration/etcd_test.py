@@ -145,7 +145,7 @@ class Discovery(WithEtcd):
         b.process.kill()
         a.log("discover .*0 URLs")  # its lease is over
 
-    def test_nonsense_in_the_list(self):
+    def test_malformed_entries_in_etcd_are_skipped(self):
         for key, value in [("0123456789abcdef", "no json"), ("fedcba9876543210", '{"urls": [1, "x", {}, null]}'),
                            ("short", '{"urls": ["tcp://127.0.0.1:1"]}'), ("0" * 300, "{}")]:
             self.etcd.put(f"{self.prefix}/nodes/{key}", value)
@@ -155,7 +155,7 @@ class Discovery(WithEtcd):
         self.etcd.put(f"{self.prefix}/nodes/0123456789abcdef", '{"urls": ["tcp://127.0.0.1:9"]}')
         a.log("discover .*1 URL: tcp://127.0.0.1:9")
 
-    def test_own_entry_is_deleted(self):
+    def test_a_node_whose_entry_is_deleted_registers_again(self):
         a = self.node("a")
         a.log("discover .*0 URLs")
         b = self.node("b")
@@ -180,18 +180,18 @@ class Discovery(WithEtcd):
 
 
 class Exclusive(WithEtcd):
-    def test_without_etcd(self):
+    def test_calls_without_an_etcd_option_return_enoetcd(self):
         for mode, says in (("holder", "WEFT_ENOETCD"), ("alone", "WEFT_ENOETCD"),
                            ("none", "WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD over")):
             node = Program(WEFT, "run", MODULE, "--name", mode, "--", mode, "x", env=self.env)
             self.addCleanup(node.kill)
             self.assertEqual(node.line(), says)
 
-    def test_bad_names(self):
+    def test_bad_exclusive_names_are_refused(self):
         for number, name in enumerate(["", "a b", "a/b", "x" * 65]):
             self.assertEqual(self.node(f"n{number}", "holder", name).line(), "WEFT_EINVAL")
 
-    def test_handed_over(self):
+    def test_an_exclusive_name_is_handed_over(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         self.send("a", 3)
@@ -215,7 +215,7 @@ class Exclusive(WithEtcd):
         self.assertLess(one, two)
         self.assertLess(two, three)
 
-    def test_holder_is_killed(self):
+    def test_the_next_node_holds_the_name_when_its_holder_is_killed(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")
@@ -224,7 +224,7 @@ class Exclusive(WithEtcd):
         two, _ = self.says(b, "held")
         self.assertLess(one, two)
 
-    def test_holder_is_stopped(self):
+    def test_a_holder_that_was_stopped_learns_that_it_lost_the_name(self):
         """It hears of its loss when it runs again; by the clock it knew before."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
@@ -241,7 +241,7 @@ class Exclusive(WithEtcd):
         self.assertEqual(a.line(), "WEFT_ENOACTOR over")
         b.stop()
 
-    def test_somebody_deletes_the_key(self):
+    def test_a_holder_whose_key_is_deleted_learns_it_and_holds_it_again(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         self.etcd.delete(f"{self.prefix}/exclusive/x")
@@ -249,7 +249,7 @@ class Exclusive(WithEtcd):
         self.send("a", 2)
         self.assertLess(one, self.says(a, "held")[0])
 
-    def test_alone(self):
+    def test_one_of_three_nodes_runs_a_singleton(self):
         """One of three runs it; killed, the next one does; asked to end, the last one, at once."""
         nodes = {name: self.node(name, "alone", "x") for name in "abc"}
         all_say, before = Chorus(nodes), 0
@@ -265,7 +265,7 @@ class Exclusive(WithEtcd):
                 self.send(name, 1, "alone")
 
 
-    def test_a_draining_node_gives_it_away(self):
+    def test_a_draining_node_gives_its_singleton_away(self):
         nodes = {"a": self.node("a", "alone", "x")}
         self.assertIn("runs", [nodes["a"].line().split()[0] for _ in range(2)])
         nodes["b"] = self.node("b", "alone", "x")
@@ -278,7 +278,7 @@ class Exclusive(WithEtcd):
             subprocess.run([WEFT, "drain", "--undo", "--node", drains], env=self.env, check=True, timeout=PATIENCE,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
-    def test_keeper_ends_with_its_body(self):
+    def test_the_keeper_of_a_singleton_ends_with_its_body(self):
         a = self.node("a", "alone", "x")
         lines = [a.line() for _ in range(2)]  # the body may be first
         self.assertEqual(sorted(line.split()[0] for line in lines), ["ready", "runs"])
@@ -286,7 +286,7 @@ class Exclusive(WithEtcd):
         b.log("linked with node a")
         self.send("a", 3, "alone")
         self.assertEqual(a.line(), "keeper ended 0")
-        eventually("b runs it", lambda: b.line().startswith("runs"))
+        eventually("node b runs the singleton", lambda: b.line().startswith("runs"))
         b.stop()
 
 

@@ -41,7 +41,7 @@ class Foreign(unittest.TestCase):
                               timeout=PATIENCE, env=patient(self.cluster.env), check=True)
         return done.stdout
 
-    @unittest.skipIf(PYTHON is None, "no python3-msgpack")
+    @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
     def test_a_node_in_python(self):
         for turn in range(4):  # its incarnation is random: now it is the higher one, now the lower one
             name = f"snake{turn}"
@@ -66,14 +66,14 @@ class Foreign(unittest.TestCase):
             peer.end()
             self.node.log(f"node {name} is down: left")
 
-    @unittest.skipIf(PYTHON is None, "no python3-msgpack")
-    def test_it_says_why_it_is_refused(self):
+    @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
+    def test_a_refused_peer_prints_the_reason(self):
         peer = Program(PYTHON, PEER, self.url, "n", env=self.cluster.env)
         self.addCleanup(peer.kill)
         peer.log("there is another node named n")
         peer.end(1)
 
-    @unittest.skipIf(shutil.which("nngcat") is None, "no nngcat")
+    @unittest.skipIf(shutil.which("nngcat") is None, "nngcat is not installed")
     def test_nngcat_connects_and_is_told_off(self):
         cat = Program("nngcat", "--pair0", "--dial", self.url, "--data", "hello")
         self.addCleanup(cat.kill)

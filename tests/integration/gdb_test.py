@@ -107,10 +107,10 @@ class Gdb(unittest.TestCase):
     def test_a_core_file(self):
         with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as f:
             if not re.fullmatch(r"[\w.%-]+\n", f.read()):
-                self.skipTest("core files go elsewhere")
+                self.skipTest("core files go to another folder or to a program")
         most = resource.getrlimit(resource.RLIMIT_CORE)[1]
         if most == 0:
-            self.skipTest("no core files")
+            self.skipTest("core files are switched off")
         with tempfile.TemporaryDirectory() as folder:
             program = self.start(NEVER, "abort", cwd=folder,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)))
@@ -134,6 +134,6 @@ class Gdb(unittest.TestCase):
 
 if __name__ == "__main__":
     if shutil.which("gdb") is None or os.environ.get("WEFT_SANITIZED") == "1":
-        print("skipped: no gdb, or a sanitizer's build, whose stacks are its own")
+        print("skipped: gdb is not installed, or the build has a sanitizer, which has stacks of its own")
         sys.exit(77)
     unittest.main()

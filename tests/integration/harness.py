@@ -51,7 +51,7 @@ class Program:
         try:
             got = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self} does not end; it wrote {self.err.seen[-8:]}") from None
+            raise AssertionError(f"{self} does not end; the last lines it wrote: {self.err.seen[-8:]}") from None
         rest = self.out.rest()
         self.err.rest()
         assert got == code, f"{self} ended with {got}, not {code}; it wrote {self.err.seen[-8:]}"
@@ -94,10 +94,12 @@ class _Lines:
             try:
                 line = self.queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"{whose}: no such line among {self.seen[-8:]}, {whose.err.seen[-8:]}") from None
+                raise AssertionError(f"{whose} did not write the expected line; the last ones: {self.seen[-8:]}, "
+                                     f"{whose.err.seen[-8:]}") from None
             if line is self.END:
                 self.queue.put(line)
-                raise AssertionError(f"{whose} has ended; it wrote {self.seen[-8:]}, {whose.err.seen[-8:]}")
+                raise AssertionError(f"{whose} has ended; the last lines it wrote: {self.seen[-8:]}, "
+                                     f"{whose.err.seen[-8:]}")
             if wanted(line):
                 return line
 
@@ -183,10 +185,11 @@ def patient(env):
 
 
 def eventually(what, try_once):
-    """Calls try_once, which has to wait by itself for something, until it returns a true value."""
+    """Calls try_once, which has to wait by itself for something, until it returns a true value. `what` is a sentence that
+    says for which condition the test waits."""
     until = time.monotonic() + PATIENCE
     while not (result := try_once()):
-        assert time.monotonic() < until, what
+        assert time.monotonic() < until, f"waited {PATIENCE} s in vain for this: {what}"
     return result
 
 

@@ -293,7 +293,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(attacker.kill)
         until = time.monotonic() + 2 * PATIENCE
         while attacker.poll() is None or len(self.took) < ROUND:
-            self.assertLess(time.monotonic(), until, "the attack has no end")
+            self.assertLess(time.monotonic(), until, "the attack goes on for too long")
             for _ in range(ROUND):
                 self.call()
             self.look()

@@ -42,10 +42,10 @@ def settle(pid):
     for _ in range(5):
         if not (ran := observe(pid)):
             return
-    raise AssertionError(f"never quiet: {ran}")
+    raise AssertionError(f"these threads never became quiet: {ran}")
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which run")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which wake up")
 class Idle(unittest.TestCase):
     def test_a_node_without_peers_makes_no_system_call(self):
         with Cluster() as cluster:
@@ -150,7 +150,7 @@ class Idle(unittest.TestCase):
         with Cluster() as cluster:
             self.assert_costs(8, *self.link(cluster, [], ["--join", cluster.url("a")]))
 
-    def test_who_traces_is_told_when_something_passes(self):
+    def test_a_traced_node_is_idle_while_no_message_passes(self):
         with Cluster() as cluster:
             node = cluster.run("a", built("examples", "echo.so"), "--port", "0")
             node.line()

@@ -73,10 +73,10 @@ class Learned(unittest.TestCase):
         self.node()
         stranger, liar = self.stranger(), self.liar()
         url = "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1]
-        eventually("the node knows of them, and dials",
+        eventually("the node knows the addresses and dials them",
                    lambda: self.tell(liar, 1000, url) and self.connecting() > 500 and stranger.came > 0)
         liar.leave()
-        eventually("they are forgotten", lambda: self.connecting() == 0)
+        eventually("the addresses are forgotten", lambda: self.connecting() == 0)
         self.assertLess(stranger.came, 50)
         self.node_n.stop()
 
@@ -85,11 +85,11 @@ class Learned(unittest.TestCase):
         path = os.path.join(self.cluster.folder.name, "elsewhere", "other.sock")
         os.mkdir(os.path.dirname(path))
         stranger, liar = self.stranger(socket.AF_UNIX, path), self.liar()
-        eventually("the node knows of them",
+        eventually("the node knows the addresses",
                    lambda: self.tell(liar, 100, "ipc://" + path) and self.connecting() > 50)
         self.node_n.log("cannot connect to ipc://.*/other.sock: a local socket in a folder where this node has none")
         liar.leave()
-        eventually("they are forgotten", lambda: self.connecting() == 0)
+        eventually("the addresses are forgotten", lambda: self.connecting() == 0)
         self.assertEqual(stranger.came, 0)
         self.node_n.stop()
 

@@ -84,7 +84,7 @@ class Look(unittest.TestCase):
             by_kind, each = self.objects("ps", "--by-kind"), self.objects("ps")
             return (by_kind, each) if in_sum(by_kind) == in_sum(each) else None
 
-        by_kind, listed = eventually("both say the same", looks)
+        by_kind, listed = eventually("both outputs agree", looks)
         kinds = {row["kind"]: row for row in by_kind}
         self.assertEqual(set(kinds) - {"$top"}, {row["kind"] for row in listed})
         silent = kinds["silent"]
@@ -99,7 +99,7 @@ class Look(unittest.TestCase):
         self.assertEqual(len(self.weft("ps", "--by-kind", "--limit", "1").splitlines()), 3)
         self.assertIn("--by-kind shows", self.weft("ps", "--by-kind", "--sort", "mailbox", code=2))
 
-    def test_who_waits_for_whom(self):
+    def test_inspect_shows_which_actor_waits_for_which(self):
         self.node("tied")
         tied, silent = self.objects("inspect", "tied")[0], self.objects("inspect", "silent")[0]
         waits = self.objects("inspect")
@@ -123,7 +123,7 @@ class Look(unittest.TestCase):
 
     def test_a_chain_over_three_nodes(self):
         self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
-        eventually("all wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
+        eventually("all actors wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
                    self.chain("one")["chain"][-1]["waits_for"] == "sleep")
         told = self.chain("one")
         self.assertEqual([(w["node"], w["kind"]) for w in told["chain"]], [(node, "main") for node in "abc"])
@@ -139,10 +139,10 @@ class Look(unittest.TestCase):
         self.assertRegex(self.weft("inspect", "--node", "a"), rf"(?m)^one {pid} waits for b/two {pid} for ")
         self.assertNotIn("@", self.weft("inspect", "--node", "a"))
 
-    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "a process cannot be held here")
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
     def test_a_chain_to_a_node_that_does_not_answer(self):
         self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
-        eventually("two waits", lambda: len(self.chain("one")["chain"]) == 3)
+        eventually("actor two waits", lambda: len(self.chain("one")["chain"]) == 3)
         self.cluster.nodes["c"].process.send_signal(signal.SIGSTOP)
         try:
             told = self.chain("one")
@@ -161,7 +161,7 @@ class Look(unittest.TestCase):
             told.update(self.chain("one"))
             return told["chain_end"] == "circle"
 
-        eventually("they wait for each other", seen)
+        eventually("the two actors wait for each other", seen)
         self.assertEqual(([w["name"] for w in told["chain"]], told["circle"], told["deadlock"]),
                          (["one", "two"], 0, True))
 
@@ -169,7 +169,7 @@ class Look(unittest.TestCase):
             told["text"] = self.weft("inspect", "one", "--node", "a")
             return "deadlock" in told["text"]
 
-        eventually("it is printed", printed)
+        eventually("the deadlock is printed", printed)
         pid = r"\(main \d+\.\d+\.\d+\)"
         self.assertRegex(told["text"], rf"(?m)^    b/two {pid}, which waits for an answer of one {pid}: "
                          rf"it waits in a circle\ndeadlock: one {pid} and b/two {pid} wait in a circle$")
@@ -187,10 +187,11 @@ class Look(unittest.TestCase):
         eventually("the chain is long", lambda: self.chain("step.0")["chain_end"] == "long")
         self.assertEqual([w["name"] for w in self.chain("step.0")["chain"]], [f"step.{i}" for i in range(32)])
         self.assertIn("the chain is longer than 32 actors", self.weft("inspect", "step.0", "--node", "a"))
-        eventually("the rest is whole", lambda: self.chain("step.20")["chain_end"] == "works")
+        eventually("the rest of the chain ends with an actor that works",
+                   lambda: self.chain("step.20")["chain_end"] == "works")
         self.assertEqual(len(self.chain("step.20")["chain"]), 21)
 
-    def test_what_is_cut_is_counted(self):
+    def test_inspect_counts_the_calls_and_links_that_it_does_not_show(self):
         """256 calls of each worker, 32 ties of an actor."""
         self.node("besieged", "5000")
         done = subprocess.run([WEFT, "inspect", "--json", "--node", "a"], capture_output=True, text=True,
@@ -202,7 +203,7 @@ class Look(unittest.TestCase):
         self.assertEqual((len(actor["links"]), actor["links_more"]), (32, 5000 - 32))
         self.assertRegex(self.weft("inspect", "besieged"), r"(?m)^ +and 4968 more$")
 
-    def test_nobody_and_nothing(self):
+    def test_inspect_and_why_dropped_say_that_there_is_no_such_actor_call_or_drop(self):
         self.node("echo")
         self.assertEqual(self.weft("inspect"), "no actor waits for an answer\n")
         self.assertEqual(self.objects("inspect"), [])
@@ -224,7 +225,7 @@ class Look(unittest.TestCase):
         self.assertEqual([reader.line() for _ in range(5000)], [f"numbers 0 {i}" for i in range(5000)])
         self.assertEqual(self.weft("why-dropped"), "a has dropped nothing\n")
 
-    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "a process cannot be held here")
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
     def test_a_tool_says_how_much_it_missed(self):
         reader = self.publisher(100000)
         reader.process.send_signal(signal.SIGSTOP)
@@ -241,13 +242,13 @@ class Look(unittest.TestCase):
             said = (re.search(r"(\d+) messages came faster than they could be printed", line) for line in
                     reader.err.seen)
             return sum(int(found.group(1)) for found in said if found)
-        eventually("all that was missed is said", lambda: len(seen) + missed_now() == 100000)
+        eventually("every missed message is counted", lambda: len(seen) + missed_now() == 100000)
         missed = missed_now()
         self.assertGreater(missed, 0)
         reasons = {row["reason"]: row["count"] for row in self.objects("why-dropped") if row.get("count")}
         self.assertEqual(reasons, {"slow-reader": missed})
 
-    def test_what_was_dropped(self):
+    def test_why_dropped_shows_reason_tag_sender_and_receiver(self):
         self.node("tied")
         tied = self.objects("inspect", "tied")[0]
         rows = self.objects("why-dropped")
@@ -276,7 +277,7 @@ class Look(unittest.TestCase):
         def dropped():
             return [row for row in self.objects("why-dropped", "--node", "a") if "ago_ns" in row]
 
-        eventually("it is dropped", lambda: len(dropped()) == 1)
+        eventually("the message is dropped", lambda: len(dropped()) == 1)
         drop = dropped()[0]
         self.assertEqual({key: drop[key] for key in ("reason", "tag", "tag_name", "from_node", "from_name", "to")},
                          {"reason": "no-name", "tag": 77, "tag_name": "note", "from_node": "b", "from_name": "hop",

@@ -77,7 +77,7 @@ class Many(Cli):
                                           "--json")[0])
             return report["subscribers"] == 1
 
-        eventually("b does not know of the last pattern of a", reached)
+        eventually("node b knows the last pattern of node a", reached)
 
 
 del Cli

@@ -38,7 +38,7 @@ def pattern(line):
     return ".*".join(re.escape(part) for part in line.split("..."))
 
 
-@unittest.skipIf(SANITIZED or not shutil.which("gcc"), "a sanitizer's library is not the user's, or no gcc")
+@unittest.skipIf(SANITIZED or not shutil.which("gcc"), "the library has a sanitizer, or gcc is not installed")
 class Mistakes(unittest.TestCase):
     def setUp(self):
         self.cluster = self.enterContext(Cluster())
@@ -66,7 +66,7 @@ class Mistakes(unittest.TestCase):
         logged = re.findall(r'msg="((?:[^"\\]|\\.)*)"', done.stderr)
         return logged + re.findall(r"^weft: .*", done.stderr, re.M)
 
-    def test_each_is_said(self):
+    def test_each_mistake_of_the_page_is_reported_with_its_message(self):
         all_of_them = mistakes()
         self.assertGreater(len(all_of_them), 10)
         for title, code, said in all_of_them:

@@ -99,7 +99,8 @@ class Logs(Operate):
         node.process.send_signal(signal.SIGHUP)
         eventually("there is a new file", lambda: self.weft("ps") and os.path.exists(log))
         # The file is there before it is the one that is written to.
-        eventually("lines go there", lambda: self.say("after") or self.weft("ps") and "after" in content(log))
+        eventually("new lines are in the new file",
+                   lambda: self.say("after") or self.weft("ps") and "after" in content(log))
         self.assertNotIn("before", content(log))
         self.assertEqual(os.stat(log).st_mode & 0o137, 0)
         node.stop()
@@ -147,14 +148,14 @@ class Manager(Operate):
     def heard(self):
         return self.socket.recv(4096).decode()
 
-    def test_ready_and_stopping(self):
+    def test_systemd_is_told_of_the_start_and_the_end_of_a_node(self):
         node = self.run_module("echo", "--drain", "2.5")
         self.assertRegex(self.heard(), r"^READY=1\nSTATUS=node a is up$")
         node.stop()
         self.assertEqual(self.heard(), "STOPPING=1\nSTATUS=node a ends, its actors have 2.5 s\n"
                                        "EXTEND_TIMEOUT_USEC=12500000")
 
-    def test_abstract_socket(self):
+    def test_systemd_is_told_over_an_abstract_socket(self):
         name = "weft-test-" + str(os.getpid())
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
             other.bind("\0" + name)
@@ -163,7 +164,7 @@ class Manager(Operate):
             self.assertIn("READY=1", other.recv(4096).decode())
             node.stop()
 
-    def test_nobody_listens(self):
+    def test_a_node_runs_without_a_service_manager_at_its_socket(self):
         self.run_module("echo", env=dict(self.env, NOTIFY_SOCKET=self.path("nobody"))).stop()
 
     def watched(self, what, period):
@@ -171,18 +172,18 @@ class Manager(Operate):
         self.assertIn("READY=1", self.heard())
         return node
 
-    def test_watchdog_is_fed(self):
+    def test_the_watchdog_of_systemd_is_fed(self):
         node = self.watched("echo", 150_000)
         self.assertEqual([self.heard() for _ in range(3)], ["WATCHDOG=1"] * 3)
         node.stop()
 
-    def test_watchdog_of_another_process(self):
+    def test_the_watchdog_of_another_process_is_not_fed(self):
         node = self.run_module("echo", env=dict(self.env, WATCHDOG_USEC="1000", WATCHDOG_PID="1"))
         self.assertIn("READY=1", self.heard())
         node.stop()
         self.assertIn("STOPPING=1", self.heard())
 
-    def test_stuck_worker_starves_the_watchdog(self):
+    def test_a_stuck_worker_starves_the_watchdog(self):
         self.watched("spins", 100_000)
         self.socket.settimeout(1)
 
@@ -192,15 +193,15 @@ class Manager(Operate):
             except TimeoutError:
                 return True
 
-        eventually("a second without a sign of life", silent)
+        eventually("a second passes without a sign of life", silent)
 
-    def test_not_drained(self):
+    def test_a_node_that_is_not_drained_ends_with_status_5(self):
         node = self.run_module("stubborn", "--drain", "0.2")
         node.stop(5)
         self.assertIn("READY=1", self.heard())
         self.assertIn("STOPPING=1", self.heard())
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
     def test_unit(self):
         """As installed, but for the program's place."""
         unit = self.path("weft@.service")
@@ -269,7 +270,7 @@ class Metrics(Operate):
         other = Program(WEFT, "run", MODULE, "--name", 'b', "--join", url, "--", "echo", env=self.env)
         self.addCleanup(other.kill)
         node.log("linked with node b")
-        eventually("the link counts", lambda: self.value('weft_peers{state="up"}') == 1 and
+        eventually("the link is counted", lambda: self.value('weft_peers{state="up"}') == 1 and
                    self.value('weft_link_received_frames_total{peer="b"}') > 0)
         self.assertGreater(self.value('weft_link_sent_bytes_total{peer="b"}'), 0)
 
@@ -278,20 +279,20 @@ class Metrics(Operate):
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))
 
-    def test_stuck_worker_is_not_healthy(self):
+    def test_a_node_with_a_stuck_worker_is_not_healthy(self):
         node = self.run_module("spins", "--metrics", "0", "--workers", "2")
         self.base = node.log(r"metrics on (http://\S+)/metrics")[1]
         status, text = self.get("/healthz", timeout=10)
         self.assertEqual((status, re.sub(r"\d", "N", text)), (503, "worker N is blocked\n"))
 
-    def test_draining_is_not_ready(self):
+    def test_a_draining_node_is_not_ready(self):
         node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
         node.log("draining")
-        eventually("it says so", lambda: self.get("/readyz") == (503, "draining\n"))
+        eventually("the node reports that it drains", lambda: self.get("/readyz") == (503, "draining\n"))
         self.assertEqual(self.get("/healthz")[0], 200)
 
-    def test_drain_and_undo(self):
+    def test_a_drain_can_be_undone(self):
         self.serve("echo")
         self.assertEqual(json.loads(self.weft("drain", "--json")[0]),
                          {"node": "a", "draining": True, "global_names": 0, "names": []})
@@ -306,10 +307,10 @@ class Metrics(Operate):
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))
         self.assertNotIn("weft.draining", self.weft("nodes")[0])
 
-    def test_a_draining_node_is_looked_at(self):
+    def test_a_draining_node_still_answers_its_tools(self):
         node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
-        eventually("it drains", lambda: self.get("/readyz") == (503, "draining\n"))
+        eventually("the node drains", lambda: self.get("/readyz") == (503, "draining\n"))
         top = json.loads(self.weft("top", "--node", "a", "--once", "--json")[0])
         self.assertEqual(top["state"], "draining")
         main = [actor for actor in top["actors"] if actor["kind"] == "main"]
@@ -326,14 +327,14 @@ class Metrics(Operate):
         self.addCleanup(tracer.kill)
         tracer.log("weft trace: all actors on node a")
 
-    def test_who_looks_keeps_no_node_from_its_end(self):
+    def test_a_tracer_does_not_delay_the_end_of_its_node(self):
         node = self.run_module("echo", "--drain", "600")
         tracer = Program(WEFT, "trace", env=self.env)
         self.addCleanup(tracer.kill)
         tracer.log("weft trace: all actors on node a")
         node.stop()
 
-    def test_strangers(self):
+    def test_malformed_http_requests_do_no_harm(self):
         node = self.serve()
         self.assertEqual(self.get("/nothing")[0], 404)
         self.assertEqual(self.get("/metrics/more")[0], 404)
@@ -361,7 +362,7 @@ class Metrics(Operate):
             self.assertIn("cannot serve metrics on 127.0.0.1:" + port + ": address is in use",
                           self.weft("run", MODULE, "--metrics", port, "--", "echo", code=1)[1])
 
-    def test_dashboard_and_manual_name_figures_that_there_are(self):
+    def test_dashboard_and_manual_name_existing_figures(self):
         self.serve()
         there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -376,7 +377,7 @@ class Metrics(Operate):
         self.assertGreater(len(named), 15)
         self.assertEqual({name.removesuffix("_bucket") for name in named} - there, set())
 
-    @unittest.skipUnless(shutil.which("promtool"), "no promtool (Debian: prometheus)")
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian: prometheus)")
     def test_promtool(self):
         self.serve()
         self.weft("call", "echo", "[]", "--node", "a")
@@ -385,7 +386,7 @@ class Metrics(Operate):
                               text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    @unittest.skipUnless(shutil.which("prometheus"), "no prometheus (Debian: prometheus)")
+    @unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed (Debian: prometheus)")
     def test_prometheus_scrapes(self):
         self.serve()
         port, config = free_port(), self.path("prometheus.yml")
@@ -404,7 +405,7 @@ class Metrics(Operate):
 
         # Each question takes a while; it asks the node once a second.
         eventually("the node is up", lambda: asked("up") == ["1"])
-        eventually("its figures are there", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
+        eventually("Prometheus has the figures of the node", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
         self.assertEqual(asked("weft_node_info").__len__(), 1)
 
 

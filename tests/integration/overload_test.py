@@ -38,7 +38,7 @@ class Overload(unittest.TestCase):
 
     def row(self, name):
         """What `ps` shows of that actor. A worker that gets no processor for two seconds is left out for once."""
-        return eventually(f"{name} is shown", lambda: next(
+        return eventually(f"actor {name} is shown", lambda: next(
             (row for row in self.rows("ps", "--node", "w") if row["name"] == name), None))
 
     def overload(self, *args):
@@ -78,7 +78,7 @@ class Overload(unittest.TestCase):
         self.assertLessEqual(link["frames_out"], most)
         self.assertLessEqual(link["frames_in"], most)
 
-    def test_a_small_mailbox_that_refuses(self):
+    def test_a_small_mailbox_refuses_calls_and_recovers(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.assertLessEqual(self.look("refusing"), CALLERS)
         sums = self.end(callers)
@@ -88,7 +88,7 @@ class Overload(unittest.TestCase):
         self.check_frames(sums)
         self.check_recovery("refusing")
 
-    def test_a_mailbox_as_usual(self):
+    def test_expired_requests_of_a_usual_mailbox_are_dropped(self):
         """Most callers give up. Their requests are dropped, so the next ones do not wait for them."""
         callers = self.overload("call", "usual", str(CALLERS), "20")
         self.look("usual")
@@ -100,7 +100,7 @@ class Overload(unittest.TestCase):
         drops = dict(self.rows("top", "--once", "--node", "w")[0]["drops"])
         self.assertGreater(drops.get("expired", 0), 0, drops)
 
-    def test_senders_that_wait(self):
+    def test_the_mailbox_of_suspended_senders_is_bounded(self):
         """The mailbox holds its limit and what other nodes have credit for."""
         senders = self.overload("pour", "suspending", "16")
         self.assertLessEqual(self.look("suspending"), 100 + WORKERS * GRANT)
@@ -109,7 +109,7 @@ class Overload(unittest.TestCase):
         self.end(senders)
         self.check_recovery("suspending")
 
-    def test_a_worker_that_is_held_up(self):
+    def test_other_workers_go_on_while_one_is_held_up(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.weft("send", "other", "[]", "--tag", "2", "--node", "w")
         self.node.log(r"worker 1 is held up by actor other \(neighbour 1\.\d+\.\d+\)")
@@ -122,7 +122,7 @@ class Overload(unittest.TestCase):
         self.end(callers)
         self.check_recovery("refusing")
 
-    def test_it_stops_in_order(self):
+    def test_an_overloaded_node_stops_in_order(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.assertIn("w has ended", self.weft("stop", "--node", "w"))
         self.node.end()

@@ -67,9 +67,9 @@ class States(StoreCase):
                 if len(owner.out.seen) > before[at] + 20:
                     return at
             os.sched_yield()
-        raise AssertionError(f"nobody writes: {[o.err.seen[-8:] for o in owners]}")
+        raise AssertionError(f"no owner writes: {[o.err.seen[-8:] for o in owners]}")
 
-    def test_nothing_confirmed_is_lost(self):
+    def test_no_confirmed_event_is_lost_when_owners_and_the_store_are_killed(self):
         """The owner is killed, and the other one takes over; the store is killed, too."""
         store = self.store()
         owners = [self.owner(f"o{i}") for i in range(2)]

@@ -56,7 +56,7 @@ class ForeignDescriptor(unittest.TestCase):
         self.assertEqual(self.call("SELECT generate_series(1, 70000)")[1], ["too many rows", []])
         self.assertEqual(self.rows("SELECT count(*) FROM orders"), [["2"]])
 
-    def test_news(self):
+    def test_notifications_of_postgresql_are_received(self):
         """Of others and of the actor's own queries; while it waits, and in between queries."""
         self.listening()
         self.server.sql("NOTIFY orders, 'of another'")
@@ -76,7 +76,7 @@ class ForeignDescriptor(unittest.TestCase):
         self.assertEqual(self.rows("SELECT current_setting('application_name')"), [[self.name]])
         self.assertEqual(self.node.out.seen[1:], [])  # on the same connection
 
-    def test_the_connection_breaks(self):
+    def test_a_broken_connection_to_postgresql_is_made_again(self):
         self.listening()
         self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                         f"WHERE application_name = '{self.name}'")
@@ -91,7 +91,7 @@ class ForeignDescriptor(unittest.TestCase):
         self.listening()
         self.node.stop()
 
-    def test_takes_leave(self):
+    def test_the_session_ends_with_its_actor(self):
         """The clean-up of the actor ends the session; without it the server finds out by itself."""
         self.listening()
         self.node.stop()

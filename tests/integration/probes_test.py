@@ -61,7 +61,7 @@ def notes():
 class Probes(unittest.TestCase):
     def setUp(self):
         if not notes():
-            self.skipTest("built without probes: systemtap-sdt-dev")
+            self.skipTest("this build has no probes, as systemtap-sdt-dev is not installed")
 
     def test_notes(self):
         self.assertEqual({name for name, _ in notes()}, set(ARGUMENTS))
@@ -85,8 +85,8 @@ class Probes(unittest.TestCase):
             self.skipTest("no process may be traced here")
         return [line.split() for line in done.stdout.splitlines() if re.match(r"\w+ 0x\w+ \w+$", line)], done
 
-    @unittest.skipIf(shutil.which("gdb") is None, "no gdb")
-    def test_they_are_hit(self):
+    @unittest.skipIf(shutil.which("gdb") is None, "gdb is not installed")
+    def test_the_probes_of_spawn_and_exit_are_hit(self):
         """hello starts an actor, asks it, is answered, and both end."""
         hits, done = self.hits("spawn", "exit")
         spawned = [hit[1] for hit in hits if hit[0] == "spawn"]
@@ -111,7 +111,7 @@ class Samples(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no samples", done.stderr)
 
-    @unittest.skipIf(shutil.which("perf") is None, "no perf")
+    @unittest.skipIf(shutil.which("perf") is None, "perf is not installed")
     def test_with_perf(self):
         """An example that does nothing but start and ask actors."""
         with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +129,6 @@ class Samples(unittest.TestCase):
 
 if __name__ == "__main__":
     if os.environ.get("WEFT_SANITIZED") == "1":
-        print("skipped: a sanitizer's build")
+        print("skipped: the build has a sanitizer")
         sys.exit(77)
     unittest.main()

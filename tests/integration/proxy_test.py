@@ -81,7 +81,7 @@ class Proxy(unittest.TestCase):
         program = self.proxy(server.address, *args)
         return program, server
 
-    def test_echo_behind_it(self):
+    def test_two_hundred_clients_talk_through_the_proxy(self):
         echo = Program(built("examples", "echo"), "--port", "0")
         self.addCleanup(echo.kill)
         proxy = self.proxy(echo.line().removeprefix("echo on "))
@@ -98,7 +98,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(hashlib.sha256(got).digest(), hashlib.sha256(sent).digest())
         proxy.stop()
 
-    def test_the_end_of_one_direction(self):
+    def test_the_end_of_one_direction_leaves_the_other_open(self):
         _, server = self.server()
         for first in range(2):
             ends = self.pair(server)
@@ -112,7 +112,7 @@ class Proxy(unittest.TestCase):
             self.assertEqual(receive(one, 60000), b"answer" * 10000)
             self.assertEqual(one.recv(1), b"")
 
-    def test_back_pressure(self):
+    def test_a_side_that_is_not_read_fills_no_memory_of_the_proxy(self):
         """Who is not read from can pour in what the kernel's buffers hold and no more, and nothing is lost."""
         _, server = self.server()
         client, upstream = self.pair(server)
@@ -123,7 +123,7 @@ class Proxy(unittest.TestCase):
                 sent += client.send(block)
             except BlockingIOError:
                 continue
-            self.assertLess(sent, 64 << 20, "the proxy takes all")
+            self.assertLess(sent, 64 << 20, "the proxy takes more bytes than its buffers hold")
         upstream.sendall(b"the other direction is free")
         client.settimeout(PATIENCE)
         self.assertEqual(receive(client, 27), b"the other direction is free")
@@ -131,14 +131,14 @@ class Proxy(unittest.TestCase):
         self.assertEqual(receive(upstream, sent), b"x" * sent)
         self.assertEqual(upstream.recv(1), b"")
 
-    def test_idle(self):
+    def test_an_idle_connection_is_closed(self):
         _, server = self.server("--idle", str(int(PATIENCE / 10)))
         client, upstream = self.pair(server)
         client.sendall(b"x")
         self.assertEqual(receive(upstream, 1), b"x")
         self.assertEqual((client.recv(1), upstream.recv(1)), (b"", b""))
 
-    def test_who_vanishes(self):
+    def test_a_side_that_vanishes_ends_the_other_and_leaves_no_descriptor(self):
         proxy, server = self.server()
         descriptors = f"/proc/{proxy.pid}/fd"
         before = len(os.listdir(descriptors))
@@ -156,7 +156,7 @@ class Proxy(unittest.TestCase):
             except ConnectionError:
                 pass
             left.close()
-        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before + 2)
+        eventually("the proxy has closed the connections", lambda: len(os.listdir(descriptors)) <= before + 2)
         client, upstream = self.pair(server)
         client.sendall(b"still there")
         self.assertEqual(receive(upstream, 11), b"still there")
@@ -174,7 +174,7 @@ class Proxy(unittest.TestCase):
             with self.assertRaises(ConnectionResetError):
                 left.recv(1)
 
-    def test_nobody_behind_it(self):
+    def test_a_client_is_reset_if_no_server_listens(self):
         proxy, server = self.server()
         server.listener.close()
         with self.assertRaises(ConnectionResetError):
@@ -189,25 +189,25 @@ class Proxy(unittest.TestCase):
         first = socket.create_connection(listener.getsockname(), PATIENCE)
         self.addCleanup(first.close)
         # A busy machine may still have to handle the ACK that puts it into the queue.
-        eventually("it is not in the queue", lambda: queued(listener) == 1)
+        eventually("the connection is in the queue of the listener", lambda: queued(listener) == 1)
         return listener
 
-    def test_clients_that_leave_while_it_connects(self):
+    def test_clients_that_leave_while_the_proxy_connects_leave_no_descriptor(self):
         listener = self.silent_server()
         proxy = self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
         descriptors = f"/proc/{proxy.pid}/fd"
         before = len(os.listdir(descriptors))
         clients = [self.client() for _ in range(20)]
-        eventually("they are not served", lambda: connecting(listener) == len(clients))
+        eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         for i, client in enumerate(clients):
             if i % 2:  # it has said something: only a reset says that it has left
                 client.send("x")
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.close()
-        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before)
+        eventually("the proxy has closed the connections", lambda: len(os.listdir(descriptors)) <= before)
         proxy.stop()
 
-    def test_what_is_said_while_it_connects(self):
+    def test_bytes_and_ends_that_come_while_the_proxy_connects_are_passed_on(self):
         """Nothing is lost, neither what was said nor that it was all."""
         listener = self.silent_server()
         self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
@@ -217,7 +217,7 @@ class Proxy(unittest.TestCase):
         clients[1].sendall(b"all")
         for client in clients:
             client.shutdown(socket.SHUT_WR)
-        eventually("it does not connect", lambda: connecting(listener) == len(clients))
+        eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         listener.settimeout(PATIENCE)
         listener.listen(16)  # space for both at once, whenever they try again
         listener.accept()[0].close()

@@ -123,7 +123,7 @@ class Queues(StoreCase):
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
 
-    @unittest.skipUnless(TOP, "built without ncurses")
+    @unittest.skipUnless(TOP, "this build has no ncurses")
     def test_top_shows_queues(self):
         self.store(":attempts=1:lease=600")
         self.other("put", "jobs.x", "2", name="p").line()

@@ -104,7 +104,7 @@ class Reload(unittest.TestCase):
         self.assertEqual((self.read()["version"], self.read()["missed"]), (2, 0))
         node.stop()
 
-    def test_code_that_others_may_write(self):
+    def test_code_that_other_users_may_write_is_refused(self):
         """Neither run nor reload takes it: the file itself, its folder, a folder above that."""
         node = self.start(EXAMPLE)
         folder = self.path("above/inner")
@@ -124,7 +124,7 @@ class Reload(unittest.TestCase):
         self.reload(module)
         node.stop()
 
-    def test_who_wants_no_reload_goes_on(self):
+    def test_an_actor_that_traps_no_reload_goes_on(self):
         node = Program(WEFT, "run", built("tests", "test_modules.so"), "--name", "a", "--", "echo", env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")

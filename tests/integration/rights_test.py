@@ -160,9 +160,9 @@ class Rights(Tls):
     def test_the_table_has_all_kinds(self):
         rows = [kinds for _, kinds, _ in table()]
         self.assertEqual(set().union(*rows), kinds_in_wire())
-        self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind is in two rows")
+        self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind of frames is in two rows")
 
-    def test_frame_by_frame(self):
+    def test_frames_that_the_role_does_not_allow_are_refused(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -176,7 +176,7 @@ class Rights(Tls):
                             self.assertEqual(self.refused() - before, int(may[role] == REFUSED))
             self.lie(peer)
             peer.socket.close()
-        self.assertEqual(self.node.out.queue.qsize(), 0, "somebody else has answered the call")
+        self.assertEqual(self.node.out.queue.qsize(), 0, "another actor has answered the call")
         self.boss.send([24, "holder", 5, GO, 0, b""])
         self.assertEqual(self.node.line(), "answer 0 true")
 
@@ -186,7 +186,7 @@ class Rights(Tls):
             peer.send(*[self.frames(kind, self.caller, ref=ref) for kind in (18, 19, 42, 45, 48, 63)])
         self.fence(peer)
 
-    def test_what_is_allowed_is_done(self):
+    def test_frames_that_the_role_allows_have_their_effect(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -197,14 +197,16 @@ class Rights(Tls):
                     with self.subTest(role=role, way=way, kind=kind):
                         before = self.heard()
                         peer.send(self.frames(kind, self.target, body=b"x"))
-                        eventually(f"kind {kind} of {role} is heard", lambda at=before: self.heard() == at + 1)
+                        eventually(f"a frame of kind {kind} of role {role} is delivered",
+                                   lambda at=before: self.heard() == at + 1)
                 for kind in sorted(kinds & {20, 46}):
                     with self.subTest(role=role, way=way, kind=kind):
                         prey = self.prey()
                         peer.send(self.frames(kind, prey))
                         self.fence(peer)
                         if may[role] == ALLOWED:
-                            eventually(f"kind {kind} of {role} ends an actor", lambda who=prey: self.is_gone(who))
+                            eventually(f"a frame of kind {kind} of role {role} ends an actor",
+                                       lambda who=prey: self.is_gone(who))
                         else:
                             self.assertFalse(self.is_gone(prey))
                 for kind, answer in ((40, 42), (43, 45), (62, 63), (17, 18)):
@@ -223,7 +225,7 @@ class Rights(Tls):
         elif may != ALLOWED:
             self.assertEqual(got[3], EACCESS)
 
-    def test_looking_and_control(self):
+    def test_requests_to_look_and_to_control_follow_the_table(self):
         rows = {what: may for what, kinds, may in table() if not kinds}
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -252,7 +254,7 @@ class Rights(Tls):
                 peer.frame(54, where=lambda frame: frame[1:4] == [1, 1, "prize"] and frame[5] == 1999)
                 self.assertEqual(self.node.out.queue.qsize(), 0)
 
-    def test_hearing(self):
+    def test_every_role_may_subscribe(self):
         for role, way in WAYS:
             peer = self.linked(role, way)
             with self.subTest(role=role, way=way):
@@ -263,7 +265,7 @@ class Rights(Tls):
                 def is_heard(by=peer):
                     self.call(self.boss, "target", PUBLISH)
                     return self.soon(by)
-                eventually("what is published is heard", is_heard)
+                eventually("the peer gets the publication", is_heard)
             peer.socket.close()
 
     @staticmethod
@@ -274,7 +276,7 @@ class Rights(Tls):
         peer.forget()
         return heard
 
-    def test_nobody_watches_and_nobody_is_linked(self):
+    def test_monitors_and_links_without_a_sender_leave_nothing_behind(self):
         """What names no sender could never be taken back: it would stay as long as the actor does."""
         peer = self.linked("`node`")
         peer.send(*([kind, self.target, 0, 0, number, b""] for kind in (40, 43) for number in range(1, 100)))
@@ -284,7 +286,7 @@ class Rights(Tls):
         self.assertIn(b"\xa8watchers\x90", seen)  # an empty array
         self.assertIn(b"\xa5links\x90", seen)
 
-    def test_a_stranger(self):
+    def test_a_stranger_is_closed_out(self):
         for _, _, may in table():
             self.assertEqual((may["stranger"], may["page"]), (OUT, OUT))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -296,12 +298,12 @@ class Rights(Tls):
                 with context.wrap_socket(plain) as wrapped:
                     wrapped.sendall(b"\0SP\0\0\x10\0\0")
                     if not wrapped.recv(8):
-                        raise OSError("closed")
+                        raise OSError("the node closed the connection")
         with socket.create_connection(("127.0.0.1", int(self.tls.rsplit(":", 1)[1])), PATIENCE) as plain:
             plain.sendall(b"\0SP\0\0\x10\0\0")
             self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
 
-    def test_a_page(self):
+    def test_the_web_socket_of_a_page_is_refused(self):
         node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo",
                        env=self.env)
         self.addCleanup(node.kill)

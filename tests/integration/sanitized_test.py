@@ -27,7 +27,7 @@ def compile_to(out, compiler, sanitizer, source=SOURCE, libraries=()):
                            out], capture_output=True, text=True, timeout=4 * PATIENCE, check=False)
 
 
-@unittest.skipIf(SANITIZED, "this libweft has a sanitizer in it")
+@unittest.skipIf(SANITIZED, "this libweft is built with a sanitizer")
 class Sanitized(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -60,7 +60,7 @@ class Sanitized(unittest.TestCase):
     def check(self, sanitizer):
         programs = [p for p in (self.program(c, sanitizer) for c in ("gcc", "clang")) if p is not None]
         if not programs:
-            self.skipTest(f"no compiler here has -fsanitize={sanitizer}")
+            self.skipTest(f"no compiler of this machine has -fsanitize={sanitizer}")
         for program in programs:
             for words in (("clean",), ("linked", f"tcp://127.0.0.1:{free_port()}")):
                 # TSan does not see how NNG, which carries links, keeps its own threads apart: docs/debugging.md
