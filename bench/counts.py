@@ -123,7 +123,7 @@ def check(options, failed):
     try:
         build = built_for(options.folder)
     except ValueError as why:
-        print(f"Nothing compared: {why}.")
+        print(f"No figures were compared: {why}.")
         return
     counted = count(options.folder, options.words, failed)
     if options.store:
@@ -133,12 +133,12 @@ def check(options, failed):
         return
     sections = load(options.figures)
     if build not in sections:
-        print(f"Nothing compared: this is {build}; counts are stored for {'; '.join(sorted(sections))}.")
+        print(f"No figures were compared: this build is {build}; counts are stored for {'; '.join(sorted(sections))}.")
         return
     lines, bad = compare(sections[build], counted)
     print(f"Instructions, stored -> now ({build}):", *lines, sep="\n")
     if any(line.startswith("better") for line in lines):
-        print(f"Better by more than {MAY_DIFFER:.0%}: keep it so with {STORE}")
+        print(f"Some are better by more than {MAY_DIFFER:.0%}: keep it so with {STORE}")
     if bad:
         failed.append(f"{bad} of {len(counted)} workloads take over {MAY_DIFFER:.0%} more instructions than stored, "
                       f"or have no stored count. If that is meant: {STORE}")

@@ -45,12 +45,12 @@ class Peers:
             needed = [command[0]] + ([SERVERS[name]] if name in SERVERS else [])
             missing = [n for n in needed if shutil.which(n, path=PATH) is None]
             if missing:
-                print(f"{name}: no {missing[0]}, left out", file=sys.stderr)
+                print(f"{name} is left out: {missing[0]} is missing", file=sys.stderr)
                 continue
             environment = {**os.environ, **{k: v.format(**fill) for k, v in extra.items()}}
             done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
-                print(f"{name}: does not build, left out\n{done.stdout}{done.stderr}", file=sys.stderr)
+                print(f"{name} is left out: it does not build\n{done.stdout}{done.stderr}", file=sys.stderr)
             else:
                 self.names.append(name)
         self.environment = {**os.environ, "ERL_EPMD_ADDRESS": "127.0.0.1",

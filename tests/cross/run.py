@@ -91,7 +91,7 @@ def main():
         faults += [f"{case} does not fail any more: take it out of tests/cross/{kind}.txt"
                    for case in sorted(set(reasons) - failed)]
     for case in sorted(failed & set(reasons)):
-        print(f"not here: {case}: {reasons[case].strip()}")
+        print(f"{case} fails, as the list says: {reasons[case].strip()}")
     print("\n".join(faults) or f"{len(results)} programs of unit tests ran for {kind}")
     return bool(faults) or not results
 
