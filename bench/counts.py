@@ -25,7 +25,7 @@ HEAD = f"""\
 
 
 def run_counted(command):
-    """Instructions of one run, of each of its processes, the first one first; raises OSError where it fails."""
+    """Returns the instructions of each process of one run, the first process first. Raises OSError if the run fails."""
     tool = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null"]
     done = subprocess.run(tool + command, capture_output=True, text=True, timeout=300, check=False)
     begun = re.findall(r"==(\d+)== Callgrind", done.stderr)
@@ -36,7 +36,7 @@ def run_counted(command):
 
 
 def count(folder, words, failed):
-    """[(workload, params, unit, instructions a unit)]"""
+    """Returns [(workload, params, unit, instructions a unit)]."""
     chosen = [i for i in INSTRUCTIONS if not words or any(w in f"{i[0]} {i[1]}" for w in words)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [[pool.submit(run_counted, [os.path.join(folder, "bench", program)] + arguments.split())
@@ -62,7 +62,8 @@ def options_of(folder):
 
 
 def built_for(folder):
-    """'gcc 12.2.0, glibc 2.36, x86_64', or a ValueError that says why the counts of this build mean nothing."""
+    """Returns text like 'gcc 12.2.0, glibc 2.36, x86_64'. Raises ValueError if the counts of this build mean
+    nothing."""
     options = options_of(folder)
     if options.get("b_sanitize", "none") != "none":
         raise ValueError("this build has a sanitizer")
@@ -105,7 +106,7 @@ def store(path, build, counted, all_of_them):
 
 
 def compare(stored, counted):
-    """Lines to print, and how many workloads are worse or have no stored count."""
+    """Returns the lines to print, and how many workloads are worse or have no stored count."""
     lines, bad = [], 0
     for workload, params, unit, new in counted:
         old = stored.get((workload, params, unit))
@@ -119,7 +120,7 @@ def compare(stored, counted):
 
 
 def check(options, failed):
-    """./dev bench --check"""
+    """Does the work of ./dev bench --check."""
     try:
         build = built_for(options.folder)
     except ValueError as why:

@@ -16,7 +16,8 @@ WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 CHAT = built("examples", "chat.so")
 
-# What systemd does between its fork and its exec: the descriptors from 3 on, and who they are for.
+# This program does what systemd does between fork and exec: it passes descriptors from 3 on, and sets the variables that
+# describe them.
 HAND_OVER = """
 import os, sys
 fds = [int(word) for word in sys.argv[2].split(",")]
@@ -58,7 +59,7 @@ class Inherit(Case):
         return self.start(sockets, names, MODULE, "--name", "a", "--", "inherits", *wanted, pid=pid)
 
     def serve(self, program, name, s, client=None):
-        """The next that is taken is `s`, by that name."""
+        """Checks that the next inherited listener is `s`, under this name."""
         at = s.getsockname()
         text = "%s:%d" % at if isinstance(at, tuple) else "unix:" + at
         self.assertEqual(program.line(), f"{name}: ok {text}")
@@ -80,7 +81,7 @@ class Inherit(Case):
         self.serve(node, "web", one)
         self.serve(node, "web", third, early)
         self.assertEqual([node.line(), node.line()], ["web: WEFT_ENOTFOUND ", ": WEFT_ENOTFOUND "])
-        # A child sees nothing of it, and has no such descriptor.
+        # A child inherits neither the variables nor the descriptor.
         self.assertEqual(node.end(), ["descriptor"])
         self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
@@ -136,7 +137,7 @@ class Chat(Case):
     @unittest.skipUnless(shutil.which("systemd-socket-activate"),
                          "systemd-socket-activate is not installed (Debian: systemd)")
     def test_systemd_starts_the_chat_at_the_first_connection(self):
-        """The program is started by the first connection, which it then gets."""
+        """The first connection starts the program, which then gets this connection."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
         node = Program("systemd-socket-activate", "-l", address, "--fdname=chat", *keep, WEFT, "run", CHAT,
@@ -148,7 +149,7 @@ class Chat(Case):
 
 
 class Links(Case):
-    """A node's own listener."""
+    """Listeners of the node itself."""
 
     def node(self, sockets, names, url, *words, pid=""):
         return self.start(sockets, names, MODULE, "--name", "a", "--listen", url, *words, "--", "echo", pid=pid)
@@ -167,18 +168,18 @@ class Links(Case):
         node.end(1)
 
     def waits(self, s):
-        """Until somebody who has dialled waits for a process that accepts."""
+        """Waits until a connection is in the queue of the socket."""
         self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "no connection waits in the socket")
 
     def test_a_peer_links_with_each_node_that_inherits_the_socket(self):
-        """Who dials while no node is there waits in the socket, and is linked with the next one."""
+        """A peer that dials while no node runs waits in the socket, and is linked with the next node."""
         s, other = self.listener(), self.listener()
         url = self.url(s)
         b = self.peer(url)
         self.waits(s)
         for end in (Program.stop, Program.kill, Program.stop):
             a = self.node([other, s], "other:links", "inherited://links")
-            a.log("listens on " + re.escape(url))  # which is what others are told
+            a.log("listens on " + re.escape(url))  # Other nodes are told this URL.
             a.log("linked with node b")
             b.log(r"linked with node a \(%s:%d\)" % s.getsockname())
             self.assertEqual(self.told(b), [url])
@@ -188,7 +189,7 @@ class Links(Case):
         self.assertEqual([line for line in b.err.seen if "no process listens there" in line], [])
 
     def told(self, b):
-        """What b knows of where a listens."""
+        """Returns the URLs of a that b knows."""
         done = subprocess.run([WEFT, "nodes", "--json", "--node", "b"], env=self.cluster.env, capture_output=True,
                               text=True, timeout=PATIENCE, check=True)
         nodes = [json.loads(line) for line in done.stdout.splitlines()]
@@ -221,7 +222,7 @@ class Links(Case):
         self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
     def test_an_inherited_socket_that_other_machines_reach_needs_insecure(self):
-        """What it is bound to counts, and it is bound already: nobody is accepted."""
+        """The rule is for the bound address. The socket is bound already, so the node accepts no connection."""
         for family, at in (socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET6, ("::", 0)):
             s = self.listener(family, at)
             with socket.create_connection(("127.0.0.1", s.getsockname()[1])):
@@ -238,7 +239,7 @@ class Links(Case):
     @unittest.skipUnless(shutil.which("systemd-socket-activate"),
                          "systemd-socket-activate is not installed (Debian: systemd)")
     def test_systemd_starts_the_node_when_a_peer_dials(self):
-        """The node is started by the first that dials."""
+        """The first peer that dials starts the node."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
         a = Program("systemd-socket-activate", "-l", address, "--fdname=links", *keep, WEFT, "run", MODULE,

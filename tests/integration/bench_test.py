@@ -68,7 +68,7 @@ class Bench(unittest.TestCase):
 
 
 class Counts(unittest.TestCase):
-    """./dev bench --check, with a file of stored counts of its own."""
+    """./dev bench --check, with a temporary file of stored counts."""
 
     def check(self, *arguments):
         return run_benchmarks(BUILD, "--check", "--figures", self.file, *arguments)

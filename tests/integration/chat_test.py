@@ -26,13 +26,14 @@ class ChatCase(unittest.TestCase):
         return client
 
     def next_told(self, client):
-        """The next line but those of the room that were on their way to the client's worker when he came."""
+        """Returns the next line, but skips lines of the room that were under way to the client's worker when he
+        joined."""
         while re.match(r"\[\w+\] \w+: ", line := client.line()):
             pass
         return line
 
     def gather(self, clients, room, people):
-        """Every node knows of every other one's members when /who shows all of them to everybody."""
+        """Waits until /who shows all members to every client; then every node knows the members of the others."""
         wanted = f"* {room}: " + " ".join(sorted(people))
         for client in clients:
             eventually(f"{people} are all in {room}", lambda c=client: c.ask("/who") == wanted)
@@ -72,7 +73,8 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(eve.ask("/join two"), "* you are in two")
         self.assertEqual(bob.ask("again"), "[two] bob: again")
         line = eve.line()
-        if line == "[two] bob: in two":  # said before she came, under way to her worker when she subscribed
+        # This line was sent before she came, and was under way to her worker when she subscribed.
+        if line == "[two] bob: in two":
             line = eve.line()
         self.assertEqual(line, "[two] bob: again")
         self.assertEqual(ann.ask("alone"), "[one] ann: alone")
@@ -120,7 +122,7 @@ class ChatOnOneNode(ChatCase):
             while True:
                 ann.socket.sendall(b"x" * 100)
         except OSError:
-            pass  # told and closed
+            pass  # The client was told, and its connection was closed.
         self.gather([bob], "lobby", [f"bob@{self.node}"])
 
     def test_commands_that_come_at_once_are_done_in_order(self):
@@ -209,7 +211,7 @@ class ChatOnOneNode(ChatCase):
 
 
 class SlowClient(ChatOnOneNode):
-    """A client that never reads is dropped; the others notice nothing."""
+    """A client that never reads is dropped; the others do not notice."""
 
     args = ("--patience", "1")
 
@@ -223,7 +225,8 @@ class SlowClient(ChatOnOneNode):
         text, number = "x" * 480, 0
 
         def talk():
-            """Until the deaf one's window and the server's buffer for him are full, and then until he is gone."""
+            """Talks until the client's window and the server's buffer are full, and then until the client is
+            dropped."""
             nonlocal number
             for _ in range(2000):
                 ann.send(f"{number} {text}")
@@ -237,7 +240,7 @@ class SlowClient(ChatOnOneNode):
 
 
 for name in [n for n in dir(ChatOnOneNode) if n.startswith("test_")]:
-    setattr(SlowClient, name, None)  # only its own
+    setattr(SlowClient, name, None)  # This class runs its own tests only, and not those of its base.
 
 
 class ChatOnManyNodes(ChatCase):
@@ -266,9 +269,9 @@ class ChatOnManyNodes(ChatCase):
             self.assertEqual(ann.ask(f"/join room_{i}"), f"* you are in room_{i}")
         self.assertEqual(guest.ask("/join quiet"), "* you are in quiet")
         self.assertGreater(rooms(), 20)
-        eventually("empty rooms have ended", lambda: rooms() == 2)  # those of ann and of the guest
+        eventually("empty rooms have ended", lambda: rooms() == 2)  # The rooms of ann and of the guest are left.
         self.assertEqual(ann.ask("still there"), "[room_19] ann: still there")
-        self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # opened anew
+        self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # The room is opened anew.
         self.assertEqual(ann.ask("again"), "[room_0] ann: again")
 
     def test_two_nodes(self):
@@ -322,8 +325,7 @@ class ChatOnManyNodes(ChatCase):
     # ---- Rooms: the owner of "room.lobby" is on the first node that had a member ----
 
     def history(self, client, lines):
-        """What the room keeps, as soon as its owner, wherever that is, has heard of it. The lines of two people may
-        cross on their way to it."""
+        """Waits until the room's owner has the lines. The lines of two people may arrive there in another order."""
         def by_nick(texts):
             return sorted(texts, key=lambda text: text.split(":")[0])
         wanted, got = by_nick(lines) + [f"* lobby: {len(lines)} in all"], []
@@ -391,7 +393,7 @@ class ChatOnManyNodes(ChatCase):
             node.stop()
 
     def test_a_watcher_of_a_room_is_told_of_each_arrival_and_departure(self):
-        """By the owner of the room, which is on node a."""
+        """The owner of the room, which is on node a, tells the watcher."""
         cluster, address = self.cluster("ab")
         ann = self.join(address["a"], "ann")
         self.assertEqual(ann.ask("/watch"), "* you see who comes and goes")
@@ -415,7 +417,7 @@ class ChatOnManyNodes(ChatCase):
             node.stop()
 
     def test_a_member_may_come_back_before_the_lost_node_is_down(self):
-        """The resume window lasts: nobody knows yet that the node of his old session will not come back."""
+        """During the resume window no node knows yet that the node of his old session is lost."""
         cluster, address = self.cluster("abc", options=("--resume-window", "10"))
         ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
         self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
@@ -434,7 +436,7 @@ class ChatOnManyNodes(ChatCase):
                    lambda: any("room.lobby is owned here" in line for seen in owners for line in seen))
         self.gather([ann], "lobby", ["ann@b", "bob@b", "eve@c"])
         self.assertEqual(ann.ask("back"), "[lobby] ann: back")
-        self.assertEqual(eve.line(), "[lobby] ann: back")  # and nothing of her being gone
+        self.assertEqual(eve.line(), "[lobby] ann: back")  # The others are not told that she was away.
 
     def test_a_room_stays_where_no_other_node_keeps_it(self):
         cluster, address = self.cluster("a")
@@ -468,7 +470,7 @@ class ChatOnManyNodes(ChatCase):
         self.assertEqual(ann.line(), "[lobby] bob: after")
         for client in (ann, bob):
             self.history(client, ["ann: before", "bob: after"])
-        self.assertEqual(ann.ask("/join new"), "* you are in new")  # nobody's, but it works
+        self.assertEqual(ann.ask("/join new"), "* you are in new")  # No node owns the room, but it works.
         cluster.nodes[drains].log("room.new has no owner for now: the node drains")
         self.assertEqual(ann.ask("alone"), "[new] ann: alone")
         cluster.nodes[drains].stop()
@@ -495,7 +497,7 @@ class ChatOnManyNodes(ChatCase):
         eventually("another session owns the room", lambda: owned() > before)
         self.gather([bob, eve], "lobby", ["bob@b", "eve@c"])
         for client in (bob, eve):
-            self.history(client, said)  # of another owner
+            self.history(client, said)  # The history comes from the new owner.
         self.assertEqual(bob.ask("she is away"), "[lobby] bob: she is away")
         self.assertEqual(eve.line(), "[lobby] bob: she is away")
         self.history(eve, said + ["bob: she is away"])

@@ -23,7 +23,7 @@ class Cli(unittest.TestCase):
         self.addCleanup(self.cluster.__exit__)
 
     def weft(self, *words, code=0, env=None):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(env or self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
@@ -45,7 +45,8 @@ class Verbs(Cli):
         self.assertIn("up", self.weft("nodes", "--node", "a")[0])
         actors = [json.loads(line) for line in self.weft("ps", "--node", "a", "--json")[0].splitlines()]
         echo = next(a for a in actors if a["name"] == "echo")
-        self.assertIn(echo["state"], ("waiting", "parked"))  # it has waited for long, on a slow machine
+        # On a slow machine it has waited for long enough to be parked.
+        self.assertIn(echo["state"], ("waiting", "parked"))
         self.assertEqual(echo["waits_for"], "mailbox")
         self.assertIn("echo", self.weft("ps", "--node", "a")[0])
         lines = self.weft("inspect", "--record", "--node", "a", "--json")[0].splitlines()
@@ -89,7 +90,7 @@ class Verbs(Cli):
         reader = Program(WEFT, "subscribe", "news.>", "--node", "a", "--count", "2", "--json", env=self.env)
         self.addCleanup(reader.kill)
         reader.log("on node a")
-        # Its interest is on its way to b: published until b knows of it, the numbers tell one from the other.
+        # The interest is under way to b, so publish until b knows it. The numbers tell the publications apart.
         for number in range(1000):
             if json.loads(self.weft("publish", "news.one", f"[{number}]", "--node", "b", "--json")[0])["handed"] > 0:
                 break
@@ -103,14 +104,14 @@ class Verbs(Cli):
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
     def listening(self, *options):
-        """A node on a port, and its URL."""
+        """Starts a node on a port, and returns it with its URL."""
         node = Program(WEFT, "run", MODULE, "--name", "port", "--listen", "tcp://127.0.0.1:0", *options, "--", "echo",
                        env=self.env)
         self.addCleanup(node.kill)
         return node, node.log(r"listens on (tcp://127.0.0.1:\d+)").group(1)
 
     def test_a_client_of_a_port_may_talk_to_actors_only(self):
-        """Who comes by it may talk to actors, and neither look at the node nor control it."""
+        """A client of the port may talk to actors, but neither look at the node nor control it."""
         node, url = self.listening()
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
         for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"],
@@ -119,7 +120,7 @@ class Verbs(Cli):
             said = self.weft(*verb, "--node", url, code=1)[1]
             self.assertRegex(said, "not by this address|permission denied", verb)
         node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")
-        self.assertIn("echo", self.weft("ps", "--node", "port")[0])  # by its own socket
+        self.assertIn("echo", self.weft("ps", "--node", "port")[0])  # This one comes over the node's own socket.
         node.stop()
 
     def test_a_client_of_a_port_may_control_with_loopback_control(self):
@@ -335,7 +336,7 @@ class Mistakes(Cli):
 
     def test_a_second_node_of_one_name_is_refused(self):
         self.node("a", "echo")
-        # As from another machine: what this one runs is not seen.
+        # This stands for another machine: with another folder the nodes of this one are not seen.
         env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name))
         twin = Program(WEFT, "run", MODULE, "--name", "a", "--join", self.cluster.url("a"), "--", "echo", env=env)
         self.addCleanup(twin.kill)
@@ -355,7 +356,7 @@ class Mistakes(Cli):
         a.kill()
         self.says(3, "cannot connect to", "ps")
         self.node("b", "echo")
-        self.assertIn("echo", self.weft("ps")[0])  # of the two sockets one is dead
+        self.assertIn("echo", self.weft("ps")[0])  # One of the two sockets has no node behind it.
         self.node("a", "echo").stop()
 
 

@@ -24,7 +24,7 @@ def connect(port):
 
 
 def rest(s):
-    """What comes until the other side closes."""
+    """Returns all bytes until the other side closes."""
     data = b""
     try:
         while more := s.recv(65536):
@@ -64,7 +64,7 @@ class WebSocket(Node):
         return node
 
     def shake(self, host=None, origin=None, protocol=SP, path="/weft", more=(), method="GET"):
-        """The first line of the answer, and the socket."""
+        """Returns the first line of the answer, and the socket."""
         lines = ["Upgrade: websocket", "Connection: keep-alive, Upgrade", "Sec-WebSocket-Version: 13",
                  f"Sec-WebSocket-Key: {KEY}", *more]
         lines += [f"Host: {host or f'127.0.0.1:{self.port}'}"] if host != "" else []
@@ -112,7 +112,7 @@ class WebSocket(Node):
         self.refused(400, origin="https://board.example", more=["Origin: http://evil.example"])
 
     def test_a_request_with_the_host_name_of_another_site_is_refused(self):
-        """DNS rebinding: the page's own name leads here."""
+        """In DNS rebinding the page's own host name leads to this node."""
         for listen in "127.0.0.1", "0.0.0.0":
             node = self.listen("--insecure", host=listen)
             for host in ("127.0.0.1", f"localhost:{self.port}", "LOCALHOST", f"[::1]:{self.port}", "10.1.2.3:80"):
@@ -145,7 +145,7 @@ class WebSocket(Node):
                 try:
                     s.sendall(text)
                 except ConnectionError:
-                    continue  # it did not even wait for the rest
+                    continue  # The node answered before it had the rest.
                 answer = rest(s)
                 gone = answer == b"" and len(text) > 8192
                 self.assertTrue(gone or answer.startswith(b"HTTP/1.1 " + status), answer)
@@ -162,12 +162,12 @@ class WebSocket(Node):
                 head += s.recv(1)
             self.assertTrue(head.startswith(b"HTTP/1.1 101 "), head)
             self.assertEqual(s.recv(10, socket.MSG_WAITALL), b"\x82\x08" + GREETING)
-            # A ping is answered before what comes next: here, the end, as the greeting is wrong.
+            # A ping is answered before the next frame, which here is the end, because the greeting is wrong.
             s.sendall(b"\x82\x84\0\0\0\0oops")
             self.assertEqual(rest(s), b"")
 
     def test_tools_look_and_talk_but_do_not_control(self):
-        node = self.listen("--loopback-control")  # which does not open this door
+        node = self.listen("--loopback-control")  # This option does not allow control over ws://.
         url = f"ws://127.0.0.1:{self.port}/weft"
         self.assertIn("echo", self.weft("ps", "--node", url))
         self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
@@ -178,7 +178,7 @@ class WebSocket(Node):
 
 
 class Metrics(Node):
-    """The HTTP of --metrics."""
+    """The HTTP server of --metrics."""
 
     def serve(self, where="0"):
         self.node = self.run_node("--metrics", where)
@@ -236,14 +236,14 @@ class Metrics(Node):
             self.addCleanup(s.close)
         for _ in range(5):
             self.assertEqual(self.status("Host: localhost", path="/readyz"), 200)
-        idle[0].sendall(b"GET / HTT")  # begun, never whole
+        idle[0].sendall(b"GET / HTT")  # This request has begun, but never becomes complete.
         for s in idle:
-            self.assertEqual(rest(s), b"")  # closed: at once, or when its time is over
+            self.assertEqual(rest(s), b"")  # The node closes it: at once, or when its time is over.
         self.assertEqual(self.status("Host: localhost", path="/readyz", source="127.0.0.2"), 200)
 
 
 class Lines(unittest.TestCase):
-    """Ports of examples that take lines."""
+    """Ports of examples that read lines."""
 
     def start(self, *command):
         program = Program(*command)
@@ -285,7 +285,7 @@ class Lines(unittest.TestCase):
         self.assertIn("welcome", ann.line())
         open_ones = [s for s in greedy if s.recv(1) == b"*"]
         self.assertEqual(len(open_ones), 10)
-        open_ones[0].sendall(b"half a li")  # its end does not come
+        open_ones[0].sendall(b"half a li")  # The end of the line does not come.
         self.assertIn(b"line", rest(open_ones[0]))
         self.assertEqual(ann.ask("still here")[-10:], "still here")
 
@@ -311,10 +311,10 @@ def processor_time(pid):
 
 
 class Places(Node):
-    """Clients that take what there is."""
+    """Clients that take all places."""
 
     def crowd(self, port, addresses, each):
-        """Connections that say nothing, of other addresses of this machine."""
+        """Opens connections that send nothing, from other addresses of this machine."""
         for i in range(each * len(addresses)):
             s = socket.socket()
             self.addCleanup(s.close)
@@ -340,14 +340,14 @@ class Places(Node):
             self.assertIn("echo", self.weft("ps", "--node", "a"))
 
     def test_an_operator_gets_in_while_descriptors_are_used_up(self):
-        """And nobody spins: what is not accepted costs nothing."""
+        """No node spins, because a connection that is not accepted costs nothing."""
         for options in (["--listen", "tcp://127.0.0.1:0"], ["--listen", "tcp://127.0.0.1:0", "--carrier", "nng"],
                         ["--listen", "ws://127.0.0.1:0"], ["--metrics", "0"]):
             with self.subTest(options=options):
                 node = self.run_node(*options, prefix=("sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"))
                 port = int(node.log(r"//127\.0\.0\.1:(\d+)")[1])
                 self.crowd(port, [f"127.0.1.{i}" for i in range(1, 10)], 20)
-                # Five tools come, one after the other; meanwhile it does little else than answer them.
+                # Five tools come one after the other; meanwhile the node does little else than answer them.
                 used, began = processor_time(node.pid), time.monotonic()
                 for _ in range(5):
                     self.assertIn("echo", self.weft("ps", "--node", "a"))

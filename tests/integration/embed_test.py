@@ -12,13 +12,13 @@ from harness import built  # noqa: E402
 class Embedded(unittest.TestCase):
     def lines(self, name, text=""):
         done = subprocess.run([built("examples", name)], input=text, capture_output=True, text=True, timeout=60)
-        if "cannot be embedded: not supported" in done.stderr:  # libkqueue has no descriptor for other loops
+        if "cannot be embedded: not supported" in done.stderr:  # libkqueue has no descriptor for other loops.
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
 
     def test_embed_poll(self):
-        """A node in a loop that also has a descriptor of its own."""
+        """A node runs in a loop that also has a descriptor of the program."""
         lines = self.lines("embed_poll", "one\ntwo\n")
         self.assertEqual([line for line in lines if line.startswith("tick")], ["tick 1", "tick 2", "tick 3"])
         self.assertEqual([line for line in lines if not line.startswith("tick")],

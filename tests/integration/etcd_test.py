@@ -19,7 +19,7 @@ from harness import PATIENCE, Program, built, eventually, free_port
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_exclusive.so")
 ETCD = shutil.which("etcd")
-TTL = 2  # seconds: the least that etcd grants
+TTL = 2  # Seconds; etcd grants no lease that is shorter.
 
 
 class Etcd:
@@ -35,7 +35,7 @@ class Etcd:
                                "--advertise-client-urls", self.url, "--listen-peer-urls", peers,
                                "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
                                "--log-level", "error",
-                               "--bcrypt-cost", "4")  # a password costs a second on a busy machine else
+                               "--bcrypt-cost", "4")  # Otherwise a password costs a second on a busy machine.
         eventually("etcd starts", self.is_up)
 
     def is_up(self):
@@ -44,7 +44,7 @@ class Etcd:
         except urllib.error.HTTPError:
             raise
         except OSError:
-            try:  # it ends, or it needs a moment more
+            try:  # Either it ends, or it needs a moment more.
                 self.program.process.wait(0.05)
             except subprocess.TimeoutExpired:
                 return None
@@ -90,7 +90,7 @@ class Chorus:
         lines.queue.put(lines.END)
 
     def next(self, word):
-        """Who writes the next line with that first word, and its words."""
+        """Returns the name of the program that writes the next line with this first word, and the words of the line."""
         while True:
             name, words = self.queue.get(timeout=PATIENCE)
             if words[0] == word:
@@ -122,7 +122,7 @@ class WithEtcd(unittest.TestCase):
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
     def says(self, node, what):
-        """The numbers in a line such as "held 7 12345": a token, a time."""
+        """Returns the numbers in a line such as "held 7 12345": a token and a time."""
         words = node.line().split()
         self.assertEqual(words[0], what)
         return [int(word) for word in words[1:]]
@@ -139,11 +139,11 @@ class Discovery(WithEtcd):
             node.log("linked with node c")
         keys = self.etcd.keys(self.prefix)
         self.assertEqual({json.loads(v)["name"] for v in keys.values()}, {"a", "b", "c"})
-        c.stop()  # leaving, it takes back what it has registered at once
+        c.stop()  # A node that leaves removes its registration at once.
         self.assertEqual({json.loads(v)["name"] for v in self.etcd.keys(self.prefix).values()}, {"a", "b"})
         a.log("discover .*1 URL:")
         b.process.kill()
-        a.log("discover .*0 URLs")  # its lease is over
+        a.log("discover .*0 URLs")  # The lease is over.
 
     def test_malformed_entries_in_etcd_are_skipped(self):
         for key, value in [("0123456789abcdef", "no json"), ("fedcba9876543210", '{"urls": [1, "x", {}, null]}'),
@@ -164,7 +164,7 @@ class Discovery(WithEtcd):
             if json.loads(value)["name"] == "b":
                 self.etcd.delete(key)
         a.log("discover .*0 URLs")
-        a.log("discover .*1 URL:")  # it is back
+        a.log("discover .*1 URL:")  # The entry is back.
         b.stop()
 
     def test_bad_specs(self):
@@ -210,7 +210,7 @@ class Exclusive(WithEtcd):
         self.send("a", 4)
         self.assertEqual(a.line(), "WEFT_ETIMEDOUT")
         self.send("a", 2)
-        b.stop()  # an end like any other
+        b.stop()  # This end counts like any other.
         three, _ = self.says(a, "held")
         self.assertLess(one, two)
         self.assertLess(two, three)
@@ -225,7 +225,7 @@ class Exclusive(WithEtcd):
         self.assertLess(one, two)
 
     def test_a_holder_that_was_stopped_learns_that_it_lost_the_name(self):
-        """It hears of its loss when it runs again; by the clock it knew before."""
+        """The holder learns of its loss when it runs again; its own clock knew it before."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")
@@ -250,7 +250,8 @@ class Exclusive(WithEtcd):
         self.assertLess(one, self.says(a, "held")[0])
 
     def test_one_of_three_nodes_runs_a_singleton(self):
-        """One of three runs it; killed, the next one does; asked to end, the last one, at once."""
+        """One of three nodes runs the actor. When it is killed, the next one runs it, and when that is stopped, the
+        last one."""
         nodes = {name: self.node(name, "alone", "x") for name in "abc"}
         all_say, before = Chorus(nodes), 0
         for end in ("kill", "stop", "fails", "none"):
@@ -280,7 +281,7 @@ class Exclusive(WithEtcd):
 
     def test_the_keeper_of_a_singleton_ends_with_its_body(self):
         a = self.node("a", "alone", "x")
-        lines = [a.line() for _ in range(2)]  # the body may be first
+        lines = [a.line() for _ in range(2)]  # The line of the body may come first.
         self.assertEqual(sorted(line.split()[0] for line in lines), ["ready", "runs"])
         b = self.node("b", "alone", "x")
         b.log("linked with node a")
@@ -302,7 +303,7 @@ class Outages(WithEtcd):
         self.addCleanup(self.etcd.close)
 
     def test_etcd_hangs(self):
-        """The holder hears of its loss while etcd still keeps the name for it."""
+        """The holder learns of its loss while etcd still keeps the name for it."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")

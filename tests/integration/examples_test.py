@@ -20,7 +20,7 @@ def source(*path):
 
 
 def promised(name):
-    """The output that the comment at the top of an example promises."""
+    """Returns the output that the comment at the top of an example promises."""
     comment = source("examples", name + ".c").split("*/")[0]
     return [line.removeprefix(" *     ").rstrip() for line in comment.splitlines() if line.startswith(" *     ")][1:]
 
@@ -48,7 +48,7 @@ class Programs(unittest.TestCase):
         lines = lines[6:]
         self.assertEqual(lines[-1], "time is up")
         ticks = [line for line in lines if line.startswith("tick")]
-        # 4, or more on a machine that stood still for a while; each once, in order.
+        # There are four, or more on a machine that stood still for a while; each comes once, in order.
         self.assertGreaterEqual(len(ticks), 4)
         self.assertEqual(ticks, [f"tick {i + 1}" for i in range(len(ticks))])
         self.assertEqual(lines.count("another actor says: half time"), 1)
@@ -105,9 +105,9 @@ class Programs(unittest.TestCase):
             for _ in range(3):
                 program = self.start("bank", "1000000", cwd=folder)
                 opened = int(program.line().split()[-1])
-                self.assertGreaterEqual(opened, balance)  # a deposit more may be there: it was not printed yet
+                self.assertGreaterEqual(opened, balance)  # One deposit more may be stored, which was not printed yet.
                 self.assertLessEqual(opened, balance + 1)
-                for _ in range(150):  # more than there are events in front of a snapshot
+                for _ in range(150):  # These are more events than there are between two snapshots.
                     program.line()
                 program.process.kill()
                 program.process.wait()
@@ -123,7 +123,7 @@ class Programs(unittest.TestCase):
         self.assertIn("n != 3 does not hold", "\n".join(program.err.seen))
 
     def test_pubsub(self):
-        """Who keeps up, and who is too slow by his own choice of what happens then, sees what the page promises."""
+        """A subscriber that keeps up, and those that are slow under each policy, see what the page promises."""
         got = {line.split()[0]: line for line in self.start("pubsub").end()}
         self.assertEqual(got, {line.split()[0]: line for line in promised("pubsub")})
 
@@ -164,7 +164,7 @@ class Programs(unittest.TestCase):
     def test_group(self):
         lines = self.start("group").end()
         self.assertEqual(lines[:3], ["3 helpers are here", "handed to 3", "one has left"])
-        # Of two actors, perhaps on two workers.
+        # These lines come from two actors, perhaps on two workers.
         self.assertEqual(sorted(lines[3:]), ["one has ended", "one has failed with 42"])
 
     def test_handler(self):
@@ -222,7 +222,7 @@ class TutorialChat(unittest.TestCase):
         return client
 
     def past(self, client, count):
-        """The lines that come until /past is answered, and its last."""
+        """Returns the lines that come until /past is answered, and the last line."""
         client.send(f"/past {count}")
         lines = []
         while not (line := client.line()).startswith("* "):
@@ -230,7 +230,7 @@ class TutorialChat(unittest.TestCase):
         return lines, line
 
     def hear(self, ann, text, *clients):
-        """She says it, and they have read that and all before it: what they read next is of the past."""
+        """She sends a line, and the clients read it and everything before it; what they read next is history."""
         ann.send(text)
         for client in (ann, *clients):
             while (line := client.line()) != f"ann: {text}":
@@ -280,7 +280,7 @@ class TutorialChat(unittest.TestCase):
         program.stop()
 
     def test_three_nodes(self):
-        """As the tutorial starts them: b and c are given one URL, that of a."""
+        """The nodes start as in the tutorial: b and c are given one URL, that of a."""
         with Cluster() as cluster:
             clients, where = {}, ["--listen", "tcp://127.0.0.1:0"]
             for name in "abc":
@@ -298,7 +298,7 @@ class TutorialChat(unittest.TestCase):
             self.hear(a, "that was it for now", *clients.values())
             eventually("the history of b has the line", lambda: "ann: that was it for now" in self.past(b, 20)[0])
             self.assertEqual(self.past(b, 99), ([], "* no past: the request was let go without an answer"))
-            # At once: the history that comes may hear this line before it has asked the others.
+            # Ask at once: the new history may get this line before it has asked the others.
             self.hear(a, "the end", b)
             known = {"ann: hello", "ann: that was it for now", "ann: the end"}
             eventually("the history of b has all three lines", lambda: known <= set(self.past(b, 20)[0]))
@@ -309,7 +309,7 @@ class TutorialChat(unittest.TestCase):
                 cluster.nodes[name].stop()
 
     def test_lines_that_were_said_before_the_nodes_were_linked(self):
-        """b and c have their own past when they first hear of each other, through a."""
+        """b and c have their own history when they first know each other, through a."""
         with Cluster() as cluster:
             clients, urls = [], [f"tcp://127.0.0.1:{free_port()}" for _ in range(2)]
             for name, where in (("b", ["--listen", urls[0]]), ("c", ["--listen", urls[1]]),

@@ -15,7 +15,7 @@ PEER = os.path.join(ROOT, "examples", "python", "peer.py")
 
 
 def with_msgpack():
-    """A Python that has msgpack; None."""
+    """Returns a Python that has msgpack, or None."""
     for python in [sys.executable, "/usr/bin/python3"]:
         if shutil.which(python) and subprocess.run([python, "-c", "import msgpack"], stderr=subprocess.DEVNULL,
                                                    check=False).returncode == 0:
@@ -43,13 +43,14 @@ class Foreign(unittest.TestCase):
 
     @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
     def test_a_node_in_python(self):
-        for turn in range(4):  # its incarnation is random: now it is the higher one, now the lower one
+        # The incarnation is random, so it is sometimes the higher one and sometimes the lower one.
+        for turn in range(4):
             name = f"snake{turn}"
             peer = Program(PYTHON, PEER, self.url, name, "news.*", env=self.cluster.env, stdin=subprocess.PIPE)
             self.addCleanup(peer.kill)
             self.assertEqual(peer.line(), "linked with n")
             self.assertEqual(self.node.line(), f"{name} answers HELLO {name.upper()}")
-            for number in range(1000):  # until its interest has reached the node
+            for number in range(1000):  # Publish until its interest has reached the node.
                 if json.loads(self.weft("publish", "news.one", f"[{number}]", "--json"))["handed"] > 0:
                     break
             self.weft("publish", "news.two", "--text", "caf\u00e9", "--tag", "5")
