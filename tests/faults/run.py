@@ -154,8 +154,8 @@ class Cluster:
 # ---- Faults ------------------------------------------------------------------------------------------------------
 
 class Fault:
-    """A fault that happens to a cluster. `hold` says for how long; None means until the end. `victim`: whose ways it touches, None: all.
-    `lives`: both ends of every link outlive it, and nothing may be lost."""
+    """A fault that happens to a cluster. `hold` says for how long; None means until the end. `victim` is the node whose
+    ways it touches; None means all. With `lives` both ends of every link outlive it, and nothing may be lost."""
     nodes, hold, victim, lives = 5, 8.0, 1, True
 
     def __init__(self, title, **changes):

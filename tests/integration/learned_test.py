@@ -15,7 +15,7 @@ MODULE = built("tests", "test_modules.so")
 
 
 class Stranger:
-    """A server that has nothing to do with the cluster, and counts who comes."""
+    """A server that is not part of the cluster, and counts its connections."""
 
     def __init__(self, listener):
         self.listener, self.came = listener, 0
@@ -49,7 +49,8 @@ class Learned(unittest.TestCase):
         return liar.link()
 
     def tell(self, liar, count, url):
-        """Of so many nodes, all at `url`. What is told again is news, as a slow machine forgets between looks."""
+        """Announces `count` nodes, all at `url`. It announces them again each time, because a slow machine forgets them
+        between looks."""
         self.number += 1
         for first in range(0, count, 100):
             ghosts = range(first, min(first + 100, count))

@@ -23,7 +23,7 @@ class Look(unittest.TestCase):
         self.cluster = self.enterContext(Cluster())
 
     def node(self, what, *args):
-        # A reader that is held, on a slow machine for long, keeps its link.
+        # A reader that is stopped for long, on a slow machine, keeps its link.
         options = ("--workers", "1", "--heartbeats-lost", "60") if args else ()
         node = self.cluster.run("a", MODULE, what, *args, options=options)
         self.assertEqual(node.line(), "ready")
@@ -58,7 +58,7 @@ class Look(unittest.TestCase):
         self.assertRegex(text, r"(?m)^waits for +sleep$")
         if not shutil.which("addr2line"):
             place = r"\S*test_modules\.so\+0x[0-9a-f]+"
-        else:  # without line numbers the name of the file is all there is
+        else:  # Without line numbers only the name of the file is known.
             place = r"silent at \S+/modules\.c:\d+" if has_lines(MODULE) else r"silent at modules\.c"
         self.assertRegex(text, rf"(?m)^in +{place}$")
         self.assertEqual([os.path.basename(caller[0]) for caller in silent["callers"]], ["test_modules.so"])
@@ -76,11 +76,11 @@ class Look(unittest.TestCase):
         self.node("tied")
         figures = "mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes"
 
-        def in_sum(rows):  # of this module's kinds: weft's own actors work meanwhile
+        def in_sum(rows):  # These are the kinds of this module; weft's own actors work meanwhile.
             return {(kind, f): sum(row[f] for row in rows if row["kind"] == kind)
                     for kind in ("silent", "main") for f in figures}
 
-        def looks():  # between the two a stack may be parked, once
+        def looks():  # Between the two outputs a stack may be parked, once.
             by_kind, each = self.objects("ps", "--by-kind"), self.objects("ps")
             return (by_kind, each) if in_sum(by_kind) == in_sum(each) else None
 
@@ -109,7 +109,7 @@ class Look(unittest.TestCase):
                          r"\(silent \d+\.\d+\.\d+\) for [\d.]+ (us|ms|s)\n$")
 
     def chained(self, *links):
-        """Nodes a, b, ..., each with an actor that waits for that one; the first has begun."""
+        """Starts nodes a, b, ..., each with an actor that waits for the next one; the first one has begun."""
         for i, (name, to) in enumerate(links):
             node = self.cluster.run("abc"[i], MODULE, "waits-on", name, to, join=["a"] if i > 0 else [])
             self.assertEqual(node.line(), "ready")
@@ -153,7 +153,7 @@ class Look(unittest.TestCase):
             self.cluster.nodes["c"].process.send_signal(signal.SIGCONT)
 
     def test_a_circle_over_two_nodes(self):
-        """The runtime ends it, and the actors begin it anew."""
+        """The runtime ends the circle, and the actors begin it anew."""
         self.chained(("one", "two@b"), ("two", "one@a"))
         told = {}
 
@@ -192,7 +192,7 @@ class Look(unittest.TestCase):
         self.assertEqual(len(self.chain("step.20")["chain"]), 21)
 
     def test_inspect_counts_the_calls_and_links_that_it_does_not_show(self):
-        """256 calls of each worker, 32 ties of an actor."""
+        """The limits are 256 calls of each worker, and 32 ties of an actor."""
         self.node("besieged", "5000")
         done = subprocess.run([WEFT, "inspect", "--json", "--node", "a"], capture_output=True, text=True,
                               timeout=PATIENCE, env=self.cluster.env)
@@ -238,7 +238,7 @@ class Look(unittest.TestCase):
             seen.append(int(line.split()[2]))
         self.assertEqual(seen, sorted(set(seen)))
 
-        def missed_now():  # it may be said more than once
+        def missed_now():  # A count may be printed more than once.
             said = (re.search(r"(\d+) messages came faster than they could be printed", line) for line in
                     reader.err.seen)
             return sum(int(found.group(1)) for found in said if found)
@@ -318,7 +318,7 @@ class Look(unittest.TestCase):
         self.assertNotIn("body", json.loads(bare.end()[0]))
 
     def test_a_tracer_stops_at_its_count(self):
-        """Also where several come in one piece."""
+        """Lines count also where several come in one piece."""
         self.node("echo")
         tracer = self.traced("--actor", "echo", "--count", "3")
         self.weft("call", "echo", "[1]", "--tag", "6")
@@ -340,7 +340,7 @@ class Look(unittest.TestCase):
         for e in slices:
             self.assertGreaterEqual(e["dur"], 0)
             self.assertIn(e["tid"], names)
-        for tid in names:  # one thing at a time: no two slices of an actor overlap
+        for tid in names:  # An actor does one thing at a time, so no two of its slices overlap.
             end = 0
             for e in sorted((e for e in slices if e["tid"] == tid), key=lambda e: (e["ts"], e["dur"])):
                 self.assertGreaterEqual(e["ts"] + 0.001, end, e)
@@ -356,7 +356,8 @@ class Look(unittest.TestCase):
         self.assertTrue(any(e["ph"] == "X" for e in one))
 
     def hops(self):
-        """Three nodes: what a's actor gets it passes on to b's, that to c's; with each hop the tag is one more."""
+        """Starts three nodes. The actor on a passes its messages on to the one on b, and that to the one on c. Each hop
+        adds 1 to the tag."""
         for name, to in ("a", "hop@b"), ("b", "hop@c"), ("c", "nobody@nowhere"):
             node = self.cluster.run(name, MODULE, "hops", to, join=["a"] if name != "a" else [])
             self.assertEqual(node.line(), "ready")
@@ -371,7 +372,7 @@ class Look(unittest.TestCase):
         for _ in "bc":
             tracer.log("weft trace: .* on node [bc]")
         self.weft("send", "hop", '["hot", 1]', "--tag", "5", "--node", "a")
-        self.weft("send", "hop", "[2]", "--tag", "9", "--node", "a")  # is not asked for
+        self.weft("send", "hop", "[2]", "--tag", "9", "--node", "a")  # The tracer does not ask for this one.
         rows = [json.loads(line) for line in tracer.end()]
         self.assertEqual({row["trace"] for row in rows}, {rows[0]["trace"]})
         self.assertEqual({json.dumps(row["body"]) for row in rows}, {'["hot", 1]'})
@@ -381,7 +382,7 @@ class Look(unittest.TestCase):
         self.assertEqual([row["why"] for row in rows if row["event"] == "fail"], ["WEFT_ENONODE"])
         self.assertTrue(all(row["actor"] == pids[row["node"]] for row in rows))
         self.assertEqual({row["tag"] for row in rows if row["asked"]}, {5})
-        for name in "abc":  # so do the lines that they have logged
+        for name in "abc":  # So do the lines that they have logged.
             self.cluster.nodes[name].log(f"trace={rows[0]['trace']} msg=\"passes on \\d\"")
 
     def test_a_topic(self):

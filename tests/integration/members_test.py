@@ -29,7 +29,7 @@ class Membership(unittest.TestCase):
         eventually(f"{name} is {states} for {of}", lambda: self.cluster.states(of).get(name) == sorted(states))
 
     def test_incarnations_are_text(self):
-        """All 64 bits of them, for readers of JSON whose numbers have 53."""
+        """The text has all 64 bits, because numbers of some readers of JSON have only 53."""
         self.three()
         rows = {row["name"]: row["incarnation"] for row in self.cluster.rows("a")}
         self.assertEqual(sorted(rows), ["a", "b", "c"])
@@ -93,7 +93,8 @@ class Membership(unittest.TestCase):
         self.becomes("a", "b", "up")
         b.kill()
         news_of(a, "b", "down")
-        self.assertEqual(self.cluster.order("a", "minority -"), 0)  # of two halves it is the one with the first name
+        # Of two halves, the one with the first name is no minority.
+        self.assertEqual(self.cluster.order("a", "minority -"), 0)
         b = self.cluster.start("b", "a")
         self.becomes("b", "a", "up")
         a.process.kill()
@@ -101,7 +102,8 @@ class Membership(unittest.TestCase):
         b.end(code=1)
 
     def test_a_node_that_was_never_in_a_majority_waits_for_the_others(self):
-        """In a minority, and to end then, it does not; but nobody starts actors there."""
+        """The node is in a minority, and the option says that it ends then. It does not end, but no node may start
+        actors there."""
         self.cluster.env.update(WEFT_PARTITION="2", WEFT_MINORITY="end", WEFT_SUSPICION="1000")
 
         def spawn(of):

@@ -22,7 +22,7 @@ int main(void)
 
 
 def mistakes():
-    """[(title, code, [lines that are said])] of the part about C programs."""
+    """Returns [(title, code, [expected lines])] of the part about C programs."""
     with open(os.path.join(ROOT, "docs", "mistakes.md"), encoding="utf-8") as file:
         part = file.read().split("\n## Mistakes of C programs\n")[1]
     found = []
@@ -58,7 +58,7 @@ class Mistakes(unittest.TestCase):
                               env=dict(self.cluster.env, LD_LIBRARY_PATH=built(), **variables))
 
     def messages(self, code):
-        """What the compiler says; if it has no objection, the msg fields of the log and what is said of a crash."""
+        """Returns the messages of the compiler, or else the msg fields of the log and the lines about a crash."""
         program, compiled = self.compile(code)
         if compiled.returncode:
             return compiled.stderr.splitlines()

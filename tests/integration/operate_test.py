@@ -27,7 +27,7 @@ class Operate(unittest.TestCase):
         return os.path.join(self.cluster.folder.name, name)
 
     def weft(self, *words, code=0):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
@@ -86,7 +86,7 @@ class Logs(Operate):
         node.stop()
         lines = [json.loads(line) for line in node.err.seen]
         again = [line for line in lines if line["msg"] == "again and again"]
-        # A machine that stands still for the period begins a new one.
+        # If the machine stands still for the period, a new period begins.
         self.assertLess(len(again), 500)
         self.assertEqual(sum(line.get("repeated", 1) for line in again), 1000)
 
@@ -98,7 +98,7 @@ class Logs(Operate):
         os.rename(log, old)
         node.process.send_signal(signal.SIGHUP)
         eventually("there is a new file", lambda: self.weft("ps") and os.path.exists(log))
-        # The file is there before it is the one that is written to.
+        # The new file exists before the log is written to it.
         eventually("new lines are in the new file",
                    lambda: self.say("after") or self.weft("ps") and "after" in content(log))
         self.assertNotIn("before", content(log))
@@ -108,7 +108,8 @@ class Logs(Operate):
         self.assertEqual(node.err.seen, [])
 
     def test_hangup_does_not_end_a_node(self):
-        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # not nohup's
+        # A test under nohup would ignore it.
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))
         node = self.run_module("says")
         for _ in range(3):
             node.process.send_signal(signal.SIGHUP)
@@ -121,7 +122,7 @@ class Logs(Operate):
         self.assertIn("--log-file /nowhere/log: ", self.weft("run", MODULE, "--log-file", "/nowhere/log", code=1)[1])
 
     def test_the_journal_gets_priorities(self):
-        """Standard error as systemd gives it: a stream, and a variable that says which."""
+        """Standard error is a stream, and a variable names it, as under systemd."""
         reading, writing = os.pipe()
         stat = os.fstat(writing)
         env = dict(self.env, JOURNAL_STREAM=f"{stat.st_dev}:{stat.st_ino}")
@@ -135,7 +136,7 @@ class Logs(Operate):
 
 
 class Manager(Operate):
-    """What systemd hears and gives, without systemd."""
+    """Takes the part of systemd: hears its notifications, and sets its variables."""
 
     def setUp(self):
         super().setUp()
@@ -203,7 +204,7 @@ class Manager(Operate):
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
     def test_unit(self):
-        """As installed, but for the program's place."""
+        """The unit is the installed one, but for the path of the program."""
         unit = self.path("weft@.service")
         with open(unit, "w", encoding="utf-8") as file:
             text = content(built("packaging", "weft@.service"))
@@ -213,7 +214,7 @@ class Manager(Operate):
                               capture_output=True, text=True, timeout=PATIENCE)
         said = [line for line in done.stderr.splitlines() if "weft@" in line]
         self.assertEqual((done.returncode, said), (0, []), done.stderr)
-        # Its own scale: from 0, nothing is exposed, to 10.
+        # The scale of systemd goes from 0, which means that nothing is exposed, to 10.
         done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20", unit],
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -226,7 +227,7 @@ class Metrics(Operate):
         return node
 
     def get(self, path, timeout=PATIENCE, **more):
-        """Status and text."""
+        """Returns status and text."""
         try:
             with urllib.request.urlopen(urllib.request.Request(self.base + path, **more), timeout=timeout) as answer:
                 return answer.status, answer.read().decode()
@@ -300,9 +301,9 @@ class Metrics(Operate):
         self.assertEqual(self.get("/healthz")[0], 200)
         self.assertEqual(json.loads(self.weft("top", "--once", "--json")[0])["state"], "draining")
         self.assertIn("weft.draining=true", self.weft("nodes")[0])
-        self.assertEqual(self.weft("call", "echo", "[7]")[0], "[7]\n")  # it goes on with what it has
+        self.assertEqual(self.weft("call", "echo", "[7]")[0], "[7]\n")  # The node goes on with its actors.
         self.assertIn("node a drains", self.weft("spawn", "test.greeter", '["bob", 3]', code=1)[1])
-        self.assertEqual(self.weft("drain")[0], "a takes no new work\n")  # twice is once
+        self.assertEqual(self.weft("drain")[0], "a takes no new work\n")  # A second drain changes nothing.
         self.assertEqual(self.weft("drain", "--undo")[0], "a takes new work\n")
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))
         self.assertNotIn("weft.draining", self.weft("nodes")[0])
@@ -350,7 +351,7 @@ class Metrics(Operate):
                     while s.recv(65536):
                         pass
                 except OSError:
-                    pass  # closed with a reset
+                    pass  # The connection was closed with a reset.
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
         node.stop()
 
@@ -366,7 +367,7 @@ class Metrics(Operate):
         self.serve()
         there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        # Those of a store: queue_processes reads them from a node that has one.
+        # queue_processes reads the figures of a store, from a node that has one.
         stores = content(os.path.join(root, "transport", "store", "store_metrics.c"))
         there |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', stores)}
         dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
@@ -403,7 +404,7 @@ class Metrics(Operate):
             with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                 return [one["value"][1] for one in json.load(answer)["data"]["result"]]
 
-        # Each question takes a while; it asks the node once a second.
+        # Each question takes a while; Prometheus asks the node once a second.
         eventually("the node is up", lambda: asked("up") == ["1"])
         eventually("Prometheus has the figures of the node", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
         self.assertEqual(asked("weft_node_info").__len__(), 1)

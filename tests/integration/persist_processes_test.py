@@ -42,7 +42,7 @@ class States(StoreCase):
         self.assertIn("--store", self.weft("run", self.module, "--states", "a", code=2)[1])
 
     def check(self, lines):
-        """Each event was confirmed once, and each opening has loaded all that were confirmed before it."""
+        """Each event was confirmed once, and each opening has loaded all events that were confirmed before it."""
         events, opened = {}, {}
         for line in lines:
             what, one, two = line.split()
@@ -60,7 +60,7 @@ class States(StoreCase):
         return events
 
     def writer(self, owners):
-        """Which of them writes: it has stored 20 more events."""
+        """Returns which owner writes: it has stored 20 more events."""
         before, end = [len(o.out.seen) for o in owners], time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for at, owner in enumerate(owners):

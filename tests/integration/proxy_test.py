@@ -9,11 +9,11 @@ import unittest
 
 from harness import PATIENCE, Client, Program, built, eventually
 
-SYN_SENT, LISTEN = "02", "0A"  # in /proc/net/tcp
+SYN_SENT, LISTEN = "02", "0A"  # These are the numbers of the states in /proc/net/tcp.
 
 
 class Server:
-    """Accepts; the test does the rest."""
+    """A server that only accepts; the test does the rest."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -36,7 +36,7 @@ def receive(s, size):
 
 
 def kernel_sockets():
-    """What Linux says of TCP sockets: its own end, the other end, its state, and what its queues hold."""
+    """Yields what Linux knows of TCP sockets: both ends, the state, and the bytes in the queues."""
     with open("/proc/net/tcp", encoding="ascii") as file:
         return [line.split()[1:5] for line in file]
 
@@ -46,14 +46,14 @@ def hex_address(listener):
 
 
 def queued(listener):
-    """How many connections wait in the queue of a listener on 127.0.0.1 to be accepted."""
+    """Returns how many connections wait in the queue of a listener on 127.0.0.1 to be accepted."""
     found = [queues for local, _, state, queues in kernel_sockets()
              if (local, state) == (hex_address(listener), LISTEN)]
     return int(found[0].split(":")[1], 16)
 
 
 def connecting(listener):
-    """How many sockets have asked for a connection to it, and have no answer."""
+    """Returns how many sockets have asked it for a connection, and have no answer."""
     return sum((remote, state) == (hex_address(listener), SYN_SENT) for _, remote, state, _ in kernel_sockets())
 
 
@@ -92,7 +92,7 @@ class Proxy(unittest.TestCase):
             self.assertEqual(client.line(), f"{i}")
         sent, client = os.urandom(16 << 20), clients[0]
         sender = threading.Thread(target=client.socket.sendall, args=(sent,))
-        sender.start()  # both directions are full at the same time
+        sender.start()  # Both directions are full at the same time.
         got = receive(client.socket, len(sent))
         sender.join()
         self.assertEqual(hashlib.sha256(got).digest(), hashlib.sha256(sent).digest())
@@ -113,7 +113,8 @@ class Proxy(unittest.TestCase):
             self.assertEqual(one.recv(1), b"")
 
     def test_a_side_that_is_not_read_fills_no_memory_of_the_proxy(self):
-        """Who is not read from can pour in what the kernel's buffers hold and no more, and nothing is lost."""
+        """A side whose peer does not read can send as much as the kernel's buffers hold and no more, and nothing is
+        lost."""
         _, server = self.server()
         client, upstream = self.pair(server)
         client.setblocking(False)
@@ -183,8 +184,9 @@ class Proxy(unittest.TestCase):
         self.assertEqual(proxy.stop(), [])
 
     def silent_server(self):
-        """A listener whose queue is full: the kernel drops each SYN for it, until there is space."""
-        listener = socket.create_server(("127.0.0.1", 0), backlog=0)  # full when more than 0 wait
+        """Returns a listener whose queue is full: the kernel drops each SYN for it, until there is space."""
+        # The queue is full when more than 0 connections wait.
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
         self.addCleanup(listener.close)
         first = socket.create_connection(listener.getsockname(), PATIENCE)
         self.addCleanup(first.close)
@@ -200,7 +202,7 @@ class Proxy(unittest.TestCase):
         clients = [self.client() for _ in range(20)]
         eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         for i, client in enumerate(clients):
-            if i % 2:  # it has said something: only a reset says that it has left
+            if i % 2:  # A client that has sent bytes is known to have left only by its reset.
                 client.send("x")
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.close()
@@ -208,7 +210,7 @@ class Proxy(unittest.TestCase):
         proxy.stop()
 
     def test_bytes_and_ends_that_come_while_the_proxy_connects_are_passed_on(self):
-        """Nothing is lost, neither what was said nor that it was all."""
+        """Neither the bytes nor the end of the stream are lost."""
         listener = self.silent_server()
         self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
         said = os.urandom(100000)
@@ -219,7 +221,7 @@ class Proxy(unittest.TestCase):
             client.shutdown(socket.SHUT_WR)
         eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         listener.settimeout(PATIENCE)
-        listener.listen(16)  # space for both at once, whenever they try again
+        listener.listen(16)  # There is space for both at once, whenever they try again.
         listener.accept()[0].close()
         got = []
         for _ in clients:

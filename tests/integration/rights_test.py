@@ -22,19 +22,21 @@ LOOK, RECORD, INSPECT, DROPS, RELOAD = 2, 11, 12, 14, 17
 EACCESS = 17
 GONE = 0x7F000000
 TRACE = b"0123456789abcdef\0"
-LEAST = 131  # bytes of the body of what carries no text of a program
+LEAST = 131  # Bytes of the body of frames that carry no text of a program.
 ALLOWED, REFUSED, ASKED, OUT = "yes", "no", "asked", "-"
 ROLES = ("stranger", "page", "local user", "`observe`", "`guest`", "`node`", "`admin`")
 CERTIFICATES = {"`observe`": ("eye", TOOL), "`guest`": ("g", 0), "`node`": ("b", 0), "`admin`": ("boss", TOOL)}
-# Who comes, and how. Over ws:// nobody has a certificate: a tool is a local user, a node may do what a node may.
+# The roles, and how they connect. Over ws:// a peer has no certificate: a tool is a local user, and a node has the
+# rights of a node.
 WAYS = [(role, "") for role in ROLES[2:]] + [("local user", "ws"), ("`node`", "ws")]
-# They would end the link, or are of a connection: what they may be is in wire.md; transport_bad_peer_test holds it.
+# These frames would end the link, or belong to a connection. docs/wire.md says where they may come, and
+# transport_bad_peer_test tests it.
 OF_THE_LINK = {1, 2, 3, 4, 5, 6, 9, 10, 11}
 TO_ACTORS = (16, 17, 18, 19, 20, 40, 41, 42, 43, 44, 45, 46, 48, 60, 61, 62, 63)
 
 
 def kinds_of(cell):
-    """"1 to 3, 9": a set of numbers."""
+    """Returns the set of numbers in text like "1 to 3, 9"."""
     found = set()
     for first, last in re.findall(r"(\d+)(?: to (\d+))?", cell):
         found |= set(range(int(first), int(last or first) + 1))
@@ -42,7 +44,7 @@ def kinds_of(cell):
 
 
 def table():
-    """Rows of the table: what, kinds, and a cell for each role."""
+    """Yields the rows of the table: what, kinds, and a cell for each role."""
     with open(os.path.join(ROOT, "docs", "security.md"), encoding="utf-8") as file:
         lines = file.read().split("## Who may do what", 1)[1].split("\n## ", 1)[0].splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
@@ -88,17 +90,17 @@ class Rights(Tls):
         return peer.link()
 
     def call(self, peer, name, tag, body=b""):
-        """The answer's frame."""
+        """Returns the frame of the answer."""
         return peer.call(name, tag, body, kinds=(18,))
 
     @staticmethod
     def fence(peer):
-        """All that it has sent so far has been looked at; what has come back is not."""
+        """The node has handled all earlier frames of the peer. Its answers are not read."""
         peer.fence()
         peer.forget()
 
     def refused(self):
-        """How many frames were refused, of all peers."""
+        """Returns how many frames of all peers were refused."""
         body, _ = unpack(self.call(self.boss, "$node", DROPS)[5])
         return dict(body[0])["refused"]
 
@@ -114,7 +116,7 @@ class Rights(Tls):
     # ---- Frames
 
     def frames(self, kind, to, sender=7, ref=3, body=b"", traced=False):
-        """As docs/wire.md has them."""
+        """Returns frames of the form that docs/wire.md gives."""
         left = [2 ** 64 - 1] if traced and kind in (17, 25) else []
         extra = [TRACE] if traced else []
         member = self.member_incarnation
@@ -181,7 +183,7 @@ class Rights(Tls):
         self.assertEqual(self.node.line(), "answer 0 true")
 
     def lie(self, peer):
-        """All numbers that a counter may have."""
+        """Sends all numbers that a counter may have."""
         for ref in range(200):
             peer.send(*[self.frames(kind, self.caller, ref=ref) for kind in (18, 19, 42, 45, 48, 63)])
         self.fence(peer)
@@ -242,7 +244,7 @@ class Rights(Tls):
             peer.socket.close()
 
     def test_a_guest_takes_no_name(self):
-        """Who may not end an actor may not take its global name either, however low a stamp it says."""
+        """A peer that may not end an actor may not take its global name either, however low its timestamp is."""
         for name, takes in ("g", False), ("b", True):
             peer = Peer(self.tls, name, next(self.incarnations), capabilities=TABLES, tls=(self.certs, name)).link()
             self.addCleanup(peer.close)
@@ -270,20 +272,20 @@ class Rights(Tls):
 
     @staticmethod
     def soon(peer):
-        """Whether a publication has come by the time that a PING has gone there and back."""
+        """Returns whether a publication arrives before the answer to a PING."""
         peer.fence()
         heard = any(frame[0] == 32 for frame in peer.inbox)
         peer.forget()
         return heard
 
     def test_monitors_and_links_without_a_sender_leave_nothing_behind(self):
-        """What names no sender could never be taken back: it would stay as long as the actor does."""
+        """A monitor or link without a sender could never be removed: it would stay as long as the actor does."""
         peer = self.linked("`node`")
         peer.send(*([kind, self.target, 0, 0, number, b""] for kind in (40, 43) for number in range(1, 100)))
         self.fence(peer)
         pid = f"{self.target >> 24 & 0xFF}.{self.target & 0xFFFFFF}.{self.target >> 32}"
         seen = self.call(self.boss, "$node", INSPECT, pack(pid))[5]
-        self.assertIn(b"\xa8watchers\x90", seen)  # an empty array
+        self.assertIn(b"\xa8watchers\x90", seen)  # This is an empty array.
         self.assertIn(b"\xa5links\x90", seen)
 
     def test_a_stranger_is_closed_out(self):
@@ -301,7 +303,7 @@ class Rights(Tls):
                         raise OSError("the node closed the connection")
         with socket.create_connection(("127.0.0.1", int(self.tls.rsplit(":", 1)[1])), PATIENCE) as plain:
             plain.sendall(b"\0SP\0\0\x10\0\0")
-            self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
+            self.assertEqual(plain.recv(1), b"\x15")  # The answer is an alert of TLS, and no header.
 
     def test_the_web_socket_of_a_page_is_refused(self):
         node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo",
@@ -316,7 +318,7 @@ class Rights(Tls):
             self.assertRegex(page.recv(4096), rb"^HTTP/1\.1 403 ")
 
 
-del Tls  # it has no tests of its own
+del Tls  # The base class has no tests of its own.
 
 if __name__ == "__main__":
     unittest.main()
