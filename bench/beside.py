@@ -11,7 +11,8 @@ LONG = 60  # seconds of a workload, in which three runs of all programs are enou
 
 
 def compared(key, values, command):
-    """One row of the table: who is best, and how many times better weft is (above 1) or worse (below)."""
+    """Returns one row of the table: which runtime is best, and how many times better (above 1) or worse (below) weft
+    is."""
     workload, params, metric = key
     results = {name: summary(v, metric) for name, v in values.items()}
     floor = FLOOR.get(workload, ())
@@ -28,7 +29,7 @@ def compared(key, values, command):
 
 
 def add_targets(rows, targets):
-    """Gives the first row of each metric that has a target what is to be reached."""
+    """Attaches each target to the first row of its metric."""
     for metric, (what, limit) in targets.items():
         row = next((r for r in rows if r["metric"] == metric and "weft" in r["results"]), None)
         if row is None:
@@ -40,7 +41,7 @@ def add_targets(rows, targets):
 
 
 def add_carried(rows, carried):
-    """Rows of their own for what is to be reached beside the other carrier."""
+    """Returns the rows for targets that compare weft-tcp with the other carrier."""
     for metric, (what, factor) in carried.items():
         row = next((r for r in rows if r["metric"] == metric and {"weft", "weft-tcp"} <= r["results"].keys()), None)
         if row is None:
@@ -52,7 +53,7 @@ def add_carried(rows, carried):
 
 
 def run_beside(options, chosen, print_row=lambda row: None):
-    """Rows, one for each workload, params and metric; our program and theirs take turns."""
+    """Returns one row for each workload, params and metric; our program and those of the others take turns."""
     rows = []
     with Peers() as peers:
         for workload in chosen:
@@ -133,7 +134,7 @@ def with_unit(value, metric):
 
 
 def print_targets(rows, folder):
-    """Markdown, for docs/performance.md."""
+    """Returns the table in Markdown, for docs/performance.md."""
     print("\n| work | target | weft | its runs | | best other | ratio | floor | command |\n" + "|---" * 9 + "|")
     met = 0
     with_target = [row for row in rows if "target" in row]

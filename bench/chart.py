@@ -10,7 +10,7 @@ def position(ratio, decades):
 
 
 def ratio_chart(rows, title, below=""):
-    """rows: (label, ratio, text beside the bar). Above 1 weft is better."""
+    """Each of `rows` is (label, ratio, text beside the bar). A ratio above 1 means that weft is better."""
     farthest = max([abs(math.log10(ratio)) for _, ratio, _ in rows] + [0.5])
     decades = math.ceil(farthest * 2) / 2
     height = TOP + ROW * len(rows) + 24

@@ -43,7 +43,7 @@ def locked_addresses(path):
 
 
 def read_profile(path):
-    """(instructions, locked instructions) of one process."""
+    """Returns (instructions, locked instructions) of one process."""
     instructions = locked = 0
     addresses, called = set(), False
     with open(path, encoding="utf-8") as lines:
@@ -57,7 +57,9 @@ def read_profile(path):
                 if not called:
                     instructions += int(cost)
                     locked += int(cost) if int(address, 16) in addresses else 0
-                called = False  # the line after calls= is what was called, counted where it is
+                # The line after calls= has the cost of the called function, which is counted where that function is
+                # listed.
+                called = False
     return instructions, locked
 
 

@@ -25,7 +25,7 @@ HEAD = f"""\
 
 
 def run_counted(command):
-    """Instructions of one run, of each of its processes, the first one first; raises OSError where it fails."""
+    """Returns the instructions of each process of one run, the first process first. Raises OSError if the run fails."""
     tool = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null"]
     done = subprocess.run(tool + command, capture_output=True, text=True, timeout=300, check=False)
     begun = re.findall(r"==(\d+)== Callgrind", done.stderr)
@@ -36,7 +36,7 @@ def run_counted(command):
 
 
 def count(folder, words, failed):
-    """[(workload, params, unit, instructions a unit)]"""
+    """Returns [(workload, params, unit, instructions a unit)]."""
     chosen = [i for i in INSTRUCTIONS if not words or any(w in f"{i[0]} {i[1]}" for w in words)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [[pool.submit(run_counted, [os.path.join(folder, "bench", program)] + arguments.split())
@@ -62,7 +62,8 @@ def options_of(folder):
 
 
 def built_for(folder):
-    """'gcc 12.2.0, glibc 2.36, x86_64', or a ValueError that says why the counts of this build mean nothing."""
+    """Returns text like 'gcc 12.2.0, glibc 2.36, x86_64'. Raises ValueError if the counts of this build mean
+    nothing."""
     options = options_of(folder)
     if options.get("b_sanitize", "none") != "none":
         raise ValueError("this build has a sanitizer")
@@ -105,7 +106,7 @@ def store(path, build, counted, all_of_them):
 
 
 def compare(stored, counted):
-    """Lines to print, and how many workloads are worse or have no stored count."""
+    """Returns the lines to print, and how many workloads are worse or have no stored count."""
     lines, bad = [], 0
     for workload, params, unit, new in counted:
         old = stored.get((workload, params, unit))
@@ -119,11 +120,11 @@ def compare(stored, counted):
 
 
 def check(options, failed):
-    """./dev bench --check"""
+    """Does the work of ./dev bench --check."""
     try:
         build = built_for(options.folder)
     except ValueError as why:
-        print(f"Nothing compared: {why}.")
+        print(f"No figures were compared: {why}.")
         return
     counted = count(options.folder, options.words, failed)
     if options.store:
@@ -133,12 +134,12 @@ def check(options, failed):
         return
     sections = load(options.figures)
     if build not in sections:
-        print(f"Nothing compared: this is {build}; counts are stored for {'; '.join(sorted(sections))}.")
+        print(f"No figures were compared: this build is {build}; counts are stored for {'; '.join(sorted(sections))}.")
         return
     lines, bad = compare(sections[build], counted)
     print(f"Instructions, stored -> now ({build}):", *lines, sep="\n")
     if any(line.startswith("better") for line in lines):
-        print(f"Better by more than {MAY_DIFFER:.0%}: keep it so with {STORE}")
+        print(f"Some are better by more than {MAY_DIFFER:.0%}: keep it so with {STORE}")
     if bad:
         failed.append(f"{bad} of {len(counted)} workloads take over {MAY_DIFFER:.0%} more instructions than stored, "
                       f"or have no stored count. If that is meant: {STORE}")

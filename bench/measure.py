@@ -9,7 +9,7 @@ import subprocess
 
 from workloads import less_is_better
 
-SLOW = 1.5  # a run is slow if it is so many times worse than the best run of the same command
+SLOW = 1.5  # A run is slow if it is this many times worse than the best run of the same command.
 PACKAGES = ("erlang-base", "golang-go", "libboost-fiber-dev", "libcaf-dev", "libnng-dev", "libuv1-dev",
             "redis-server", "nats-server", "libnats-dev", "libzmq3-dev")
 failed = []
@@ -24,7 +24,7 @@ def on_first_core():
 
 
 def results_of(command, limit, environment=None, setting=""):
-    """{(workload, params, metric): value} of one run."""
+    """Returns {(workload, params, metric): value} of one run."""
     pin = on_first_core if setting == "pinned" else None
     if setting == "apart": # it says so itself
         environment, setting = {**(environment or os.environ), "WEFT_APART": "1"}, ""
@@ -49,7 +49,7 @@ def results_of(command, limit, environment=None, setting=""):
 
 @contextlib.contextmanager
 def set_up(setting):
-    """For "awake": on each core a loop that runs only where nothing else wants to."""
+    """For the setting "awake": runs a loop on each core, which gets only time that no other program wants."""
     def lowest(core):
         def prepare():
             os.sched_setaffinity(0, {core})
@@ -66,7 +66,7 @@ def set_up(setting):
 
 
 def gather(into, name, results, like=None):
-    """`like`: as in Workload, for results of others."""
+    """`like` is that of Workload, for results of other runtimes."""
     for (workload, params, metric), value in results.items():
         if like is not None:
             params = params.replace(like[1], like[2])
@@ -74,8 +74,8 @@ def gather(into, name, results, like=None):
 
 
 def summary(values, metric):
-    """Two workers, or two processes, find each other awake or asleep: such figures have two humps, so the median
-    alone hides half of it."""
+    """Returns the median, the extremes and the number of slow runs. Two workers, or two processes, find each other
+    awake or asleep, so such figures have two humps, and the median alone would hide half of it."""
     less = less_is_better(metric)
     slow = sum(v > SLOW * min(values) if less else v * SLOW < max(values) for v in values)
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values),
@@ -101,7 +101,7 @@ def first(pattern, path, otherwise):
 
 
 def machine(build):
-    """{fact: text}; `build` says with what weft was built."""
+    """Returns {fact: text}; `build` says how weft was built."""
     here = os.path.dirname(os.path.abspath(__file__))
     cpu = first(r"^model name\s*: (.*)", "/proc/cpuinfo", platform.processor() or platform.machine())
     virtual = first(r"^flags.*\b(hypervisor)\b", "/proc/cpuinfo", "")

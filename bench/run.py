@@ -31,7 +31,7 @@ from workloads import WORKLOADS  # noqa: E402
 
 
 def own_rows(found):
-    """Prints our results, and gives them as rows."""
+    """Prints our results, and returns them as rows."""
     rows = []
     for (name, params, metric), values in found.items():
         s = summary(values["weft"], metric)
@@ -53,7 +53,7 @@ def run_alone(options, chosen):
 
 
 def run_chat(options):
-    """Many clients of the chat example; has one size of its own."""
+    """Measures the chat example with many clients; this workload has sizes of its own."""
     found = {}
     for _ in range(options.runs if options.size == "full" else 0):
         gather(found, "weft", results_of([os.path.join(options.folder, "bench", "bench_chat")], options.limit))
@@ -102,7 +102,7 @@ def parse():
     parser.add_argument("--runs", type=int)
     options = parser.parse_intermixed_args()
     options.size = "tiny" if options.tiny else "quick" if options.quick else "full"
-    # RUNS=, LIMIT= (seconds each) as well, for scripts.
+    # Scripts may set RUNS=, and LIMIT= in seconds, instead.
     options.runs = options.runs or int(os.environ.get("RUNS", "3" if options.size == "full" else "1"))
     options.limit = int(os.environ.get("LIMIT", "120"))
     return options

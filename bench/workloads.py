@@ -31,7 +31,8 @@ def local(arguments, full, quick, tiny, peers=LOCAL, targets=None, like=None):
 
 
 def apart(arguments, full, quick, tiny, peers=LOCAL):
-    """Each side on a worker of its own; the others' programs as ever, where their schedulers put them."""
+    """Puts each side on a worker of its own. The programs of other runtimes run as always, where their schedulers put
+    them."""
     like = (arguments.split("-")[0], "threads=", "apart,threads=")
     return local(arguments, full, quick, tiny, peers, like=like)
 
@@ -86,7 +87,7 @@ WORKLOADS = [
           rate("fan-out to 1,000, 1 worker", 70e6, "deliveries_per_s")),
     local("fanout 2", "1000 5000", "1000 500", "20 20", LOCAL,
           rate("fan-out to 1,000, 2 workers", 60e6, "deliveries_per_s")),
-    # CAF's takes three minutes.
+    # CAF takes three minutes for this one.
     local("fanout 2", "100000 20", "10000 20", "100 5", ("erlang", "go", "boost-fiber"),
           rate("fan-out to 100,000, 2 workers", 20e6, "deliveries_per_s")),
     local("idle", "100000", "50000", "500"),
@@ -122,7 +123,7 @@ WORKLOADS = [
            rate("remote one way, 1 KiB", 1.8e6), carried=rate("remote one way, 1 KiB, NNG to tcp", 0.95)),
     remote("oneway", "16 1000000", "16 300000", "16 1000", ("weft-tcp",), setting="apart",
            carried=rate("remote one way, 16 B, actors and link on two workers, NNG to tcp", 0.9)),
-    # The same clients for both servers, each on one thread; what counts is requests for a second of processor time.
+    # Both servers get the same clients and one thread each. The figure is requests for each second of processor time.
     Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv",)),
     Workload("bench_echo", [], numbers("1000 64 1000000 embedded", "1000 64 200000 embedded", "10 64 200 embedded"),
              ("libuv",)),
@@ -134,7 +135,7 @@ WORKLOADS = [
            rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]
 
-SAVINA = {  # name: full, quick, tiny
+SAVINA = {  # Each row has a name and the parameters of full, quick and tiny.
     "pingpong": ("1000000", "300000", "200"),
     "ring": ("100 2000000", "100 500000", "10 205"),
     "counting": ("5000000", "1000000", "500"),

@@ -47,7 +47,7 @@ def main():
     failed = [test["name"].split(" / ")[-1] for kind, test in tally.results(results) if kind == "failed"]
     before = len(noted(notes))
     if not failed or before + len(failed) > ALLOWED:
-        print(f"{len(failed)} tests failed, {before} were flaky before: none is run again")
+        print(f"{len(failed)} tests failed, {before} were flaky before: no test is run again")
         return 1
     passed = 0
     for name in failed:

@@ -104,7 +104,7 @@ class Demo:
         start = time.monotonic()
         wanted = "* lobby: " + " ".join(f"{nick}@{name}" for nick, name in PEOPLE)
         for person in self.people:
-            harness.eventually("the nodes do not find each other", lambda p=person: p.client.ask("/who") == wanted)
+            harness.eventually("all members of the room are listed", lambda p=person: p.client.ask("/who") == wanted)
         show(f"  each of the three has asked /who and sees {wanted[9:]} ({time.monotonic() - start:.1f} s)")
 
     def expect(self, person, text):

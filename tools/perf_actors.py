@@ -50,7 +50,7 @@ def main():
     counts = collections.Counter(whose(stack) for stack in samples(sys.stdin))
     whole = sum(counts.values())
     if whole == 0:
-        sys.exit("no samples; perf record --call-graph fp, and perf script -F comm,tid,ip,sym")
+        sys.exit("there are no samples; use perf record --call-graph fp, and perf script -F comm,tid,ip,sym")
     for name, count in counts.most_common():
         print(f"{100 * count / whole:6.1f} %  {count:7}  {name}")
 

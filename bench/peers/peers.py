@@ -12,7 +12,7 @@ from measure import on_first_core
 HERE = os.path.dirname(os.path.abspath(__file__))
 C = ["-O2", "-std=gnu11", "-D_GNU_SOURCE"]
 CPP = ["-O2", "-std=c++17"]
-BUILDS = {  # in the order of the table's columns
+BUILDS = {  # This is the order of the table's columns.
     "erlang": (["erlc", "-o", ".", "bench_peer.erl"], {}),
     "go": (["go", "build", "-o", "{out}/peer_go", "peer.go"], {"GO111MODULE": "off", "GOCACHE": "{out}/gocache"}),
     "boost-fiber": (["g++", *CPP, "-o", "{out}/peer_fiber", "fiber.cpp", "-lboost_fiber", "-lboost_context",
@@ -27,14 +27,14 @@ BUILDS = {  # in the order of the table's columns
 }
 NAMES = tuple(BUILDS)
 SERVERS = {"redis": "redis-server", "nats": "nats-server"}
-PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin"  # Debian has nats-server there
-NATS = 'max_pending: 1GB\nwrite_deadline: "60s"\n'  # a subscriber that is behind is not cut off
+PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin"  # Debian installs nats-server in this folder.
+NATS = 'max_pending: 1GB\nwrite_deadline: "60s"\n'  # With this limit a subscriber that falls behind is not cut off.
 PROGRAMS = {"go": "peer_go", "boost-fiber": "peer_fiber", "caf": "peer_caf"}
 
 
 class Peers:
-    """A context: the built programs live in a temporary folder, Erlang's name server and NATS's servers on ports of
-    their own."""
+    """A context manager: the built programs live in a temporary folder, and Erlang's name server and NATS's servers
+    listen on ports of their own."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="weft-peers-")
@@ -45,12 +45,12 @@ class Peers:
             needed = [command[0]] + ([SERVERS[name]] if name in SERVERS else [])
             missing = [n for n in needed if shutil.which(n, path=PATH) is None]
             if missing:
-                print(f"{name}: no {missing[0]}, left out", file=sys.stderr)
+                print(f"{name} is left out: {missing[0]} is missing", file=sys.stderr)
                 continue
             environment = {**os.environ, **{k: v.format(**fill) for k, v in extra.items()}}
             done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
-                print(f"{name}: does not build, left out\n{done.stdout}{done.stderr}", file=sys.stderr)
+                print(f"{name} is left out: it does not build\n{done.stdout}{done.stderr}", file=sys.stderr)
             else:
                 self.names.append(name)
         self.environment = {**os.environ, "ERL_EPMD_ADDRESS": "127.0.0.1",
@@ -66,8 +66,8 @@ class Peers:
         self.folder.cleanup()
 
     def nats_url(self, pinned):
-        """Of a server that is started when it is first needed: one on the first core for workloads that are pinned
-        there, one for all others."""
+        """Returns the URL of a server that is started when it is first needed: one runs on the first core for pinned
+        workloads, one serves all others."""
         if pinned not in self.nats:
             folder = tempfile.mkdtemp(dir=self.folder.name)
             config = os.path.join(folder, "nats.conf")
@@ -82,7 +82,8 @@ class Peers:
 
     @staticmethod
     def url_in(path):
-        """What the server writes when it listens; empty where it did not, so that the program fails."""
+        """Returns the URL in the file that the server writes when it listens, or "" if there is none, so that the
+        program fails."""
         for _ in range(500):
             try:
                 with open(path, encoding="utf-8") as file:
@@ -92,7 +93,7 @@ class Peers:
         return ""
 
     def command(self, name, workload, size):
-        """The command for a workload of ours, or None."""
+        """Returns the command for a workload of ours, or None."""
         if name not in self.names or name not in workload.peers:
             return None
         what, *rest = (workload.arguments or [workload.program.removeprefix("bench_")]) + workload.sizes[size]

@@ -27,7 +27,7 @@ TEXT = "utf-8"
 
 
 class Refused(Exception):
-    """The node does not want this one."""
+    """The node refuses this peer."""
 
 
 class Peer:
@@ -37,7 +37,7 @@ class Peer:
         self.name, self.cluster = name, cluster
         self.incarnation = secrets.randbits(64) or 1
         self.socket = socket.create_connection((host, port))
-        self.lock = threading.Lock()  # one batch at a time
+        self.lock = threading.Lock()  # One thread at a time sends a batch.
         self.node = None  # name and incarnation of the other side
         self.subscribers = {}  # pattern -> function(topic, tag, body)
         self.actors = actors  # registered name -> function(tag, body), whose result is the answer to a call
@@ -152,7 +152,7 @@ class Peer:
         self._send([SEND_NAME, name, 0, tag, 0, body])
 
     def call(self, name, tag, body, timeout=5.0):
-        """The answer, (tag, body), of the actor of that name on the other node."""
+        """Returns the answer, (tag, body), of the actor that has this name on the other node."""
         self.last_ref += 1
         waiting = self.replies[self.last_ref] = queue.Queue()
         self._send([CALL_NAME, name, 1, tag, self.last_ref, body, int(timeout * 1e6)])
@@ -162,7 +162,7 @@ class Peer:
         return frame[3], frame[5]
 
     def leave(self):
-        """Says BYE behind all that has been sent; the other side closes."""
+        """Sends BYE behind all earlier frames; then the other side closes."""
         try:
             self._send([BYE, "left"])
             self.left.wait(5)
@@ -172,7 +172,7 @@ class Peer:
 
 
 def matches(pattern, topic):
-    """'*' is one word, '>' at the end one or more."""
+    """'*' matches one word, and '>' at the end matches one or more."""
     words, wanted = topic.split("."), pattern.split(".")
     if wanted[-1] == ">":
         return len(words) >= len(wanted) and matches(".".join(wanted[:-1]), ".".join(words[:len(wanted) - 1]))

@@ -58,7 +58,7 @@ CANNOT_FAIL = {
 
 
 def called():
-    """Names that objects of the platform leave to others."""
+    """Returns the names that objects of the platform take from other objects."""
     objects = glob.glob(os.path.join(BUILD, "runtime", "platform", "*.a.p", "*.o"))
     if not objects:
         raise AssertionError("no objects of the platform in " + BUILD)

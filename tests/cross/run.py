@@ -15,17 +15,17 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import again  # pylint: disable=wrong-import-position
-# Libraries that are not built here.
+# These libraries are not built for the other system.
 OFF = ("-Ddefault_library=shared", "-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")
-# An emulator needs code that is fast; elsewhere it takes longer to compile than to run.
+# An emulator needs fast code; elsewhere optimised code takes longer to compile than to run.
 QUICKLY = {"musl": ("-Doptimization=0", "-Ddebug=false")}
-# thousands of members in virtual time: minutes where each step costs ten times
+# These tests run thousands of members in virtual time, which takes minutes where each step costs ten times as much.
 LONG = ("unit/transport/cluster/swim_net",)
 CASE = re.compile(r"_test\.c:\d+:[FE]:[^:]*:(\w+):")
 
 
 def known(kind):
-    """Case -> reason."""
+    """Returns {case: reason}."""
     path = os.path.join(ROOT, "tests", "cross", kind + ".txt")
     with open(path, encoding="utf-8") as f:
         return dict(line.split(None, 1) for line in f if line.strip() and not line.startswith("#"))
@@ -37,7 +37,7 @@ def run_tests(build, names):
         listed = subprocess.run(["meson", "test", "-C", build, "--list", "--no-rebuild", *suite], check=True,
                                 text=True, capture_output=True).stdout
         names = [name for name in re.findall(r" / (\S+)$", listed, re.M) if name not in LONG]
-    env = dict(os.environ, CK_DEFAULT_TIMEOUT="300")  # seconds for one test: an emulator is slow
+    env = dict(os.environ, CK_DEFAULT_TIMEOUT="300")  # Seconds that one test may take, because an emulator is slow.
     processes = str(os.cpu_count() + 1)
     subprocess.run(["meson", "test", "-C", build, *suite, "-t", "6", "--num-processes", processes, *names], env=env,
                    check=False)
@@ -46,13 +46,14 @@ def run_tests(build, names):
 
 
 def is_fault(result, reasons):
-    """Whether it failed, and with another case than those that cannot pass here."""
+    """Returns whether the test failed with a case that is not listed."""
     cases = set(CASE.findall(result.get("stdout", "")))
     return result["result"] not in ("OK", "SKIP") and (not cases or bool(cases - set(reasons)))
 
 
 def passes_alone(build, result, reasons):
-    """In a run of ./dev test: as tools/again.py does, which counts those that are FLAKY."""
+    """Runs a failed test again, alone. In a run of ./dev test this works like tools/again.py, which counts FLAKY
+    tests."""
     notes = os.environ.get("FLAKY_LIST")
     if not notes or len(again.noted(notes)) >= again.ALLOWED:
         return False
@@ -71,7 +72,7 @@ def passes_alone(build, result, reasons):
 def main():
     kind, folder, names = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
     libraries = subprocess.run([os.path.join(ROOT, "tools", "cross.sh"), kind, folder], check=False).returncode
-    if libraries != 0:  # 77: there is nothing to build them from
+    if libraries != 0:  # Exit code 77 means that nothing can be built from it.
         return libraries
     build, log = os.path.join(folder, "weft"), os.path.join(folder, "weft", "meson-logs", "testlog.json")
     if not os.path.exists(os.path.join(build, "build.ninja")):
@@ -91,7 +92,7 @@ def main():
         faults += [f"{case} does not fail any more: take it out of tests/cross/{kind}.txt"
                    for case in sorted(set(reasons) - failed)]
     for case in sorted(failed & set(reasons)):
-        print(f"not here: {case}: {reasons[case].strip()}")
+        print(f"{case} fails, as the list says: {reasons[case].strip()}")
     print("\n".join(faults) or f"{len(results)} programs of unit tests ran for {kind}")
     return bool(faults) or not results
 

@@ -18,24 +18,24 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 COMPILE = ["cc", "-x", "c", "-std=gnu11", "-O1", "-c", "-o", "/dev/null", "-Wall", "-Wextra", "-Werror",
            "-Wno-unused", "-Wunused-result", "-Wno-unused-parameter",
            "-Wno-maybe-uninitialized", f"-I{ROOT}/include", "-"]
-# How a part begins that stands by itself.
+# A part that begins like this is compiled outside of a function.
 DEFINES = re.compile(r"#|WEFT_[A-Z_]+\(|static [^=;]*\([^;]*\{|static [^=;]*\([^;]*\)$|int main\(|START_TEST|"
                      r"(struct|enum|union) \w* ?\{|typedef |static const weft_local_key ", re.M)
 
 
 def blocks(page):
-    """(line, text) of each."""
+    """Returns (line, text) of each block."""
     with open(page, encoding="utf-8") as f:
         text = f.read()
     for found in re.finditer(r"^```c\n(.*?)^```$", text, re.M | re.S):
-        # Programs with mistakes in them are compiled, and run, by integration/mistakes.
+        # Blocks with deliberate mistakes are compiled, and run, by integration/mistakes.
         mistaken = page.endswith("mistakes.md") and "static void first(" in found[1]
         if not mistaken and not re.match(r"/\* [\w.]+ \*/\n", found[1]):
             yield text.count("\n", 0, found.start()) + 2, found[1]
 
 
 def contexts():
-    """Page -> its lines; a line that begins with BLOCK and numbers is for these blocks only."""
+    """Returns {page: its lines}; a line that begins with BLOCK and numbers is for these blocks only."""
     found, page = {}, None
     with open(os.path.join(HERE, "context.txt"), encoding="utf-8") as f:
         for line in f:
@@ -56,7 +56,7 @@ def context(lines, number):
 
 
 def without_gaps(text):
-    """`...` outside of comments and texts."""
+    """Removes `...` outside of comments and texts."""
     return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|\.\.\.', lambda m: "{ }" if m[0] == "..." else m[0], text, flags=re.S)
 
 
@@ -69,7 +69,7 @@ def as_source(before, text):
         else:
             within += lines
     function = "int block_of_the_page(void);\nint block_of_the_page(void)\n{\n" + within + "return 0;\n}\n"
-    # `return;` of an actor's body does as well.
+    # An actor's body may have `return;` too.
     if re.search(r"\breturn;", within):
         function = function.replace("int block", "void block").replace("return 0;\n", "")
     return before + alone + (function if within else "")

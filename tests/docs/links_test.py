@@ -9,7 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^()\s]+)\)")
-MADE = {"weft_entry_str", "weft_str_map", "weft_str_find",  # by macros of weft/typed.h
+MADE = {"weft_entry_str", "weft_str_map", "weft_str_find",  # Macros of weft/typed.h define these functions.
         "weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_string"}
 SOURCES = (".c", ".h", ".py", ".sh", ".S", ".build", ".txt", ".md", ".pml")
 ELSEWHERE = ("http://", "https://", "mailto:")
@@ -26,13 +26,13 @@ def read(name):
 
 
 def prose(text):
-    """Without code, each line in its place."""
+    """Returns the page without its code; each line stays in its place."""
     text = re.sub(r"^```.*?^```$", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def anchors(text):
-    """Of its headings, as GitHub and the site make them."""
+    """Returns the anchors of a page's headings, as GitHub and the site make them."""
     found = set()
     for heading in re.findall(r"^#+ +(.*?) *$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M):
         words = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
@@ -43,7 +43,7 @@ def anchors(text):
 
 
 def links(pages):
-    """Faults of links in pages, a dictionary of name -> text."""
+    """Returns the faults of links in `pages`, a dictionary of name -> text."""
     for page, text in pages.items():
         for number, line in enumerate(prose(text).split("\n"), 1):
             for target in LINK.findall(line):
@@ -58,7 +58,7 @@ def links(pages):
 
 
 def named(names):
-    """Faults of comments that name pages."""
+    """Returns the faults of comments that name pages."""
     for name in names:
         if not name.startswith("tests/docs/") and name.endswith(SOURCES):
             for number, line in enumerate(read(name).split("\n"), 1):
@@ -68,7 +68,7 @@ def named(names):
 
 
 def functions(pages):
-    """Faults of pages in docs/ that name functions and types of weft which no public header has, and no figure."""
+    """Returns the faults of pages in docs/ that name a function, type or figure of weft which does not exist."""
     headers = "".join(read(name) for name in tracked() if name.startswith("include/"))
     known = set(re.findall(r"\bweft_\w+", headers)) | MADE
     known |= {"weft_" + name for name in re.findall(r'"([a-z_]+)"', read("transport/metrics/metrics_text.c"))}

@@ -17,8 +17,8 @@ MODULE = built("tests", "faults_pour.so")
 MB = 1024 * 1024
 MESSAGE = 65536
 STOPPED, OTHER, TRIER = 0, 1, 2  # streams
-BOUND = 16 * MB  # of what is kept for one link
-SLACK = 48 * MB  # what else may come and go: batches on their way, the heap's own
+BOUND = 16 * MB  # Bytes that are kept for one link.
+SLACK = 48 * MB  # Bytes that may come and go besides: batches under way and free blocks of the heap.
 
 
 class Counts:
@@ -38,12 +38,13 @@ def resident(pid):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps freed memory")
 class Memory(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
         self.addCleanup(self.cluster.__exit__)
-        self.cluster.env["WEFT_RESUME_WINDOW"] = "300"  # however slow the machine is, the link is resumed
+        # This makes sure that the link is resumed, however slow the machine is.
+        self.cluster.env["WEFT_RESUME_WINDOW"] = "300"
         self.counts = {}
         for name, words, join in [("r", ["take"], []), ("o", ["take"], []), ("s", ["pour", "r", "o"], ["r", "o"])]:
             path = os.path.join(self.cluster.folder.name, f"{name}.counts")
@@ -52,7 +53,7 @@ class Memory(unittest.TestCase):
         self.pid = {name: node.pid for name, node in self.cluster.nodes.items()}
 
     def until(self, what, holds):
-        """Looks every few ms; returns the most memory that the sender has had meanwhile."""
+        """Looks every few ms, and returns the most memory that the sender has had meanwhile."""
         by, most = time.monotonic() + PATIENCE, 0
         while not holds():
             most = max(most, resident(self.pid["s"]))
@@ -69,29 +70,31 @@ class Memory(unittest.TestCase):
         self.addCleanup(os.kill, self.pid["r"], signal.SIGCONT)
         refused, passed = s.get(TRIER, "refused"), o.get(OTHER, "received")
         sent = s.get(STOPPED, "sent") + s.get(TRIER, "sent")
-        most = self.until("one waits, one is refused, the other peer gets on", lambda: (
+        most = self.until("one sender waits, one is refused, and the other peer goes on", lambda: (
             s.get(TRIER, "refused") >= refused + 50 and o.get(OTHER, "received") >= passed + 300 * MB // MESSAGE))
         kept = (s.get(STOPPED, "sent") + s.get(TRIER, "sent") - sent) * MESSAGE
         self.assertLess(most, before + BOUND + SLACK)
-        self.assertLess(kept, BOUND + SLACK)  # the kernel's buffers take something, too
+        self.assertLess(kept, BOUND + SLACK)  # The kernel's buffers take some of the messages, too.
         os.kill(self.pid["r"], signal.SIGCONT)
         on = r.get(STOPPED, "received") + flowing
-        self.until("it goes on", lambda: r.get(STOPPED, "received") >= on)
+        self.until("the sender goes on", lambda: r.get(STOPPED, "received") >= on)
         s.stop()
         ways = [(STOPPED, r), (TRIER, r), (OTHER, o)]
-        self.until("all has come", lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
+        self.until("all messages have arrived",
+                   lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
         for way, to in ways:
             self.assertEqual(to.get(way, "wrong"), 0)
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps freed memory")
 class Links(unittest.TestCase):
     FEW, MANY, ROUNDS = 200, 900, 2
-    SLACK = 16 * MB  # the heap is never without holes
+    SLACK = 16 * MB  # A heap always has holes.
 
     @staticmethod
     def link_and_leave(port, count, first):
-        """Each is told more than it reads. They are tools: nodes would be told of each other, which takes minutes."""
+        """Sends each peer more than it reads. The peers are tools: nodes would be told of each other, which takes
+        minutes."""
         peers = [Peer(f"tcp://127.0.0.1:{port}", f"peer-{first + i}", flags=TOOL).link() for i in range(count)]
         for peer in peers:
             peer.send(*[[CALL_NAME, "nobody", 5, 1, call, b"x" * 500] for call in range(100)])
@@ -105,11 +108,12 @@ class Links(unittest.TestCase):
             node = cluster.run("n", MODULE, counts, "take", options=["--listen", "tcp://127.0.0.1:0"])
             port = int(node.log(r"tcp://127\.0\.0\.1:(\d+)")[1])
             self.link_and_leave(port, self.FEW, 1)
-            eventually("all are closed", lambda: len(os.listdir(f"/proc/{node.pid}/fd")) < self.FEW)
+            eventually("all connections are closed", lambda: len(os.listdir(f"/proc/{node.pid}/fd")) < self.FEW)
             before = resident(node.pid)
             for i in range(self.ROUNDS):
                 self.link_and_leave(port, self.MANY, 1000 + i * self.MANY)
-            eventually(f"no more than {before} and some", lambda: resident(node.pid) < before + self.SLACK)
+            eventually(f"the node uses hardly more than {before} bytes again",
+                       lambda: resident(node.pid) < before + self.SLACK)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def ip(*words, namespace=None):
 
 
 def why_not():
-    """Why there can be no namespaces here; None."""
+    """Returns the reason why this machine cannot make namespaces, or None."""
     if not sys.platform.startswith("linux"):
         return "network namespaces need Linux"
     if os.geteuid() != 0:
@@ -32,7 +32,7 @@ def why_not():
     try:
         ip("netns", "add", name)
         try:
-            ip("link", "set", "lo", "up", namespace=name)  # not in a chroot, where "/" is no mount point
+            ip("link", "set", "lo", "up", namespace=name)  # This fails in a chroot, where "/" is not a mount point.
         finally:
             ip("netns", "delete", name)
     except OSError as error:
@@ -41,7 +41,7 @@ def why_not():
 
 
 def has_netem():
-    """Whether the kernel can do what tests/faults/wire.c does otherwise."""
+    """Returns whether the kernel's netem can replace tests/faults/wire.c."""
     name = f"weft-{os.getpid()}-try"
     ip("netns", "add", name)
     try:
@@ -55,7 +55,8 @@ def has_netem():
 
 
 class Net:
-    """`count` namespaces; node I is at address(I). A context manager, and all that it makes is gone at its end."""
+    """A context manager for `count` namespaces; node I is at address(I). Everything that it makes is removed at its
+    end."""
 
     def __init__(self, count, seed=1, netem=False):
         self.names = [f"weft-{os.getpid()}-{i}" for i in range(count)]
@@ -96,14 +97,14 @@ class Net:
         return ["ip", "netns", "exec", self.names[i], *command]
 
     def say(self, *lines):
-        """Tells the wire."""
+        """Sends a command to the wire."""
         for line in lines:
             self.wire.process.stdin.write((line + "\n").encode())
             self.wire.process.stdin.flush()
             assert self.wire.line() == "ok", line
 
     def count(self):
-        """(packets, how many of them were lost)"""
+        """Returns (number of packets, how many of them were lost)."""
         self.wire.process.stdin.write(b"count\n")
         self.wire.process.stdin.flush()
         return tuple(int(word) for word in self.wire.line().split())
@@ -112,7 +113,7 @@ class Net:
         self.say(f"cut {one} {other}", *[f"cut {other} {one}"] if both else [])
 
     def worsen(self, loss=0, delay=0, jitter=0, reorder=0):
-        """All ways lose so many percent, or are late by so many ms; `reorder` percent are not."""
+        """All ways lose this percentage, or delay packets by this many ms; `reorder` percent are not delayed."""
         if not self.netem:
             self.say(f"loss {loss}", f"delay {delay} {jitter}", f"reorder {reorder}")
             return
@@ -124,12 +125,12 @@ class Net:
                            check=True)
 
     def heal(self):
-        """After cuts; what is worse stays so."""
+        """Ends the cuts; losses and delays stay."""
         self.say("sound")
 
 
 class Tiny:
-    """A file system of a few KiB, which can be filled; a context manager."""
+    """A context manager for a file system of a few KiB, which can be filled."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="weft-")
@@ -141,7 +142,7 @@ class Tiny:
         return self
 
     def fill(self):
-        """Returns once nothing more can be written."""
+        """Returns when nothing more can be written."""
         with open(os.path.join(self.folder, "filler"), "ab", buffering=0) as filler:
             try:
                 while True:

@@ -17,7 +17,7 @@ PORT = 4000
 
 
 def traffic(net):
-    """Bytes and packets that all nodes have sent."""
+    """Returns the bytes and packets that all nodes have sent."""
     total = [0, 0]
     for name in net.names:
         sent = json.loads(ip("-s", "-j", "link", "show", "weft0", namespace=name))[0]["stats64"]["tx"]
@@ -27,7 +27,7 @@ def traffic(net):
 
 
 def memory(pid):
-    """RSS and PSS in KiB."""
+    """Returns RSS and PSS in KiB."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         lines = dict(line.split(":", 1) for line in file if line.startswith(("Rss", "Pss:")))
     return [int(lines[key].split()[0]) for key in ("Rss", "Pss")]

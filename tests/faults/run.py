@@ -17,15 +17,15 @@ import time
 from net import Net, Program, Tiny, built, has_netem, why_not
 from harness import mapped
 
-NODES_MAX, RUNS = 8, 256  # as in traffic.c
+NODES_MAX, RUNS = 8, 256  # The same numbers are in traffic.c.
 FIELDS = ("sent", "received", "doubled", "reordered", "wrong", "next", "downs", "bad_at", "pause")
 SIZE = 8 * len(FIELDS)
 PORT = 4000
-STUCK = 60.0  # seconds without a message: it will not go on
+STUCK = 60.0  # After this many seconds without a message a run is taken to be stuck.
 
 
 class Counts:
-    """What traffic.c has counted in one run of a node; there also when that has been killed."""
+    """The counts of traffic.c in one run of a node. They can be read after the node was killed, too."""
 
     def __init__(self, path):
         self.map = memoryview(mapped(path, NODES_MAX * RUNS * SIZE)).cast("Q")
@@ -67,7 +67,7 @@ class Node:
 
 
 class Cluster:
-    """Nodes that send each other numbered messages; a context manager."""
+    """A context manager for nodes that send each other numbered messages."""
 
     def __init__(self, net, count, options, messages, burst=20, pause=10):
         self.net, self.count, self.options = net, count, options
@@ -81,7 +81,7 @@ class Cluster:
         return f"tcp://{self.net.address(i)}:{PORT}"
 
     def env_of(self, _):
-        """What else stands in the environment of node i."""
+        """Returns further variables for the environment of node i."""
         return {}
 
     def __enter__(self):
@@ -100,19 +100,19 @@ class Cluster:
         return sum(counts.all("received") for _, _, counts in self.runs())
 
     def ways(self):
-        """How much has come on each way between the runs that there are now."""
+        """Returns how many messages have arrived on each way between the present runs."""
         last = {n.index: (len(n.runs) - 1, n.runs[-1]) for n in self.nodes}
         return {(a, b): last[b][1].get("received", a, last[a][0]) for a in last for b in last if a != b}
 
     def wait(self, what, enough):
-        """Until enough() is true; it is looked at every 5 ms, which is how exact times are."""
+        """Waits until enough() is true. It looks every 5 ms, so times are exact to 5 ms."""
         quiet_since, before = time.monotonic(), -1
         while not enough():
             now = self.received()
             if now != before:
                 quiet_since, before = time.monotonic(), now
             if time.monotonic() - quiet_since > STUCK:
-                raise AssertionError(f"{what}: nothing has come for {STUCK:.0f} s, {self.state()}")
+                raise AssertionError(f"{what}: no message has arrived for {STUCK:.0f} s, {self.state()}")
             for node in self.nodes:
                 if node.program and node.program.process.poll() not in (None, 0, -9):
                     raise AssertionError(f"n{node.index} has ended: {node.program.err.seen[-5:]}")
@@ -128,7 +128,7 @@ class Cluster:
                 counts.set("bad_at", node, 0)
 
     def noticed(self, since, victim):
-        """Seconds until the last of the nodes that have heard bad news has heard it. The victim is not asked."""
+        """Returns the seconds until the last node that got bad news has got it. The victim is not asked."""
         heard = [counts.get("bad_at", about) for node, _, counts in self.runs() for about in range(self.count)
                  if node != victim and victim in (None, about)]
         return max((at / 1e9 - since for at in heard if at), default=None)
@@ -140,7 +140,8 @@ class Cluster:
         return [json.loads(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
 
     def reported(self):
-        """{(node, node): frames} that the first one says were lost, or may be, on links with the second."""
+        """Returns {(node, node): frames} that the first node reports as lost, or possibly lost, on links with the
+        second."""
         found = {}
         for node in self.nodes:
             for row in self.weft("nodes", "--json", node=node.index):
@@ -153,8 +154,8 @@ class Cluster:
 # ---- Faults ------------------------------------------------------------------------------------------------------
 
 class Fault:
-    """What happens to a cluster. `hold` is how long, None: to the end. `victim`: whose ways it touches, None: all.
-    `lives`: both ends of every link outlive it, and nothing may be lost."""
+    """A fault that happens to a cluster. `hold` says for how long; None means until the end. `victim` is the node whose
+    ways it touches; None means all. With `lives` both ends of every link outlive it, and nothing may be lost."""
     nodes, hold, victim, lives = 5, 8.0, 1, True
 
     def __init__(self, title, **changes):
@@ -177,7 +178,7 @@ class Fault:
 
 
 class Bad(Fault):
-    """The network is bad everywhere, to the end."""
+    """The network is bad everywhere, until the end."""
     hold, victim, how = None, None, {}
 
     def begin(self, c):
@@ -223,7 +224,7 @@ class Restarted(Fault):
 
 
 class Full(Cut):
-    """The disk that a node writes its log to is full; then its connections break, of which it would write."""
+    """The disk for a node's log is full; then its connections break, which the node would log."""
     def start(self, c):
         self.tiny = Tiny().__enter__()
         for node in c.nodes:
@@ -242,7 +243,8 @@ class Full(Cut):
 
 
 class Exhausted(Cut):
-    """A node may open no more descriptors; its connections break, and it cannot make new ones until it may again."""
+    """A node may open no more descriptors. Its connections break, and it cannot make new ones until the limit is
+    lifted."""
     def begin(self, c):
         pid = c.nodes[self.victim].program.pid
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -284,7 +286,7 @@ QUICK = [
 # ---- One run -----------------------------------------------------------------------------------------------------
 
 def account(c, fault):
-    """What became of the messages. `lost`: not received, `told`: what nodes say they have lost, or may have."""
+    """Counts the messages. `lost` were not received; `told` are those that nodes report as lost or possibly lost."""
     row = {"messages": 0, "lost": 0, "doubled": 0, "reordered": 0, "wrong": 0, "told": 0, "untold": 0}
     reported = c.reported() if not fault.lives else {}
     lost = {}
@@ -298,7 +300,7 @@ def account(c, fault):
             lost[i, run, j] = sent - got
     row["lost"] = sum(lost.values())
     for (i, run, j), n in lost.items():
-        last = run == len(c.nodes[i].runs) - 1  # a run that is over cannot be asked
+        last = run == len(c.nodes[i].runs) - 1  # A run that is over cannot be asked.
         row["untold"] += max(0, n - reported.get((i, j), 0)) if last else 0
     row["told"] = sum(reported.values())
     row["ended"] = sum(c.nodes[i].runs[run].all("downs") for i, run, _ in c.runs())

@@ -23,7 +23,7 @@ HOSTS = 4
 DETECTOR = ["--heartbeat", "0.2", "--heartbeats-lost", "5", "--resume-window", "5"]
 RATE = {"burst": 10, "pause": 20}
 FIELDS = ("pause", "inside", "visits", "said", "heard", "broken", "wrong")
-GROWS = 8 * 1024  # KiB of memory that a process may have more in the end: a bit is kept per message
+GROWS = 8 * 1024  # KiB of memory by which a process may grow: it keeps a bit for each message.
 
 
 def env_of(index):
@@ -60,7 +60,7 @@ FAULTS = [
 
 
 class Starved(threading.Thread):
-    """How long this process did not run although it wanted to: its nodes did not fare better."""
+    """Measures how long this process did not run although it wanted to; its nodes had to wait as long."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -79,7 +79,7 @@ class Starved(threading.Thread):
 
 
 class Host:
-    """What runs on a host beside the node of run.py."""
+    """The processes that run on a host beside the node of run.py."""
 
     def __init__(self, c, index, seed):
         self.c, self.index, self.visitors = c, index, None
@@ -123,7 +123,7 @@ def processes(c, hosts):
 
 
 def measure(c, hosts):
-    """Of each process of host 0: KiB of memory, descriptors, actors."""
+    """Returns, for each process of host 0, its KiB of memory, descriptors and actors."""
     found = {}
     for (kind, program), (name, cluster) in zip(processes(c, hosts).items(),
                                                 (("n0", "weft"), ("c0", "chat"), ("v0", "weft"))):
@@ -147,7 +147,7 @@ def wait(c, hosts, what, enough):
 
 
 def balanced(c):
-    """Whether each message that was sent has come, or is known to be lost since a later one has."""
+    """Returns whether each message has arrived, or is known to be lost because a later one has arrived."""
     nodes = c.nodes
     return all(nodes[j].runs[-1].get("next", i, len(nodes[i].runs) - 1) >= nodes[i].runs[-1].get("sent", j)
                for i in range(c.count) for j in range(c.count) if i != j)
@@ -159,33 +159,35 @@ def pause(c, value):
 
 
 def settle(c, hosts):
-    """Nobody sends, and all that was sent has come."""
+    """Pauses all senders, and waits until all messages have arrived."""
     pause(c, 1)
     before = None
     while before != (before := [counts.all("sent") for _, _, counts in c.runs()]):
-        time.sleep(0.1)  # longer than a burst takes
+        time.sleep(0.1)  # This is longer than a burst takes.
     wait(c, hosts, "all received", lambda: balanced(c))
 
 
 def same(found, before):
-    """In descriptors and actors."""
+    """Returns whether there are as many descriptors and actors as before."""
     return before is not None and all(found[kind][1:] == before[kind][1:] for kind in found)
 
 
 def no_more(found, first):
-    """As few as at first, or fewer: then a connection that was not needed was still there at first."""
+    """Returns whether there are at most as many as at first. There may be fewer, if an idle connection was still open
+    at first."""
     return all(now <= then for kind in found for now, then in zip(found[kind][1:], first[kind][1:]))
 
 
 def rest(c, hosts, first):
-    """Everybody pauses; returns what host 0 has then: as much as it had at `first`, or it was waited for in vain."""
+    """Pauses all senders and returns the figures of host 0, after it had at most what it had at `first`, or the wait
+    for that ended."""
     settle(c, hosts)
     for host in hosts:
         host.pause(1)
     wait(c, hosts, "all visitors gone", lambda: all(host.get("inside") == 0 for host in hosts))
     until, before, found = time.monotonic() + PATIENCE, first, measure(c, hosts)
     while time.monotonic() < until and not (same(found, before) if first is None else no_more(found, first)):
-        time.sleep(2)  # sessions end a second after their visitors, connections that were not needed some time later
+        time.sleep(2)  # Sessions end a second after their visitors, and idle connections some time later.
         before, found = first or found, measure(c, hosts)
     return found
 
@@ -197,10 +199,10 @@ def go_on(c, hosts):
 
 
 def apply(c, hosts, fault):
-    """The fault, from its beginning until each way that it touched has recovered."""
+    """Injects the fault, and returns when each way that it touched has recovered."""
     host = hosts[fault.victim] if fault.victim is not None else None
     if isinstance(fault, run.Restarted):
-        settle(c, hosts)  # what comes for actors that have ended would be dropped, and nobody told
+        settle(c, hosts)  # Messages for actors that have ended would be dropped without a notice to the sender.
     fault.begin(c)
     pause(c, 0)
     if isinstance(fault, run.Killed):
@@ -230,8 +232,8 @@ def show(began, title, row, hosts, found):
 
 
 def lost_though_alive(row, before, starved):
-    """What should not be while all nodes live. A node that does not run for half of the five heartbeats it has, or
-    as long as the window leaves beside a cut, is no different from one that is cut off."""
+    """Returns findings that must not occur while all nodes live. A node that does not run for half of its five
+    heartbeats, or for as long as the resume window leaves beside a cut, looks to others as if it were cut off."""
     lost = row["lost"] - before["lost"]
     if lost == 0:
         return []
@@ -244,7 +246,7 @@ def lost_though_alive(row, before, starved):
 
 
 def faults_of(c, row, hosts, found, first):
-    """What should not be, in words."""
+    """Describes the findings in words."""
     wrong = [f"{field}: {row[field]}" for field in ("doubled", "reordered", "wrong", "untold") if row[field]]
     wrong += [line for n in c.nodes for log in n.logs for line in log if "wrong: " in line]
     wrong += [f"visitors of host {h.index} got {h.get('wrong')} wrong lines: {h.visitors.err.seen[-3:]}"

@@ -48,7 +48,7 @@ static void add(enum lin_status status, int64_t begin, int64_t end, uint32_t wha
 
 /* ---- A register ------------------------------------------------------------------------------------------------ */
 
-START_TEST(nothing_is_linearizable)
+START_TEST(an_empty_history_is_linearizable)
 {
     IS(register_model);
 }
@@ -182,7 +182,7 @@ START_TEST(two_holders_are_found)
 }
 END_TEST
 
-START_TEST(who_is_lost_may_give_it_back_late_or_never)
+START_TEST(a_lost_holder_may_give_a_lock_back_late_or_never)
 {
     GET(1, 2, 10);
     GIVE(LIN_UNKNOWN, 5, 0, 10);
@@ -537,7 +537,7 @@ static void random_op(uint64_t *random, const struct lin_model *model)
     lin_add(&h, op);
 }
 
-START_TEST(it_says_the_same_as_a_checker_that_tries_all_orders)
+START_TEST(the_checker_agrees_with_one_that_tries_all_orders)
 {
     static const struct lin_model *const models[] = {&register_model, &lock_model, &log_model};
     size_t good = 0, bad = 0;
@@ -582,7 +582,7 @@ int main(void)
     TCase *c = tcase_create("histories");
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, nothing_is_linearizable);
+    tcase_add_test(c, an_empty_history_is_linearizable);
     tcase_add_test(c, a_read_during_a_write_may_have_either_value);
     tcase_add_test(c, a_value_does_not_come_back);
     tcase_add_test(c, a_stale_read_is_found);
@@ -596,7 +596,7 @@ int main(void)
     tcase_add_test(c, keys_have_nothing_to_do_with_each_other);
     tcase_add_test(c, a_lock_goes_from_hand_to_hand);
     tcase_add_test(c, two_holders_are_found);
-    tcase_add_test(c, who_is_lost_may_give_it_back_late_or_never);
+    tcase_add_test(c, a_lost_holder_may_give_a_lock_back_late_or_never);
     tcase_add_test(c, a_token_that_does_not_grow_is_found);
     tcase_add_test(c, records_are_where_their_append_says);
     tcase_add_test(c, an_append_that_is_lost_is_found);
@@ -619,7 +619,7 @@ int main(void)
     tcase_add_test(c, an_unknown_report_may_take_effect_late);
     tcase_add_test(c, two_records_never_have_the_same_time);
     tcase_add_test(c, the_report_has_what_is_needed_and_no_more);
-    tcase_add_test(c, it_says_the_same_as_a_checker_that_tries_all_orders);
+    tcase_add_test(c, the_checker_agrees_with_one_that_tries_all_orders);
     tcase_add_test(c, the_cache_makes_long_histories_short);
     return run_suite(suite);
 }

@@ -16,7 +16,8 @@ WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 CHAT = built("examples", "chat.so")
 
-# What systemd does between its fork and its exec: the descriptors from 3 on, and who they are for.
+# This program does what systemd does between fork and exec: it passes descriptors from 3 on, and sets the variables that
+# describe them.
 HAND_OVER = """
 import os, sys
 fds = [int(word) for word in sys.argv[2].split(",")]
@@ -58,7 +59,7 @@ class Inherit(Case):
         return self.start(sockets, names, MODULE, "--name", "a", "--", "inherits", *wanted, pid=pid)
 
     def serve(self, program, name, s, client=None):
-        """The next that is taken is `s`, by that name."""
+        """Checks that the next inherited listener is `s`, under this name."""
         at = s.getsockname()
         text = "%s:%d" % at if isinstance(at, tuple) else "unix:" + at
         self.assertEqual(program.line(), f"{name}: ok {text}")
@@ -71,7 +72,7 @@ class Inherit(Case):
             client.sendall(b"hello\n")
             self.assertEqual(client.makefile().read(), f"{name}: hello\n")
 
-    def test_by_name_each_once_and_who_came_before(self):
+    def test_a_socket_is_inherited_by_name_once_with_its_early_connections(self):
         path = os.path.join(self.cluster.folder.name, "handed")
         one, other, third = self.listener(), self.listener(socket.AF_UNIX, path), self.listener()
         early = socket.create_connection(third.getsockname())
@@ -80,11 +81,11 @@ class Inherit(Case):
         self.serve(node, "web", one)
         self.serve(node, "web", third, early)
         self.assertEqual([node.line(), node.line()], ["web: WEFT_ENOTFOUND ", ": WEFT_ENOTFOUND "])
-        # A child sees nothing of it, and has no such descriptor.
+        # A child inherits neither the variables nor the descriptor.
         self.assertEqual(node.end(), ["descriptor"])
-        self.assertTrue(os.path.exists(path), "the file is the service manager's")
+        self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
-    def test_without_names(self):
+    def test_sockets_without_names_are_inherited(self):
         one, other = self.listener(), self.listener()
         node = self.inherits([one, other], None, "unknown", "web", "")
         self.serve(node, "unknown", one)
@@ -92,7 +93,7 @@ class Inherit(Case):
         self.serve(node, "", other)
         node.end()
 
-    def test_what_is_no_listener(self):
+    def test_sockets_that_do_not_listen_and_files_are_refused(self):
         datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
         bound, real = self.listener(listens=False), self.listener()
         with open(MODULE, "rb") as file:
@@ -103,12 +104,12 @@ class Inherit(Case):
             self.assertEqual(node.line(), ": WEFT_EINVAL ")
             node.end()
 
-    def test_of_another_process(self):
+    def test_sockets_passed_to_another_process_are_not_inherited(self):
         node = self.inherits([self.listener()], "web", "web", pid="1")
         self.assertEqual(node.line(), "web: WEFT_ENOTFOUND ")
         self.assertEqual(node.end(), ["descriptor"])
 
-    def test_none(self):
+    def test_a_process_without_passed_sockets_inherits_none(self):
         node = Program(WEFT, "run", MODULE, "--", "inherits", "", env=self.cluster.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), ": WEFT_ENOTFOUND ")
@@ -123,7 +124,7 @@ class Chat(Case):
         self.assertEqual(client.ask("/nick ann"), "* you are ann")
         node.stop()
 
-    def test_port_of_systemd(self):
+    def test_the_chat_serves_an_inherited_port(self):
         port = self.listener()
         address = "%s:%d" % port.getsockname()
         early = Client(address)
@@ -133,9 +134,10 @@ class Chat(Case):
         self.assertIn("you are guest1 in lobby", early.line())
         self.talk(address, node)
 
-    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
-    def test_by_systemd(self):
-        """The program is started by the first connection, which it then gets."""
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"),
+                         "systemd-socket-activate is not installed (Debian: systemd)")
+    def test_systemd_starts_the_chat_at_the_first_connection(self):
+        """The first connection starts the program, which then gets this connection."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
         node = Program("systemd-socket-activate", "-l", address, "--fdname=chat", *keep, WEFT, "run", CHAT,
@@ -147,7 +149,7 @@ class Chat(Case):
 
 
 class Links(Case):
-    """A node's own listener."""
+    """Listeners of the node itself."""
 
     def node(self, sockets, names, url, *words, pid=""):
         return self.start(sockets, names, MODULE, "--name", "a", "--listen", url, *words, "--", "echo", pid=pid)
@@ -166,18 +168,18 @@ class Links(Case):
         node.end(1)
 
     def waits(self, s):
-        """Until somebody who has dialled waits for a process that accepts."""
-        self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "nobody has dialled")
+        """Waits until a connection is in the queue of the socket."""
+        self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "no connection waits in the socket")
 
-    def test_restart(self):
-        """Who dials while no node is there waits in the socket, and is linked with the next one."""
+    def test_a_peer_links_with_each_node_that_inherits_the_socket(self):
+        """A peer that dials while no node runs waits in the socket, and is linked with the next node."""
         s, other = self.listener(), self.listener()
         url = self.url(s)
         b = self.peer(url)
         self.waits(s)
         for end in (Program.stop, Program.kill, Program.stop):
             a = self.node([other, s], "other:links", "inherited://links")
-            a.log("listens on " + re.escape(url))  # which is what others are told
+            a.log("listens on " + re.escape(url))  # Other nodes are told this URL.
             a.log("linked with node b")
             b.log(r"linked with node a \(%s:%d\)" % s.getsockname())
             self.assertEqual(self.told(b), [url])
@@ -187,13 +189,13 @@ class Links(Case):
         self.assertEqual([line for line in b.err.seen if "no process listens there" in line], [])
 
     def told(self, b):
-        """What b knows of where a listens."""
+        """Returns the URLs of a that b knows."""
         done = subprocess.run([WEFT, "nodes", "--json", "--node", "b"], env=self.cluster.env, capture_output=True,
                               text=True, timeout=PATIENCE, check=True)
         nodes = [json.loads(line) for line in done.stdout.splitlines()]
         return next(node["urls"] for node in nodes if node["name"] == "a")
 
-    def test_two_of_them_from_the_environment(self):
+    def test_the_environment_may_name_two_inherited_sockets(self):
         one, other = self.listener(), self.listener(socket.AF_INET6, ("::1", 0))
         self.cluster.env["WEFT_LISTEN"] = "inherited://v4,inherited://v6"
         a = self.start([one, other], "v4:v6", MODULE, "--name", "a", "--", "echo")
@@ -203,7 +205,7 @@ class Links(Case):
         self.peer(urls[1]).log("linked with node a")
         a.stop()
 
-    def test_what_is_not_there(self):
+    def test_a_socket_that_was_not_passed_is_refused(self):
         s = self.listener()
         self.refused([s], "links", "inherited://other", "the service manager has passed no socket of that name")
         self.refused([s], "links", "inherited://links", "the service manager has passed no socket of that name", pid="1")
@@ -211,16 +213,16 @@ class Links(Case):
         self.refused([s], "links", "inherited://", "no name")
         self.refused([s], "links", "inherited://links", "taken already", "--listen", "inherited://links")
 
-    def test_what_is_no_listener(self):
+    def test_a_node_refuses_inherited_sockets_that_are_no_tcp_listeners(self):
         path = os.path.join(self.cluster.folder.name, "handed")
         file = self.listener(socket.AF_UNIX, path)
         datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
         for s in file, datagrams, self.listener(listens=False):
             self.refused([s], "links", "inherited://links", "not a listening TCP socket")
-        self.assertTrue(os.path.exists(path), "the file is the service manager's")
+        self.assertTrue(os.path.exists(path), "the node removed a file that belongs to the service manager")
 
-    def test_what_other_machines_reach(self):
-        """What it is bound to counts, and it is bound already: nobody is accepted."""
+    def test_an_inherited_socket_that_other_machines_reach_needs_insecure(self):
+        """The rule is for the bound address. The socket is bound already, so the node accepts no connection."""
         for family, at in (socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET6, ("::", 0)):
             s = self.listener(family, at)
             with socket.create_connection(("127.0.0.1", s.getsockname()[1])):
@@ -230,13 +232,14 @@ class Links(Case):
             a.log(r"listens on tcp://(0\.0\.0\.0|\[::\]):%d" % s.getsockname()[1])
             a.stop()
 
-    def test_no_tls(self):
+    def test_an_inherited_socket_has_no_tls(self):
         s = self.listener()
         self.refused([s], "links", "tls+inherited://links", "an inherited socket has no TLS")
 
-    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
-    def test_by_systemd(self):
-        """The node is started by the first that dials."""
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"),
+                         "systemd-socket-activate is not installed (Debian: systemd)")
+    def test_systemd_starts_the_node_when_a_peer_dials(self):
+        """The first peer that dials starts the node."""
         address = f"127.0.0.1:{free_port()}"
         keep = [word for name in self.cluster.env for word in ("-E", name)]
         a = Program("systemd-socket-activate", "-l", address, "--fdname=links", *keep, WEFT, "run", MODULE,
@@ -250,8 +253,8 @@ class Links(Case):
 
 
 class Units(Case):
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
-    def test_units(self):
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
+    def test_systemd_accepts_the_units(self):
         folder, sockets = self.cluster.folder.name, ("chat.socket", "chat-links.socket")
         for name in sockets:
             shutil.copy(os.path.join(ROOT, "examples", name), folder)

@@ -68,7 +68,7 @@ class Bench(unittest.TestCase):
 
 
 class Counts(unittest.TestCase):
-    """./dev bench --check, with a file of stored counts of its own."""
+    """./dev bench --check, with a temporary file of stored counts."""
 
     def check(self, *arguments):
         return run_benchmarks(BUILD, "--check", "--figures", self.file, *arguments)
@@ -82,7 +82,7 @@ class Counts(unittest.TestCase):
         except ValueError as why:
             self.skipTest(str(why))
         if shutil.which("valgrind") is None:
-            self.skipTest("no valgrind")
+            self.skipTest("valgrind is not installed")
 
     def doctor(self, old, new):
         with open(self.file, encoding="utf-8") as file:

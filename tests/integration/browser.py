@@ -12,21 +12,21 @@ import time
 
 from harness import PATIENCE
 
-PICTURES = os.environ.get("WEFT_PICTURES")  # a folder: the pictures of docs/ are written there
+PICTURES = os.environ.get("WEFT_PICTURES")  # If this names a folder, the pictures for docs/ are written there.
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
 PHONE = {"width": 375, "height": 667, "deviceScaleFactor": 2, "mobile": True}
 DESK = {"width": 900, "height": 560, "deviceScaleFactor": 1, "mobile": False}
 
 
 class Chromium:
-    """One process; each page has cookies and the like of its own."""
+    """One browser process; each page has its own cookies and storage."""
 
     def __init__(self):
         self.home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.back, from_browser = os.pipe()
 
-        def descriptors():  # it reads from 3 and writes to 4
+        def descriptors():  # The browser reads from descriptor 3 and writes to 4.
             ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_browser, from_browser)]
             os.dup2(ends[0], 3), os.dup2(ends[1], 4)
 
@@ -39,7 +39,7 @@ class Chromium:
         self.bytes, self.asked, self.errors = b"", 0, []
 
     def close(self):
-        os.close(self.to)  # it ends with its pipe
+        os.close(self.to)  # The browser ends when its pipe is closed.
         try:
             self.process.wait(PATIENCE)
         finally:
@@ -92,13 +92,13 @@ class Page:
         return self.browser.call(method, self.session, **params)
 
     def run(self, script):
-        """The value of an expression, of a promise when it is kept."""
+        """Returns the value of an expression, or of its promise once that is resolved."""
         got = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in got, got["exceptionDetails"]
         return got["result"].get("value")
 
     def until(self, condition):
-        """Waits until it holds, looking whenever the document changes."""
+        """Waits until the condition holds, and looks whenever the document changes."""
         by = time.monotonic() + PATIENCE
         held = None
         while held is not True and time.monotonic() < by:
@@ -112,7 +112,7 @@ class Page:
                     look()
                 }})""")
             except AssertionError as e:
-                if "context" not in str(e):  # another document is in its place now
+                if "context" not in str(e):  # Another document has replaced this one.
                     raise
         assert held is True, f"never: {condition}\n{self.run('document.body.innerText')}"
 
@@ -129,7 +129,7 @@ class Page:
         self.press("Enter", 13)
 
     def picture(self, name):
-        """What is on the screen. That it can be drawn is seen without a folder, too."""
+        """Takes a picture of the screen. It is drawn without a folder, too, which shows that it can be drawn."""
         png = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
         assert min(struct.unpack(">II", png[16:24])) > 300, png[:24]
         if PICTURES is not None:

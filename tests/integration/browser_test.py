@@ -15,7 +15,7 @@ from shop import open_shop
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A page of nothing."""
+    """A site whose page is empty."""
 
     def do_GET(self):
         self.send_response(200)
@@ -31,8 +31,8 @@ LINES = "[...document.querySelectorAll('#lines p')].map(p => p.textContent)"
 PROGRAM = built("examples", "webchat")
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
-@unittest.skipIf(not os.path.exists(PROGRAM), "built without libwslay-dev, libhttp-parser-dev")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
+@unittest.skipIf(not os.path.exists(PROGRAM), "this build has no libwslay-dev or no libhttp-parser-dev")
 class InTheBrowser(unittest.TestCase):
     def setUp(self):
         self.cluster, self.urls = Cluster(), {}
@@ -73,7 +73,7 @@ class InTheBrowser(unittest.TestCase):
         self.say(bob, "It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
         self.see(ann, "bob: It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
         self.assertEqual(ann.run("document.querySelector('#text').value"), "")
-        # Who comes later sees what was said, and it is marked as such; another room is another one.
+        # A newcomer sees earlier lines, which are marked; another room has other lines.
         eve = self.person("b", "eve", PHONE)
         self.see(eve, "bob: It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
         self.assertEqual(eve.run(LINES), ann.run(LINES))
@@ -87,14 +87,14 @@ class InTheBrowser(unittest.TestCase):
         self.see(eve, "eve: And it fits on a phone.")
         bob.picture("webchat.png")
         eve.picture("webchat-phone.png")
-        # On a phone nothing is wider than the screen, and what one types is in sight.
+        # On a phone nothing is wider than the screen, and the input is visible.
         self.say(eve, "long" * 100)
         self.see(eve, "eve: " + "long" * 100)
         self.assertLessEqual(eve.run("document.documentElement.scrollWidth"), PHONE["width"])
         self.assertTrue(eve.run("(r => r.top >= 0 && r.bottom <= innerHeight)"
                                 "(document.querySelector('#text').getBoundingClientRect())"))
 
-    def test_a_node_that_goes_and_comes_back(self):
+    def test_a_page_connects_again_when_its_node_comes_back(self):
         ann, bob = self.person("a", "ann"), self.person("b", "bob")
         self.say(ann, "before")
         self.see(bob, "ann: before")
@@ -114,7 +114,7 @@ class InTheBrowser(unittest.TestCase):
                          ["ann: before", "ann: meanwhile", "ann: after"])
 
     def test_from_key_to_screen(self):
-        """The time from a key on one's page to the change of the other's, with two nodes between them."""
+        """Measures the time from a key on one page to the change of the other, with two nodes between them."""
         ann, bob = self.person("a", "ann"), self.person("b", "bob")
         bob.run("""window.seen = {}; new MutationObserver(all => {
             const now = performance.timeOrigin + performance.now()
@@ -135,7 +135,7 @@ def cells(table):
     return f"[...document.querySelectorAll('#{table} tr')].map(r => [...r.children].map(c => c.textContent))"
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class ANode(unittest.TestCase):
     """The page at / of --metrics."""
 
@@ -148,7 +148,7 @@ class ANode(unittest.TestCase):
             self.urls[name] = node.log(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")[1]
             self.assertEqual(node.line(), "ready")
 
-    def test_the_cluster_is_seen(self):
+    def test_the_page_of_a_node_shows_the_cluster(self):
         with urllib.request.urlopen(self.urls["b"] + "/nodes.json", timeout=PATIENCE) as answer:
             self.assertEqual(answer.headers["Content-Type"], "application/json")
             nodes = json.load(answer)
@@ -170,16 +170,16 @@ class ANode(unittest.TestCase):
         nodes = page.run(cells("nodes"))
         self.assertEqual([row[:2] for row in nodes[1:]], [["a", "up"], ["b", "up"]])
         self.assertEqual(sorted(row[0] for row in page.run(cells("links"))[1:]), ["a \u2192 b", "b \u2192 a"])
-        # The fullest mailbox comes first. Names are text, whatever is in them.
+        # The fullest mailbox comes first. Names are shown as text, whatever characters they have.
         actors = page.run(cells("actors"))
         self.assertEqual([actors[1][i] for i in (0, 1, 3)], ["a", '<b title="&lt;">bold</b>\ufffd', "4/4"])
         self.assertEqual(page.run("document.querySelectorAll('td *').length"), 0)
-        # On a phone, and in the dark.
+        # The page fits on a phone, and has dark colours.
         page.call("Emulation.setDeviceMetricsOverride", **PHONE)
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
         self.assertLessEqual(page.run("document.documentElement.scrollWidth"), PHONE["width"])
         self.assertEqual(page.run("getComputedStyle(document.body).backgroundColor"), "rgb(22, 25, 26)")
-        # What is not the page's own is not run.
+        # The browser does not run scripts that are not part of the page.
         page.run("document.body.append(Object.assign(document.createElement('script'), "
                  "{textContent: 'window.ran = 1'}))")
         self.assertIsNone(page.run("window.ran"))
@@ -191,9 +191,9 @@ class ANode(unittest.TestCase):
         self.assertEqual(browser.errors, [])
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class APageOfAnotherSite(unittest.TestCase):
-    """It tries the ports of a node on the machine of who looks at it."""
+    """A page of another site, which tries the ports of a node on its reader's machine."""
 
     KNOCK = """new Promise(done => {
         const s = new WebSocket(%r, %s)
@@ -219,22 +219,22 @@ class APageOfAnotherSite(unittest.TestCase):
         self.assertEqual(node.line(), "ready")
         return node, self.page.run(self.KNOCK % (url, words))
 
-    def test_its_web_socket_is_refused(self):
+    def test_the_web_socket_of_a_page_is_refused(self):
         for words in '"pair.sp.nanomsg.org"', "[]", '["chat", "pair.sp.nanomsg.org"]':
             node, got = self.knock(words=words)
             self.assertEqual(got, "closed")
             node.log(rf"a page of {self.origin}")
             node.stop()
 
-    def test_unless_it_is_allowed(self):
+    def test_the_web_socket_of_an_allowed_page_is_accepted(self):
         _, got = self.knock("--ws-origin", self.origin, words='"pair.sp.nanomsg.org"')
         self.assertEqual(got, "0,83,80,0,0,16,0,0")
 
 
-@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(CHROMIUM is None, "chromium-headless-shell is not installed")
 class AShop(unittest.TestCase):
     def test_three_nodes_at_work(self):
-        """The picture is of a minute."""
+        """The picture shows one minute."""
         cluster, browser = self.enterContext(Cluster()), Chromium()
         self.addCleanup(browser.close)
         page = browser.page(open_shop(cluster), dict(DESK, width=1000))
@@ -242,7 +242,7 @@ class AShop(unittest.TestCase):
             page.until("document.querySelectorAll('#rate polyline').length === 3 && [...document.querySelectorAll("
                        f"'#rate polyline')].every(l => l.getAttribute('points').split(' ').length > {points})")
         page.until("document.querySelectorAll('#links tr').length === 7")
-        # All of it is on the picture, and nothing of it beyond an edge.
+        # The picture has the whole page, and nothing extends beyond an edge.
         page.call("Emulation.setDeviceMetricsOverride",
                   **dict(DESK, width=1000, height=page.run("document.documentElement.scrollHeight")))
         page.until("innerHeight >= document.documentElement.scrollHeight")

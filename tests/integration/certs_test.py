@@ -36,7 +36,7 @@ class Certs(unittest.TestCase):
     def mode(self, name):
         return stat.S_IMODE(os.stat(os.path.join(self.dir, name)).st_mode)
 
-    def test_what_openssl_says(self):
+    def test_openssl_accepts_the_certificates(self):
         self.certs("init", "--cluster", "blue")
         self.certs("issue", "a", "--san", "10.0.0.2", "--san", "a.example", "--san", "::1")
         modes = [self.mode(n) for n in ("ca.key", "a.key", "ca.crt", "a.crt")]
@@ -52,7 +52,7 @@ class Certs(unittest.TestCase):
         self.assertNotEqual(self.openssl("x509", "-in", "a.crt", "-noout", "-serial"),
                             self.openssl("x509", "-in", "ca.crt", "-noout", "-serial"))
 
-    def test_where_they_are(self):
+    def test_the_folder_of_certificates_follows_the_environment(self):
         kept = {k: v for k, v in self.env.items() if k not in ("HOME", "XDG_CONFIG_HOME", "APPDATA")}
         for env, folder in (({"XDG_CONFIG_HOME": "x", "HOME": "h", "APPDATA": "d"}, "x/weft/certs"),
                             ({"HOME": "h", "APPDATA": "d"}, "h/.config/weft/certs"),
@@ -61,7 +61,7 @@ class Certs(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(f"{self.dir}/{folder}")), ["ca.crt", "ca.key"])
         self.assertIn("give --dir", self.certs("init", code=2, env=kept))
 
-    def test_show(self):
+    def test_show_describes_a_certificate(self):
         self.certs("init")
         made = json.loads(self.certs("issue", "boss", "--role", "admin,observe", "--days", "40", "--json"))
         self.assertEqual(made, json.loads(self.certs("show", self.dir + "/boss.crt", "--json")))
@@ -76,7 +76,7 @@ class Certs(unittest.TestCase):
         self.certs("issue", "short", "--days", "5")
         self.assertEqual(json.loads(self.certs("show", "short", "--json"))["state"], "expires soon")
 
-    def test_nothing_is_replaced_unasked(self):
+    def test_certificates_are_replaced_only_with_force(self):
         self.certs("init")
         self.certs("issue", "a")
         before = [self.read(n) for n in ("ca.key", "ca.crt", "a.key", "a.crt")]

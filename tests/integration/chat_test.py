@@ -26,16 +26,17 @@ class ChatCase(unittest.TestCase):
         return client
 
     def next_told(self, client):
-        """The next line but those of the room that were on their way to the client's worker when he came."""
+        """Returns the next line, but skips lines of the room that were under way to the client's worker when he
+        joined."""
         while re.match(r"\[\w+\] \w+: ", line := client.line()):
             pass
         return line
 
     def gather(self, clients, room, people):
-        """Every node knows of every other one's members when /who shows all of them to everybody."""
+        """Waits until /who shows all members to every client; then every node knows the members of the others."""
         wanted = f"* {room}: " + " ".join(sorted(people))
         for client in clients:
-            eventually(f"{people} are not all in {room}", lambda c=client: c.ask("/who") == wanted)
+            eventually(f"{people} are all in {room}", lambda c=client: c.ask("/who") == wanted)
 
 
 class ChatOnOneNode(ChatCase):
@@ -46,7 +47,7 @@ class ChatOnOneNode(ChatCase):
         self.addCleanup(self.server.kill)
         self.node, self.address = self.server.line().split(": chat on ")
 
-    def test_two(self):
+    def test_two_clients_read_each_other(self):
         ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
         ann.send("hello, bob")
         self.assertEqual([ann.line(), bob.line()], ["[lobby] ann: hello, bob"] * 2)
@@ -54,7 +55,7 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual([ann.line(), bob.line()], ["[lobby] bob: hello, \u00e4nn"] * 2)
         self.server.stop()
 
-    def test_who(self):
+    def test_who_lists_the_members_of_the_room(self):
         ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
         self.join(self.address, "eve", "elsewhere")
         self.gather([ann, bob], "lobby", [f"ann@{self.node}", f"bob@{self.node}"])
@@ -72,12 +73,13 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(eve.ask("/join two"), "* you are in two")
         self.assertEqual(bob.ask("again"), "[two] bob: again")
         line = eve.line()
-        if line == "[two] bob: in two":  # said before she came, under way to her worker when she subscribed
+        # This line was sent before she came, and was under way to her worker when she subscribed.
+        if line == "[two] bob: in two":
             line = eve.line()
         self.assertEqual(line, "[two] bob: again")
         self.assertEqual(ann.ask("alone"), "[one] ann: alone")
 
-    def test_nobody_opens_rooms_for_ever(self):
+    def test_a_session_opens_a_hundred_rooms_at_most(self):
         ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob", "of_bob")
         for i in range(100):
             self.assertEqual(ann.ask(f"/join room_{i}"), f"* you are in room_{i}")
@@ -109,7 +111,7 @@ class ChatOnOneNode(ChatCase):
         ann.send("x" * 512)
         self.assertEqual(ann.rest(), ["* a line has at most 511 bytes", "* bye"])
 
-    def test_no_newline(self):
+    def test_half_a_line_holds_up_no_other_client(self):
         ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
         ann.socket.sendall(b"half a line")
         self.assertEqual(bob.ask("does not wait for it"), "[lobby] bob: does not wait for it")
@@ -120,24 +122,24 @@ class ChatOnOneNode(ChatCase):
             while True:
                 ann.socket.sendall(b"x" * 100)
         except OSError:
-            pass  # told and closed
+            pass  # The client was told, and its connection was closed.
         self.gather([bob], "lobby", [f"bob@{self.node}"])
 
-    def test_pipelined(self):
+    def test_commands_that_come_at_once_are_done_in_order(self):
         client = Client(self.address)
         self.addCleanup(client.close)
         client.send("/nick ann", "/join x", "one", "two", "/quit", "never")
         self.assertEqual(client.rest()[1:], ["* you are ann", "* you are in x", "[x] ann: one", "[x] ann: two",
                                              "* bye"])
 
-    def test_end_of_input(self):
+    def test_the_last_line_needs_no_newline(self):
         client = Client(self.address)
         self.addCleanup(client.close)
         client.socket.sendall(b"/nick ann\nlast line without newline")
         client.socket.shutdown(1)
         self.assertEqual(client.rest()[1:], ["* you are ann", "[lobby] ann: last line without newline", "* bye"])
 
-    def test_abrupt_ends(self):
+    def test_clients_that_reset_their_connections_leave_the_room(self):
         bob = self.join(self.address, "bob")
         for i in range(200):
             client = Client(self.address)
@@ -145,12 +147,12 @@ class ChatOnOneNode(ChatCase):
             client.send(f"{i}")
             client.reset()
         bob.send("all gone")
-        last = eventually("bob's line", lambda: (line := bob.line()) and line.endswith(": all gone") and line)
+        last = eventually("bob reads his own line", lambda: (line := bob.line()) and line.endswith(": all gone") and line)
         self.assertEqual(last, "[lobby] bob: all gone")
         self.gather([bob], "lobby", [f"bob@{self.node}"])
         self.server.stop()
 
-    def test_many(self):
+    def test_two_hundred_clients_share_a_room(self):
         clients = [self.join(self.address, f"c{i}", "crowd") for i in range(200)]
         for turn in range(5):
             for client in clients[:20]:
@@ -162,17 +164,17 @@ class ChatOnOneNode(ChatCase):
                 said.setdefault(nick, []).append(text)
             self.assertEqual(said, {f"c{i}": [f"turn {t}" for t in range(5)] for i in range(20)})
         everybody = re.compile(r"\* crowd:( c\d+@\S+){40} and 160 more")
-        eventually("not all of the crowd answer", lambda: everybody.fullmatch(clients[7].ask("/who")))
+        eventually("/who lists 40 and counts 160 more", lambda: everybody.fullmatch(clients[7].ask("/who")))
         self.server.stop()
 
-    def test_stop_tells(self):
+    def test_a_server_that_stops_tells_its_clients(self):
         ann = self.join(self.address, "ann")
         self.server.stop()
         self.assertEqual(ann.rest(), ["* the server stops"])
 
     def test_history_is_in_a_file(self):
         if not os.path.exists(built("libweft-store.so")):
-            self.skipTest("no libweft-store: the chat keeps its lines in memory")
+            self.skipTest("there is no libweft-store, so the chat keeps its lines in memory")
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "lines")
             options = ("--port", "0", "--history", file)
@@ -190,10 +192,10 @@ class ChatOnOneNode(ChatCase):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             self.assertEqual(seen.returncode, 0, seen.stdout)
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, for a file system of its own")
-    def test_a_full_disk_is_called_so(self):
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "this test needs root, to mount a file system")
+    def test_a_full_disk_is_reported(self):
         if not os.path.exists(built("libweft-store.so")):
-            self.skipTest("no libweft-store: the chat keeps its lines in memory")
+            self.skipTest("there is no libweft-store, so the chat keeps its lines in memory")
         with tempfile.TemporaryDirectory() as folder:
             script = f'mount -t tmpfs -o size=512k none {folder} && exec "$@"'
             server = Program("unshare", "-m", "sh", "-c", script, "sh", built("examples", "chat"), "--port", "0",
@@ -209,11 +211,11 @@ class ChatOnOneNode(ChatCase):
 
 
 class SlowClient(ChatOnOneNode):
-    """A client that never reads is dropped; the others notice nothing."""
+    """A client that never reads is dropped; the others do not notice."""
 
     args = ("--patience", "1")
 
-    def test_never_reads(self):
+    def test_a_client_that_never_reads_is_dropped(self):
         deaf = Client(self.address, receive_buffer=4096)
         self.addCleanup(deaf.close)
         deaf.line()
@@ -223,7 +225,8 @@ class SlowClient(ChatOnOneNode):
         text, number = "x" * 480, 0
 
         def talk():
-            """Until the deaf one's window and the server's buffer for him are full, and then until he is gone."""
+            """Talks until the client's window and the server's buffer are full, and then until the client is
+            dropped."""
             nonlocal number
             for _ in range(2000):
                 ann.send(f"{number} {text}")
@@ -231,13 +234,13 @@ class SlowClient(ChatOnOneNode):
                 number += 1
             return ann.ask("/who") == f"* lobby: ann@{self.node}"
 
-        eventually("the deaf one stays", talk)
+        eventually("the client that does not read is dropped", talk)
         self.server.log(r"deaf is dropped: deadline passed")
         self.server.stop()
 
 
 for name in [n for n in dir(ChatOnOneNode) if n.startswith("test_")]:
-    setattr(SlowClient, name, None)  # only its own
+    setattr(SlowClient, name, None)  # This class runs its own tests only, and not those of its base.
 
 
 class ChatOnManyNodes(ChatCase):
@@ -266,9 +269,9 @@ class ChatOnManyNodes(ChatCase):
             self.assertEqual(ann.ask(f"/join room_{i}"), f"* you are in room_{i}")
         self.assertEqual(guest.ask("/join quiet"), "* you are in quiet")
         self.assertGreater(rooms(), 20)
-        eventually("empty rooms stay", lambda: rooms() == 2)  # those of ann and of the guest
+        eventually("empty rooms have ended", lambda: rooms() == 2)  # The rooms of ann and of the guest are left.
         self.assertEqual(ann.ask("still there"), "[room_19] ann: still there")
-        self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # opened anew
+        self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # The room is opened anew.
         self.assertEqual(ann.ask("again"), "[room_0] ann: again")
 
     def test_two_nodes(self):
@@ -303,7 +306,7 @@ class ChatOnManyNodes(ChatCase):
                 self.assertEqual([x for x in got if x.startswith(f"[hall] at-{n}:")],
                                  [f"[hall] at-{n}: {i}" for i in range(200)])
 
-    def test_a_node_ends(self):
+    def test_members_of_a_node_that_ends_leave_the_room(self):
         cluster, address = self.cluster("abc")
         clients = {n: self.join(address[n], f"at-{n}") for n in "abc"}
         self.gather(clients.values(), "lobby", [f"at-{n}@{n}" for n in "abc"])
@@ -322,8 +325,7 @@ class ChatOnManyNodes(ChatCase):
     # ---- Rooms: the owner of "room.lobby" is on the first node that had a member ----
 
     def history(self, client, lines):
-        """What the room keeps, as soon as its owner, wherever that is, has heard of it. The lines of two people may
-        cross on their way to it."""
+        """Waits until the room's owner has the lines. The lines of two people may arrive there in another order."""
         def by_nick(texts):
             return sorted(texts, key=lambda text: text.split(":")[0])
         wanted, got = by_nick(lines) + [f"* lobby: {len(lines)} in all"], []
@@ -336,11 +338,11 @@ class ChatOnManyNodes(ChatCase):
             got[:] = by_nick(got) + [line]
             return got == wanted
         try:
-            eventually("the history", has)
+            eventually("the client gets the history", has)
         except AssertionError:
             self.assertEqual(got, wanted)
 
-    @unittest.skipUnless(os.path.exists(built("libweft-store.so")), "needs libweft-store")
+    @unittest.skipUnless(os.path.exists(built("libweft-store.so")), "this test needs libweft-store")
     def test_stored_lines_outlive_all_nodes(self):
         """The room's owner is on another node than the store. Both nodes are killed."""
         cluster = Cluster()
@@ -361,12 +363,12 @@ class ChatOnManyNodes(ChatCase):
                     read = subprocess.run([WEFT, "store", "read", "history.lobby", "--store", f"sqlite:{file}"],
                                           capture_output=True, check=False)
                     return read.stdout.count(b"bob") == 50
-                eventually("the lines are not stored", stored)
+                eventually("the lines are stored", stored)
             else:
                 self.history(bob, [f"bob: {i}" for i in range(50)])
             store.kill(), home.kill()
 
-    def test_who_moves_gets_what_he_missed(self):
+    def test_a_member_that_moves_to_another_node_gets_the_missed_lines(self):
         cluster, address = self.cluster("ab")
         ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
         self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
@@ -390,8 +392,8 @@ class ChatOnManyNodes(ChatCase):
         for node in cluster.nodes.values():
             node.stop()
 
-    def test_who_watches_is_told_who_comes_and_goes(self):
-        """By the owner of the room, which is on node a."""
+    def test_a_watcher_of_a_room_is_told_of_each_arrival_and_departure(self):
+        """The owner of the room, which is on node a, tells the watcher."""
         cluster, address = self.cluster("ab")
         ann = self.join(address["a"], "ann")
         self.assertEqual(ann.ask("/watch"), "* you see who comes and goes")
@@ -414,8 +416,8 @@ class ChatOnManyNodes(ChatCase):
         for node in cluster.nodes.values():
             node.stop()
 
-    def test_who_comes_back_before_his_node_is_down(self):
-        """The resume window lasts: nobody knows yet that the node of his old session will not come back."""
+    def test_a_member_may_come_back_before_the_lost_node_is_down(self):
+        """During the resume window no node knows yet that the node of his old session is lost."""
         cluster, address = self.cluster("abc", options=("--resume-window", "10"))
         ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
         self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
@@ -434,7 +436,7 @@ class ChatOnManyNodes(ChatCase):
                    lambda: any("room.lobby is owned here" in line for seen in owners for line in seen))
         self.gather([ann], "lobby", ["ann@b", "bob@b", "eve@c"])
         self.assertEqual(ann.ask("back"), "[lobby] ann: back")
-        self.assertEqual(eve.line(), "[lobby] ann: back")  # and nothing of her being gone
+        self.assertEqual(eve.line(), "[lobby] ann: back")  # The others are not told that she was away.
 
     def test_a_room_stays_where_no_other_node_keeps_it(self):
         cluster, address = self.cluster("a")
@@ -468,7 +470,7 @@ class ChatOnManyNodes(ChatCase):
         self.assertEqual(ann.line(), "[lobby] bob: after")
         for client in (ann, bob):
             self.history(client, ["ann: before", "bob: after"])
-        self.assertEqual(ann.ask("/join new"), "* you are in new")  # nobody's, but it works
+        self.assertEqual(ann.ask("/join new"), "* you are in new")  # No node owns the room, but it works.
         cluster.nodes[drains].log("room.new has no owner for now: the node drains")
         self.assertEqual(ann.ask("alone"), "[new] ann: alone")
         cluster.nodes[drains].stop()
@@ -492,10 +494,10 @@ class ChatOnManyNodes(ChatCase):
             return sum("room.lobby is owned here" in line for n in "bc" for line in cluster.nodes[n].err.seen)
         before = owned()
         cluster.nodes["a"].kill()
-        eventually("nobody else owns the room", lambda: owned() > before)
+        eventually("another session owns the room", lambda: owned() > before)
         self.gather([bob, eve], "lobby", ["bob@b", "eve@c"])
         for client in (bob, eve):
-            self.history(client, said)  # of another owner
+            self.history(client, said)  # The history comes from the new owner.
         self.assertEqual(bob.ask("she is away"), "[lobby] bob: she is away")
         self.assertEqual(eve.line(), "[lobby] bob: she is away")
         self.history(eve, said + ["bob: she is away"])

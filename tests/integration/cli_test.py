@@ -23,7 +23,7 @@ class Cli(unittest.TestCase):
         self.addCleanup(self.cluster.__exit__)
 
     def weft(self, *words, code=0, env=None):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(env or self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
@@ -45,7 +45,8 @@ class Verbs(Cli):
         self.assertIn("up", self.weft("nodes", "--node", "a")[0])
         actors = [json.loads(line) for line in self.weft("ps", "--node", "a", "--json")[0].splitlines()]
         echo = next(a for a in actors if a["name"] == "echo")
-        self.assertIn(echo["state"], ("waiting", "parked"))  # it has waited for long, on a slow machine
+        # On a slow machine it has waited for long enough to be parked.
+        self.assertIn(echo["state"], ("waiting", "parked"))
         self.assertEqual(echo["waits_for"], "mailbox")
         self.assertIn("echo", self.weft("ps", "--node", "a")[0])
         lines = self.weft("inspect", "--record", "--node", "a", "--json")[0].splitlines()
@@ -89,7 +90,7 @@ class Verbs(Cli):
         reader = Program(WEFT, "subscribe", "news.>", "--node", "a", "--count", "2", "--json", env=self.env)
         self.addCleanup(reader.kill)
         reader.log("on node a")
-        # Its interest is on its way to b: published until b knows of it, the numbers tell one from the other.
+        # The interest is under way to b, so publish until b knows it. The numbers tell the publications apart.
         for number in range(1000):
             if json.loads(self.weft("publish", "news.one", f"[{number}]", "--node", "b", "--json")[0])["handed"] > 0:
                 break
@@ -103,14 +104,14 @@ class Verbs(Cli):
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
     def listening(self, *options):
-        """A node on a port, and its URL."""
+        """Starts a node on a port, and returns it with its URL."""
         node = Program(WEFT, "run", MODULE, "--name", "port", "--listen", "tcp://127.0.0.1:0", *options, "--", "echo",
                        env=self.env)
         self.addCleanup(node.kill)
         return node, node.log(r"listens on (tcp://127.0.0.1:\d+)").group(1)
 
-    def test_a_port_is_every_users(self):
-        """Who comes by it may talk to actors, and neither look at the node nor control it."""
+    def test_a_client_of_a_port_may_talk_to_actors_only(self):
+        """A client of the port may talk to actors, but neither look at the node nor control it."""
         node, url = self.listening()
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
         for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"],
@@ -119,17 +120,17 @@ class Verbs(Cli):
             said = self.weft(*verb, "--node", url, code=1)[1]
             self.assertRegex(said, "not by this address|permission denied", verb)
         node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")
-        self.assertIn("echo", self.weft("ps", "--node", "port")[0])  # by its own socket
+        self.assertIn("echo", self.weft("ps", "--node", "port")[0])  # This one comes over the node's own socket.
         node.stop()
 
-    def test_a_port_that_is_to_control(self):
+    def test_a_client_of_a_port_may_control_with_loopback_control(self):
         node, url = self.listening("--loopback-control")
         self.assertIn("echo", self.weft("ps", "--node", url)[0])
         self.assertIn("port has ended", self.weft("stop", "--node", url)[0])
         node.end()
 
-    @unittest.skipIf(sys.platform == "win32", "no files of sockets")
-    def test_who_may_dial_a_socket(self):
+    @unittest.skipIf(sys.platform == "win32", "this system has no files of sockets")
+    def test_the_mode_of_a_socket_decides_which_users_may_dial_it(self):
         folder = self.cluster.folder.name
         for mode, words in ((0o600, []), (0o660, ["--socket-mode", "660"])):
             path = f"{folder}/{mode}.sock"
@@ -165,7 +166,7 @@ class Verbs(Cli):
         self.cluster.nodes["b"].end(5)
 
     @unittest.skipUnless(sys.platform == "linux" and os.environ.get("WEFT_SANITIZED") != "1",
-                         "its workloads read what Linux says of a process; nobody measures under tools")
+                         "the workloads read /proc of Linux, and figures under a sanitizer mean nothing")
     def test_bench(self):
         told = json.loads(self.weft("bench", "yield", "--json")[0])
         self.assertEqual((told["workload"], told["metric"], told["runs"]), ("yield", "ns_per_switch", 5))
@@ -184,17 +185,17 @@ class Verbs(Cli):
 
 
 class Run(Cli):
-    def test_ends_by_itself(self):
+    def test_a_node_ends_with_its_first_actor(self):
         self.assertIn("4 words", self.weft("run", MODULE, "--", "x", "y", "--z")[0])
 
-    def test_first_actor_that_fails(self):
+    def test_weft_run_fails_if_its_first_actor_fails(self):
         self.assertIn("WEFT_EINUSE", self.weft("run", MODULE, "--", "fail", code=1)[1])
 
-    def test_sigterm_drains(self):
+    def test_sigterm_drains_the_node(self):
         a = self.node("a", "echo")
         self.assertEqual(a.stop(), ["asked to stop"])
 
-    def test_stubborn_actor_is_not_drained(self):
+    def test_a_stubborn_actor_is_reported_as_not_drained(self):
         node = Program(WEFT, "run", MODULE, "--drain", "0.2", "--", "stubborn", env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")
@@ -208,7 +209,7 @@ class Run(Cli):
         self.assertNotEqual(node.process.wait(PATIENCE), 0)
 
     @unittest.skipIf(SANITIZED, "the system's compiler does not link against a sanitized library")
-    def test_source_is_compiled_once(self):
+    def test_a_source_is_compiled_once(self):
         source = self.cluster.folder.name + "/mine.c"
         with open(source, "w") as f:
             f.write('#include <weft.h>\n#include <stdio.h>\nstatic void go(const void *a, size_t n) '
@@ -223,7 +224,7 @@ class Run(Cli):
             f.write("this is no C\n")
         self.assertIn("mine.c:5", self.weft("run", source, code=1)[1])
 
-    def test_environment(self):
+    def test_the_environment_sets_options_and_flags_override_it(self):
         env = dict(self.env, WEFT_LOG="json", WEFT_NAME="from-env")
         line = json.loads(self.weft("run", MODULE, env=env)[1].splitlines()[0])
         self.assertIn("from-env", line["msg"])
@@ -333,16 +334,16 @@ class Mistakes(Cli):
         node.log("cannot connect to ipc://.*retrying")
         node.stop()
 
-    def test_two_nodes_of_one_name(self):
+    def test_a_second_node_of_one_name_is_refused(self):
         self.node("a", "echo")
-        # As from another machine: what this one runs is not seen.
+        # This stands for another machine: with another folder the nodes of this one are not seen.
         env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name))
         twin = Program(WEFT, "run", MODULE, "--name", "a", "--join", self.cluster.url("a"), "--", "echo", env=env)
         self.addCleanup(twin.kill)
         twin.log("cannot join.*another node named a")
         twin.end(1)
 
-    def test_no_node(self):
+    def test_a_verb_that_finds_no_node_says_so(self):
         self.says(3, "there is no node to ask", "ps")
         self.says(3, "does not run here", "ps", "--node", "zz")
         self.says(3, "cannot connect to", "ps", "--node", "tcp://127.0.0.1:1")
@@ -350,12 +351,12 @@ class Mistakes(Cli):
         self.node("b", "echo")
         self.says(2, "choose one with --node", "ps")
 
-    def test_killed_node_leaves_no_trouble(self):
+    def test_the_socket_of_a_killed_node_is_no_obstacle(self):
         a = self.node("a", "echo")
         a.kill()
         self.says(3, "cannot connect to", "ps")
         self.node("b", "echo")
-        self.assertIn("echo", self.weft("ps")[0])  # of the two sockets one is dead
+        self.assertIn("echo", self.weft("ps")[0])  # One of the two sockets has no node behind it.
         self.node("a", "echo").stop()
 
 

@@ -145,7 +145,7 @@ START_TEST(a_name_is_known_before_what_its_actor_sends_next)
 }
 END_TEST
 
-START_TEST(names_of_a_node_that_is_gone_are_gone)
+START_TEST(names_of_a_lost_node_are_removed)
 {
     three_nodes();
     instruct(1, REGISTER, "boss");
@@ -188,7 +188,7 @@ static void call_until(int i, const char *answer)
     }
 }
 
-START_TEST(one_of_two_keeps_the_name_when_a_partition_heals)
+START_TEST(one_of_two_holders_keeps_the_name_when_a_partition_heals)
 {
     for (int turn = 0; turn < 2; turn++) {
         int first = turn == 0 ? 0 : 2, second = 2 - first;
@@ -233,8 +233,8 @@ int main(void)
     TCase *c = tcase_create("names");
     tcase_add_test(c, a_name_is_found_on_every_node_until_its_actor_ends);
     tcase_add_test(c, a_name_is_known_before_what_its_actor_sends_next);
-    tcase_add_test(c, names_of_a_node_that_is_gone_are_gone);
-    tcase_add_test(c, one_of_two_keeps_the_name_when_a_partition_heals);
+    tcase_add_test(c, names_of_a_lost_node_are_removed);
+    tcase_add_test(c, one_of_two_holders_keeps_the_name_when_a_partition_heals);
     suite_add_tcase(s, c);
     return run_suite_unforked(s);
 }

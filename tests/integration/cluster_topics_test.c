@@ -180,7 +180,7 @@ static void order_and_wait(int node, uint32_t tag)
     }
 }
 
-START_TEST(one_member_of_the_cluster_gets_each_message)
+START_TEST(each_message_goes_to_one_member_of_a_queue_group_in_the_cluster)
 {
     three_nodes();
     order_and_wait(1, JOIN);
@@ -212,7 +212,7 @@ START_TEST(one_member_of_the_cluster_gets_each_message)
 }
 END_TEST
 
-START_TEST(nothing_is_lost_or_doubled_while_members_come_and_go)
+START_TEST(a_queue_group_loses_and_doubles_no_message_while_members_come_and_go)
 {
     three_nodes();
     order_and_wait(1, JOIN);
@@ -309,7 +309,7 @@ START_TEST(a_new_subscriber_on_any_node_gets_what_is_retained)
 }
 END_TEST
 
-START_TEST(the_newest_holds_after_a_partition)
+START_TEST(the_newest_retained_message_holds_after_a_partition)
 {
     three_nodes();
     act(0, SUBSCRIBE, "state.x", "a subscribed 0");
@@ -341,7 +341,7 @@ START_TEST(the_newest_holds_after_a_partition)
 }
 END_TEST
 
-START_TEST(what_is_retained_outlives_the_node_that_published_it)
+START_TEST(a_retained_message_outlives_the_node_that_published_it)
 {
     three_nodes();
     act(0, RETAIN, "state.x 1", "a retained 1");
@@ -414,12 +414,12 @@ int main(void)
 {
     Suite *s = suite_create("cluster_topics");
     TCase *c = tcase_create("topics");
-    tcase_add_test(c, one_member_of_the_cluster_gets_each_message);
-    tcase_add_test(c, nothing_is_lost_or_doubled_while_members_come_and_go);
+    tcase_add_test(c, each_message_goes_to_one_member_of_a_queue_group_in_the_cluster);
+    tcase_add_test(c, a_queue_group_loses_and_doubles_no_message_while_members_come_and_go);
     tcase_add_test(c, a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again);
     tcase_add_test(c, a_new_subscriber_on_any_node_gets_what_is_retained);
-    tcase_add_test(c, the_newest_holds_after_a_partition);
-    tcase_add_test(c, what_is_retained_outlives_the_node_that_published_it);
+    tcase_add_test(c, the_newest_retained_message_holds_after_a_partition);
+    tcase_add_test(c, a_retained_message_outlives_the_node_that_published_it);
     tcase_add_test(c, more_than_an_outbox_holds_comes_in_parts);
     tcase_add_test(c, a_publisher_is_told_whom_it_has_reached);
     suite_add_tcase(s, c);

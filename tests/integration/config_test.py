@@ -34,7 +34,7 @@ class Config(unittest.TestCase):
         lines = self.weft("config", "show", "--json", *words, **variables).stdout.splitlines()
         return {value["key"]: value for value in map(json.loads, lines)}
 
-    def test_the_origin_of_each_value(self):
+    def test_config_show_names_the_origin_of_each_value(self):
         path = self.write("cluster = tea\njoin = tcp://a:1\n"
                           "[run]\nworkers = 3\njoin = tcp://b:1, tcp://c:1\nwire = 1\n")
         shown = self.values("run", "--", "--heartbeat", "2.5", "x.so", WEFT_WORKERS="4", WEFT_INSECURE="1")
@@ -50,7 +50,7 @@ class Config(unittest.TestCase):
         self.assertIn(f"workers = 3    # {path}:4: workers\n", text)
         self.assertIn("# drain = 10    # default\n", text)
 
-    def test_what_is_shown_is_a_file(self):
+    def test_the_output_of_config_show_is_a_configuration_file(self):
         self.write("cluster = \"tea # room\"\njoin = tcp://a:1 tcp://b:1\ninsecure = yes\n[run]\nworkers = 3\n")
         again = self.write(self.weft("config", "show").stdout, "again.conf")
         self.assertIn("4 values", self.weft("config", "check", again).stdout)
@@ -58,7 +58,7 @@ class Config(unittest.TestCase):
         self.assertEqual({key: value["value"] for key, value in before.items()},
                          {key: value["value"] for key, value in after.items()})
 
-    def test_which_file_is_read(self):
+    def test_flag_environment_and_home_name_the_file_in_this_order(self):
         def cluster(*words, **variables):
             return self.values(*words, **variables)["cluster"]["value"]
         self.write("cluster = configured\n")
@@ -71,7 +71,7 @@ class Config(unittest.TestCase):
         self.assertEqual(cluster("run", "--", "--config", named), "named")
         self.assertEqual(cluster("--config", "none"), None)
 
-    def test_a_node_and_its_tools_read_it(self):
+    def test_a_node_and_its_tools_read_the_configuration(self):
         self.write("[run]\nname = anna\nlisten = tcp://127.0.0.1:0\n[ps]\nnode = anna\njson = yes\n")
         node = Program(WEFT, "run", built("tests", "test_modules.so"), "--", "echo", env=self.env)
         self.addCleanup(node.kill)
@@ -96,7 +96,7 @@ class Config(unittest.TestCase):
         self.write("[run]\nworkers = 99\n")
         self.assertIn(f"weft run: {path}:2: workers: '99' is not", self.weft("run", "x.so", code=2).stderr)
 
-    def test_no_file(self):
+    def test_a_file_that_cannot_be_read_is_reported(self):
         self.assertIn("there is no such file", self.weft("config", "check", XDG_CONFIG_HOME="/nowhere").stdout)
         self.assertIn("cannot read /nowhere: No such file", self.weft("config", "check", "/nowhere", code=1).stderr)
         self.assertIn("cannot read /nowhere", self.weft("ps", "--config", "/nowhere", code=2).stderr)
@@ -105,7 +105,7 @@ class Config(unittest.TestCase):
         self.assertIn("is longer than 65536 bytes", self.weft("config", "check", large, code=1).stderr)
         self.assertIn("there is no verb 'nothing'", self.weft("config", "show", "nothing", code=2).stderr)
 
-    def test_variables_that_nobody_reads(self):
+    def test_variables_that_no_option_reads_are_reported(self):
         done = self.weft("config", "check", WEFT_WORKER="4", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a",
                          code=1)
         self.assertEqual(done.stderr, "WEFT_WORKER: no option reads this variable; did you mean WEFT_WORKERS?\n")

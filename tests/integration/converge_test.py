@@ -26,14 +26,14 @@ class Converge(unittest.TestCase):
         return node
 
     def view(self, of):
-        """What that node knows: names and members with their pids and nodes, and the retained messages."""
+        """Returns what this node knows: names and members with their pids and nodes, and the retained messages."""
         names = [json.loads(line) for line in self.cluster.weft("names", "--json", "--node", of).splitlines()]
         groups = [json.loads(line) for line in self.cluster.weft("groups", "--json", "--node", of).splitlines()]
         return (sorted((n["name"], n["pid"], n["node"], n["holds"]) for n in names if n["global"]),
                 sorted((g["group"], g["pid"], g["node"]) for g in groups), self.retained(of))
 
     def retained(self, of):
-        """What a new subscriber gets; if it is not there yet, what comes."""
+        """Returns the messages that a new subscriber gets, and those that arrive later."""
         line = self.cluster.weft("subscribe", "state.x", "--json", "--node", of, "--count", "1")
         return json.loads(line)["text"]
 
@@ -42,10 +42,10 @@ class Converge(unittest.TestCase):
             views = [self.view(name) for name in ALL]
             return (views[0] == views[1] == views[2] and [n[0] for n in views[0][0]] == names
                     and sorted((g[0], g[2]) for g in views[0][1]) == groups and views[0][2] == retained)
-        eventually(f"all know {names}, {groups}, {retained}", same)
+        eventually(f"all nodes know {names}, {groups}, {retained}", same)
 
     def everybody_works(self):
-        """A message goes to one member: to one on the publisher's own node, if there is one."""
+        """A message goes to one member of a queue group, to one on the publisher's node if there is one."""
         for name in ALL:
             before = {other: self.cluster.order(other, "done -") for other in ALL}
             self.assertEqual(self.cluster.order(name, "publish job.new"), 1)
@@ -54,12 +54,12 @@ class Converge(unittest.TestCase):
                 self.assertEqual(self.cluster.order(other, "done -"), before[other] + (other == name))
 
     def reported(self):
-        """A publisher is told whom it has reached, here from the command line."""
+        """A publisher is told how many actors it has reached, here on the command line."""
         for name in ALL:
             said = self.cluster.weft("publish", "job.new", "--text", "x", "--report", "--json", "--node", name)
             self.assertEqual(json.loads(said), {"topic": "job.new", "nodes": 1, "subscribers": 1, "silent": 0})
 
-    def test_after_a_cut_and_a_kill(self):
+    def test_all_nodes_agree_after_a_cut_and_a_kill(self):
         nodes = {name: self.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         bosses = ["boss-a", "boss-b", "boss-c"]
         everybody = [("all", name) for name in ALL]
@@ -70,7 +70,7 @@ class Converge(unittest.TestCase):
         self.cluster.cut("a", "b")
         news_of(nodes["a"], "b", "down")
         news_of(nodes["b"], "a", "down")
-        for name in "ab":  # both have it, for a while
+        for name in "ab":  # Both nodes have the name for a while.
             self.cluster.ordered(name, "register late", 0)
         self.cluster.ordered("a", "retain state.x=two", 0)
         self.cluster.ordered("b", "retain state.x=three", 0)

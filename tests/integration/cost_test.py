@@ -17,8 +17,8 @@ WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 QUEUEING = built("tests", "test_queueing.so")
 FEW, MANY = 500, int(os.environ.get("WEFT_COST", "3000"))
-MANY_RETAINED = min(MANY, 50_000)  # a node retains 65,536
-MOST = 1.5  # a quadratic table would have 7, or as many times as there are more
+MANY_RETAINED = min(MANY, 50_000)  # A node retains at most 65,536 messages.
+MOST = 1.5  # A table with quadratic cost would have 7, or as many times as there are more entries.
 
 
 CALLGRIND = "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"
@@ -27,12 +27,12 @@ NODE, QUEUE, AT_ONCE = 77, "workers", 200_000
 
 
 def entry(table, *key):
-    """Of a TABLE: what sets it, and what takes it back."""
+    """Returns the frames of a table that set an entry and remove it."""
     behind = (1000,) if table == 1 else ()
     return [wire.TABLE, 1, table, *key, *behind], [wire.TABLE, 2, table, *key]
 
 
-# What a peer says of the i-th: at first, and to take it back.
+# Each pair has the frame with which a peer announces entry i, and the one that takes it back.
 TOLD = {
     "names": lambda i: entry(1, f"one.of.many.{i}", 7),
     "groups": lambda i: entry(2, f"one.of.many.{i}", 7),
@@ -45,10 +45,10 @@ TOLD = {
 }
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run what a sanitizer looks at")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run a build with a sanitizer")
 class Cost(unittest.TestCase):
     def instructions(self, what, count):
-        """Of a node whose first actor adds so many, takes half of them back, and ends."""
+        """Counts the instructions of a node whose first actor adds `count` entries, removes half of them, and ends."""
         with Cluster() as cluster:
             done = subprocess.run([*CALLGRIND, WEFT, "run", MODULE, "--name", "a", "--workers", "1", "--log", "warn",
                                    "--", "adds", what, str(count)],
@@ -59,7 +59,8 @@ class Cost(unittest.TestCase):
         return int(re.search(COLLECTED, done.stderr).group(1))
 
     def instructions_of_peer(self, what, count):
-        """Of a node that a peer tells of so many, of which it takes half back; then it leaves."""
+        """Counts the instructions of a node to which a peer announces `count` entries and takes half of them back; then
+        it leaves."""
         with Cluster() as cluster:
             node = Program(*CALLGRIND, WEFT, "run", MODULE, "--name", "a", "--workers", "1", "--listen",
                            "tcp://127.0.0.1:0", "--", "echo", env=cluster.env)
@@ -84,28 +85,28 @@ class Cost(unittest.TestCase):
             return int(re.search(COLLECTED, "\n".join(node.err.seen)).group(1))
 
     def ratio(self, what, most, instructions, none=None):
-        """`none`: of a node that adds nothing, where that is the same for each `what`."""
+        """`none` has the instructions of a node that adds nothing, where they are the same for each `what`."""
         none, few, many = (instructions(what, count) if count > 0 or none is None else none
                            for count in (0, FEW, most))
         at_first, in_the_end = (few - none) / FEW, (many - few) / (most - FEW)
         print(f"{what}: {at_first:.0f} instructions each at first, {in_the_end:.0f} in the end")
         self.assertLess(in_the_end / at_first, MOST)
 
-    def test_cost_of_one(self):
+    def test_an_entry_costs_the_same_among_few_and_many(self):
         none = self.instructions("names", 0)
         for what in ("names", "globals", "groups", "watches", "topics", "queues", "pattern", "retained",
                      "monitors", "links"):
             with self.subTest(what):
                 self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions, none)
 
-    def test_cost_of_what_a_peer_tells(self):
+    def test_an_entry_of_a_peer_costs_the_same_among_few_and_many(self):
         none = self.instructions_of_peer("names", 0)
         for what in TOLD:
             with self.subTest(what):
                 self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions_of_peer, none)
 
     def instructions_of_store(self, what, name, function, count):
-        """Of this function of the store's actor, when so many actors that wait for something of that name end."""
+        """Counts the instructions of this function of the store's actor while `count` waiting actors end."""
         with Cluster() as cluster:
             done = subprocess.run(
                 [*CALLGRIND, f"--toggle-collect={function}", WEFT, "run", QUEUEING, "--name", "a", "--workers", "1",
@@ -115,8 +116,8 @@ class Cost(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(re.search(COLLECTED, done.stderr).group(1))
 
-    @unittest.skipUnless(os.path.exists(QUEUEING), "this weft has no store")
-    def test_cost_of_who_waits_at_the_store_no_longer(self):
+    @unittest.skipUnless(os.path.exists(QUEUEING), "this build has no store")
+    def test_a_waiter_that_leaves_the_store_costs_the_same_among_few_and_many(self):
         for what, name, function in (("takers", "jobs.x", "wf_queues_down"),
                                      ("readers", "room.x", "wf_parked_reads_forget")):
             with self.subTest(what):

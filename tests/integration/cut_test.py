@@ -18,7 +18,7 @@ class Cut(unittest.TestCase):
         self.addCleanup(self.cluster.__exit__)
 
     def five(self):
-        """Each has a global name of its own and is in a group with the others."""
+        """Starts five nodes. Each has a global name of its own and is in a group with the others."""
         nodes = {name: self.cluster.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         for name in ALL:
             self.all_up(name)
@@ -31,11 +31,11 @@ class Cut(unittest.TestCase):
         self.states(name, **{other: "up" for other in ALL if other != name})
 
     def states(self, of, **expected):
-        """What that node thinks of some others, sooner or later."""
+        """Waits until this node sees some others in these states."""
         def seen():
             states = self.cluster.states(of)
             return all(states.get(name) == [state] for name, state in expected.items())
-        eventually(f"for {of} it is {expected}", seen)
+        eventually(f"node {of} sees {expected}", seen)
 
     def converged(self):
         for name in ALL:
@@ -60,12 +60,12 @@ class Cut(unittest.TestCase):
             self.says_of_itself(name, "")
             self.cluster.ordered(name, "group all", len(MANY))
             self.cluster.ordered(name, "whereis boss-d", ENOACTOR)
-        # What the few do not do, and the many do.
+        # The smaller side refuses this, and the larger side does it.
         self.cluster.ordered("d", "register late", EMINORITY)
         self.cluster.ordered("d", "spawn e", EMINORITY)
         self.cluster.ordered("a", "register late", 0)
         self.cluster.ordered("a", "spawn b", 0)
-        # What the few do all the same.
+        # The smaller side still does this.
         self.cluster.ordered("d", "spawn d", 0)
         self.cluster.ordered("d", "group all", len(FEW))
         self.cluster.ordered("d", "whereis boss-e", 0)
@@ -79,8 +79,9 @@ class Cut(unittest.TestCase):
         self.cluster.ordered("d", "spawn a", 0)
         self.converged()
 
-    def test_one_way(self):
-        """What a sends to e is lost: the two lose their link, the others keep both, and nobody is in a minority."""
+    def test_a_one_way_cut_ends_one_link_and_puts_no_node_in_a_minority(self):
+        """Frames from a to e are lost. These two lose their link, the others keep both, and no node is in a
+        minority."""
         nodes = self.five()
         self.cluster.cut("a", "e", both=False)
         news_of(nodes["a"], "e", "down")

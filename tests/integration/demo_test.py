@@ -18,7 +18,7 @@ COMMAND = [sys.executable, os.path.join(ROOT, "tools", "demo.py"), BUILD]
 
 
 def on_terminal(**env):
-    """Its output on a terminal."""
+    """Returns the output of the demo on a terminal."""
     master, slave = pty.openpty()
     process = subprocess.Popen(COMMAND, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
                                env=dict({k: v for k, v in os.environ.items() if k != "NO_COLOR"}, TERM="xterm",
@@ -29,7 +29,7 @@ def on_terminal(**env):
         while more := os.read(master, 65536):
             text += more
     except OSError:
-        pass  # the other side is closed
+        pass  # The other side is closed.
     os.close(master)
     return process.wait(), text.decode()
 

@@ -17,7 +17,7 @@ DNSMASQ = shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin:
 
 
 class Dns:
-    """dnsmasq, which knows what its file says and everything under .test besides does not exist."""
+    """Runs dnsmasq. It knows the names of its file; no other name under .test exists."""
 
     def __init__(self, folder, *options, port=0):
         self.port = port or free_port()
@@ -31,7 +31,7 @@ class Dns:
         self.program.log("read .*hosts - ")
 
     def says(self, **records):
-        """From now on: name=["127.0.0.1", ...]"""
+        """From now on these names have these addresses: name=["127.0.0.1", ...]."""
         with open(self.hosts, "w") as f:
             for name, addresses in records.items():
                 for address in addresses:
@@ -41,7 +41,7 @@ class Dns:
 
 
 class Nonsense(threading.Thread):
-    """A DNS server of our own that answers every question with the same bytes, behind the question's first two."""
+    """A DNS server of the test. It answers every question with the same bytes, behind the question's first two."""
 
     def __init__(self, answer):
         super().__init__(daemon=True)
@@ -126,7 +126,7 @@ class Dnsmasq(Discovery):
         dns.program.stop()
         a.log(f"no DNS server answers, or it refuses .asked 127.0.0.1:{dns.port}.; trying again")
         again = self.dns(port=dns.port)
-        a.log("discover .*1 URL")  # what it said before still counts, and it is well again
+        a.log("discover .*1 URL")  # The earlier answer still counts, and the server works again.
         again.says(chat=["127.0.0.1", "127.0.0.2"])
         a.log("2 URLs")
         self.node("b", f"tcp://127.0.0.2:{port}")
@@ -156,7 +156,7 @@ class Dnsmasq(Discovery):
 
 class Fakes(Discovery):
     def test_reason_is_logged_once(self):
-        """A server that refuses is asked again and again; the log has one line."""
+        """A server that refuses is asked again and again, but the log has one line."""
         server = self.nonsense(lambda q: q[:2] + b"\x81\x85" + q[4:6] + bytes(6) + q[12:])
         a = self.node("a", "tcp://127.0.0.1:0", f"dns:x.test:1?server=127.0.0.1:{server.port}")
         a.log("or it refuses")
@@ -167,9 +167,9 @@ class Fakes(Discovery):
 
     def test_nonsense(self):
         answers = [lambda q: q[:2] + b"\x81\x80", lambda q: q[:2] + b"\xff" * 400,
-                   # one answer, of which the length goes beyond the end
+                   # This answer has a length that goes beyond its end.
                    lambda q: q[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + q[12:] + b"\xc0\x0c\0\x21\0\1\0\0\0\1\xff\xff\0\0",
-                   # an SRV record whose target points at itself
+                   # This SRV record has a target that points at itself.
                    lambda q: q[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + q[12:] +
                    b"\xc0\x0c\0\x21\0\1\0\0\0\1\0\x08\0\0\0\0\0\1" + (0xc000 | (len(q) + 18)).to_bytes(2, "big")]
         specs = {f"{kind}?server=127.0.0.1:{server.port}": (server, questions)
@@ -177,7 +177,7 @@ class Fakes(Discovery):
                  for server in map(self.nonsense, answers)}
         a = self.node("a", "tcp://127.0.0.1:0", *specs)
         for server, questions in specs.values():
-            for _ in range(2 * questions):  # who asks again has made nothing of the first answer
+            for _ in range(2 * questions):  # A second question shows that the first answer was refused.
                 self.assertTrue(server.asked.acquire(timeout=PATIENCE))
         a.stop()
         self.assertNotRegex("\n".join(a.err.seen), r"discover .*[1-9]\d* URL")
@@ -195,7 +195,8 @@ class Fakes(Discovery):
             self.assertRegex(done.stderr, "cannot discover by .*" + why)
 
     def test_list(self):
-        """A URL is a list of one; an actor that is asleep until the next look-up does not hold up the end."""
+        """A URL is a list with one entry. An actor that sleeps until the next look-up does not delay the end of the
+        node."""
         a = self.node("a", f"ipc://{self.folder}/a")
         b = self.node("b", f"ipc://{self.folder}/b", f"ipc://{self.folder}/a")
         a.log("linked with node b")

@@ -24,7 +24,7 @@ def connect(port):
 
 
 def rest(s):
-    """What comes until the other side closes."""
+    """Returns all bytes until the other side closes."""
     data = b""
     try:
         while more := s.recv(65536):
@@ -64,7 +64,7 @@ class WebSocket(Node):
         return node
 
     def shake(self, host=None, origin=None, protocol=SP, path="/weft", more=(), method="GET"):
-        """The first line of the answer, and the socket."""
+        """Returns the first line of the answer, and the socket."""
         lines = ["Upgrade: websocket", "Connection: keep-alive, Upgrade", "Sec-WebSocket-Version: 13",
                  f"Sec-WebSocket-Key: {KEY}", *more]
         lines += [f"Host: {host or f'127.0.0.1:{self.port}'}"] if host != "" else []
@@ -92,7 +92,7 @@ class WebSocket(Node):
             self.assertIn(f"Sec-WebSocket-Protocol: {SP}\r\n", head)
             self.assertEqual(s.recv(10, socket.MSG_WAITALL), b"\x82\x08" + GREETING)
 
-    def test_pages_are_refused(self):
+    def test_web_sockets_of_other_pages_are_refused(self):
         node = self.listen()
         self.let_in()
         for origin in ("http://evil.example", "null", f"http://127.0.0.1:{self.port}", "http://localhost", "",
@@ -100,7 +100,7 @@ class WebSocket(Node):
             self.refused(403, origin=origin)
         node.log(r"127\.0\.0\.1:\d+.*a page of http://evil\.example.*--ws-origin")
 
-    def test_a_page_that_is_allowed(self):
+    def test_web_sockets_of_allowed_pages_are_accepted(self):
         self.listen("--ws-origin", "https://board.example", "--ws-origin", "http://127.0.0.1:8000")
         self.let_in(origin="https://board.example")
         self.let_in(origin="https://BOARD.example")
@@ -111,8 +111,8 @@ class WebSocket(Node):
             self.refused(403, origin=origin)
         self.refused(400, origin="https://board.example", more=["Origin: http://evil.example"])
 
-    def test_a_name_that_was_bent(self):
-        """DNS rebinding: the page's own name leads here."""
+    def test_a_request_with_the_host_name_of_another_site_is_refused(self):
+        """In DNS rebinding the page's own host name leads to this node."""
         for listen in "127.0.0.1", "0.0.0.0":
             node = self.listen("--insecure", host=listen)
             for host in ("127.0.0.1", f"localhost:{self.port}", "LOCALHOST", f"[::1]:{self.port}", "10.1.2.3:80"):
@@ -125,13 +125,13 @@ class WebSocket(Node):
             self.refused(421, host=f"evil.example:{self.port}", origin=f"http://evil.example:{self.port}")
             node.stop()
 
-    def test_only_with_the_subprotocol(self):
+    def test_a_web_socket_without_the_subprotocol_is_refused(self):
         self.listen()
         self.let_in(protocol=f"chat, {SP}")
         for protocol in None, "chat", "pair1.sp.nanomsg.org", SP + ".example", "":
             self.refused(400, protocol=protocol)
 
-    def test_other_requests(self):
+    def test_requests_for_no_web_socket_are_refused(self):
         self.listen()
         self.refused(404, path="/")
         self.refused(404, path="/weft2")
@@ -145,12 +145,12 @@ class WebSocket(Node):
                 try:
                     s.sendall(text)
                 except ConnectionError:
-                    continue  # it did not even wait for the rest
+                    continue  # The node answered before it had the rest.
                 answer = rest(s)
                 gone = answer == b"" and len(text) > 8192
                 self.assertTrue(gone or answer.startswith(b"HTTP/1.1 " + status), answer)
 
-    def test_byte_by_byte(self):
+    def test_a_web_socket_request_may_come_byte_by_byte(self):
         self.listen()
         with connect(self.port) as s:
             for byte in request("/weft", "Host: localhost", "Upgrade: websocket", "Connection: Upgrade",
@@ -162,12 +162,12 @@ class WebSocket(Node):
                 head += s.recv(1)
             self.assertTrue(head.startswith(b"HTTP/1.1 101 "), head)
             self.assertEqual(s.recv(10, socket.MSG_WAITALL), b"\x82\x08" + GREETING)
-            # A ping is answered before what comes next: here, the end, as the greeting is wrong.
+            # A ping is answered before the next frame, which here is the end, because the greeting is wrong.
             s.sendall(b"\x82\x84\0\0\0\0oops")
             self.assertEqual(rest(s), b"")
 
     def test_tools_look_and_talk_but_do_not_control(self):
-        node = self.listen("--loopback-control")  # which does not open this door
+        node = self.listen("--loopback-control")  # This option does not allow control over ws://.
         url = f"ws://127.0.0.1:{self.port}/weft"
         self.assertIn("echo", self.weft("ps", "--node", url))
         self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
@@ -178,7 +178,7 @@ class WebSocket(Node):
 
 
 class Metrics(Node):
-    """The HTTP of --metrics."""
+    """The HTTP server of --metrics."""
 
     def serve(self, where="0"):
         self.node = self.run_node("--metrics", where)
@@ -193,7 +193,7 @@ class Metrics(Node):
     def status(self, *lines, **how):
         return int(self.ask(*lines, **how)[0].split()[1])
 
-    def test_only_for_its_own_hosts(self):
+    def test_metrics_are_served_under_the_own_host_names_only(self):
         self.serve()
         for host in (f"127.0.0.1:{self.port}", "localhost", f"LocalHost:{self.port}", "[::1]:1", "10.9.8.7"):
             for path in "/", "/metrics", "/nodes.json", "/healthz", "/readyz":
@@ -206,7 +206,7 @@ class Metrics(Node):
         self.assertEqual(self.status("Host: localhost", "Host: evil.example"), 400)
         self.assertEqual(self.status(), 400)
 
-    def test_a_name_that_it_was_told(self):
+    def test_metrics_are_served_under_the_name_of_the_option(self):
         name = socket.gethostname()
         try:
             socket.getaddrinfo(name, None, socket.AF_INET)
@@ -218,7 +218,7 @@ class Metrics(Node):
             s.sendall(request("/readyz", f"Host: {name.upper()}:{port}"))
             self.assertIn(b"200 OK", rest(s))
 
-    def test_other_requests(self):
+    def test_requests_for_no_metrics_are_refused(self):
         self.serve()
         here = "Host: localhost"
         self.assertEqual(self.status(here, path="/other"), 404)
@@ -229,21 +229,21 @@ class Metrics(Node):
         self.assertEqual(body, b"")
         self.assertIn(b"weft_", self.ask(here, path="/metrics?x=1")[1])
 
-    def test_who_asks_for_nothing_gets_his_share_and_his_time(self):
+    def test_a_client_that_sends_no_request_gets_its_share_and_its_time(self):
         self.serve()
         idle = [socket.create_connection(("127.0.0.1", self.port), PATIENCE, ("127.0.0.2", 0)) for _ in range(200)]
         for s in idle:
             self.addCleanup(s.close)
         for _ in range(5):
             self.assertEqual(self.status("Host: localhost", path="/readyz"), 200)
-        idle[0].sendall(b"GET / HTT")  # begun, never whole
+        idle[0].sendall(b"GET / HTT")  # This request has begun, but never becomes complete.
         for s in idle:
-            self.assertEqual(rest(s), b"")  # closed: at once, or when its time is over
+            self.assertEqual(rest(s), b"")  # The node closes it: at once, or when its time is over.
         self.assertEqual(self.status("Host: localhost", path="/readyz", source="127.0.0.2"), 200)
 
 
 class Lines(unittest.TestCase):
-    """Ports of examples that take lines."""
+    """Ports of examples that read lines."""
 
     def start(self, *command):
         program = Program(*command)
@@ -255,7 +255,7 @@ class Lines(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def test_a_page_that_posts_lines_to_the_chat(self):
+    def test_the_chat_does_not_read_http_requests_as_lines(self):
         address = self.start(built("examples", "chat"), "--port", "0")
         ann = self.client(address)
         self.assertIn("welcome", ann.line())
@@ -268,14 +268,14 @@ class Lines(unittest.TestCase):
         for line in "GET is a word, HTTP/1.1 too", "GET / HTTP/1.1":
             self.assertRegex(ann.line(), rf"^\[lobby\] guest\d+: {line}$")
 
-    def test_a_page_that_posts_lines_to_the_tutorials_chats(self):
+    def test_the_chats_of_the_tutorial_do_not_read_http_requests_as_lines(self):
         for n in "2", "3":
             address = self.start(built("examples", f"tutorial_chat{n}"), "0")
             with connect(int(address.rsplit(":", 1)[1])) as s:
                 s.sendall(request("/", "Host: x", method="POST") + b"hello from a page\r\n")
                 self.assertNotIn(b"POST", rest(s))
 
-    def test_places_and_half_lines(self):
+    def test_clients_of_the_chat_have_a_share_of_places_and_a_time_for_a_line(self):
         address = self.start(built("examples", "chat"), "--port", "0", "--places", "40", "--patience", "1")
         port = int(address.rsplit(":", 1)[1])
         greedy = [socket.create_connection(("127.0.0.1", port), PATIENCE, ("127.0.0.2", 0)) for _ in range(400)]
@@ -285,12 +285,12 @@ class Lines(unittest.TestCase):
         self.assertIn("welcome", ann.line())
         open_ones = [s for s in greedy if s.recv(1) == b"*"]
         self.assertEqual(len(open_ones), 10)
-        open_ones[0].sendall(b"half a li")  # its end does not come
+        open_ones[0].sendall(b"half a li")  # The end of the line does not come.
         self.assertIn(b"line", rest(open_ones[0]))
         self.assertEqual(ann.ask("still here")[-10:], "still here")
 
-    @unittest.skipUnless(os.path.exists(built("examples", "webchat")), "built without libwslay-dev")
-    def test_webchat_for_its_own_hosts(self):
+    @unittest.skipUnless(os.path.exists(built("examples", "webchat")), "this build has no libwslay-dev")
+    def test_webchat_is_served_under_its_own_host_names_only(self):
         address = self.start(built("examples", "webchat"), "--port", "0", "--site", "chat.example")
         port = int(re.search(r":(\d+)/$", address)[1])
         for host, status in ((f"127.0.0.1:{port}", b"200"), ("localhost", b"200"), ("[::1]:80", b"200"),
@@ -311,10 +311,10 @@ def processor_time(pid):
 
 
 class Places(Node):
-    """Clients that take what there is."""
+    """Clients that take all places."""
 
     def crowd(self, port, addresses, each):
-        """Connections that say nothing, of other addresses of this machine."""
+        """Opens connections that send nothing, from other addresses of this machine."""
         for i in range(each * len(addresses)):
             s = socket.socket()
             self.addCleanup(s.close)
@@ -322,7 +322,7 @@ class Places(Node):
             s.setblocking(False)
             s.connect_ex(("127.0.0.1", port))
 
-    def test_one_address_leaves_places_to_others(self):
+    def test_an_address_with_many_connections_leaves_places_to_others(self):
         for scheme, options in ("tcp", ()), ("tcp", ("--carrier", "nng")), ("ws", ()):
             with self.subTest(scheme=scheme, options=options):
                 node = self.run_node("--listen", f"{scheme}://127.0.0.1:0", *options)
@@ -332,27 +332,27 @@ class Places(Node):
                     self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
                 node.stop()
 
-    def test_all_places_are_taken_and_an_operator_gets_in(self):
+    def test_an_operator_gets_in_while_all_places_are_taken(self):
         node = self.run_node("--listen", "tcp://127.0.0.1:0")
         port = int(node.log(r"listens on tcp://127\.0\.0\.1:(\d+)")[1])
         self.crowd(port, [f"127.0.1.{i}" for i in range(1, 10)], 60)
         for _ in range(5):
             self.assertIn("echo", self.weft("ps", "--node", "a"))
 
-    def test_without_descriptors_an_operator_gets_in(self):
-        """And nobody spins: what is not accepted costs nothing."""
+    def test_an_operator_gets_in_while_descriptors_are_used_up(self):
+        """No node spins, because a connection that is not accepted costs nothing."""
         for options in (["--listen", "tcp://127.0.0.1:0"], ["--listen", "tcp://127.0.0.1:0", "--carrier", "nng"],
                         ["--listen", "ws://127.0.0.1:0"], ["--metrics", "0"]):
             with self.subTest(options=options):
                 node = self.run_node(*options, prefix=("sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"))
                 port = int(node.log(r"//127\.0\.0\.1:(\d+)")[1])
                 self.crowd(port, [f"127.0.1.{i}" for i in range(1, 10)], 20)
-                # Five tools come, one after the other; meanwhile it does little else than answer them.
+                # Five tools come one after the other; meanwhile the node does little else than answer them.
                 used, began = processor_time(node.pid), time.monotonic()
                 for _ in range(5):
                     self.assertIn("echo", self.weft("ps", "--node", "a"))
                 used, took = processor_time(node.pid) - used, time.monotonic() - began
-                self.assertLess(used, took / 2, f"{used:.2f} s of processor time in {took:.2f} s")
+                self.assertLess(used, took / 2, f"the node used {used:.2f} s of processor time in {took:.2f} s")
                 node.stop()
 
 

@@ -12,13 +12,13 @@ from harness import built  # noqa: E402
 class Embedded(unittest.TestCase):
     def lines(self, name, text=""):
         done = subprocess.run([built("examples", name)], input=text, capture_output=True, text=True, timeout=60)
-        if "cannot be embedded: not supported" in done.stderr:  # libkqueue has no descriptor for other loops
+        if "cannot be embedded: not supported" in done.stderr:  # libkqueue has no descriptor for other loops.
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
 
     def test_embed_poll(self):
-        """A node in a loop that also has a descriptor of its own."""
+        """A node runs in a loop that also has a descriptor of the program."""
         lines = self.lines("embed_poll", "one\ntwo\n")
         self.assertEqual([line for line in lines if line.startswith("tick")], ["tick 1", "tick 2", "tick 3"])
         self.assertEqual([line for line in lines if not line.startswith("tick")],
@@ -26,7 +26,7 @@ class Embedded(unittest.TestCase):
 
     def test_embed_uv(self):
         if not os.path.exists(built("examples", "embed_uv")):
-            self.skipTest("libuv is not here")
+            self.skipTest("this build has no libuv")
         lines = self.lines("embed_uv")
         self.assertEqual(lines[-1], "stopped")
         for who in ("libuv's timer: ", "an actor has heard of "):

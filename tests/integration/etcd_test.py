@@ -19,7 +19,7 @@ from harness import PATIENCE, Program, built, eventually, free_port
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_exclusive.so")
 ETCD = shutil.which("etcd")
-TTL = 2  # seconds: the least that etcd grants
+TTL = 2  # Seconds; etcd grants no lease that is shorter.
 
 
 class Etcd:
@@ -35,7 +35,7 @@ class Etcd:
                                "--advertise-client-urls", self.url, "--listen-peer-urls", peers,
                                "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
                                "--log-level", "error",
-                               "--bcrypt-cost", "4")  # a password costs a second on a busy machine else
+                               "--bcrypt-cost", "4")  # Otherwise a password costs a second on a busy machine.
         eventually("etcd starts", self.is_up)
 
     def is_up(self):
@@ -44,7 +44,7 @@ class Etcd:
         except urllib.error.HTTPError:
             raise
         except OSError:
-            try:  # it ends, or it needs a moment more
+            try:  # Either it ends, or it needs a moment more.
                 self.program.process.wait(0.05)
             except subprocess.TimeoutExpired:
                 return None
@@ -90,7 +90,7 @@ class Chorus:
         lines.queue.put(lines.END)
 
     def next(self, word):
-        """Who writes the next line with that first word, and its words."""
+        """Returns the name of the program that writes the next line with this first word, and the words of the line."""
         while True:
             name, words = self.queue.get(timeout=PATIENCE)
             if words[0] == word:
@@ -122,7 +122,7 @@ class WithEtcd(unittest.TestCase):
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
     def says(self, node, what):
-        """The numbers in a line such as "held 7 12345": a token, a time."""
+        """Returns the numbers in a line such as "held 7 12345": a token and a time."""
         words = node.line().split()
         self.assertEqual(words[0], what)
         return [int(word) for word in words[1:]]
@@ -139,13 +139,13 @@ class Discovery(WithEtcd):
             node.log("linked with node c")
         keys = self.etcd.keys(self.prefix)
         self.assertEqual({json.loads(v)["name"] for v in keys.values()}, {"a", "b", "c"})
-        c.stop()  # leaving, it takes back what it has registered at once
+        c.stop()  # A node that leaves removes its registration at once.
         self.assertEqual({json.loads(v)["name"] for v in self.etcd.keys(self.prefix).values()}, {"a", "b"})
         a.log("discover .*1 URL:")
         b.process.kill()
-        a.log("discover .*0 URLs")  # its lease is over
+        a.log("discover .*0 URLs")  # The lease is over.
 
-    def test_nonsense_in_the_list(self):
+    def test_malformed_entries_in_etcd_are_skipped(self):
         for key, value in [("0123456789abcdef", "no json"), ("fedcba9876543210", '{"urls": [1, "x", {}, null]}'),
                            ("short", '{"urls": ["tcp://127.0.0.1:1"]}'), ("0" * 300, "{}")]:
             self.etcd.put(f"{self.prefix}/nodes/{key}", value)
@@ -155,7 +155,7 @@ class Discovery(WithEtcd):
         self.etcd.put(f"{self.prefix}/nodes/0123456789abcdef", '{"urls": ["tcp://127.0.0.1:9"]}')
         a.log("discover .*1 URL: tcp://127.0.0.1:9")
 
-    def test_own_entry_is_deleted(self):
+    def test_a_node_whose_entry_is_deleted_registers_again(self):
         a = self.node("a")
         a.log("discover .*0 URLs")
         b = self.node("b")
@@ -164,7 +164,7 @@ class Discovery(WithEtcd):
             if json.loads(value)["name"] == "b":
                 self.etcd.delete(key)
         a.log("discover .*0 URLs")
-        a.log("discover .*1 URL:")  # it is back
+        a.log("discover .*1 URL:")  # The entry is back.
         b.stop()
 
     def test_bad_specs(self):
@@ -180,18 +180,18 @@ class Discovery(WithEtcd):
 
 
 class Exclusive(WithEtcd):
-    def test_without_etcd(self):
+    def test_calls_without_an_etcd_option_return_enoetcd(self):
         for mode, says in (("holder", "WEFT_ENOETCD"), ("alone", "WEFT_ENOETCD"),
                            ("none", "WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD over")):
             node = Program(WEFT, "run", MODULE, "--name", mode, "--", mode, "x", env=self.env)
             self.addCleanup(node.kill)
             self.assertEqual(node.line(), says)
 
-    def test_bad_names(self):
+    def test_bad_exclusive_names_are_refused(self):
         for number, name in enumerate(["", "a b", "a/b", "x" * 65]):
             self.assertEqual(self.node(f"n{number}", "holder", name).line(), "WEFT_EINVAL")
 
-    def test_handed_over(self):
+    def test_an_exclusive_name_is_handed_over(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         self.send("a", 3)
@@ -210,12 +210,12 @@ class Exclusive(WithEtcd):
         self.send("a", 4)
         self.assertEqual(a.line(), "WEFT_ETIMEDOUT")
         self.send("a", 2)
-        b.stop()  # an end like any other
+        b.stop()  # This end counts like any other.
         three, _ = self.says(a, "held")
         self.assertLess(one, two)
         self.assertLess(two, three)
 
-    def test_holder_is_killed(self):
+    def test_the_next_node_holds_the_name_when_its_holder_is_killed(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")
@@ -224,8 +224,8 @@ class Exclusive(WithEtcd):
         two, _ = self.says(b, "held")
         self.assertLess(one, two)
 
-    def test_holder_is_stopped(self):
-        """It hears of its loss when it runs again; by the clock it knew before."""
+    def test_a_holder_that_was_stopped_learns_that_it_lost_the_name(self):
+        """The holder learns of its loss when it runs again; its own clock knew it before."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")
@@ -241,7 +241,7 @@ class Exclusive(WithEtcd):
         self.assertEqual(a.line(), "WEFT_ENOACTOR over")
         b.stop()
 
-    def test_somebody_deletes_the_key(self):
+    def test_a_holder_whose_key_is_deleted_learns_it_and_holds_it_again(self):
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         self.etcd.delete(f"{self.prefix}/exclusive/x")
@@ -249,8 +249,9 @@ class Exclusive(WithEtcd):
         self.send("a", 2)
         self.assertLess(one, self.says(a, "held")[0])
 
-    def test_alone(self):
-        """One of three runs it; killed, the next one does; asked to end, the last one, at once."""
+    def test_one_of_three_nodes_runs_a_singleton(self):
+        """One of three nodes runs the actor. When it is killed, the next one runs it, and when that is stopped, the
+        last one."""
         nodes = {name: self.node(name, "alone", "x") for name in "abc"}
         all_say, before = Chorus(nodes), 0
         for end in ("kill", "stop", "fails", "none"):
@@ -265,7 +266,7 @@ class Exclusive(WithEtcd):
                 self.send(name, 1, "alone")
 
 
-    def test_a_draining_node_gives_it_away(self):
+    def test_a_draining_node_gives_its_singleton_away(self):
         nodes = {"a": self.node("a", "alone", "x")}
         self.assertIn("runs", [nodes["a"].line().split()[0] for _ in range(2)])
         nodes["b"] = self.node("b", "alone", "x")
@@ -278,15 +279,15 @@ class Exclusive(WithEtcd):
             subprocess.run([WEFT, "drain", "--undo", "--node", drains], env=self.env, check=True, timeout=PATIENCE,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
-    def test_keeper_ends_with_its_body(self):
+    def test_the_keeper_of_a_singleton_ends_with_its_body(self):
         a = self.node("a", "alone", "x")
-        lines = [a.line() for _ in range(2)]  # the body may be first
+        lines = [a.line() for _ in range(2)]  # The line of the body may come first.
         self.assertEqual(sorted(line.split()[0] for line in lines), ["ready", "runs"])
         b = self.node("b", "alone", "x")
         b.log("linked with node a")
         self.send("a", 3, "alone")
         self.assertEqual(a.line(), "keeper ended 0")
-        eventually("b runs it", lambda: b.line().startswith("runs"))
+        eventually("node b runs the singleton", lambda: b.line().startswith("runs"))
         b.stop()
 
 
@@ -302,7 +303,7 @@ class Outages(WithEtcd):
         self.addCleanup(self.etcd.close)
 
     def test_etcd_hangs(self):
-        """The holder hears of its loss while etcd still keeps the name for it."""
+        """The holder learns of its loss while etcd still keeps the name for it."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
         b = self.node("b", "holder", "x")

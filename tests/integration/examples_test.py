@@ -20,7 +20,7 @@ def source(*path):
 
 
 def promised(name):
-    """The output that the comment at the top of an example promises."""
+    """Returns the output that the comment at the top of an example promises."""
     comment = source("examples", name + ".c").split("*/")[0]
     return [line.removeprefix(" *     ").rstrip() for line in comment.splitlines() if line.startswith(" *     ")][1:]
 
@@ -48,7 +48,7 @@ class Programs(unittest.TestCase):
         lines = lines[6:]
         self.assertEqual(lines[-1], "time is up")
         ticks = [line for line in lines if line.startswith("tick")]
-        # 4, or more on a machine that stood still for a while; each once, in order.
+        # There are four, or more on a machine that stood still for a while; each comes once, in order.
         self.assertGreaterEqual(len(ticks), 4)
         self.assertEqual(ticks, [f"tick {i + 1}" for i in range(len(ticks))])
         self.assertEqual(lines.count("another actor says: half time"), 1)
@@ -86,18 +86,18 @@ class Programs(unittest.TestCase):
             self.assertEqual(sorted(program.end()),
                              [f"[1] closed {names[0]} at 10", f"[2] closed {names[1]} at 24"])
 
-    def test_as_promised(self):
+    def test_examples_print_the_output_of_their_head_comment(self):
         for name in ("endings", "events", "links", "processes", "topics"):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), promised(name))
 
-    @unittest.skipUnless(os.path.exists(built("examples", "jobs")), "without SQLite")
+    @unittest.skipUnless(os.path.exists(built("examples", "jobs")), "this build has no SQLite")
     def test_jobs(self):
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(2):
                 self.assertEqual(self.start("jobs", cwd=folder).end(), promised("jobs"))
 
-    @unittest.skipUnless(os.path.exists(built("examples", "bank")), "without SQLite")
+    @unittest.skipUnless(os.path.exists(built("examples", "bank")), "this build has no SQLite")
     def test_bank(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.start("bank", cwd=folder).end(), promised("bank"))
@@ -105,9 +105,9 @@ class Programs(unittest.TestCase):
             for _ in range(3):
                 program = self.start("bank", "1000000", cwd=folder)
                 opened = int(program.line().split()[-1])
-                self.assertGreaterEqual(opened, balance)  # a deposit more may be there: it was not printed yet
+                self.assertGreaterEqual(opened, balance)  # One deposit more may be stored, which was not printed yet.
                 self.assertLessEqual(opened, balance + 1)
-                for _ in range(150):  # more than there are events in front of a snapshot
+                for _ in range(150):  # These are more events than there are between two snapshots.
                     program.line()
                 program.process.kill()
                 program.process.wait()
@@ -123,7 +123,7 @@ class Programs(unittest.TestCase):
         self.assertIn("n != 3 does not hold", "\n".join(program.err.seen))
 
     def test_pubsub(self):
-        """Who keeps up, and who is too slow by his own choice of what happens then, sees what the page promises."""
+        """A subscriber that keeps up, and those that are slow under each policy, see what the page promises."""
         got = {line.split()[0]: line for line in self.start("pubsub").end()}
         self.assertEqual(got, {line.split()[0]: line for line in promised("pubsub")})
 
@@ -164,7 +164,7 @@ class Programs(unittest.TestCase):
     def test_group(self):
         lines = self.start("group").end()
         self.assertEqual(lines[:3], ["3 helpers are here", "handed to 3", "one has left"])
-        # Of two actors, perhaps on two workers.
+        # These lines come from two actors, perhaps on two workers.
         self.assertEqual(sorted(lines[3:]), ["one has ended", "one has failed with 42"])
 
     def test_handler(self):
@@ -178,7 +178,7 @@ class Programs(unittest.TestCase):
 
 
 class Tutorial(unittest.TestCase):
-    def test_each_step_prints_what_it_promises(self):
+    def test_each_step_of_the_tutorial_prints_the_promised_output(self):
         for name in ("kv1", "kv2", "kv3", "kv4", "kv_test", "chat1"):
             with self.subTest(name):
                 program = Program(built("examples", "tutorial_" + name))
@@ -222,7 +222,7 @@ class TutorialChat(unittest.TestCase):
         return client
 
     def past(self, client, count):
-        """The lines that come until /past is answered, and its last."""
+        """Returns the lines that come until /past is answered, and the last line."""
         client.send(f"/past {count}")
         lines = []
         while not (line := client.line()).startswith("* "):
@@ -230,13 +230,13 @@ class TutorialChat(unittest.TestCase):
         return lines, line
 
     def hear(self, ann, text, *clients):
-        """She says it, and they have read that and all before it: what they read next is of the past."""
+        """She sends a line, and the clients read it and everything before it; what they read next is history."""
         ann.send(text)
         for client in (ann, *clients):
             while (line := client.line()) != f"ann: {text}":
                 self.assertIsNotNone(line, "the chat has closed the connection")
 
-    def test_a_room(self):
+    def test_a_room_of_the_tutorial_carries_lines(self):
         program, address = self.chat("chat2")
         ann, bob = (self.client(address, nick, f"* welcome, {nick}") for nick in ("ann", "bob"))
         ann.send("hello")
@@ -247,7 +247,7 @@ class TutorialChat(unittest.TestCase):
         self.assertEqual(bob.ask("still here"), "bob: still here")
         program.stop()
 
-    def test_nobody_moves_the_cursors_of_others(self):
+    def test_control_characters_of_a_client_do_not_reach_other_terminals(self):
         for name in ("chat2", "chat3"):
             program, address = self.chat(name)
             ann, eve = Client(address), Client(address)
@@ -259,7 +259,7 @@ class TutorialChat(unittest.TestCase):
             eve.send("x\x1b[2J\u202e\u009b2J\x07tail")
             self.assertEqual(ann.line(), "e?ve??: x?[2J?????2J?tail")
             if name == "chat3":
-                said = eventually("it is kept", lambda to=ann: self.past(to, 9)[0])
+                said = eventually("the line is in the history", lambda to=ann: self.past(to, 9)[0])
                 self.assertEqual(said, ["e?ve??: x?[2J?????2J?tail"])
             program.stop()
 
@@ -274,13 +274,13 @@ class TutorialChat(unittest.TestCase):
         self.assertEqual(self.past(client, 2), (["ann: line 298", "ann: line 299"], "* that was it"))
         self.assertEqual(self.past(client, -1), ([], "* that was it"))
         self.assertEqual(self.past(client, 99), ([], "* no past: the request was let go without an answer"))
-        eventually("it is back", lambda: self.past(client, 9) == ([], "* that was it"))
+        eventually("the history is back", lambda: self.past(client, 9) == ([], "* that was it"))
         client.ask("again")
-        self.assertEqual(eventually("it listens", lambda: self.past(client, 9)[0])[-1], "ann: again")
+        self.assertEqual(eventually("the history has the new line", lambda: self.past(client, 9)[0])[-1], "ann: again")
         program.stop()
 
     def test_three_nodes(self):
-        """As the tutorial starts them: b and c are given one URL, that of a."""
+        """The nodes start as in the tutorial: b and c are given one URL, that of a."""
         with Cluster() as cluster:
             clients, where = {}, ["--listen", "tcp://127.0.0.1:0"]
             for name in "abc":
@@ -292,23 +292,24 @@ class TutorialChat(unittest.TestCase):
                                             f"* welcome to {name}, {name}nn")
             a = clients.pop("a")
             for client in clients.values():
-                eventually("a is heard", lambda c=client: a.ask("hello") and "ann: hello" in self.past(c, 20)[0])
+                eventually("the client reads a line of node a",
+                           lambda c=client: a.ask("hello") and "ann: hello" in self.past(c, 20)[0])
             b = clients["b"]
             self.hear(a, "that was it for now", *clients.values())
-            eventually("b's history has it", lambda: "ann: that was it for now" in self.past(b, 20)[0])
+            eventually("the history of b has the line", lambda: "ann: that was it for now" in self.past(b, 20)[0])
             self.assertEqual(self.past(b, 99), ([], "* no past: the request was let go without an answer"))
-            # At once: the history that comes may hear this line before it has asked the others.
+            # Ask at once: the new history may get this line before it has asked the others.
             self.hear(a, "the end", b)
             known = {"ann: hello", "ann: that was it for now", "ann: the end"}
-            eventually("b remembers", lambda: known <= set(self.past(b, 20)[0]))
+            eventually("the history of b has all three lines", lambda: known <= set(self.past(b, 20)[0]))
             cluster.nodes["a"].stop()
-            eventually("b is heard without a", lambda: b.ask("still here") and
+            eventually("a line of b reaches c without a", lambda: b.ask("still here") and
                        "bnn: still here" in self.past(clients["c"], 20)[0])
             for name in "bc":
                 cluster.nodes[name].stop()
 
     def test_lines_that_were_said_before_the_nodes_were_linked(self):
-        """b and c have their own past when they first hear of each other, through a."""
+        """b and c have their own history when they first know each other, through a."""
         with Cluster() as cluster:
             clients, urls = [], [f"tcp://127.0.0.1:{free_port()}" for _ in range(2)]
             for name, where in (("b", ["--listen", urls[0]]), ("c", ["--listen", urls[1]]),
@@ -319,10 +320,10 @@ class TutorialChat(unittest.TestCase):
                                            f"* welcome to {name}, {name}nn"))
                 if name != "a":
                     self.assertEqual(clients[-1].ask(f"from {name}"), f"{name}nn: from {name}")
-                    eventually("it is kept", lambda c=clients[-1]: self.past(c, 9)[0])
+                    eventually("the line is in the history", lambda c=clients[-1]: self.past(c, 9)[0])
             both = ["bnn: from b", "cnn: from c"]
             for client in clients:
-                eventually("each knows both", lambda c=client: sorted(self.past(c, 9)[0]) == both)
+                eventually("each history has both lines", lambda c=client: sorted(self.past(c, 9)[0]) == both)
             for name in "abc":
                 cluster.nodes[name].stop()
 
@@ -338,7 +339,7 @@ class Echo(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def test_many_clients(self):
+    def test_a_thousand_clients_get_their_lines_back(self):
         clients = [self.client() for _ in range(1000)]
         for turn in range(3):
             for i, client in enumerate(clients):
@@ -347,7 +348,7 @@ class Echo(unittest.TestCase):
                 self.assertEqual(client.line(), f"{turn} {i}")
         self.server.stop()
 
-    def test_more_clients_than_the_shell_allows(self):
+    def test_a_server_takes_more_clients_than_the_soft_limit_of_descriptors(self):
         server = Program("sh", "-c", 'ulimit -Sn 100 && exec "$@"', "sh", built("examples", "echo"), "--port", "0")
         self.addCleanup(server.kill)
         address = server.line().removeprefix("echo on ")
@@ -357,13 +358,13 @@ class Echo(unittest.TestCase):
             self.assertEqual(client.ask(f"{i}"), f"{i}")
         server.stop()
 
-    def test_half_close(self):
+    def test_a_client_that_ends_its_input_gets_its_lines_back(self):
         client = self.client()
         client.send("one", "two")
         client.socket.shutdown(1)
         self.assertEqual(client.rest(), ["one", "two"])
 
-    def test_large(self):
+    def test_sixteen_megabytes_come_back(self):
         sent, got = os.urandom(16 << 20), bytearray()
         client = self.client()
 
@@ -378,7 +379,7 @@ class Echo(unittest.TestCase):
         sender.join()
         self.assertEqual(got, sent)
 
-    def test_abrupt_ends(self):
+    def test_an_echo_server_survives_clients_that_reset(self):
         for _ in range(200):
             client = self.client()
             client.send("x" * 1000)
@@ -386,7 +387,7 @@ class Echo(unittest.TestCase):
         self.assertEqual(self.client().ask("still there"), "still there")
         self.server.stop()
 
-    def test_port_is_taken(self):
+    def test_a_port_that_is_taken_is_reported(self):
         second = Program(built("examples", "echo"), "--port", self.address.rsplit(":", 1)[1])
         self.addCleanup(second.kill)
         second.end(1)

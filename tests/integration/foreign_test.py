@@ -15,7 +15,7 @@ PEER = os.path.join(ROOT, "examples", "python", "peer.py")
 
 
 def with_msgpack():
-    """A Python that has msgpack; None."""
+    """Returns a Python that has msgpack, or None."""
     for python in [sys.executable, "/usr/bin/python3"]:
         if shutil.which(python) and subprocess.run([python, "-c", "import msgpack"], stderr=subprocess.DEVNULL,
                                                    check=False).returncode == 0:
@@ -41,15 +41,16 @@ class Foreign(unittest.TestCase):
                               timeout=PATIENCE, env=patient(self.cluster.env), check=True)
         return done.stdout
 
-    @unittest.skipIf(PYTHON is None, "no python3-msgpack")
+    @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
     def test_a_node_in_python(self):
-        for turn in range(4):  # its incarnation is random: now it is the higher one, now the lower one
+        # The incarnation is random, so it is sometimes the higher one and sometimes the lower one.
+        for turn in range(4):
             name = f"snake{turn}"
             peer = Program(PYTHON, PEER, self.url, name, "news.*", env=self.cluster.env, stdin=subprocess.PIPE)
             self.addCleanup(peer.kill)
             self.assertEqual(peer.line(), "linked with n")
             self.assertEqual(self.node.line(), f"{name} answers HELLO {name.upper()}")
-            for number in range(1000):  # until its interest has reached the node
+            for number in range(1000):  # Publish until its interest has reached the node.
                 if json.loads(self.weft("publish", "news.one", f"[{number}]", "--json"))["handed"] > 0:
                     break
             self.weft("publish", "news.two", "--text", "caf\u00e9", "--tag", "5")
@@ -66,14 +67,14 @@ class Foreign(unittest.TestCase):
             peer.end()
             self.node.log(f"node {name} is down: left")
 
-    @unittest.skipIf(PYTHON is None, "no python3-msgpack")
-    def test_it_says_why_it_is_refused(self):
+    @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
+    def test_a_refused_peer_prints_the_reason(self):
         peer = Program(PYTHON, PEER, self.url, "n", env=self.cluster.env)
         self.addCleanup(peer.kill)
         peer.log("there is another node named n")
         peer.end(1)
 
-    @unittest.skipIf(shutil.which("nngcat") is None, "no nngcat")
+    @unittest.skipIf(shutil.which("nngcat") is None, "nngcat is not installed")
     def test_nngcat_connects_and_is_told_off(self):
         cat = Program("nngcat", "--pair0", "--dial", self.url, "--data", "hello")
         self.addCleanup(cat.kill)

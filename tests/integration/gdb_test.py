@@ -18,7 +18,7 @@ NEVER = str(2**63 - 1)
 
 
 def marks():
-    """What actor is suspended on which line of the program."""
+    """Returns the function in which an actor is suspended, and the line of the program."""
     with open(os.path.join(ROOT, "tests", "integration", "debugged.c"), encoding="utf-8") as source:
         return {m[1]: n for n, line in enumerate(source, 1) if (m := re.search(r"/\* MARK (\w+) \*/", line))}
 
@@ -48,7 +48,7 @@ class Gdb(unittest.TestCase):
         return program
 
     def check_list(self, out, said, state):
-        """Each actor is there with what it waits for, and the line in the program where it does."""
+        """Each actor is listed with the source for which it waits, and with the line in the program."""
         self.assertRegex(out, r"node looked-at \([0-9a-f]{16}\), 1 workers", said)
         line = marks()
         for kind, is_in, waits_for, where in (("silent", state, "sleep", "silent"),
@@ -61,7 +61,7 @@ class Gdb(unittest.TestCase):
         self.assertRegex(out, r"0\.\d+\.1 +counter +waiting +mailbox +mail 0\n", said)
 
     def check_stack(self, out, said):
-        """Four calls of deeper, called by weft, which called weft."""
+        """The stack has four calls of deeper, which weft called, and which called weft."""
         names = re.findall(r"^#\d+ +0x[0-9a-f]+ (\S+) ", out, re.M)
         self.assertEqual(names.count("deeper"), 4, said)
         at = names.index("deeper")
@@ -87,7 +87,7 @@ class Gdb(unittest.TestCase):
         self.assertNotIn("pf_context_switch", own, said)
         self.assertIn("main (", own, said)
         self.assertIn("no actor nobody; weft actors lists them", said)
-        # It goes on as if nothing had been.
+        # The process goes on undisturbed.
         program.process.stdin.write(b"end\n")
         program.process.stdin.flush()
         program.end()
@@ -107,10 +107,10 @@ class Gdb(unittest.TestCase):
     def test_a_core_file(self):
         with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as f:
             if not re.fullmatch(r"[\w.%-]+\n", f.read()):
-                self.skipTest("core files go elsewhere")
+                self.skipTest("core files go to another folder or to a program")
         most = resource.getrlimit(resource.RLIMIT_CORE)[1]
         if most == 0:
-            self.skipTest("no core files")
+            self.skipTest("core files are switched off")
         with tempfile.TemporaryDirectory() as folder:
             program = self.start(NEVER, "abort", cwd=folder,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)))
@@ -134,6 +134,6 @@ class Gdb(unittest.TestCase):
 
 if __name__ == "__main__":
     if shutil.which("gdb") is None or os.environ.get("WEFT_SANITIZED") == "1":
-        print("skipped: no gdb, or a sanitizer's build, whose stacks are its own")
+        print("skipped: gdb is not installed, or the build has a sanitizer, which has stacks of its own")
         sys.exit(77)
     unittest.main()

@@ -18,8 +18,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", os.path.join(ROOT, "build-gcc")))
 PATIENCE = 60.0 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))
-os.environ["WEFT_CONFIG"] = "none"  # not the file of who runs the tests
-# A thousand clients are more descriptors than a shell usually allows; what is run here inherits the limit.
+os.environ["WEFT_CONFIG"] = "none"  # These files must not be those of the user who runs the tests.
+# A thousand clients need more descriptors than a shell usually allows; the programs that are started here inherit the
+# limit.
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
@@ -28,7 +29,7 @@ def built(*path):
 
 
 class Program:
-    """A running program. What it writes is collected as it comes; its standard error is kept apart, as text."""
+    """A running program. Its output is collected as it comes; standard error is kept apart, as text."""
 
     def __init__(self, *command, env=None, stdin=subprocess.DEVNULL, **more):
         self.command = command
@@ -38,20 +39,20 @@ class Program:
         self.out, self.err = _Lines(self.process.stdout), _Lines(self.process.stderr)
 
     def line(self):
-        """The next line of standard output."""
+        """Returns the next line of standard output."""
         return self.out.next(lambda line: True, self)
 
     def log(self, pattern):
-        """The match of the next line of standard error that has the pattern."""
+        """Returns the match of the next line of standard error that has the pattern."""
         found = re.compile(pattern)
         return found.search(self.err.next(found.search, self))
 
     def end(self, code=0):
-        """Waits for its end; returns all of its standard output that was not taken yet."""
+        """Waits for its end, and returns the lines of standard output that were not taken yet."""
         try:
             got = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self} does not end; it wrote {self.err.seen[-8:]}") from None
+            raise AssertionError(f"{self} does not end; the last lines it wrote: {self.err.seen[-8:]}") from None
         rest = self.out.rest()
         self.err.rest()
         assert got == code, f"{self} ended with {got}, not {code}; it wrote {self.err.seen[-8:]}"
@@ -62,7 +63,8 @@ class Program:
         return self.end(code)
 
     def kill(self):
-        """For clean-ups: whatever it does, it ends. A pid is not used again before its process is waited for."""
+        """For clean-ups: ends the program, whatever it does. A pid is not used again before its process is waited
+        for."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -94,10 +96,12 @@ class _Lines:
             try:
                 line = self.queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"{whose}: no such line among {self.seen[-8:]}, {whose.err.seen[-8:]}") from None
+                raise AssertionError(f"{whose} did not write the expected line; the last ones: {self.seen[-8:]}, "
+                                     f"{whose.err.seen[-8:]}") from None
             if line is self.END:
                 self.queue.put(line)
-                raise AssertionError(f"{whose} has ended; it wrote {self.seen[-8:]}, {whose.err.seen[-8:]}")
+                raise AssertionError(f"{whose} has ended; the last lines it wrote: {self.seen[-8:]}, "
+                                     f"{whose.err.seen[-8:]}")
             if wanted(line):
                 return line
 
@@ -111,7 +115,7 @@ class _Lines:
 
 
 class Client:
-    """A TCP client of lines."""
+    """A TCP client that sends and reads lines."""
 
     def __init__(self, address, receive_buffer=0):
         host, port = address.rsplit(":", 1)
@@ -127,7 +131,7 @@ class Client:
         self.socket.sendall("".join(line + "\n" for line in lines).encode())
 
     def line(self):
-        """The next line; None at the end of the stream."""
+        """Returns the next line, or None at the end of the stream."""
         while b"\n" not in self.bytes:
             more = self.socket.recv(65536)
             if not more:
@@ -141,7 +145,7 @@ class Client:
         return [self.line() for _ in range(count)]
 
     def rest(self):
-        """All lines until the end of the stream."""
+        """Returns all lines until the end of the stream."""
         return list(iter(self.line, None))
 
     def ask(self, line):
@@ -149,7 +153,7 @@ class Client:
         return self.line()
 
     def reset(self):
-        """Goes without a word: the other side sees a reset."""
+        """Ends without a last line: the other side sees a reset."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.socket.close()
 
@@ -158,8 +162,8 @@ class Client:
 
 
 def free_port():
-    """Free for connections and for datagrams. Not one that the kernel gives to others by itself, so it stays free
-    until a server that cannot be told 'any' has it."""
+    """Returns a port that is free for connections and for datagrams. It is none of those that the kernel gives away by
+    itself, so it stays free for a server that cannot be told to take any port."""
     while True:
         address = "127.0.0.1", random.randrange(10000, 30000)
         with socket.socket() as s, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as d:
@@ -167,26 +171,29 @@ def free_port():
                 s.bind(address), d.bind(address)
                 return address[1]
             except OSError:
-                pass  # one more
+                pass  # Try one more.
 
 
 def mapped(path, size):
-    """A new file in memory: what another process counts in it is seen here, also once that has been killed."""
+    """Makes a file in memory. What another process counts in it can be read here, also after that process was
+    killed."""
     with open(path, "w+b") as file:
         file.truncate(size)
         return mmap.mmap(file.fileno(), size)
 
 
 def patient(env):
-    """Of a tool that is asked once: by itself it gives up after 5 s, which a busy machine may take."""
+    """The timeout for a tool that is called once. By default it gives up after 5 s, which is too little on a busy
+    machine."""
     return dict(env, WEFT_TIMEOUT=str(PATIENCE / 2))
 
 
 def eventually(what, try_once):
-    """Calls try_once, which has to wait by itself for something, until it returns a true value."""
+    """Calls try_once, which has to wait by itself for something, until it returns a true value. `what` is a sentence that
+    says for which condition the test waits."""
     until = time.monotonic() + PATIENCE
     while not (result := try_once()):
-        assert time.monotonic() < until, what
+        assert time.monotonic() < until, f"waited {PATIENCE} s in vain for this: {what}"
     return result
 
 
@@ -202,7 +209,7 @@ class Cluster:
         return f"ipc://{self.folder.name}/{name}.link"
 
     def prefix(self, name):
-        """What a node's command begins with."""
+        """Returns the words with which the command of a node begins."""
         return []
 
     def run(self, name, module, *args, join=(), options=()):

@@ -24,8 +24,8 @@ from harness import Cluster, PATIENCE, Program, built, eventually
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
-TOP, ROUND = 18, 200  # the verb; calls between two looks at the node
-KEPT = 32 << 20  # bytes that may stay: the allocator's, and what is kept of nodes that have left
+TOP, ROUND = 18, 200  # The number of the verb, and the calls between two looks at the node.
+KEPT = 32 << 20  # Bytes that may stay: free blocks of the allocator, and records of nodes that have left.
 KEPT_OF = {"chunks": 3 << 20}
 ECHO = "echo"
 
@@ -37,11 +37,11 @@ def scaled(count):
 # ---- Attacks -------------------------------------------------------------------------------------------------------
 
 class Flood:
-    """Frames in batches that are as long as they may be, packed without a look at each."""
+    """Sends frames in batches that are as long as they may be, and takes no look at the single frame."""
 
     def __init__(self, peer):
         self.peer, self.parts, self.size = peer, [], 0
-        # What the node says is read, and thrown away: an attacker who does not read is cut off soon.
+        # The attacker reads and drops the node's frames, because one that does not read is cut off soon.
         threading.Thread(target=self._drain, daemon=True).start()
 
     def _drain(self):
@@ -74,7 +74,7 @@ def actor_named(peer, name):
 
 
 def head(*values):
-    """The values, packed, for an array that has more."""
+    """Packs the values, for an array that has more."""
     return b"".join(map(wire.pack, values))
 
 
@@ -116,7 +116,7 @@ def patterns(url):
 
 
 def watches(url):
-    """Monitors of one actor; then all are removed, the first one first."""
+    """Sets monitors of one actor, and then removes all, the first one first."""
     peer = linked(url)
     actor = actor_named(peer, ECHO)
     flood = Flood(peer)
@@ -127,7 +127,7 @@ def watches(url):
 
 
 def ties(url):
-    """Links of actors; then all are removed."""
+    """Sets links of actors, and then removes all."""
     peer = linked(url)
     actor = actor_named(peer, ECHO)
     flood = Flood(peer)
@@ -147,7 +147,7 @@ def watches_of_the_dead(url):
 
 
 def retained(url):
-    """As many retained messages as a peer may have, with the highest timestamp."""
+    """Sends as many retained messages as a peer may have, with the highest timestamp."""
     peer = linked(url, wire.TOPICS)
     flood, node = Flood(peer), peer.incarnation
     for i in range(scaled(200_000)):
@@ -156,7 +156,7 @@ def retained(url):
 
 
 def gossip(url):
-    """Gossip about nodes that do not exist, at one address on which no program listens."""
+    """Sends gossip about nodes that do not exist, at one address on which no program listens."""
     peer = linked(url, wire.GOSSIP)
     flood = Flood(peer)
     with socket.create_server(("127.0.0.1", 0)) as s:
@@ -168,7 +168,7 @@ def gossip(url):
 
 
 def answers(url):
-    """Answers to requests that were never made."""
+    """Sends answers to requests that were never made."""
     flood = Flood(linked(url))
     for i in range(scaled(400_000)):
         kind = (wire.REPLY, wire.FAILED, wire.SPAWNED)[i % 3]
@@ -177,7 +177,7 @@ def answers(url):
 
 
 def requests(url):
-    """Requests to actors that do not exist: the node has to answer each."""
+    """Sends requests to actors that do not exist; the node has to answer each."""
     flood = Flood(linked(url))
     for i in range(scaled(400_000)):
         flood.add(message(wire.CALL, 0x7F000000 + i, 5, 1, i))
@@ -185,7 +185,7 @@ def requests(url):
 
 
 def probes(url):
-    """Searches for cycles of calls that do not exist, with bodies as long as they may be."""
+    """Sends searches for cycles of calls that do not exist, with bodies as long as they may be."""
     peer = linked(url)
     actor, flood = actor_named(peer, ECHO), Flood(peer)
     body = wire.pack([0, 1024, [[peer.incarnation, 5 + i, i, i, "x" * 60] for i in range(64)]])
@@ -203,7 +203,7 @@ def spawns(url):
 
 
 def chunks(url):
-    """The beginning of a long message, on many links, and never its end."""
+    """Sends the beginning of a long message on many links, and never its end."""
     peers = [linked(url, wire.CHUNKS, f"chunks{i}") for i in range(20)]
     for peer in peers:
         peer.connection.send(wire.pack([wire.CHUNK, 16 << 20, [wire.SEND_NAME, ECHO, 5, 1, 0, bytes(200_000)]]))
@@ -212,7 +212,7 @@ def chunks(url):
 
 
 def malformed(url):
-    """Links that end with a fault of the peer's, each with a line in the log."""
+    """Makes links that end with a fault of the peer; each causes a line in the log."""
     for i in range(scaled(2_000)):
         peer = linked(url, name=f"malformed{i}")
         peer.connection.send(wire.pack([wire.SEND, "no number"]))
@@ -227,7 +227,7 @@ def links(url):
 
 
 def doors(url):
-    """Connections to the port and to --metrics that send nothing, or half of a request, and keep their places."""
+    """Opens connections to the port and to --metrics that send nothing, or half of a request, and keep their places."""
     ports = [int(url.rsplit(":", 1)[1]), int(os.environ["METRICS"])]
     taken = []
     for i in range(600):
@@ -241,7 +241,7 @@ def doors(url):
             while s.recv(4096):
                 pass
         except OSError:
-            pass  # the node closes it: at once, or when its time is over
+            pass  # The node closes the connection: at once, or when its time is over.
 
 
 ATTACKS = {f.__name__: f for f in (groups, names, patterns, watches, ties, watches_of_the_dead, retained, gossip,
@@ -283,7 +283,7 @@ class Hostile(unittest.TestCase):
         self.longest = self.most = 0
         self.took = []
         for _ in range(ROUND):
-            self.call()  # all is warm
+            self.call()  # All caches and pools are warm now.
         before = self.look()
         self.longest, self.took = 0, []
         attacker = subprocess.Popen([sys.executable, __file__, "--attack", self.attack, self.url],
@@ -293,7 +293,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(attacker.kill)
         until = time.monotonic() + 2 * PATIENCE
         while attacker.poll() is None or len(self.took) < ROUND:
-            self.assertLess(time.monotonic(), until, "the attack has no end")
+            self.assertLess(time.monotonic(), until, "the attack goes on for too long")
             for _ in range(ROUND):
                 self.call()
             self.look()
@@ -307,7 +307,7 @@ class Hostile(unittest.TestCase):
             return SANITIZED or self.look()["resident_bytes"] < before["resident_bytes"] + kept
         eventually("the memory comes back", memory_is_back)
         after = self.look()
-        # What it left behind is no burden: the friend's calls still come back, and the node ends as it should.
+        # The attack leaves no burden behind: the friend's calls still return, and the node ends as it should.
         self.call()
         self.friend.leave()
         self.node.stop()
@@ -346,7 +346,7 @@ if __name__ == "__main__":
         try:
             ATTACKS[sys.argv[2]](sys.argv[3])
         except (wire.Closed, wire.Refused, ConnectionError):
-            pass  # the node has had enough of it
+            pass  # The node has closed the connection.
         print(round(time.monotonic() - began, 2))
         sys.stdout.flush()
         os._exit(0)

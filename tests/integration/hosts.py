@@ -11,7 +11,7 @@ WHY_NOT = why_not()
 
 
 class Hosts(Members):
-    """Each node on a host of its own; `names` has a letter for each."""
+    """Runs each node on a host of its own; `names` has a letter for each."""
 
     def __init__(self, names):
         super().__init__()

@@ -17,7 +17,7 @@ OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
 
 
 def runs(pid):
-    """How often each thread fell asleep, and so was woken; being interrupted by others does not count."""
+    """Returns how often each thread fell asleep, and so was woken; interruptions by other threads do not count."""
     counts = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/status") as f:
@@ -31,21 +31,21 @@ def changed(before, after):
 
 
 def observe(pid):
-    """How often each thread ran during the observation; those that did not are left out."""
+    """Returns how often each thread ran during the observation; threads that did not run are left out."""
     before = runs(pid)
     select.select([], [], [], OBSERVE_SECONDS)
     return changed(before, runs(pid))
 
 
 def settle(pid):
-    """Starting up is over once an observation sees nothing, which the test then has to see twice."""
+    """Start-up is over once an observation sees nothing, which the test then has to see twice."""
     for _ in range(5):
         if not (ran := observe(pid)):
             return
-    raise AssertionError(f"never quiet: {ran}")
+    raise AssertionError(f"these threads never became quiet: {ran}")
 
 
-@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which run")
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which wake up")
 class Idle(unittest.TestCase):
     def test_a_node_without_peers_makes_no_system_call(self):
         with Cluster() as cluster:
@@ -56,7 +56,7 @@ class Idle(unittest.TestCase):
             node.stop()
 
     def start(self, name, *args, clients=0):
-        """An example that serves, with `clients` connected that have been answered."""
+        """Starts an example that serves, with `clients` connected that have been answered."""
         program = Program(built("examples", name), *args)
         self.addCleanup(program.kill)
         address = program.line().rsplit(" ", 1)[1]
@@ -80,7 +80,7 @@ class Idle(unittest.TestCase):
         return program
 
     def test_servers_with_connections_open_make_no_system_call(self):
-        """Each example that serves: its clients are there and say nothing, so it does nothing."""
+        """The clients of each example that serves are connected and send nothing, so the example does nothing."""
         behind = Program(built("examples", "echo"), "--port", "0")
         self.addCleanup(behind.kill)
         to = behind.line().removeprefix("echo on ")
@@ -91,7 +91,7 @@ class Idle(unittest.TestCase):
             servers["postgres"] = self.start_postgres()
         if os.path.exists(webchat_test.PROGRAM):
             servers["webchat"] = self.start_webchat()
-        for _ in range(6):  # starting up, and then stacks are put aside
+        for _ in range(6):  # The servers start up, and later put stacks aside.
             before = {name: runs(server.pid) for name, server in servers.items()}
             select.select([], [], [], OBSERVE_SECONDS)
             loud = {name: changed(before[name], runs(server.pid)) for name, server in servers.items()}
@@ -120,7 +120,7 @@ class Idle(unittest.TestCase):
             node.stop()
 
     def link(self, cluster, listen, join):
-        """Two nodes that are linked and have told each other all they know."""
+        """Starts two nodes that are linked and have told each other everything."""
         a = cluster.run("a", built("examples", "echo.so"), "--port", "0", options=listen)
         a.line()
         b = cluster.run("b", built("examples", "echo.so"), "--port", "0", options=join)
@@ -130,7 +130,7 @@ class Idle(unittest.TestCase):
         return a, b
 
     def assert_costs(self, most, *nodes):
-        """So many times in a heartbeat, which is a second, do threads of each of these nodes wake up."""
+        """The threads of each of these nodes wake up at most this often in a heartbeat, which is a second."""
         before = [runs(node.pid) for node in nodes]
         select.select([], [], [], 3 * OBSERVE_SECONDS)
         for node, was in zip(nodes, before):
@@ -138,19 +138,19 @@ class Idle(unittest.TestCase):
             self.assertLessEqual(sum(ran.values()), most * (3 * OBSERVE_SECONDS + 1), ran)
 
     def test_a_link_costs_its_heartbeats_and_nothing_else(self):
-        """One side says PING and wakes for its time and for the answer, the other one for what it hears and to see
-        that it need say nothing itself. Every fifth time it is the other way round as well."""
+        """One side sends PING, and wakes for the time and for the answer. The other side wakes for the PING, and to see
+        that it need not send one itself. Every fifth time it is also the other way round."""
         with Cluster() as cluster:
             url = f"tcp://127.0.0.1:{free_port()}"
             self.assert_costs(3, *self.link(cluster, ["--listen", url], ["--join", url]))
 
     def test_a_link_of_nng_costs_its_threads_too(self):
-        """For each message that comes NNG's poller wakes, that wakes a thread of NNG, and that the worker; for each
-        that is sent one thread more."""
+        """NNG's poller wakes for each message that arrives, it wakes a thread of NNG, and that thread the worker. Each
+        message that is sent wakes one thread more."""
         with Cluster() as cluster:
             self.assert_costs(8, *self.link(cluster, [], ["--join", cluster.url("a")]))
 
-    def test_who_traces_is_told_when_something_passes(self):
+    def test_a_traced_node_is_idle_while_no_message_passes(self):
         with Cluster() as cluster:
             node = cluster.run("a", built("examples", "echo.so"), "--port", "0")
             node.line()
@@ -162,8 +162,8 @@ class Idle(unittest.TestCase):
 
 
 def all_at_once():
-    """Each test only observes processes of its own, and does nothing meanwhile: one after the other they take a minute
-    and a half. True: all passed."""
+    """Runs the tests at the same time. Each one only observes processes of its own, so one after the other they would
+    take a minute and a half. Returns whether all passed."""
     tests = list(unittest.defaultTestLoader.loadTestsFromTestCase(Idle))
     with ThreadPoolExecutor(len(tests)) as pool:
         results = list(pool.map(lambda test: test.run(), tests))

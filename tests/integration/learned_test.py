@@ -15,7 +15,7 @@ MODULE = built("tests", "test_modules.so")
 
 
 class Stranger:
-    """A server that has nothing to do with the cluster, and counts who comes."""
+    """A server that is not part of the cluster, and counts its connections."""
 
     def __init__(self, listener):
         self.listener, self.came = listener, 0
@@ -49,7 +49,8 @@ class Learned(unittest.TestCase):
         return liar.link()
 
     def tell(self, liar, count, url):
-        """Of so many nodes, all at `url`. What is told again is news, as a slow machine forgets between looks."""
+        """Announces `count` nodes, all at `url`. It announces them again each time, because a slow machine forgets them
+        between looks."""
         self.number += 1
         for first in range(0, count, 100):
             ghosts = range(first, min(first + 100, count))
@@ -73,10 +74,10 @@ class Learned(unittest.TestCase):
         self.node()
         stranger, liar = self.stranger(), self.liar()
         url = "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1]
-        eventually("the node knows of them, and dials",
+        eventually("the node knows the addresses and dials them",
                    lambda: self.tell(liar, 1000, url) and self.connecting() > 500 and stranger.came > 0)
         liar.leave()
-        eventually("they are forgotten", lambda: self.connecting() == 0)
+        eventually("the addresses are forgotten", lambda: self.connecting() == 0)
         self.assertLess(stranger.came, 50)
         self.node_n.stop()
 
@@ -85,11 +86,11 @@ class Learned(unittest.TestCase):
         path = os.path.join(self.cluster.folder.name, "elsewhere", "other.sock")
         os.mkdir(os.path.dirname(path))
         stranger, liar = self.stranger(socket.AF_UNIX, path), self.liar()
-        eventually("the node knows of them",
+        eventually("the node knows the addresses",
                    lambda: self.tell(liar, 100, "ipc://" + path) and self.connecting() > 50)
         self.node_n.log("cannot connect to ipc://.*/other.sock: a local socket in a folder where this node has none")
         liar.leave()
-        eventually("they are forgotten", lambda: self.connecting() == 0)
+        eventually("the addresses are forgotten", lambda: self.connecting() == 0)
         self.assertEqual(stranger.came, 0)
         self.node_n.stop()
 

@@ -23,7 +23,7 @@ class Look(unittest.TestCase):
         self.cluster = self.enterContext(Cluster())
 
     def node(self, what, *args):
-        # A reader that is held, on a slow machine for long, keeps its link.
+        # A reader that is stopped for long, on a slow machine, keeps its link.
         options = ("--workers", "1", "--heartbeats-lost", "60") if args else ()
         node = self.cluster.run("a", MODULE, what, *args, options=options)
         self.assertEqual(node.line(), "ready")
@@ -58,7 +58,7 @@ class Look(unittest.TestCase):
         self.assertRegex(text, r"(?m)^waits for +sleep$")
         if not shutil.which("addr2line"):
             place = r"\S*test_modules\.so\+0x[0-9a-f]+"
-        else:  # without line numbers the name of the file is all there is
+        else:  # Without line numbers only the name of the file is known.
             place = r"silent at \S+/modules\.c:\d+" if has_lines(MODULE) else r"silent at modules\.c"
         self.assertRegex(text, rf"(?m)^in +{place}$")
         self.assertEqual([os.path.basename(caller[0]) for caller in silent["callers"]], ["test_modules.so"])
@@ -76,15 +76,15 @@ class Look(unittest.TestCase):
         self.node("tied")
         figures = "mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes"
 
-        def in_sum(rows):  # of this module's kinds: weft's own actors work meanwhile
+        def in_sum(rows):  # These are the kinds of this module; weft's own actors work meanwhile.
             return {(kind, f): sum(row[f] for row in rows if row["kind"] == kind)
                     for kind in ("silent", "main") for f in figures}
 
-        def looks():  # between the two a stack may be parked, once
+        def looks():  # Between the two outputs a stack may be parked, once.
             by_kind, each = self.objects("ps", "--by-kind"), self.objects("ps")
             return (by_kind, each) if in_sum(by_kind) == in_sum(each) else None
 
-        by_kind, listed = eventually("both say the same", looks)
+        by_kind, listed = eventually("both outputs agree", looks)
         kinds = {row["kind"]: row for row in by_kind}
         self.assertEqual(set(kinds) - {"$top"}, {row["kind"] for row in listed})
         silent = kinds["silent"]
@@ -99,7 +99,7 @@ class Look(unittest.TestCase):
         self.assertEqual(len(self.weft("ps", "--by-kind", "--limit", "1").splitlines()), 3)
         self.assertIn("--by-kind shows", self.weft("ps", "--by-kind", "--sort", "mailbox", code=2))
 
-    def test_who_waits_for_whom(self):
+    def test_inspect_shows_which_actor_waits_for_which(self):
         self.node("tied")
         tied, silent = self.objects("inspect", "tied")[0], self.objects("inspect", "silent")[0]
         waits = self.objects("inspect")
@@ -109,7 +109,7 @@ class Look(unittest.TestCase):
                          r"\(silent \d+\.\d+\.\d+\) for [\d.]+ (us|ms|s)\n$")
 
     def chained(self, *links):
-        """Nodes a, b, ..., each with an actor that waits for that one; the first has begun."""
+        """Starts nodes a, b, ..., each with an actor that waits for the next one; the first one has begun."""
         for i, (name, to) in enumerate(links):
             node = self.cluster.run("abc"[i], MODULE, "waits-on", name, to, join=["a"] if i > 0 else [])
             self.assertEqual(node.line(), "ready")
@@ -123,7 +123,7 @@ class Look(unittest.TestCase):
 
     def test_a_chain_over_three_nodes(self):
         self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
-        eventually("all wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
+        eventually("all actors wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
                    self.chain("one")["chain"][-1]["waits_for"] == "sleep")
         told = self.chain("one")
         self.assertEqual([(w["node"], w["kind"]) for w in told["chain"]], [(node, "main") for node in "abc"])
@@ -139,10 +139,10 @@ class Look(unittest.TestCase):
         self.assertRegex(self.weft("inspect", "--node", "a"), rf"(?m)^one {pid} waits for b/two {pid} for ")
         self.assertNotIn("@", self.weft("inspect", "--node", "a"))
 
-    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "a process cannot be held here")
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
     def test_a_chain_to_a_node_that_does_not_answer(self):
         self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
-        eventually("two waits", lambda: len(self.chain("one")["chain"]) == 3)
+        eventually("actor two waits", lambda: len(self.chain("one")["chain"]) == 3)
         self.cluster.nodes["c"].process.send_signal(signal.SIGSTOP)
         try:
             told = self.chain("one")
@@ -153,7 +153,7 @@ class Look(unittest.TestCase):
             self.cluster.nodes["c"].process.send_signal(signal.SIGCONT)
 
     def test_a_circle_over_two_nodes(self):
-        """The runtime ends it, and the actors begin it anew."""
+        """The runtime ends the circle, and the actors begin it anew."""
         self.chained(("one", "two@b"), ("two", "one@a"))
         told = {}
 
@@ -161,7 +161,7 @@ class Look(unittest.TestCase):
             told.update(self.chain("one"))
             return told["chain_end"] == "circle"
 
-        eventually("they wait for each other", seen)
+        eventually("the two actors wait for each other", seen)
         self.assertEqual(([w["name"] for w in told["chain"]], told["circle"], told["deadlock"]),
                          (["one", "two"], 0, True))
 
@@ -169,7 +169,7 @@ class Look(unittest.TestCase):
             told["text"] = self.weft("inspect", "one", "--node", "a")
             return "deadlock" in told["text"]
 
-        eventually("it is printed", printed)
+        eventually("the deadlock is printed", printed)
         pid = r"\(main \d+\.\d+\.\d+\)"
         self.assertRegex(told["text"], rf"(?m)^    b/two {pid}, which waits for an answer of one {pid}: "
                          rf"it waits in a circle\ndeadlock: one {pid} and b/two {pid} wait in a circle$")
@@ -187,11 +187,12 @@ class Look(unittest.TestCase):
         eventually("the chain is long", lambda: self.chain("step.0")["chain_end"] == "long")
         self.assertEqual([w["name"] for w in self.chain("step.0")["chain"]], [f"step.{i}" for i in range(32)])
         self.assertIn("the chain is longer than 32 actors", self.weft("inspect", "step.0", "--node", "a"))
-        eventually("the rest is whole", lambda: self.chain("step.20")["chain_end"] == "works")
+        eventually("the rest of the chain ends with an actor that works",
+                   lambda: self.chain("step.20")["chain_end"] == "works")
         self.assertEqual(len(self.chain("step.20")["chain"]), 21)
 
-    def test_what_is_cut_is_counted(self):
-        """256 calls of each worker, 32 ties of an actor."""
+    def test_inspect_counts_the_calls_and_links_that_it_does_not_show(self):
+        """The limits are 256 calls of each worker, and 32 ties of an actor."""
         self.node("besieged", "5000")
         done = subprocess.run([WEFT, "inspect", "--json", "--node", "a"], capture_output=True, text=True,
                               timeout=PATIENCE, env=self.cluster.env)
@@ -202,7 +203,7 @@ class Look(unittest.TestCase):
         self.assertEqual((len(actor["links"]), actor["links_more"]), (32, 5000 - 32))
         self.assertRegex(self.weft("inspect", "besieged"), r"(?m)^ +and 4968 more$")
 
-    def test_nobody_and_nothing(self):
+    def test_inspect_and_why_dropped_say_that_there_is_no_such_actor_call_or_drop(self):
         self.node("echo")
         self.assertEqual(self.weft("inspect"), "no actor waits for an answer\n")
         self.assertEqual(self.objects("inspect"), [])
@@ -224,7 +225,7 @@ class Look(unittest.TestCase):
         self.assertEqual([reader.line() for _ in range(5000)], [f"numbers 0 {i}" for i in range(5000)])
         self.assertEqual(self.weft("why-dropped"), "a has dropped nothing\n")
 
-    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "a process cannot be held here")
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
     def test_a_tool_says_how_much_it_missed(self):
         reader = self.publisher(100000)
         reader.process.send_signal(signal.SIGSTOP)
@@ -237,17 +238,17 @@ class Look(unittest.TestCase):
             seen.append(int(line.split()[2]))
         self.assertEqual(seen, sorted(set(seen)))
 
-        def missed_now():  # it may be said more than once
+        def missed_now():  # A count may be printed more than once.
             said = (re.search(r"(\d+) messages came faster than they could be printed", line) for line in
                     reader.err.seen)
             return sum(int(found.group(1)) for found in said if found)
-        eventually("all that was missed is said", lambda: len(seen) + missed_now() == 100000)
+        eventually("every missed message is counted", lambda: len(seen) + missed_now() == 100000)
         missed = missed_now()
         self.assertGreater(missed, 0)
         reasons = {row["reason"]: row["count"] for row in self.objects("why-dropped") if row.get("count")}
         self.assertEqual(reasons, {"slow-reader": missed})
 
-    def test_what_was_dropped(self):
+    def test_why_dropped_shows_reason_tag_sender_and_receiver(self):
         self.node("tied")
         tied = self.objects("inspect", "tied")[0]
         rows = self.objects("why-dropped")
@@ -276,7 +277,7 @@ class Look(unittest.TestCase):
         def dropped():
             return [row for row in self.objects("why-dropped", "--node", "a") if "ago_ns" in row]
 
-        eventually("it is dropped", lambda: len(dropped()) == 1)
+        eventually("the message is dropped", lambda: len(dropped()) == 1)
         drop = dropped()[0]
         self.assertEqual({key: drop[key] for key in ("reason", "tag", "tag_name", "from_node", "from_name", "to")},
                          {"reason": "no-name", "tag": 77, "tag_name": "note", "from_node": "b", "from_name": "hop",
@@ -317,7 +318,7 @@ class Look(unittest.TestCase):
         self.assertNotIn("body", json.loads(bare.end()[0]))
 
     def test_a_tracer_stops_at_its_count(self):
-        """Also where several come in one piece."""
+        """Lines count also where several come in one piece."""
         self.node("echo")
         tracer = self.traced("--actor", "echo", "--count", "3")
         self.weft("call", "echo", "[1]", "--tag", "6")
@@ -339,7 +340,7 @@ class Look(unittest.TestCase):
         for e in slices:
             self.assertGreaterEqual(e["dur"], 0)
             self.assertIn(e["tid"], names)
-        for tid in names:  # one thing at a time: no two slices of an actor overlap
+        for tid in names:  # An actor does one thing at a time, so no two of its slices overlap.
             end = 0
             for e in sorted((e for e in slices if e["tid"] == tid), key=lambda e: (e["ts"], e["dur"])):
                 self.assertGreaterEqual(e["ts"] + 0.001, end, e)
@@ -355,7 +356,8 @@ class Look(unittest.TestCase):
         self.assertTrue(any(e["ph"] == "X" for e in one))
 
     def hops(self):
-        """Three nodes: what a's actor gets it passes on to b's, that to c's; with each hop the tag is one more."""
+        """Starts three nodes. The actor on a passes its messages on to the one on b, and that to the one on c. Each hop
+        adds 1 to the tag."""
         for name, to in ("a", "hop@b"), ("b", "hop@c"), ("c", "nobody@nowhere"):
             node = self.cluster.run(name, MODULE, "hops", to, join=["a"] if name != "a" else [])
             self.assertEqual(node.line(), "ready")
@@ -370,7 +372,7 @@ class Look(unittest.TestCase):
         for _ in "bc":
             tracer.log("weft trace: .* on node [bc]")
         self.weft("send", "hop", '["hot", 1]', "--tag", "5", "--node", "a")
-        self.weft("send", "hop", "[2]", "--tag", "9", "--node", "a")  # is not asked for
+        self.weft("send", "hop", "[2]", "--tag", "9", "--node", "a")  # The tracer does not ask for this one.
         rows = [json.loads(line) for line in tracer.end()]
         self.assertEqual({row["trace"] for row in rows}, {rows[0]["trace"]})
         self.assertEqual({json.dumps(row["body"]) for row in rows}, {'["hot", 1]'})
@@ -380,7 +382,7 @@ class Look(unittest.TestCase):
         self.assertEqual([row["why"] for row in rows if row["event"] == "fail"], ["WEFT_ENONODE"])
         self.assertTrue(all(row["actor"] == pids[row["node"]] for row in rows))
         self.assertEqual({row["tag"] for row in rows if row["asked"]}, {5})
-        for name in "abc":  # so do the lines that they have logged
+        for name in "abc":  # So do the lines that they have logged.
             self.cluster.nodes[name].log(f"trace={rows[0]['trace']} msg=\"passes on \\d\"")
 
     def test_a_topic(self):

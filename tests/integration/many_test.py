@@ -9,13 +9,13 @@ from harness import eventually
 
 ACTORS = 20_000 if SANITIZED else 300_000
 NAMES = 20_000 if SANITIZED else 200_000
-PATTERNS = 100_000  # more than a node of the version before takes
+PATTERNS = 100_000  # This is more than a node of the version before takes.
 GROUPS = 2_000
 
 
 class Many(Cli):
     def test_many(self):
-        """One node for all: it takes some seconds to fill."""
+        """One node serves all parts, because it takes some seconds to fill."""
         self.node("a", "crowd", str(ACTORS), str(NAMES), str(PATTERNS), str(GROUPS))
         for part in (self.all_is_listed_once, self.kinds_are_summed, self.some_are_listed, self.everything_else_works,
                      self.another_node_knows_all):
@@ -23,7 +23,7 @@ class Many(Cli):
                 part()
 
     def rows(self, *words):
-        """What a verb lists, read as it comes."""
+        """Yields the rows that a verb lists, as they come."""
         asked = subprocess.Popen([WEFT, *words, "--json", "--node", "a"], stdout=subprocess.PIPE, env=self.env)
         rows = [json.loads(line) for line in asked.stdout]
         asked.stdout.close()
@@ -77,7 +77,7 @@ class Many(Cli):
                                           "--json")[0])
             return report["subscribers"] == 1
 
-        eventually("b does not know of the last pattern of a", reached)
+        eventually("node b knows the last pattern of node a", reached)
 
 
 del Cli

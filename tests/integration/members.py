@@ -10,7 +10,7 @@ WEFT = built("cli", "weft")
 
 class Members(Cluster):
     def start(self, name, *join, **env):
-        """`env`: options, as WEFT_... Who shows its metadata is a member there, and not only linked."""
+        """`env` has options as WEFT_... A node that shows its metadata is a member there, and not only linked."""
         kept = dict(self.env)
         self.env.update({"WEFT_META": f"is={name}"}, **env)
         node = self.run(name, MODULE, join=join)
@@ -27,11 +27,11 @@ class Members(Cluster):
         return done.stdout
 
     def rows(self, of):
-        """What `weft nodes` says there, first of the node itself."""
+        """Returns the rows of `weft nodes` on this node; the first one is the node itself."""
         return [json.loads(line) for line in self.weft("nodes", "--json", "--node", of).splitlines()]
 
     def states(self, of):
-        """The states of all runs of each other member, by name."""
+        """Returns the states of all runs of each other member, by name."""
         found = {}
         for row in self.rows(of)[1:]:
             if row["meta"]:
@@ -39,14 +39,14 @@ class Members(Cluster):
         return {name: sorted(states) for name, states in found.items()}
 
     def order(self, of, order):
-        """A verb and a word of members.c; what came of it."""
+        """Executes a verb and a word of members.c, and returns the result."""
         return int(self.weft("call", "do", "--text", order, "--node", of))
 
     def ordered(self, of, order, result):
-        """Again until that comes of it."""
+        """Executes it until it has this result."""
         eventually(f"{order} on {of}: {result}", lambda: self.order(of, order) == result)
 
 
 def news_of(node, name, *what):
-    """The next line about the node of that name, of one of these kinds; others are passed over."""
+    """Returns the next line about this node that has one of these kinds; others are skipped."""
     return node.out.next(lambda line: line.split()[0] in what and line.split()[1].rstrip(":") == name, node)

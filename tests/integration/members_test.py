@@ -29,7 +29,7 @@ class Membership(unittest.TestCase):
         eventually(f"{name} is {states} for {of}", lambda: self.cluster.states(of).get(name) == sorted(states))
 
     def test_incarnations_are_text(self):
-        """All 64 bits of them, for readers of JSON whose numbers have 53."""
+        """The text has all 64 bits, because numbers of some readers of JSON have only 53."""
         self.three()
         rows = {row["name"]: row["incarnation"] for row in self.cluster.rows("a")}
         self.assertEqual(sorted(rows), ["a", "b", "c"])
@@ -38,7 +38,7 @@ class Membership(unittest.TestCase):
             self.assertEqual(self.cluster.rows(name)[0]["incarnation"], incarnation)
             self.assertIn(incarnation, self.cluster.weft("nodes", "--node", "a"))
 
-    def test_crash(self):
+    def test_a_crashed_node_is_suspected_and_then_down(self):
         a, b, c = self.three()
         c.process.kill()
         for node in a, b:
@@ -47,7 +47,7 @@ class Membership(unittest.TestCase):
         self.becomes("a", "c", "down")
         self.becomes("a", "b", "up")
 
-    def test_hang_and_return(self):
+    def test_a_node_that_hung_comes_back(self):
         a, b, c = self.three()
         os.kill(c.pid, signal.SIGSTOP)
         for node in a, b:
@@ -59,14 +59,14 @@ class Membership(unittest.TestCase):
         for of, name in ("c", "a"), ("c", "b"), ("a", "c"):
             self.becomes(of, name, "up")
 
-    def test_short_hang_loses_nothing(self):
+    def test_a_node_that_hangs_shortly_is_not_down(self):
         a, _, c = self.three(WEFT_SUSPICION="1000")
         os.kill(c.pid, signal.SIGSTOP)
         news_of(a, "c", "suspect")
         os.kill(c.pid, signal.SIGCONT)
         self.assertEqual(news_of(a, "c", "up", "down"), "up c")
 
-    def test_restart(self):
+    def test_a_restarted_node_is_down_and_then_up(self):
         a, b, c = self.three()
         c.kill()
         self.cluster.start("c", "a")
@@ -75,7 +75,7 @@ class Membership(unittest.TestCase):
             news_of(node, "c", "up")
         self.becomes("b", "c", "down", "up")
 
-    def test_leave_is_no_crash(self):
+    def test_a_node_that_leaves_is_not_suspected(self):
         a, b, c = self.three()
         c.stop()
         for node in a, b:
@@ -87,21 +87,23 @@ class Membership(unittest.TestCase):
         self.becomes("c", "a", "up")
         self.becomes("c", "b", "up")
 
-    def test_a_minority_ends_if_it_is_to(self):
+    def test_a_node_in_a_minority_ends_if_the_option_says_so(self):
         self.cluster.env.update(WEFT_PARTITION="majority", WEFT_MINORITY="end")
         a, b = self.cluster.start("a"), self.cluster.start("b", "a")
         self.becomes("a", "b", "up")
         b.kill()
         news_of(a, "b", "down")
-        self.assertEqual(self.cluster.order("a", "minority -"), 0)  # of two halves it is the one with the first name
+        # Of two halves, the one with the first name is no minority.
+        self.assertEqual(self.cluster.order("a", "minority -"), 0)
         b = self.cluster.start("b", "a")
         self.becomes("b", "a", "up")
         a.process.kill()
         b.log("node b ends: it is in a minority: 1 of 2 nodes are there")
         b.end(code=1)
 
-    def test_who_has_never_been_in_a_majority_waits_for_the_others(self):
-        """In a minority, and to end then, it does not; but nobody starts actors there."""
+    def test_a_node_that_was_never_in_a_majority_waits_for_the_others(self):
+        """The node is in a minority, and the option says that it ends then. It does not end, but no node may start
+        actors there."""
         self.cluster.env.update(WEFT_PARTITION="2", WEFT_MINORITY="end", WEFT_SUSPICION="1000")
 
         def spawn(of):
@@ -109,15 +111,15 @@ class Membership(unittest.TestCase):
             return subprocess.run(words, env=self.cluster.env, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
         a = self.cluster.start("a")
-        eventually("it is in a minority", lambda: self.cluster.order("a", "minority -") == 1)
+        eventually("node a is in a minority", lambda: self.cluster.order("a", "minority -") == 1)
         refused = spawn("a")
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn("in a minority", refused.stderr)
         b = self.cluster.start("b", "a")
         for of, other in "ab", "ba":
             self.becomes(of, other, "up")
-            eventually("it is in none", lambda node=of: self.cluster.order(node, "minority -") == 0)
-        eventually("actors are started there", lambda: spawn("a").returncode == 0)
+            eventually("the node is in no minority", lambda node=of: self.cluster.order(node, "minority -") == 0)
+        eventually("the node starts actors", lambda: spawn("a").returncode == 0)
         a.stop(), b.process.kill()
 
     def test_metadata_reaches_all(self):
@@ -127,7 +129,7 @@ class Membership(unittest.TestCase):
 
         def all_know(**expected):
             for of in "abc":
-                eventually(f"{of} knows what all say",
+                eventually(f"node {of} knows the metadata of all nodes",
                            lambda of=of: {n["name"]: n["meta"] for n in self.cluster.rows(of)} == expected)
         all_know(a={"zone": "east", "role": "db"}, b={"is": "b"}, c={"zone": "west"})
         for of, order in ("a", "role=none"), ("b", "color=red"), ("c", "zone"):

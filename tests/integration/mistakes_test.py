@@ -22,7 +22,7 @@ int main(void)
 
 
 def mistakes():
-    """[(title, code, [lines that are said])] of the part about C programs."""
+    """Returns [(title, code, [expected lines])] of the part about C programs."""
     with open(os.path.join(ROOT, "docs", "mistakes.md"), encoding="utf-8") as file:
         part = file.read().split("\n## Mistakes of C programs\n")[1]
     found = []
@@ -38,7 +38,7 @@ def pattern(line):
     return ".*".join(re.escape(part) for part in line.split("..."))
 
 
-@unittest.skipIf(SANITIZED or not shutil.which("gcc"), "a sanitizer's library is not the user's, or no gcc")
+@unittest.skipIf(SANITIZED or not shutil.which("gcc"), "the library has a sanitizer, or gcc is not installed")
 class Mistakes(unittest.TestCase):
     def setUp(self):
         self.cluster = self.enterContext(Cluster())
@@ -58,7 +58,7 @@ class Mistakes(unittest.TestCase):
                               env=dict(self.cluster.env, LD_LIBRARY_PATH=built(), **variables))
 
     def messages(self, code):
-        """What the compiler says; if it has no objection, the msg fields of the log and what is said of a crash."""
+        """Returns the messages of the compiler, or else the msg fields of the log and the lines about a crash."""
         program, compiled = self.compile(code)
         if compiled.returncode:
             return compiled.stderr.splitlines()
@@ -66,7 +66,7 @@ class Mistakes(unittest.TestCase):
         logged = re.findall(r'msg="((?:[^"\\]|\\.)*)"', done.stderr)
         return logged + re.findall(r"^weft: .*", done.stderr, re.M)
 
-    def test_each_is_said(self):
+    def test_each_mistake_of_the_page_is_reported_with_its_message(self):
         all_of_them = mistakes()
         self.assertGreater(len(all_of_them), 10)
         for title, code, said in all_of_them:

@@ -61,8 +61,8 @@ class New(unittest.TestCase):
         self.assertIn("no_such_library", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
-    @unittest.skipIf(SANITIZED or not shutil.which("make"), "a sanitizer's library is not the user's, or no make")
-    def test_it_builds_passes_and_runs(self):
+    @unittest.skipIf(SANITIZED or not shutil.which("make"), "the library has a sanitizer, or make is not installed")
+    def test_a_new_project_builds_passes_its_tests_and_runs(self):
         said = self.do(WEFT, "new", "tea").stdout
         self.assertEqual(said.splitlines()[1:], ["  cd tea", "  make test", "  make run"])
         project = self.folder + "/tea"
@@ -82,7 +82,7 @@ class New(unittest.TestCase):
         node.process.send_signal(signal.SIGINT)
         node.end()
 
-    @unittest.skipIf(SANITIZED or not shutil.which("make"), "a sanitizer's library is not the user's, or no make")
+    @unittest.skipIf(SANITIZED or not shutil.which("make"), "the library has a sanitizer, or make is not installed")
     def test_a_test_that_fails_fails(self):
         self.do(WEFT, "new", "tea")
         self.write("tea/counter.c", self.read("tea/counter.c").replace("+= add.amount", "-= add.amount"))
@@ -90,7 +90,7 @@ class New(unittest.TestCase):
         self.assertRegex(done.stdout, r"adds_up +FAILED\nrefuses_what_it_cannot_read +ok\nends_when_asked_to +ok\n")
         self.assertIn("total.value == 10", done.stderr)
 
-    @unittest.skipUnless(shutil.which("make"), "no make")
+    @unittest.skipUnless(shutil.which("make"), "make is not installed")
     def test_without_weft(self):
         self.do(WEFT, "new", "tea")
         done = self.do("make", cwd=self.folder + "/tea", code=2, PKG_CONFIG="false")
@@ -105,7 +105,7 @@ class New(unittest.TestCase):
         self.assertEqual((made["name"], made["files"]), ("tea-2", 7))
         self.assertIn("tea-2.so:", self.read("tea-2/Makefile"))
 
-    def test_nothing_is_written_over(self):
+    def test_existing_files_are_overwritten_only_with_force(self):
         os.mkdir(self.folder + "/tea")
         self.write("tea/main.c", "mine\n")
         self.assertIn("main.c is there already; --force", self.do(WEFT, "new", "tea", code=1).stderr)

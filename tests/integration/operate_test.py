@@ -27,7 +27,7 @@ class Operate(unittest.TestCase):
         return os.path.join(self.cluster.folder.name, name)
 
     def weft(self, *words, code=0):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
@@ -86,7 +86,7 @@ class Logs(Operate):
         node.stop()
         lines = [json.loads(line) for line in node.err.seen]
         again = [line for line in lines if line["msg"] == "again and again"]
-        # A machine that stands still for the period begins a new one.
+        # If the machine stands still for the period, a new period begins.
         self.assertLess(len(again), 500)
         self.assertEqual(sum(line.get("repeated", 1) for line in again), 1000)
 
@@ -98,8 +98,9 @@ class Logs(Operate):
         os.rename(log, old)
         node.process.send_signal(signal.SIGHUP)
         eventually("there is a new file", lambda: self.weft("ps") and os.path.exists(log))
-        # The file is there before it is the one that is written to.
-        eventually("lines go there", lambda: self.say("after") or self.weft("ps") and "after" in content(log))
+        # The new file exists before the log is written to it.
+        eventually("new lines are in the new file",
+                   lambda: self.say("after") or self.weft("ps") and "after" in content(log))
         self.assertNotIn("before", content(log))
         self.assertEqual(os.stat(log).st_mode & 0o137, 0)
         node.stop()
@@ -107,7 +108,8 @@ class Logs(Operate):
         self.assertEqual(node.err.seen, [])
 
     def test_hangup_does_not_end_a_node(self):
-        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # not nohup's
+        # A test under nohup would ignore it.
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))
         node = self.run_module("says")
         for _ in range(3):
             node.process.send_signal(signal.SIGHUP)
@@ -120,7 +122,7 @@ class Logs(Operate):
         self.assertIn("--log-file /nowhere/log: ", self.weft("run", MODULE, "--log-file", "/nowhere/log", code=1)[1])
 
     def test_the_journal_gets_priorities(self):
-        """Standard error as systemd gives it: a stream, and a variable that says which."""
+        """Standard error is a stream, and a variable names it, as under systemd."""
         reading, writing = os.pipe()
         stat = os.fstat(writing)
         env = dict(self.env, JOURNAL_STREAM=f"{stat.st_dev}:{stat.st_ino}")
@@ -134,7 +136,7 @@ class Logs(Operate):
 
 
 class Manager(Operate):
-    """What systemd hears and gives, without systemd."""
+    """Takes the part of systemd: hears its notifications, and sets its variables."""
 
     def setUp(self):
         super().setUp()
@@ -147,14 +149,14 @@ class Manager(Operate):
     def heard(self):
         return self.socket.recv(4096).decode()
 
-    def test_ready_and_stopping(self):
+    def test_systemd_is_told_of_the_start_and_the_end_of_a_node(self):
         node = self.run_module("echo", "--drain", "2.5")
         self.assertRegex(self.heard(), r"^READY=1\nSTATUS=node a is up$")
         node.stop()
         self.assertEqual(self.heard(), "STOPPING=1\nSTATUS=node a ends, its actors have 2.5 s\n"
                                        "EXTEND_TIMEOUT_USEC=12500000")
 
-    def test_abstract_socket(self):
+    def test_systemd_is_told_over_an_abstract_socket(self):
         name = "weft-test-" + str(os.getpid())
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
             other.bind("\0" + name)
@@ -163,7 +165,7 @@ class Manager(Operate):
             self.assertIn("READY=1", other.recv(4096).decode())
             node.stop()
 
-    def test_nobody_listens(self):
+    def test_a_node_runs_without_a_service_manager_at_its_socket(self):
         self.run_module("echo", env=dict(self.env, NOTIFY_SOCKET=self.path("nobody"))).stop()
 
     def watched(self, what, period):
@@ -171,18 +173,18 @@ class Manager(Operate):
         self.assertIn("READY=1", self.heard())
         return node
 
-    def test_watchdog_is_fed(self):
+    def test_the_watchdog_of_systemd_is_fed(self):
         node = self.watched("echo", 150_000)
         self.assertEqual([self.heard() for _ in range(3)], ["WATCHDOG=1"] * 3)
         node.stop()
 
-    def test_watchdog_of_another_process(self):
+    def test_the_watchdog_of_another_process_is_not_fed(self):
         node = self.run_module("echo", env=dict(self.env, WATCHDOG_USEC="1000", WATCHDOG_PID="1"))
         self.assertIn("READY=1", self.heard())
         node.stop()
         self.assertIn("STOPPING=1", self.heard())
 
-    def test_stuck_worker_starves_the_watchdog(self):
+    def test_a_stuck_worker_starves_the_watchdog(self):
         self.watched("spins", 100_000)
         self.socket.settimeout(1)
 
@@ -192,17 +194,17 @@ class Manager(Operate):
             except TimeoutError:
                 return True
 
-        eventually("a second without a sign of life", silent)
+        eventually("a second passes without a sign of life", silent)
 
-    def test_not_drained(self):
+    def test_a_node_that_is_not_drained_ends_with_status_5(self):
         node = self.run_module("stubborn", "--drain", "0.2")
         node.stop(5)
         self.assertIn("READY=1", self.heard())
         self.assertIn("STOPPING=1", self.heard())
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
     def test_unit(self):
-        """As installed, but for the program's place."""
+        """The unit is the installed one, but for the path of the program."""
         unit = self.path("weft@.service")
         with open(unit, "w", encoding="utf-8") as file:
             text = content(built("packaging", "weft@.service"))
@@ -212,7 +214,7 @@ class Manager(Operate):
                               capture_output=True, text=True, timeout=PATIENCE)
         said = [line for line in done.stderr.splitlines() if "weft@" in line]
         self.assertEqual((done.returncode, said), (0, []), done.stderr)
-        # Its own scale: from 0, nothing is exposed, to 10.
+        # The scale of systemd goes from 0, which means that nothing is exposed, to 10.
         done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20", unit],
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -225,7 +227,7 @@ class Metrics(Operate):
         return node
 
     def get(self, path, timeout=PATIENCE, **more):
-        """Status and text."""
+        """Returns status and text."""
         try:
             with urllib.request.urlopen(urllib.request.Request(self.base + path, **more), timeout=timeout) as answer:
                 return answer.status, answer.read().decode()
@@ -269,7 +271,7 @@ class Metrics(Operate):
         other = Program(WEFT, "run", MODULE, "--name", 'b', "--join", url, "--", "echo", env=self.env)
         self.addCleanup(other.kill)
         node.log("linked with node b")
-        eventually("the link counts", lambda: self.value('weft_peers{state="up"}') == 1 and
+        eventually("the link is counted", lambda: self.value('weft_peers{state="up"}') == 1 and
                    self.value('weft_link_received_frames_total{peer="b"}') > 0)
         self.assertGreater(self.value('weft_link_sent_bytes_total{peer="b"}'), 0)
 
@@ -278,20 +280,20 @@ class Metrics(Operate):
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))
 
-    def test_stuck_worker_is_not_healthy(self):
+    def test_a_node_with_a_stuck_worker_is_not_healthy(self):
         node = self.run_module("spins", "--metrics", "0", "--workers", "2")
         self.base = node.log(r"metrics on (http://\S+)/metrics")[1]
         status, text = self.get("/healthz", timeout=10)
         self.assertEqual((status, re.sub(r"\d", "N", text)), (503, "worker N is blocked\n"))
 
-    def test_draining_is_not_ready(self):
+    def test_a_draining_node_is_not_ready(self):
         node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
         node.log("draining")
-        eventually("it says so", lambda: self.get("/readyz") == (503, "draining\n"))
+        eventually("the node reports that it drains", lambda: self.get("/readyz") == (503, "draining\n"))
         self.assertEqual(self.get("/healthz")[0], 200)
 
-    def test_drain_and_undo(self):
+    def test_a_drain_can_be_undone(self):
         self.serve("echo")
         self.assertEqual(json.loads(self.weft("drain", "--json")[0]),
                          {"node": "a", "draining": True, "global_names": 0, "names": []})
@@ -299,17 +301,17 @@ class Metrics(Operate):
         self.assertEqual(self.get("/healthz")[0], 200)
         self.assertEqual(json.loads(self.weft("top", "--once", "--json")[0])["state"], "draining")
         self.assertIn("weft.draining=true", self.weft("nodes")[0])
-        self.assertEqual(self.weft("call", "echo", "[7]")[0], "[7]\n")  # it goes on with what it has
+        self.assertEqual(self.weft("call", "echo", "[7]")[0], "[7]\n")  # The node goes on with its actors.
         self.assertIn("node a drains", self.weft("spawn", "test.greeter", '["bob", 3]', code=1)[1])
-        self.assertEqual(self.weft("drain")[0], "a takes no new work\n")  # twice is once
+        self.assertEqual(self.weft("drain")[0], "a takes no new work\n")  # A second drain changes nothing.
         self.assertEqual(self.weft("drain", "--undo")[0], "a takes new work\n")
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))
         self.assertNotIn("weft.draining", self.weft("nodes")[0])
 
-    def test_a_draining_node_is_looked_at(self):
+    def test_a_draining_node_still_answers_its_tools(self):
         node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
-        eventually("it drains", lambda: self.get("/readyz") == (503, "draining\n"))
+        eventually("the node drains", lambda: self.get("/readyz") == (503, "draining\n"))
         top = json.loads(self.weft("top", "--node", "a", "--once", "--json")[0])
         self.assertEqual(top["state"], "draining")
         main = [actor for actor in top["actors"] if actor["kind"] == "main"]
@@ -326,14 +328,14 @@ class Metrics(Operate):
         self.addCleanup(tracer.kill)
         tracer.log("weft trace: all actors on node a")
 
-    def test_who_looks_keeps_no_node_from_its_end(self):
+    def test_a_tracer_does_not_delay_the_end_of_its_node(self):
         node = self.run_module("echo", "--drain", "600")
         tracer = Program(WEFT, "trace", env=self.env)
         self.addCleanup(tracer.kill)
         tracer.log("weft trace: all actors on node a")
         node.stop()
 
-    def test_strangers(self):
+    def test_malformed_http_requests_do_no_harm(self):
         node = self.serve()
         self.assertEqual(self.get("/nothing")[0], 404)
         self.assertEqual(self.get("/metrics/more")[0], 404)
@@ -349,7 +351,7 @@ class Metrics(Operate):
                     while s.recv(65536):
                         pass
                 except OSError:
-                    pass  # closed with a reset
+                    pass  # The connection was closed with a reset.
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
         node.stop()
 
@@ -361,11 +363,11 @@ class Metrics(Operate):
             self.assertIn("cannot serve metrics on 127.0.0.1:" + port + ": address is in use",
                           self.weft("run", MODULE, "--metrics", port, "--", "echo", code=1)[1])
 
-    def test_dashboard_and_manual_name_figures_that_there_are(self):
+    def test_dashboard_and_manual_name_existing_figures(self):
         self.serve()
         there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        # Those of a store: queue_processes reads them from a node that has one.
+        # queue_processes reads the figures of a store, from a node that has one.
         stores = content(os.path.join(root, "transport", "store", "store_metrics.c"))
         there |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', stores)}
         dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
@@ -376,7 +378,7 @@ class Metrics(Operate):
         self.assertGreater(len(named), 15)
         self.assertEqual({name.removesuffix("_bucket") for name in named} - there, set())
 
-    @unittest.skipUnless(shutil.which("promtool"), "no promtool (Debian: prometheus)")
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian: prometheus)")
     def test_promtool(self):
         self.serve()
         self.weft("call", "echo", "[]", "--node", "a")
@@ -385,7 +387,7 @@ class Metrics(Operate):
                               text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    @unittest.skipUnless(shutil.which("prometheus"), "no prometheus (Debian: prometheus)")
+    @unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed (Debian: prometheus)")
     def test_prometheus_scrapes(self):
         self.serve()
         port, config = free_port(), self.path("prometheus.yml")
@@ -402,9 +404,9 @@ class Metrics(Operate):
             with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                 return [one["value"][1] for one in json.load(answer)["data"]["result"]]
 
-        # Each question takes a while; it asks the node once a second.
+        # Each question takes a while; Prometheus asks the node once a second.
         eventually("the node is up", lambda: asked("up") == ["1"])
-        eventually("its figures are there", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
+        eventually("Prometheus has the figures of the node", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
         self.assertEqual(asked("weft_node_info").__len__(), 1)
 
 

@@ -14,7 +14,7 @@ from harness import Cluster, PATIENCE, built, eventually, patient
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_overloading.so")
 CALLERS, WORKERS, ROUNDS = 60, 2, 2
-GRANT = 256  # units of credit with which each worker of another node begins; docs/mailboxes.md
+GRANT = 256  # Units of credit with which each worker of another node begins; see docs/mailboxes.md.
 
 
 class Overload(unittest.TestCase):
@@ -37,8 +37,8 @@ class Overload(unittest.TestCase):
         return [json.loads(line) for line in self.weft(*words, "--json").splitlines()]
 
     def row(self, name):
-        """What `ps` shows of that actor. A worker that gets no processor for two seconds is left out for once."""
-        return eventually(f"{name} is shown", lambda: next(
+        """Returns the row of this actor in `ps`. A worker that gets no processor for two seconds is missing once."""
+        return eventually(f"actor {name} is shown", lambda: next(
             (row for row in self.rows("ps", "--node", "w") if row["name"] == name), None))
 
     def overload(self, *args):
@@ -47,12 +47,12 @@ class Overload(unittest.TestCase):
         return node
 
     def end(self, node):
-        """The sums of the node that asks."""
+        """Ends the calling node, and returns its sums."""
         self.weft("send", "enough", "[]", "--node", "c")
         return json.loads(node.line())
 
     def look(self, name):
-        """What an operator does; the most messages in the mailbox of that actor that were seen."""
+        """Does what an operator does, and returns the largest number of messages that this actor's mailbox had."""
         most = 0
         for _ in range(ROUNDS):
             most = max(most, self.row(name)["mailbox"])
@@ -64,7 +64,7 @@ class Overload(unittest.TestCase):
         return most
 
     def check_recovery(self, name):
-        """Calls that come one after the other are answered, all of them; and nobody was taken for lost."""
+        """Calls one after the other are all answered, and no node was taken for lost."""
         node = self.run_node("h", "calm", name, "100", join=("w",))
         self.assertEqual(json.loads(node.line()), {"asked": 100, "answered": 100, "refused": 0, "late": 0, "failed": 0})
         self.assertEqual(self.row(name)["mailbox"], 0)
@@ -72,13 +72,13 @@ class Overload(unittest.TestCase):
             self.assertNotRegex(" ".join(other.err.seen), "is down|is lost|suspect")
 
     def check_frames(self, sums):
-        """For each request one frame, and now and then one for credit or a heartbeat: nothing is sent again."""
+        """Each request takes one frame, with now and then one for credit or a heartbeat: nothing is sent again."""
         link = {row["name"]: row for row in self.rows("nodes", "--node", "c")}["w"]
         most = sums["asked"] + sums["asked"] // 8 + 500
         self.assertLessEqual(link["frames_out"], most)
         self.assertLessEqual(link["frames_in"], most)
 
-    def test_a_small_mailbox_that_refuses(self):
+    def test_a_small_mailbox_refuses_calls_and_recovers(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.assertLessEqual(self.look("refusing"), CALLERS)
         sums = self.end(callers)
@@ -88,7 +88,7 @@ class Overload(unittest.TestCase):
         self.check_frames(sums)
         self.check_recovery("refusing")
 
-    def test_a_mailbox_as_usual(self):
+    def test_expired_requests_of_a_usual_mailbox_are_dropped(self):
         """Most callers give up. Their requests are dropped, so the next ones do not wait for them."""
         callers = self.overload("call", "usual", str(CALLERS), "20")
         self.look("usual")
@@ -100,8 +100,8 @@ class Overload(unittest.TestCase):
         drops = dict(self.rows("top", "--once", "--node", "w")[0]["drops"])
         self.assertGreater(drops.get("expired", 0), 0, drops)
 
-    def test_senders_that_wait(self):
-        """The mailbox holds its limit and what other nodes have credit for."""
+    def test_the_mailbox_of_suspended_senders_is_bounded(self):
+        """The mailbox holds its limit and the messages for which other nodes have credit."""
         senders = self.overload("pour", "suspending", "16")
         self.assertLessEqual(self.look("suspending"), 100 + WORKERS * GRANT)
         told = self.rows("top", "--once", "--node", "w")[0]
@@ -109,12 +109,12 @@ class Overload(unittest.TestCase):
         self.end(senders)
         self.check_recovery("suspending")
 
-    def test_a_worker_that_is_held_up(self):
+    def test_other_workers_go_on_while_one_is_held_up(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.weft("send", "other", "[]", "--tag", "2", "--node", "w")
         self.node.log(r"worker 1 is held up by actor other \(neighbour 1\.\d+\.\d+\)")
         self.assertRegex(self.weft("top", "--once", "--node", "w"), r"HOLD-UP w: other \(neighbour 1")
-        before = self.row("refusing")["received"]  # on the worker that goes on
+        before = self.row("refusing")["received"]  # This actor is on the worker that goes on.
         self.weft("call", "neighbour", "[]", "--tag", "1", "--node", "w")
         eventually("calls of other nodes are answered", lambda: self.row("refusing")["received"] > before)
         self.weft("send", "neighbour", "[]", "--tag", "3", "--node", "w")
@@ -122,7 +122,7 @@ class Overload(unittest.TestCase):
         self.end(callers)
         self.check_recovery("refusing")
 
-    def test_it_stops_in_order(self):
+    def test_an_overloaded_node_stops_in_order(self):
         callers = self.overload("call", "refusing", str(CALLERS), "60000")
         self.assertIn("w has ended", self.weft("stop", "--node", "w"))
         self.node.end()

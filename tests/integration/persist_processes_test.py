@@ -42,7 +42,7 @@ class States(StoreCase):
         self.assertIn("--store", self.weft("run", self.module, "--states", "a", code=2)[1])
 
     def check(self, lines):
-        """Each event was confirmed once, and each opening has loaded all that were confirmed before it."""
+        """Each event was confirmed once, and each opening has loaded all events that were confirmed before it."""
         events, opened = {}, {}
         for line in lines:
             what, one, two = line.split()
@@ -60,16 +60,16 @@ class States(StoreCase):
         return events
 
     def writer(self, owners):
-        """Which of them writes: it has stored 20 more events."""
+        """Returns which owner writes: it has stored 20 more events."""
         before, end = [len(o.out.seen) for o in owners], time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for at, owner in enumerate(owners):
                 if len(owner.out.seen) > before[at] + 20:
                     return at
             os.sched_yield()
-        raise AssertionError(f"nobody writes: {[o.err.seen[-8:] for o in owners]}")
+        raise AssertionError(f"no owner writes: {[o.err.seen[-8:] for o in owners]}")
 
-    def test_nothing_confirmed_is_lost(self):
+    def test_no_confirmed_event_is_lost_when_owners_and_the_store_are_killed(self):
         """The owner is killed, and the other one takes over; the store is killed, too."""
         store = self.store()
         owners = [self.owner(f"o{i}") for i in range(2)]

@@ -339,7 +339,7 @@ static void evolution(const void *arg, size_t size)
     say("done");
 }
 
-START_TEST(what_is_stored_grows_with_the_program)
+START_TEST(a_stored_state_of_an_older_version_is_read_and_migrated)
 {
     RUN(a, evolution);
 }
@@ -732,7 +732,7 @@ int main(void)
     tcase_add_test(c, errors_are_those_of_the_header);
     tcase_add_test(c, openings_of_actors_that_have_ended_take_no_place);
     tcase_add_test(c, a_long_state_comes_in_pages);
-    tcase_add_test(c, what_is_stored_grows_with_the_program);
+    tcase_add_test(c, a_stored_state_of_an_older_version_is_read_and_migrated);
     tcase_add_test(c, a_state_is_free_when_its_owner_ends);
     tcase_add_test(c, a_state_is_free_when_its_owner_on_another_node_ends);
     tcase_add_test(c, an_actor_of_another_node_takes_over);

@@ -10,12 +10,12 @@ import tempfile
 from harness import PATIENCE, Program
 
 FOLDERS = sorted(os.path.dirname(path) for path in glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-USER = "nobody"  # PostgreSQL refuses to run as root
+USER = "nobody"  # PostgreSQL refuses to run as root.
 SOMEBODY_ELSE = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups"]
 
 
 class Postgres:
-    """A server of the test's own; the folder of its socket is what clients connect to."""
+    """Runs a server of the test's own; clients connect to the folder of its socket."""
 
     def __init__(self, fsync="off"):
         self.fsync = fsync
@@ -41,7 +41,7 @@ class Postgres:
                        check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
     def crash(self):
-        """As pg_ctl stop -m immediate."""
+        """Stops the server as pg_ctl stop -m immediate does."""
         self.program.process.send_signal(signal.SIGQUIT)
         self.program.process.wait(PATIENCE)
 
@@ -51,7 +51,7 @@ class Postgres:
 
 
 def missing():
-    """Why there is nothing to test, or None."""
+    """Returns the reason why there is nothing to test, or None."""
     if not FOLDERS or not shutil.which("setpriv"):
         return "PostgreSQL is not installed (Debian: postgresql)"
     if os.geteuid() == 0 and subprocess.run([*SOMEBODY_ELSE, "true"], stderr=subprocess.DEVNULL).returncode != 0:

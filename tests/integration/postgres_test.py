@@ -23,7 +23,7 @@ class ForeignDescriptor(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
         self.addCleanup(self.cluster.__exit__)
-        self.name = self._testMethodName  # of its connection, on the server
+        self.name = self._testMethodName  # This is the name of its connection, on the server.
         self.where = f"host={self.server.folder} user=weft dbname=postgres application_name={self.name}"
         self.node = self.cluster.run("a", MODULE, self.where, "orders", 'odd "name"')
         self.assertRegex(self.node.line(), r"^connected to PostgreSQL \d")
@@ -40,7 +40,7 @@ class ForeignDescriptor(unittest.TestCase):
         return [row[0] for row in answer[1]]
 
     def listening(self):
-        """LISTEN comes after "connected"; a query that is answered comes after both."""
+        """Waits until the actor listens: LISTEN comes after "connected", and an answered query after both."""
         self.assertEqual(self.rows("SELECT 1"), [["1"]])
 
     def test_queries(self):
@@ -52,12 +52,12 @@ class ForeignDescriptor(unittest.TestCase):
         self.assertEqual(self.call("")[1], ["not a query", []])
         self.assertEqual(self.call("SELECT 1", *["x"] * 17)[1], ["not a query", []])
         large = self.rows("SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
-        self.assertEqual(large, [["x" * 1000]] * 1000)  # more than the socket holds
+        self.assertEqual(large, [["x" * 1000]] * 1000)  # The rows are more than the socket holds.
         self.assertEqual(self.call("SELECT generate_series(1, 70000)")[1], ["too many rows", []])
         self.assertEqual(self.rows("SELECT count(*) FROM orders"), [["2"]])
 
-    def test_news(self):
-        """Of others and of the actor's own queries; while it waits, and in between queries."""
+    def test_notifications_of_postgresql_are_received(self):
+        """Notifications come from others and from the actor's own queries, while it waits and between queries."""
         self.listening()
         self.server.sql("NOTIFY orders, 'of another'")
         self.assertEqual(self.node.line(), "orders: of another")
@@ -71,12 +71,13 @@ class ForeignDescriptor(unittest.TestCase):
     def test_a_query_ends_with_its_caller(self):
         self.listening()
         code, answer = self.call("SELECT pg_sleep(600)", timeout=str(PATIENCE / 15))
-        self.assertTrue(code == 4 or answer[0] == "the query took too long", answer)  # both at the same time
+        # Both may happen at the same time.
+        self.assertTrue(code == 4 or answer[0] == "the query took too long", answer)
         self.server.program.log(f"{self.name}: ERROR:  canceling statement due to user request")
         self.assertEqual(self.rows("SELECT current_setting('application_name')"), [[self.name]])
-        self.assertEqual(self.node.out.seen[1:], [])  # on the same connection
+        self.assertEqual(self.node.out.seen[1:], [])  # It is still the same connection.
 
-    def test_the_connection_breaks(self):
+    def test_a_broken_connection_to_postgresql_is_made_again(self):
         self.listening()
         self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                         f"WHERE application_name = '{self.name}'")
@@ -91,8 +92,8 @@ class ForeignDescriptor(unittest.TestCase):
         self.listening()
         self.node.stop()
 
-    def test_takes_leave(self):
-        """The clean-up of the actor ends the session; without it the server finds out by itself."""
+    def test_the_session_ends_with_its_actor(self):
+        """The clean-up of the actor ends the session. Without it the server finds out by itself."""
         self.listening()
         self.node.stop()
         lost = f"{self.name}: DEBUG:  unexpected EOF on client connection"

@@ -14,7 +14,8 @@ PROGRAM = built("examples", "hello")
 ACTORS = os.path.join(ROOT, "tools", "perf_actors.py")
 ARGUMENTS = {"spawn": 2, "exit": 2, "send": 3, "receive": 3, "wait": 2, "wake": 2}
 
-# As perf script prints it: a body that waits, a handler, a body without a frame, the loop, a thread of a library.
+# These samples look as perf script prints them: a body that waits, a handler, a body without a frame, the loop, and a
+# thread of a library.
 SAMPLES = """
 hello 4711
 \t    7f35c60f8510 wf_task_wait
@@ -51,7 +52,7 @@ hello 4711
 
 
 def notes():
-    """The probes in the library: a list of (name, arguments)."""
+    """Returns the probes in the library, as a list of (name, arguments)."""
     library = os.path.realpath(built("libweft.so"))
     out = subprocess.run(["readelf", "--notes", "--wide", library], capture_output=True, text=True, check=True).stdout
     found = re.findall(r"Provider: weft\s+Name: (\w+)\s+Location: .*\s+Arguments: (.*)", out)
@@ -61,16 +62,17 @@ def notes():
 class Probes(unittest.TestCase):
     def setUp(self):
         if not notes():
-            self.skipTest("built without probes: systemtap-sdt-dev")
+            self.skipTest("this build has no probes, as systemtap-sdt-dev is not installed")
 
     def test_notes(self):
         self.assertEqual({name for name, _ in notes()}, set(ARGUMENTS))
         for name, arguments in notes():
             self.assertEqual(len(arguments), ARGUMENTS[name], (name, arguments))
-            self.assertTrue(arguments[0].startswith("8@"), (name, arguments))  # the actor: 64 bits
+            # The first argument is the actor, with 64 bits.
+            self.assertTrue(arguments[0].startswith("8@"), (name, arguments))
 
     def hits(self, *probes):
-        """What the first arguments of these probes are, one after the other, while hello runs."""
+        """Returns the first arguments of these probes, in order, while hello runs."""
         script = "set debuginfod enabled off\nset breakpoint pending on\nset startup-with-shell off\n"
         for name in probes:
             script += f"break -probe-stap weft:{name}\ncommands\nsilent\n" \
@@ -85,9 +87,9 @@ class Probes(unittest.TestCase):
             self.skipTest("no process may be traced here")
         return [line.split() for line in done.stdout.splitlines() if re.match(r"\w+ 0x\w+ \w+$", line)], done
 
-    @unittest.skipIf(shutil.which("gdb") is None, "no gdb")
-    def test_they_are_hit(self):
-        """hello starts an actor, asks it, is answered, and both end."""
+    @unittest.skipIf(shutil.which("gdb") is None, "gdb is not installed")
+    def test_the_probes_of_spawn_and_exit_are_hit(self):
+        """The example hello starts an actor, calls it and is answered; then both end."""
         hits, done = self.hits("spawn", "exit")
         spawned = [hit[1] for hit in hits if hit[0] == "spawn"]
         ended = [hit[1] for hit in hits if hit[0] == "exit"]
@@ -111,9 +113,9 @@ class Samples(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no samples", done.stderr)
 
-    @unittest.skipIf(shutil.which("perf") is None, "no perf")
+    @unittest.skipIf(shutil.which("perf") is None, "perf is not installed")
     def test_with_perf(self):
-        """An example that does nothing but start and ask actors."""
+        """This example only starts and calls actors."""
         with tempfile.TemporaryDirectory() as folder:
             data = os.path.join(folder, "perf.data")
             words = ["perf", "record", "-e", "cpu-clock", "-F", "2000", "--call-graph", "fp", "-o", data]
@@ -129,6 +131,6 @@ class Samples(unittest.TestCase):
 
 if __name__ == "__main__":
     if os.environ.get("WEFT_SANITIZED") == "1":
-        print("skipped: a sanitizer's build")
+        print("skipped: the build has a sanitizer")
         sys.exit(77)
     unittest.main()

@@ -9,11 +9,11 @@ import unittest
 
 from harness import PATIENCE, Client, Program, built, eventually
 
-SYN_SENT, LISTEN = "02", "0A"  # in /proc/net/tcp
+SYN_SENT, LISTEN = "02", "0A"  # These are the numbers of the states in /proc/net/tcp.
 
 
 class Server:
-    """Accepts; the test does the rest."""
+    """A server that only accepts; the test does the rest."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -36,7 +36,7 @@ def receive(s, size):
 
 
 def kernel_sockets():
-    """What Linux says of TCP sockets: its own end, the other end, its state, and what its queues hold."""
+    """Yields what Linux knows of TCP sockets: both ends, the state, and the bytes in the queues."""
     with open("/proc/net/tcp", encoding="ascii") as file:
         return [line.split()[1:5] for line in file]
 
@@ -46,14 +46,14 @@ def hex_address(listener):
 
 
 def queued(listener):
-    """How many connections wait in the queue of a listener on 127.0.0.1 to be accepted."""
+    """Returns how many connections wait in the queue of a listener on 127.0.0.1 to be accepted."""
     found = [queues for local, _, state, queues in kernel_sockets()
              if (local, state) == (hex_address(listener), LISTEN)]
     return int(found[0].split(":")[1], 16)
 
 
 def connecting(listener):
-    """How many sockets have asked for a connection to it, and have no answer."""
+    """Returns how many sockets have asked it for a connection, and have no answer."""
     return sum((remote, state) == (hex_address(listener), SYN_SENT) for _, remote, state, _ in kernel_sockets())
 
 
@@ -81,7 +81,7 @@ class Proxy(unittest.TestCase):
         program = self.proxy(server.address, *args)
         return program, server
 
-    def test_echo_behind_it(self):
+    def test_two_hundred_clients_talk_through_the_proxy(self):
         echo = Program(built("examples", "echo"), "--port", "0")
         self.addCleanup(echo.kill)
         proxy = self.proxy(echo.line().removeprefix("echo on "))
@@ -92,13 +92,13 @@ class Proxy(unittest.TestCase):
             self.assertEqual(client.line(), f"{i}")
         sent, client = os.urandom(16 << 20), clients[0]
         sender = threading.Thread(target=client.socket.sendall, args=(sent,))
-        sender.start()  # both directions are full at the same time
+        sender.start()  # Both directions are full at the same time.
         got = receive(client.socket, len(sent))
         sender.join()
         self.assertEqual(hashlib.sha256(got).digest(), hashlib.sha256(sent).digest())
         proxy.stop()
 
-    def test_the_end_of_one_direction(self):
+    def test_the_end_of_one_direction_leaves_the_other_open(self):
         _, server = self.server()
         for first in range(2):
             ends = self.pair(server)
@@ -112,8 +112,9 @@ class Proxy(unittest.TestCase):
             self.assertEqual(receive(one, 60000), b"answer" * 10000)
             self.assertEqual(one.recv(1), b"")
 
-    def test_back_pressure(self):
-        """Who is not read from can pour in what the kernel's buffers hold and no more, and nothing is lost."""
+    def test_a_side_that_is_not_read_fills_no_memory_of_the_proxy(self):
+        """A side whose peer does not read can send as much as the kernel's buffers hold and no more, and nothing is
+        lost."""
         _, server = self.server()
         client, upstream = self.pair(server)
         client.setblocking(False)
@@ -123,7 +124,7 @@ class Proxy(unittest.TestCase):
                 sent += client.send(block)
             except BlockingIOError:
                 continue
-            self.assertLess(sent, 64 << 20, "the proxy takes all")
+            self.assertLess(sent, 64 << 20, "the proxy takes more bytes than its buffers hold")
         upstream.sendall(b"the other direction is free")
         client.settimeout(PATIENCE)
         self.assertEqual(receive(client, 27), b"the other direction is free")
@@ -131,14 +132,14 @@ class Proxy(unittest.TestCase):
         self.assertEqual(receive(upstream, sent), b"x" * sent)
         self.assertEqual(upstream.recv(1), b"")
 
-    def test_idle(self):
+    def test_an_idle_connection_is_closed(self):
         _, server = self.server("--idle", str(int(PATIENCE / 10)))
         client, upstream = self.pair(server)
         client.sendall(b"x")
         self.assertEqual(receive(upstream, 1), b"x")
         self.assertEqual((client.recv(1), upstream.recv(1)), (b"", b""))
 
-    def test_who_vanishes(self):
+    def test_a_side_that_vanishes_ends_the_other_and_leaves_no_descriptor(self):
         proxy, server = self.server()
         descriptors = f"/proc/{proxy.pid}/fd"
         before = len(os.listdir(descriptors))
@@ -156,7 +157,7 @@ class Proxy(unittest.TestCase):
             except ConnectionError:
                 pass
             left.close()
-        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before + 2)
+        eventually("the proxy has closed the connections", lambda: len(os.listdir(descriptors)) <= before + 2)
         client, upstream = self.pair(server)
         client.sendall(b"still there")
         self.assertEqual(receive(upstream, 11), b"still there")
@@ -174,7 +175,7 @@ class Proxy(unittest.TestCase):
             with self.assertRaises(ConnectionResetError):
                 left.recv(1)
 
-    def test_nobody_behind_it(self):
+    def test_a_client_is_reset_if_no_server_listens(self):
         proxy, server = self.server()
         server.listener.close()
         with self.assertRaises(ConnectionResetError):
@@ -183,32 +184,33 @@ class Proxy(unittest.TestCase):
         self.assertEqual(proxy.stop(), [])
 
     def silent_server(self):
-        """A listener whose queue is full: the kernel drops each SYN for it, until there is space."""
-        listener = socket.create_server(("127.0.0.1", 0), backlog=0)  # full when more than 0 wait
+        """Returns a listener whose queue is full: the kernel drops each SYN for it, until there is space."""
+        # The queue is full when more than 0 connections wait.
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
         self.addCleanup(listener.close)
         first = socket.create_connection(listener.getsockname(), PATIENCE)
         self.addCleanup(first.close)
         # A busy machine may still have to handle the ACK that puts it into the queue.
-        eventually("it is not in the queue", lambda: queued(listener) == 1)
+        eventually("the connection is in the queue of the listener", lambda: queued(listener) == 1)
         return listener
 
-    def test_clients_that_leave_while_it_connects(self):
+    def test_clients_that_leave_while_the_proxy_connects_leave_no_descriptor(self):
         listener = self.silent_server()
         proxy = self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
         descriptors = f"/proc/{proxy.pid}/fd"
         before = len(os.listdir(descriptors))
         clients = [self.client() for _ in range(20)]
-        eventually("they are not served", lambda: connecting(listener) == len(clients))
+        eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         for i, client in enumerate(clients):
-            if i % 2:  # it has said something: only a reset says that it has left
+            if i % 2:  # A client that has sent bytes is known to have left only by its reset.
                 client.send("x")
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.close()
-        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before)
+        eventually("the proxy has closed the connections", lambda: len(os.listdir(descriptors)) <= before)
         proxy.stop()
 
-    def test_what_is_said_while_it_connects(self):
-        """Nothing is lost, neither what was said nor that it was all."""
+    def test_bytes_and_ends_that_come_while_the_proxy_connects_are_passed_on(self):
+        """Neither the bytes nor the end of the stream are lost."""
         listener = self.silent_server()
         self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
         said = os.urandom(100000)
@@ -217,9 +219,9 @@ class Proxy(unittest.TestCase):
         clients[1].sendall(b"all")
         for client in clients:
             client.shutdown(socket.SHUT_WR)
-        eventually("it does not connect", lambda: connecting(listener) == len(clients))
+        eventually("the proxy connects for each client", lambda: connecting(listener) == len(clients))
         listener.settimeout(PATIENCE)
-        listener.listen(16)  # space for both at once, whenever they try again
+        listener.listen(16)  # There is space for both at once, whenever they try again.
         listener.accept()[0].close()
         got = []
         for _ in clients:

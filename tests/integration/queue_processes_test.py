@@ -28,7 +28,7 @@ class Queues(StoreCase):
         return self.node(*what, name=name, options=("--join", self.listen))
 
     def counts(self):
-        """{queue: (ready, delayed, leased, dead)}"""
+        """Returns {queue: (ready, delayed, leased, dead)}."""
         rows = [json.loads(line) for line in
                 self.weft("store", "queues", "--store", self.url, "--json")[0].splitlines()]
         return {row["queue"]: (row["ready"], row["delayed"], row["leased"], row["dead"]) for row in rows}
@@ -41,7 +41,7 @@ class Queues(StoreCase):
         holder = self.other("hold", "jobs.x", name="h")
         self.assertEqual(holder.line(), "holds job-0")
         self.assertEqual(self.counts(), {"jobs.x": (1, 0, 1, 0)})
-        holder.stop()  # the actor ends, and this was the only attempt
+        holder.stop()  # The actor ends, and this was the only attempt.
         while self.counts() != {"jobs.x": (1, 0, 0, 1)}:
             pass
         out = self.weft("store", "queues", "--store", self.url)[0]
@@ -70,7 +70,7 @@ class Queues(StoreCase):
         self.assertEqual(self.counts(), {"jobs.x": (0, 0, 1, 0)})
 
     def test_a_store_that_was_killed_monitors_its_workers(self):
-        """Of two workers one ends, which gives its job back at once; the node of the other one is lost meanwhile."""
+        """One of two workers ends, which gives its job back at once; the node of the other one is lost meanwhile."""
         store = self.store(":lease=600")
         self.other("put", "jobs.x", "2", name="p").line()
         lost, holder = [self.other("hold", "jobs.x", name=name) for name in ("lost", "h")]
@@ -85,7 +85,7 @@ class Queues(StoreCase):
             pass
 
     def scrape(self, url):
-        """{line without its value: the value} of what the store adds to /metrics"""
+        """Returns {line without its value: the value} of the lines that the store adds to /metrics."""
         with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
             text = answer.read().decode()
         self.assertIn("weft_messages_received_total", text)
@@ -112,7 +112,7 @@ class Queues(StoreCase):
                   (("ready", 1), ("delayed", 0), ("leased", 1), ("dead", 1))}
         wanted |= {"weft_store_queues": 1, "weft_store_topics": 1, "weft_store_cursors": 0,
                    'weft_store_topic_records{topic="room.tea"}': 2, 'weft_store_topic_bytes{topic="room.tea"}': 10}
-        while self.scrape(url) != wanted:  # it counts once in a second
+        while self.scrape(url) != wanted:  # The store counts once in a second.
             pass
         spread = self.other("spread", "jobs.many", "150", name="s")
         self.assertEqual(spread.line().strip(), "spread")
@@ -123,7 +123,7 @@ class Queues(StoreCase):
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
 
-    @unittest.skipUnless(TOP, "built without ncurses")
+    @unittest.skipUnless(TOP, "this build has no ncurses")
     def test_top_shows_queues(self):
         self.store(":attempts=1:lease=600")
         self.other("put", "jobs.x", "2", name="p").line()
@@ -135,7 +135,7 @@ class Queues(StoreCase):
             rows = [json.loads(line) for line in self.weft("top", "--json", "--once", *words)[0].splitlines()]
             return {row["node"]: row["queues"] for row in rows if "queues" in row}
         wanted = {"store": [{"queue": "jobs.x", "ready": 1, "delayed": 0, "leased": 0, "dead": 1}]}
-        while queues("--node", "store") != wanted:  # it counts once in a second
+        while queues("--node", "store") != wanted:  # The store counts once in a second.
             pass
         self.assertEqual(queues("--node", "p"), {})
         self.assertEqual(queues("--node", "p", "--all"), wanted)
@@ -147,7 +147,7 @@ class Queues(StoreCase):
                 self.weft("store", "reminders", "--store", self.url, "--json")[0].splitlines()]
 
     def test_no_reminder_is_lost(self):
-        """Neither by the node that has set it, nor by those that get it, nor by the store: each is killed."""
+        """The node that has set a reminder, those that get it, and the store are killed; no reminder is lost."""
         store = self.store(":lease=2")
         setter = self.other("remind", "jobs.ann", "60", name="s")
         lines = [setter.line() for _ in range(60)]
@@ -190,7 +190,7 @@ class Queues(StoreCase):
         put, seen = [], []
         for turn in range(3):
             put += [putter.line() for _ in range(JOBS // 4)]
-            while workers[0].line().split()[0] != "takes":  # it has a job at this moment, or has just ended it
+            while workers[0].line().split()[0] != "takes":  # It has a job at this moment, or has just ended it.
                 pass
             workers[0].kill()
             seen += workers[0].out.seen

@@ -517,7 +517,7 @@ static void put_many(const void *arg, size_t size)
     }
 }
 
-START_TEST(each_job_is_done_once)
+START_TEST(each_job_is_done_by_workers_on_two_nodes)
 {
     second_node();
     run_actor(a, keep_empty_store, NULL, 0);
@@ -553,6 +553,6 @@ int main(void)
     tcase_add_test(c, names_without_jobs_take_no_place);
     tcase_add_test(c, a_request_that_waits_is_small);
     tcase_add_test(c, a_node_does_not_keep_the_takers_of_others_out);
-    tcase_add_test(c, each_job_is_done_once);
+    tcase_add_test(c, each_job_is_done_by_workers_on_two_nodes);
     return run_suite_unforked(suite);
 }

@@ -23,7 +23,7 @@ class Reload(unittest.TestCase):
         return os.path.join(self.cluster.folder.name, name)
 
     def weft(self, *words, code=0, version=None):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         env = dict(self.env, CFLAGS=f"-DVERSION={version}") if version else self.env
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(env))
@@ -64,7 +64,7 @@ class Reload(unittest.TestCase):
             before = after
         self.assertEqual(self.weft("names")[0], pid)
 
-        out, err = self.reload("--json", EXAMPLE, code=1)  # version 1
+        out, err = self.reload("--json", EXAMPLE, code=1)  # This is version 1.
         said = json.loads(out)
         self.assertEqual((said["name"], said["moved"], said["why"]),
                          ("tally", False, "there is no way back from version 3 to 1"))
@@ -104,8 +104,8 @@ class Reload(unittest.TestCase):
         self.assertEqual((self.read()["version"], self.read()["missed"]), (2, 0))
         node.stop()
 
-    def test_code_that_others_may_write(self):
-        """Neither run nor reload takes it: the file itself, its folder, a folder above that."""
+    def test_code_that_other_users_may_write_is_refused(self):
+        """Neither run nor reload accepts it: not the file itself, its folder, or a folder above."""
         node = self.start(EXAMPLE)
         folder = self.path("above/inner")
         os.makedirs(folder)
@@ -120,11 +120,11 @@ class Reload(unittest.TestCase):
                 self.assertRegex(self.weft("run", module, "--name", "b", code=1)[1], says)
                 self.assertRegex(self.reload(module, code=1)[1], says)
             os.chmod(path, modes[path])
-        os.chmod(folder, 0o1777)  # as /tmp
+        os.chmod(folder, 0o1777)  # These are the modes of /tmp.
         self.reload(module)
         node.stop()
 
-    def test_who_wants_no_reload_goes_on(self):
+    def test_an_actor_that_traps_no_reload_goes_on(self):
         node = Program(WEFT, "run", built("tests", "test_modules.so"), "--name", "a", "--", "echo", env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")

@@ -22,19 +22,21 @@ LOOK, RECORD, INSPECT, DROPS, RELOAD = 2, 11, 12, 14, 17
 EACCESS = 17
 GONE = 0x7F000000
 TRACE = b"0123456789abcdef\0"
-LEAST = 131  # bytes of the body of what carries no text of a program
+LEAST = 131  # Bytes of the body of frames that carry no text of a program.
 ALLOWED, REFUSED, ASKED, OUT = "yes", "no", "asked", "-"
 ROLES = ("stranger", "page", "local user", "`observe`", "`guest`", "`node`", "`admin`")
 CERTIFICATES = {"`observe`": ("eye", TOOL), "`guest`": ("g", 0), "`node`": ("b", 0), "`admin`": ("boss", TOOL)}
-# Who comes, and how. Over ws:// nobody has a certificate: a tool is a local user, a node may do what a node may.
+# The roles, and how they connect. Over ws:// a peer has no certificate: a tool is a local user, and a node has the
+# rights of a node.
 WAYS = [(role, "") for role in ROLES[2:]] + [("local user", "ws"), ("`node`", "ws")]
-# They would end the link, or are of a connection: what they may be is in wire.md; transport_bad_peer_test holds it.
+# These frames would end the link, or belong to a connection. docs/wire.md says where they may come, and
+# transport_bad_peer_test tests it.
 OF_THE_LINK = {1, 2, 3, 4, 5, 6, 9, 10, 11}
 TO_ACTORS = (16, 17, 18, 19, 20, 40, 41, 42, 43, 44, 45, 46, 48, 60, 61, 62, 63)
 
 
 def kinds_of(cell):
-    """"1 to 3, 9": a set of numbers."""
+    """Returns the set of numbers in text like "1 to 3, 9"."""
     found = set()
     for first, last in re.findall(r"(\d+)(?: to (\d+))?", cell):
         found |= set(range(int(first), int(last or first) + 1))
@@ -42,7 +44,7 @@ def kinds_of(cell):
 
 
 def table():
-    """Rows of the table: what, kinds, and a cell for each role."""
+    """Yields the rows of the table: what, kinds, and a cell for each role."""
     with open(os.path.join(ROOT, "docs", "security.md"), encoding="utf-8") as file:
         lines = file.read().split("## Who may do what", 1)[1].split("\n## ", 1)[0].splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
@@ -88,17 +90,17 @@ class Rights(Tls):
         return peer.link()
 
     def call(self, peer, name, tag, body=b""):
-        """The answer's frame."""
+        """Returns the frame of the answer."""
         return peer.call(name, tag, body, kinds=(18,))
 
     @staticmethod
     def fence(peer):
-        """All that it has sent so far has been looked at; what has come back is not."""
+        """The node has handled all earlier frames of the peer. Its answers are not read."""
         peer.fence()
         peer.forget()
 
     def refused(self):
-        """How many frames were refused, of all peers."""
+        """Returns how many frames of all peers were refused."""
         body, _ = unpack(self.call(self.boss, "$node", DROPS)[5])
         return dict(body[0])["refused"]
 
@@ -114,7 +116,7 @@ class Rights(Tls):
     # ---- Frames
 
     def frames(self, kind, to, sender=7, ref=3, body=b"", traced=False):
-        """As docs/wire.md has them."""
+        """Returns frames of the form that docs/wire.md gives."""
         left = [2 ** 64 - 1] if traced and kind in (17, 25) else []
         extra = [TRACE] if traced else []
         member = self.member_incarnation
@@ -160,9 +162,9 @@ class Rights(Tls):
     def test_the_table_has_all_kinds(self):
         rows = [kinds for _, kinds, _ in table()]
         self.assertEqual(set().union(*rows), kinds_in_wire())
-        self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind is in two rows")
+        self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind of frames is in two rows")
 
-    def test_frame_by_frame(self):
+    def test_frames_that_the_role_does_not_allow_are_refused(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -176,17 +178,17 @@ class Rights(Tls):
                             self.assertEqual(self.refused() - before, int(may[role] == REFUSED))
             self.lie(peer)
             peer.socket.close()
-        self.assertEqual(self.node.out.queue.qsize(), 0, "somebody else has answered the call")
+        self.assertEqual(self.node.out.queue.qsize(), 0, "another actor has answered the call")
         self.boss.send([24, "holder", 5, GO, 0, b""])
         self.assertEqual(self.node.line(), "answer 0 true")
 
     def lie(self, peer):
-        """All numbers that a counter may have."""
+        """Sends all numbers that a counter may have."""
         for ref in range(200):
             peer.send(*[self.frames(kind, self.caller, ref=ref) for kind in (18, 19, 42, 45, 48, 63)])
         self.fence(peer)
 
-    def test_what_is_allowed_is_done(self):
+    def test_frames_that_the_role_allows_have_their_effect(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -197,14 +199,16 @@ class Rights(Tls):
                     with self.subTest(role=role, way=way, kind=kind):
                         before = self.heard()
                         peer.send(self.frames(kind, self.target, body=b"x"))
-                        eventually(f"kind {kind} of {role} is heard", lambda at=before: self.heard() == at + 1)
+                        eventually(f"a frame of kind {kind} of role {role} is delivered",
+                                   lambda at=before: self.heard() == at + 1)
                 for kind in sorted(kinds & {20, 46}):
                     with self.subTest(role=role, way=way, kind=kind):
                         prey = self.prey()
                         peer.send(self.frames(kind, prey))
                         self.fence(peer)
                         if may[role] == ALLOWED:
-                            eventually(f"kind {kind} of {role} ends an actor", lambda who=prey: self.is_gone(who))
+                            eventually(f"a frame of kind {kind} of role {role} ends an actor",
+                                       lambda who=prey: self.is_gone(who))
                         else:
                             self.assertFalse(self.is_gone(prey))
                 for kind, answer in ((40, 42), (43, 45), (62, 63), (17, 18)):
@@ -223,7 +227,7 @@ class Rights(Tls):
         elif may != ALLOWED:
             self.assertEqual(got[3], EACCESS)
 
-    def test_looking_and_control(self):
+    def test_requests_to_look_and_to_control_follow_the_table(self):
         rows = {what: may for what, kinds, may in table() if not kinds}
         for role, way in WAYS:
             peer = self.linked(role, way)
@@ -240,7 +244,7 @@ class Rights(Tls):
             peer.socket.close()
 
     def test_a_guest_takes_no_name(self):
-        """Who may not end an actor may not take its global name either, however low a stamp it says."""
+        """A peer that may not end an actor may not take its global name either, however low its timestamp is."""
         for name, takes in ("g", False), ("b", True):
             peer = Peer(self.tls, name, next(self.incarnations), capabilities=TABLES, tls=(self.certs, name)).link()
             self.addCleanup(peer.close)
@@ -252,7 +256,7 @@ class Rights(Tls):
                 peer.frame(54, where=lambda frame: frame[1:4] == [1, 1, "prize"] and frame[5] == 1999)
                 self.assertEqual(self.node.out.queue.qsize(), 0)
 
-    def test_hearing(self):
+    def test_every_role_may_subscribe(self):
         for role, way in WAYS:
             peer = self.linked(role, way)
             with self.subTest(role=role, way=way):
@@ -263,28 +267,28 @@ class Rights(Tls):
                 def is_heard(by=peer):
                     self.call(self.boss, "target", PUBLISH)
                     return self.soon(by)
-                eventually("what is published is heard", is_heard)
+                eventually("the peer gets the publication", is_heard)
             peer.socket.close()
 
     @staticmethod
     def soon(peer):
-        """Whether a publication has come by the time that a PING has gone there and back."""
+        """Returns whether a publication arrives before the answer to a PING."""
         peer.fence()
         heard = any(frame[0] == 32 for frame in peer.inbox)
         peer.forget()
         return heard
 
-    def test_nobody_watches_and_nobody_is_linked(self):
-        """What names no sender could never be taken back: it would stay as long as the actor does."""
+    def test_monitors_and_links_without_a_sender_leave_nothing_behind(self):
+        """A monitor or link without a sender could never be removed: it would stay as long as the actor does."""
         peer = self.linked("`node`")
         peer.send(*([kind, self.target, 0, 0, number, b""] for kind in (40, 43) for number in range(1, 100)))
         self.fence(peer)
         pid = f"{self.target >> 24 & 0xFF}.{self.target & 0xFFFFFF}.{self.target >> 32}"
         seen = self.call(self.boss, "$node", INSPECT, pack(pid))[5]
-        self.assertIn(b"\xa8watchers\x90", seen)  # an empty array
+        self.assertIn(b"\xa8watchers\x90", seen)  # This is an empty array.
         self.assertIn(b"\xa5links\x90", seen)
 
-    def test_a_stranger(self):
+    def test_a_stranger_is_closed_out(self):
         for _, _, may in table():
             self.assertEqual((may["stranger"], may["page"]), (OUT, OUT))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -296,12 +300,12 @@ class Rights(Tls):
                 with context.wrap_socket(plain) as wrapped:
                     wrapped.sendall(b"\0SP\0\0\x10\0\0")
                     if not wrapped.recv(8):
-                        raise OSError("closed")
+                        raise OSError("the node closed the connection")
         with socket.create_connection(("127.0.0.1", int(self.tls.rsplit(":", 1)[1])), PATIENCE) as plain:
             plain.sendall(b"\0SP\0\0\x10\0\0")
-            self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
+            self.assertEqual(plain.recv(1), b"\x15")  # The answer is an alert of TLS, and no header.
 
-    def test_a_page(self):
+    def test_the_web_socket_of_a_page_is_refused(self):
         node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo",
                        env=self.env)
         self.addCleanup(node.kill)
@@ -314,7 +318,7 @@ class Rights(Tls):
             self.assertRegex(page.recv(4096), rb"^HTTP/1\.1 403 ")
 
 
-del Tls  # it has no tests of its own
+del Tls  # The base class has no tests of its own.
 
 if __name__ == "__main__":
     unittest.main()

@@ -21,13 +21,13 @@ FOUND = {
 
 
 def compile_to(out, compiler, sanitizer, source=SOURCE, libraries=()):
-    # A variable that nobody reads in time is one of the mistakes.
+    # One of the mistakes is a variable that is never read in time.
     with_it = [f"-fsanitize={sanitizer}"] if sanitizer else ["-Wno-maybe-uninitialized"]
     return subprocess.run([compiler, *FLAGS, *with_it, source, f"-I{ROOT}/include", *libraries, "-o",
                            out], capture_output=True, text=True, timeout=4 * PATIENCE, check=False)
 
 
-@unittest.skipIf(SANITIZED, "this libweft has a sanitizer in it")
+@unittest.skipIf(SANITIZED, "this libweft is built with a sanitizer")
 class Sanitized(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -38,7 +38,7 @@ class Sanitized(unittest.TestCase):
         return out
 
     def program(self, compiler, sanitizer):
-        """Its path, or None where this compiler has no such sanitizer."""
+        """Returns the path of the program, or None if this compiler has no such sanitizer."""
         out = os.path.join(self.folder, f"{compiler}-{sanitizer}")
         if not shutil.which(compiler):
             return None
@@ -53,23 +53,23 @@ class Sanitized(unittest.TestCase):
 
     def run_program(self, program, *words, **variables):
         env = {**os.environ, "ASAN_OPTIONS": "", "TSAN_OPTIONS": "", **variables}
-        env.pop("MALLOC_PERTURB_", None)  # or malloc itself fills what is freed
+        env.pop("MALLOC_PERTURB_", None)  # Otherwise malloc itself fills freed memory.
         return subprocess.run([program, *words], capture_output=True, text=True, timeout=8 * PATIENCE, check=False,
                               env=env)
 
     def check(self, sanitizer):
         programs = [p for p in (self.program(c, sanitizer) for c in ("gcc", "clang")) if p is not None]
         if not programs:
-            self.skipTest(f"no compiler here has -fsanitize={sanitizer}")
+            self.skipTest(f"no compiler of this machine has -fsanitize={sanitizer}")
         for program in programs:
             for words in (("clean",), ("linked", f"tcp://127.0.0.1:{free_port()}")):
-                # TSan does not see how NNG, which carries links, keeps its own threads apart: docs/debugging.md
+                # TSan does not see how NNG, which carries links, keeps its own threads apart: docs/debugging.md.
                 of_nng = {"TSAN_OPTIONS": f"suppressions={ROOT}/tools/tsan.supp"} if words[0] == "linked" else {}
                 done = self.run_program(program, *words, **of_nng)
                 self.assertEqual((done.returncode, done.stdout, done.stderr.count("Sanitizer")), (0, "clean\n", 0),
                                  f"{program} {words}: {done.stdout}{done.stderr}")
             for word, said in FOUND[sanitizer]:
-                for poison in ("0", "1"):  # which must not keep from the sanitizer what is freed
+                for poison in ("0", "1"):  # Poison must not hide freed memory from the sanitizer.
                     done = self.run_program(program, word, WEFT_POISON=poison)
                     self.assertNotEqual(done.returncode, 0, f"{program} {word}: {done.stdout}{done.stderr}")
                     self.assertRegex(done.stderr, rf"Sanitizer: ({said}) ", f"{program} {word}")

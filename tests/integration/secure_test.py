@@ -76,25 +76,25 @@ class Secure(unittest.TestCase):
         client.communicate()
         return got
 
-    def test_openssl_client_wants_another_version(self):
+    def test_a_client_with_another_version_is_refused(self):
         program, address = self.serve()
         done = self.s_client(address, "-tls1_3")
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(program.line(), "refused: .*(version|cipher)")
 
-    def test_openssl_client_does_not_trust(self):
+    def test_a_client_that_does_not_trust_the_certificate_is_reported(self):
         program, address = self.serve("other")
         done = self.s_client(address)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(program.line(),
                          "refused: it refuses this side's certificate: signed by no authority that it trusts")
 
-    def test_killed_client_is_no_goodbye(self):
+    def test_a_killed_client_is_a_broken_connection(self):
         program, address = self.serve()
         self.talk(address)
         self.assertEqual(program.line(), "connection was broken by the other side")
 
-    def test_no_tls(self):
+    def test_a_client_that_does_not_speak_tls_is_refused(self):
         program, address = self.serve()
         host, port = address.split(":")
         with socket.create_connection((host, int(port)), PATIENCE) as s:
@@ -105,17 +105,17 @@ class Secure(unittest.TestCase):
         done = self.ask(self.s_server("good"), "abc", "hello")
         self.assertEqual((done.stdout.splitlines(), done.returncode), (["TLSv1.2, CN=localhost", "cba", "olleh"], 0))
 
-    def test_openssl_server_of_another_name(self):
+    def test_a_server_of_another_name_is_refused(self):
         done = self.ask(self.s_server("other"), "abc", authority="other.crt")
         self.assertRegex(done.stderr, "its certificate is that of another name")
         done = self.ask(self.s_server("other"), "abc")
         self.assertRegex(done.stderr, "signed by no authority that is trusted here")
 
-    def test_openssl_server_with_other_ciphers(self):
+    def test_a_server_with_other_ciphers_is_refused(self):
         done = self.ask(self.s_server("good", "-tls1_2", "-cipher", "AES256-SHA"), "abc")
         self.assertRegex(done.stderr, "it finds no version, cipher or certificate that both sides have")
 
-    def test_authority_that_is_no_file(self):
+    def test_an_authority_that_is_no_file_is_reported(self):
         done = self.ask("localhost:1", "abc", authority="nothing.crt")
         self.assertRegex(done.stderr, "nothing.crt: cannot be opened")
 

@@ -48,7 +48,7 @@ class Seed(unittest.TestCase):
         self.cluster.ordered("c", "hear news.>", 0)
         for publisher, hearer in ("b", "c"), ("c", "b"):
             before = self.cluster.order(hearer, "done -")
-            eventually(f"{hearer} hears {publisher}", lambda p=publisher, h=hearer, n=before: self.cluster.order(
+            eventually(f"node {hearer} gets what node {publisher} publishes", lambda p=publisher, h=hearer, n=before: self.cluster.order(
                 p, "publish news.x") >= 0 and self.cluster.order(h, "done -") > n)
         self.cluster.ordered("b", "register boss", 0)
         self.cluster.ordered("c", "whereis boss", 0)
@@ -78,14 +78,14 @@ class Seed(unittest.TestCase):
 
     def test_tls(self):
         if subprocess.run([WEFT, "certs", "--help"], capture_output=True).returncode != 0:
-            self.skipTest("built without TLS")
+            self.skipTest("this build has no TLS")
         with tempfile.TemporaryDirectory() as folder:
             for words in ("init",), *(("issue", name, "--san", "127.0.0.1") for name in "abc"):
                 subprocess.run([WEFT, "certs", *words, "--dir", folder], check=True, capture_output=True)
             for urls in self.three_are_one_cluster("tls+tcp://127.0.0.1:0", folder):
                 self.assertRegex(urls[0], r"^tls\+tcp://127\.0\.0\.1:[1-9]\d*$")
 
-    def test_restart(self):
+    def test_a_restarted_node_is_found_at_its_new_port(self):
         """Another port, and the others hear of it."""
         self.cluster.started("a", "--listen", self.cluster.url("a"))
         seed = ("--join", self.cluster.url("a"))
@@ -114,14 +114,14 @@ class Seed(unittest.TestCase):
         self.cluster.started("c", "--join", self.cluster.url("a"))
         self.linked("a", "b", "c")
 
-    def test_many_seeds_that_are_down(self):
+    def test_warnings_of_many_seeds_that_are_down_are_bounded(self):
         """A few warnings and one for all others, not one for each."""
         seeds = [word for _ in range(12) for word in ("--join", f"tcp://127.0.0.1:{free_port()}")]
         a = self.cluster.started("a", *seeds)
         self.assertEqual(int(a.log(r"cannot connect to .*no process listens.*\(and (\d+) more like it")[1]), 7)
         self.assertEqual(len([line for line in a.err.seen if "cannot connect to" in line]), 5)
 
-    def test_a_look_at_who_is_there_warns_nobody(self):
+    def test_weft_nodes_causes_no_warning_in_the_nodes_it_tries(self):
         """weft nodes without a name tries all sockets of this user."""
         nodes = [self.cluster.started(name, "--join", self.cluster.url("a")) for name in "bc"]
         done = subprocess.run([WEFT, "nodes"], env=self.cluster.env, capture_output=True, text=True)
@@ -143,7 +143,7 @@ class Seed(unittest.TestCase):
         self.becomes("c", "b", "leaf")
         return a, b, c
 
-    def test_leaves(self):
+    def test_nodes_that_listen_nowhere_are_leaves(self):
         """Two that listen nowhere have no link and say so; a third that listens has one with each."""
         self.leaves()
         self.assertEqual(self.cluster.rows("b")[0]["urls"], [])
@@ -153,7 +153,7 @@ class Seed(unittest.TestCase):
             self.becomes("d", name, "up")
         self.becomes("b", "c", "leaf")
 
-    def test_one_name_on_two_leaves(self):
+    def test_the_younger_of_two_leaves_with_one_name_loses_it(self):
         """The node between them tells the younger one that it has lost."""
         _, b, c = self.leaves()
         self.cluster.ordered("b", "register boss", 0)
@@ -167,7 +167,7 @@ class Seed(unittest.TestCase):
         self.cluster.ordered("c", "register boss", 0)
         self.cluster.ordered("a", "whereis boss", 0)
 
-    def test_one_name_before_they_share_a_node(self):
+    def test_leaves_that_held_one_name_before_they_share_a_node_settle_it(self):
         """Both had it before there was anybody between them."""
         seed = ("--listen", "none", "--join", self.cluster.url("a"))
         b, c = (self.cluster.started(name, *seed) for name in "bc")

@@ -91,7 +91,7 @@ class Completion(Shells):
 class InTheShell(Shells):
     def needs(self, shell):
         if shutil.which(shell) is None:
-            self.skipTest(f"there is no {shell}")
+            self.skipTest(f"{shell} is not installed")
 
     def test_bash(self):
         typed = 'COMP_WORDS=(weft run --hear) COMP_CWORD=2; _weft; printf "%s\\n" "${COMPREPLY[@]}"'

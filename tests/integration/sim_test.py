@@ -69,7 +69,7 @@ class Sim(unittest.TestCase):
         other = self.sim(LEDGER, "--replay", seed, "--faults", "none")
         self.assertNotEqual(first.splitlines()[-1], other.splitlines()[-1])
 
-    def test_each_kind_of_fault_happens_again(self):
+    def test_a_replay_repeats_each_kind_of_fault(self):
         calm = self.sim(LEDGER, "--replay", "3", "--faults", "none", "--", "--once").splitlines()[-1]
         for kind in ("reset", "cut", "oneway", "split", "freeze", "crash", "power", "late", "clock", "slow", "memory",
                      "all,memory"):
@@ -88,14 +88,14 @@ class Sim(unittest.TestCase):
         for name, seeds in scenarios:
             self.assertIn("nothing found", self.sim(built("tests", f"sim_{name}.so"), "--seeds", seeds))
 
-    def test_what_is_right_stays_so(self):
+    def test_no_fault_is_found_in_a_correct_program(self):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "40", "--jobs", "3", "--", "--once"))
         told = json.loads(self.sim(LEDGER, "--seeds", "2", "--json", "--", "--once"))
         self.assertEqual((told["seeds"], told["first"], told["failed"]), (2, 1, False))
         told = json.loads(self.sim(LEDGER, "--replay", "1", "--json", "--", "--once"))
         self.assertEqual((told["seed"], told["failed"]), (1, False))
 
-    def test_runs_that_end_badly(self):
+    def test_runs_that_end_badly_are_reported(self):
         for how, said in (("never", "not within 5 s after the last fault: it happens"),
                           ("says", "node n[12] says 7"),
                           ("crash", "the process ended (by signal|with code)"),  # sanitizers take the signal
@@ -128,8 +128,8 @@ class Sim(unittest.TestCase):
                 self.assertEqual(again.splitlines()[0], f"FAILED  seed {told['seed']}, at "
                                  f"{told['at_ns'] / 1e9:.6f} s: {told['what']}".split("\n", maxsplit=1)[0])
 
-    @unittest.skipUnless(sys.platform == "linux", "nothing stands between a program and its allocator here")
-    def test_memory(self):
+    @unittest.skipUnless(sys.platform == "linux", "weft sim can count the allocations of a program on Linux only")
+    def test_leaks_and_large_allocations_are_found_with_heap(self):
         one = ("--nodes", "1", "--faults", "none", "--seeds", "1", "--time", "1", "--settle", "1")
         # A leak is seen by --heap only, and where it is from.
         self.sim(BROKEN, *one, "--", "leaks")
@@ -150,7 +150,7 @@ class Sim(unittest.TestCase):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "20", "--heap", "100", "--faults", "all,memory",
                                                 "--", "--once"))
 
-    def test_no_fault_is_needed(self):
+    def test_a_failure_without_any_fault_is_reported_as_such(self):
         said = self.sim(BROKEN, "--seeds", "1", "--minimise", "--", "says", code=1)
         self.assertIn("\nIt fails without any injected fault.\n", said)
         self.assertNotIn("Faults:", said)
@@ -159,7 +159,7 @@ class Sim(unittest.TestCase):
         told = json.loads(self.sim(BROKEN, "--seeds", "1", "--minimise", "--json", "--", "says", code=1))
         self.assertEqual(told["faults"], [])
 
-    def test_faults_that_did_not_happen(self):
+    def test_faults_after_the_failure_are_marked(self):
         said = self.sim(BROKEN, "--seeds", "1", "--", "says", code=1)
         faults = re.findall(r"^ +[0-9]+\. at ([0-9.]+) s .*?(\(it failed before\))?$", said, re.M)
         told = json.loads(self.sim(BROKEN, "--seeds", "1", "--json", "--", "says", code=1))["faults"]
@@ -226,7 +226,7 @@ class Sim(unittest.TestCase):
         who = re.search(r" actor=([0-9.]+) .*now it fails", self.logged).group(1)
         self.assertIn(f"n1/main({who}) resumes", said)
 
-    def test_names_in_the_report(self):
+    def test_the_report_names_nodes_and_actors(self):
         said = self.sim(BROKEN, "--replay", "1", "--nodes", "1", "--faults", "none", "--", "child", code=1)
         self.assertRegex(said, r"n1/main\((\d+\.\d+\.\d+)\) spawns n1/doomed\(\d+\.\d+\.\d+\)\n")
         self.assertRegex(said, r"n1/doomed\(\d+\.\d+\.\d+\) ends with reason 77\n")
@@ -234,7 +234,7 @@ class Sim(unittest.TestCase):
         self.assertRegex(hears, r"n1/ear\(\d+\.\d+\.\d+\) receives tag 1 from n[23]/ear\(\d+\.\d+\.\d+\)\n")
         self.assertNotIn("another node", said + hears)
 
-    def test_what_is_true_for_a_moment_has_been_true(self):
+    def test_a_condition_that_was_true_for_a_moment_has_been_true(self):
         self.sim(BROKEN, "--seeds", "1", "--nodes", "1", "--faults", "none", "--", "blinks")
 
     def test_a_run_that_dies_says_how_far_it_came(self):
@@ -244,7 +244,7 @@ class Sim(unittest.TestCase):
         self.assertTrue(0 < first["at_ns"] < 1e9 and first["turns"] > 10, first)
         self.assertNotEqual(first["trace"], "0" * 16)
 
-    def test_no_check_is_left_out(self):
+    def test_more_checks_than_the_limit_are_reported(self):
         words = (BROKEN, "--seeds", "1", "--nodes", "1", "--faults", "none", "--", "blinks")
         os.environ["BROKEN_CHECKS"] = "64"
         self.addCleanup(os.environ.pop, "BROKEN_CHECKS")
@@ -258,7 +258,7 @@ class Sim(unittest.TestCase):
         how = words or ("--seeds", seeds)
         return self.sim(BROKEN, "--nodes", "1", "--faults", "none", "--time", "1", *how, "--", "reaches", code=code)
 
-    def test_states_that_must_be_reached(self):
+    def test_a_run_counts_the_seeds_that_reach_a_state(self):
         said = self.reach("2")
         self.assertIn("reached in 40 of 40 seeds: state 1\n", said)
         some = int(re.search(r"^reached in (\d+) of 40 seeds: state 2$", said, re.M).group(1))
@@ -279,7 +279,7 @@ class Sim(unittest.TestCase):
         self.assertIn("reached in 0 of 1 seed: state 3\n", self.reach("3", seeds="1"))
         self.assertIn("no fault found", self.reach("3", "--replay", "1"))
 
-    def test_no_state_is_left_out(self):
+    def test_states_beyond_the_limits_are_reported(self):
         self.reach("64", code=1, seeds="2")
         self.assertIn("too many states: 'state 65' is left out, a module may have 64", self.reach("65", code=1))
         self.assertIn("state 'state 1' was not declared: call weft_sim_expect", self.reach("0", code=1))
@@ -290,7 +290,7 @@ class Sim(unittest.TestCase):
         self.assertIn("not always: no deposit is made twice", said)
         self.same_again(said)
 
-    def test_a_changed_plan_happens_again(self):
+    def test_a_replay_repeats_a_changed_plan(self):
         changed = self.sim(LEDGER, "--replay", "3+17+4", "--", "--once")
         self.assertEqual(changed, self.sim(LEDGER, "--replay", "3+17+4", "--", "--once"))
         self.assertIn("seed 3+17+4: no fault found", changed)
@@ -320,12 +320,12 @@ class Sim(unittest.TestCase):
         said = self.reach("3", "--hunt", "1", "--seeds", "60", code=1)
         self.assertIn("FAILED  never reached in 60 runs from 1: state 3\n", said)
 
-    def test_nothing_guides_a_hunt_without_states(self):
+    def test_a_hunt_without_states_says_that_nothing_has_guided_it(self):
         said = self.sim(BROKEN, "--hunt", "1", "--seeds", "5", "--nodes", "1", "--faults", "none", "--", "blinks")
         self.assertIn("Nothing has guided the hunt, because no run has reached a state", said)
         self.assertIn("5 runs from seed 1, 1 nodes each: nothing found", said)
 
-    def test_drawn_limits_happen_again(self):
+    def test_a_replay_repeats_drawn_limits(self):
         plain = self.sim(LEDGER, "--replay", "3", "--", "--once").splitlines()[-1]
         drawn = set()
         for seed in "3456":

@@ -82,7 +82,7 @@ class StoreInPostgres(InPostgres):
             acknowledged += node.out.seen[1:-1]
             self.check_acknowledged(acknowledged)
 
-    def test_the_server_crashes(self):
+    def test_a_node_goes_on_after_a_crash_of_the_postgresql_server(self):
         """Publishers get an error while it is away, and the node goes on when it is back."""
         node = self.node("publish", "room.a", "8")
         for turn in range(2):
@@ -101,7 +101,7 @@ class StoreInPostgres(InPostgres):
         self.check_acknowledged(node.out.seen[1:])
         self.assertEqual(list(self.stored("room.b").values()), ["turn 0", "turn 1"])
 
-    def test_one_owner(self):
+    def test_a_second_node_is_refused_as_owner_of_the_store(self):
         self.node("idle")
         err = self.weft("run", self.module, "--name", "b", "--store", self.url, "--stored", "a", "--", "idle", code=1)[1]
         self.assertIn("another node has this store open", err)

@@ -115,7 +115,7 @@ class Store(StoreCase):
         self.assertIn("line 2", self.read_in(copy, good + "\n" + good + "\n", code=1))
         self.assertEqual(json.loads(self.export(copy).splitlines()[-1]), row | {"offset": 7, "time": -5})
 
-    def test_a_cursor_goes_on(self):
+    def test_a_cursor_continues_where_it_was(self):
         node = self.node("idle", options=("--stored", "few.*:count=2"))
         def publish(topic, *texts):
             for text in texts:
@@ -161,12 +161,12 @@ class Store(StoreCase):
         self.assertIn("folder", self.weft("run", MODULE, "--store", "sqlite:/no/such/folder/x", "--stored", "a",
                                           code=1)[1])
 
-    def test_a_second_process(self):
+    def test_a_second_process_is_refused_as_owner_of_the_store(self):
         self.node("idle")
         err = self.weft("run", MODULE, "--name", "b", "--store", self.url, "--stored", "a", "--", "idle", code=1)[1]
         self.assertIn("open", err)
 
-    def test_check(self):
+    def test_store_check_finds_damage_and_newer_files(self):
         node = self.node("publish", "room.a", "1")
         for _ in range(5):
             node.line()

@@ -251,7 +251,7 @@ static void gaps(const void *arg, size_t size)
     say("done");
 }
 
-START_TEST(what_is_not_stored_any_more_is_said)
+START_TEST(a_subscriber_is_told_how_many_old_records_are_no_longer_stored)
 {
     RUN(a, gaps);
 }
@@ -388,7 +388,7 @@ static void many_new_topics(const void *arg, size_t size)
     say("done");
 }
 
-START_TEST(many_topics_begin_at_once)
+START_TEST(many_topics_may_begin_at_once)
 {
     RUN(a, many_new_topics);
 }
@@ -747,11 +747,11 @@ int main(void)
     tcase_add_test(c, errors_are_those_of_the_header);
     tcase_add_test(c, a_subscription_outlives_its_store);
     tcase_add_test(c, another_file_is_a_new_epoch);
-    tcase_add_test(c, what_is_not_stored_any_more_is_said);
+    tcase_add_test(c, a_subscriber_is_told_how_many_old_records_are_no_longer_stored);
     tcase_add_test(c, a_damaged_record_is_said_and_not_served);
     tcase_add_test(c, logs_are_listed);
     tcase_add_test(c, a_pattern_brings_all_topics_that_match);
-    tcase_add_test(c, many_topics_begin_at_once);
+    tcase_add_test(c, many_topics_may_begin_at_once);
     tcase_add_test(c, a_node_without_the_store_uses_it);
     tcase_add_test(c, no_gap_and_no_double_while_others_publish);
     tcase_add_test(c, a_slow_reader_loses_nothing);

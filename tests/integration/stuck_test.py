@@ -37,11 +37,11 @@ class Stuck(unittest.TestCase):
             if NAMED and found[4] != "":
                 self.assertEqual(found[4], " in never_waits < spinner")
             elif NAMED:  # it got no processor for the 200 ms that the watchdog waits for it
-                eventually("its functions are known", lambda n=found[2]: "never_waits" in self.weft(
+                eventually("the functions of the stuck actor are known", lambda n=found[2]: "never_waits" in self.weft(
                     "inspect", f"the-spinner-{n}", "--node", "a")[0])
         return node
 
-    def test_every_worker_is_held_up(self):
+    def test_a_node_whose_workers_are_all_held_up_answers_its_tools(self):
         node = self.all_held_up("--stuck-after", "0.2")
         out, err = self.weft("ps", "--node", "a")
         self.assertIn("$node", out)  # weft's own actors are told of
@@ -51,7 +51,7 @@ class Stuck(unittest.TestCase):
         self.assertIn("held up by actor the-spinner-1", self.weft("why-dropped", "--node", "a")[1])
         self.assertRegex(self.weft("inspect", "the-spinner-2", "--node", "a")[0], r"(?m)^state +running$")
         if NAMED:
-            eventually("its functions are shown", lambda: "never_waits" in self.weft(
+            eventually("the functions of the stuck actor are shown", lambda: "never_waits" in self.weft(
                 "inspect", "the-spinner-2", "--node", "a")[0])
         self.assertIn("self", self.weft("nodes", "--node", "a")[0])
         self.assertIn("the-spinner-1", self.weft("names", "--node", "a")[0])
@@ -66,7 +66,7 @@ class Stuck(unittest.TestCase):
         node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
         node.end(5)
 
-    def test_nobody_is_named_if_that_is_off(self):
+    def test_no_stuck_actor_is_named_with_stuck_after_0(self):
         node = self.cluster.run("a", MODULE, "spins-everywhere", "2",
                                 options=["--workers", "2", "--stuck-after", "0"])
         self.assertEqual(node.line(), "ready")
@@ -80,7 +80,7 @@ class Stuck(unittest.TestCase):
         node.end(5)
         self.assertNotIn("held up by", " ".join(node.err.seen))
 
-    def test_every_worker_is_held_up_and_it_is_asked_over_tcp(self):
+    def test_a_node_whose_workers_are_all_held_up_answers_over_tcp(self):
         """Connections of plain TCP are the workers' own: new ones go to one that turns."""
         url = f"tcp://127.0.0.1:{free_port()}"
         self.all_held_up("--stuck-after", "0.2", "--listen", url, "--loopback-control")
@@ -116,12 +116,12 @@ class Stuck(unittest.TestCase):
     def test_patterns_under_way_to_a_worker_that_is_held_up_are_bounded(self):
         self.flood(wire.pack([wire.INTEREST, 1, ["tea"] * 4096]) * 12, 48)
 
-    def test_a_signal_says_who_it_waits_for(self):
+    def test_a_node_that_ends_names_the_actor_that_holds_it_up(self):
         node = self.all_held_up("--stuck-after", "0.2")
         node.process.send_signal(signal.SIGTERM)
         node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
 
-    def test_which_node_is_slow(self):
+    def test_top_shows_which_node_is_slow(self):
         slow = self.cluster.run("slow", MODULE, "computes", options=["--workers", "2"])
         self.assertEqual(slow.line(), "ready")
         quick = self.cluster.run("quick", MODULE, "idle", join=["slow"], options=["--workers", "2"])
@@ -132,8 +132,8 @@ class Stuck(unittest.TestCase):
             nodes = {node["node"]: node for node in map(json.loads, told) if "node" in node and "workers" in node}
             return {name: max(w["longest_ns"] for w in node["workers"]) for name, node in nodes.items()}
 
-        eventually("both are seen", lambda: set(longest()) == {"slow", "quick"})
-        eventually("the slow one", lambda: 500_000_000 < longest()["slow"])
+        eventually("both nodes are listed", lambda: set(longest()) == {"slow", "quick"})
+        eventually("the slow node has had a long turn", lambda: 500_000_000 < longest()["slow"])
         self.assertGreater(longest()["slow"], 2 * longest()["quick"])
         text = self.weft("top", "--once", "--all", "--node", "quick")[0]
         self.assertRegex(text, r"(?m)^slow +up +2 .* [5-9]\d\d ms ")

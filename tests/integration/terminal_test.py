@@ -113,7 +113,7 @@ class Terminal(unittest.TestCase):
             file.write(MODULE)
         node = Program(WEFT, "run", path, "--name", "a", "--log-file", log, env=self.env)
         self.addCleanup(node.kill)
-        eventually("evil is there", lambda: "evil" in self.weft("names"))
+        eventually("the client evil is in the room", lambda: "evil" in self.weft("names"))
         for words in (["ps"], ["ps", "--json"], ["ps", "--by-kind"], ["inspect", "evil"],
                       ["inspect", "evil", "--json"], ["inspect", "--record"], ["top", "--once"],
                       ["why-dropped"], ["call", "evil", "[]"], ["nodes"],
@@ -128,7 +128,7 @@ class Terminal(unittest.TestCase):
         self.assertIn(r"said x\u009b2J\ufffd2J\u202ey\u2066z\u001b[2J\u0007\ntail", said)
         node.stop()
 
-    def test_what_a_lying_node_says(self):
+    def test_the_answers_of_a_lying_node_are_harmless_text_and_proper_json(self):
         """As text it is harmless; as JSON it is proper, and what the node has said."""
         liar = Liar()
         for words in (["why-dropped"], ["inspect"], ["inspect", "0.1.1"], ["log"], ["certs", "reload"],

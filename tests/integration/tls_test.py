@@ -119,7 +119,7 @@ class Members(Tls):
 
 
 class Roles(Tls):
-    def test_what_each_may_do(self):
+    def test_each_role_may_use_the_verbs_of_its_rights(self):
         a, url = self.run_node("a")
         denied = "permission denied|does not grant"
         for who, verb, words, allowed in (("eye", "ps", (), True), ("eye", "nodes", (), True),
@@ -141,7 +141,7 @@ class Roles(Tls):
         self.assertIn("a has ended", self.ask("stop", url, who="boss"))
         self.assertEqual(a.end(), ["asked to stop"])  # nothing of what eye sent
 
-    def test_what_a_guest_says_by_hand(self):
+    def test_frames_that_a_guest_has_no_right_to_send_are_refused(self):
         _, url = self.run_node("a")
         guest = self.peer("g", url, "g").link()
         guest.send([25, "echo", 7, 5, 1, b"\xc0"])
@@ -188,7 +188,7 @@ class Roles(Tls):
         g.log("linked with node a")
 
 
-    def test_who_may_not_talk_sees_no_bodies(self):
+    def test_a_role_that_may_not_talk_sees_no_bodies_in_a_trace(self):
         _, url = self.run_node("a")
         words = "trace", "--node", url, "--tls", self.certs, "--count", "1", "--as", "eye"
         self.assertIn("the role of your certificate does not grant this", self.weft(*words, code=1))
@@ -250,7 +250,7 @@ class Renewed(Tls):
         c, _ = self.run_node("g", "--join", url)
         c.log("linked with node a")
 
-    def test_what_dials_shows_the_new_one(self):
+    def test_a_node_that_dials_shows_its_new_certificate(self):
         """A node whose certificate has been replaced by one of another authority is refused where it dials next."""
         folder = self.own_folder("b")
         _, url = self.run_node("a")
@@ -348,7 +348,7 @@ class Refused(Tls):
         self.openssl_client(url, "-tls1_3")
         a.log("closed a connection")
 
-    def test_who_refuses_waits_until_it_was_heard(self):
+    def test_a_node_that_refuses_a_certificate_waits_until_its_alert_was_read(self):
         """Closing while bytes of the other side are on their way resets the connection; the alert may be lost."""
         folder = self.other_authority()
         a, url = self.run_node("a")
@@ -423,7 +423,7 @@ class Refused(Tls):
         b.log("that port speaks TLS: use tls")
         a.log("it does not use TLS, this port does")
 
-    def test_where_to_listen(self):
+    def test_a_node_without_certificates_listens_on_loopback_only(self):
         for url, words, says in (("tcp://0.0.0.0:0", (), "is not a loopback address"),
                                  ("tcp://[::]:0", (), "is not a loopback address"), ("tcp://:0", (), "loopback"),
                                  ("ws://0.0.0.0:0/x", (), "use wss://"),

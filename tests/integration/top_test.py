@@ -52,7 +52,7 @@ class Terminal:
         by = time.monotonic() + PATIENCE
         while not holds(text := self.text()):
             ready = select.select([self.written], [], [], max(0, by - time.monotonic()))[0]
-            assert ready, f"never {what}:\n{text}"
+            assert ready, f"the terminal never {what}:\n{text}"
             os.read(self.written, 1 << 16)
         return text
 
@@ -67,7 +67,7 @@ class Terminal:
         os.close(self.written)
 
 
-@unittest.skipUnless(BUILT_IN, "built without ncurses")
+@unittest.skipUnless(BUILT_IN, "this build has no ncurses")
 class Top(unittest.TestCase):
     def setUp(self):
         self.cluster = self.enterContext(Cluster())
@@ -79,7 +79,7 @@ class Top(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stdout + (done.stderr if code else "")
 
-    @unittest.skipIf(shutil.which("tmux") is None, "no tmux")
+    @unittest.skipIf(shutil.which("tmux") is None, "tmux is not installed")
     def terminal(self, width, height, *words, **env):
         t = Terminal(self.cluster, width, height, WEFT, "top", "--node", "a", "--interval", "0.1", *words, **env)
         self.addCleanup(t.close)
@@ -87,7 +87,7 @@ class Top(unittest.TestCase):
 
     def other_node(self):
         self.assertEqual(self.cluster.run("b", MODULE, "echo", join=["a"]).line(), "ready")
-        eventually("they know each other", lambda: len(json.loads(self.weft(
+        eventually("the two nodes know each other", lambda: len(json.loads(self.weft(
             "top", "--node", "a", "--once", "--json"))["links"]) == 1)
 
     def test_keys(self):
@@ -97,14 +97,14 @@ class Top(unittest.TestCase):
         t.shows("weft top  a", "by mailbox", "*MAILBOX", "dropped: unread-at-exit 2", "NODE", "WORKER", "KIND",
                 "STACK  MBOX-P50  MBOX-P99")
         # What top itself asks is mail of $node.
-        t.until("a time in the mailbox", lambda text: re.search(
+        t.until("shows the time that messages of $node spend in the mailbox", lambda text: re.search(
             r"(?m)^\$node +1 +\d+ +\d+ +\d\S* [nmu]?s +\d\S* [nmu]?s", text))
         # One look at all of it: the next one may be at a picture that is half drawn.
-        t.until("the fullest mailbox first",
+        t.until("shows the fullest mailbox first",
                 lambda text: text.split("*MAILBOX")[1].split("\n")[1].split()[1] == "silent" and "$node" in text and
                 re.search(r"silent +silent +on sleep.* 3/65536 ", text))
         t.keys("f", "TIE", "Enter")
-        t.until("only one is left", lambda text: "1 actors" in text and " tied " in text and "$node" not in text)
+        t.until("shows only the actor of the filter", lambda text: "1 actors" in text and " tied " in text and "$node" not in text)
         t.keys("Enter")
         t.shows("waits_for", "an answer", "asks", "links", "Esc back")
         t.keys("Escape")
@@ -124,14 +124,14 @@ class Top(unittest.TestCase):
         t.shows("ended with 0, restored")
         self.assertEqual(t.tmux("display-message", "-p", "#{alternate_on}").strip(), "0")
 
-    def test_all_nodes_and_another_size(self):
+    def test_top_shows_all_nodes_and_follows_the_size_of_the_terminal(self):
         self.other_node()
         t = self.terminal(100, 30)
         t.shows("LINK", "b ")
         t.keys("a")
         t.shows("a and all others", "a>b", "b>a", "NODE      ")
         t.tmux("resize-window", "-x", "60", "-y", "10")
-        t.until("as wide", lambda text: text.startswith("weft top") and len(text.rstrip("\n").split("\n")) == 10)
+        t.until("has the new number of lines", lambda text: text.startswith("weft top") and len(text.rstrip("\n").split("\n")) == 10)
         t.tmux("resize-window", "-x", "30", "-y", "5")
         t.shows("too small")
         t.tmux("resize-window", "-x", "130", "-y", "40")
@@ -139,7 +139,7 @@ class Top(unittest.TestCase):
         t.keys("/", "echo", "Enter", "Enter")
         t.shows("it is on another node: weft inspect 0.0.1 --node b")
         self.cluster.nodes["b"].stop()
-        t.until("it is gone", lambda text: "b>a" not in text and "left" in text)
+        t.until("shows that node b has left", lambda text: "b>a" not in text and "left" in text)
         self.assertRegex(t.text("-e"), "\x1b\\[([0-9]+;)*31m")
         plain = self.terminal(90, 20, NO_COLOR="1")
         plain.shows("left")
@@ -178,18 +178,18 @@ class Top(unittest.TestCase):
         self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
 
 
-@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM, "no ncurses, tmux or chromium-headless-shell")
+@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM, "ncurses, tmux or chromium-headless-shell is missing")
 class AShop(unittest.TestCase):
-    def test_all_nodes_in_colour(self):
+    def test_the_picture_of_top_has_all_nodes_in_colour(self):
         cluster = self.enterContext(Cluster())
         open_shop(cluster)
         terminal = Terminal(cluster, 118, 38, WEFT, "top", "--node", "shop", "--all")
         self.addCleanup(terminal.close)
         terminal.shows("shop>depot", "shop>branch", "customer")
-        terminal.until("a till that cannot keep up", lambda text: re.search(
+        terminal.until("shows a till that cannot keep up", lambda text: re.search(
             r"\*MAILBOX.*\nshop .* till .* (1[5-9]|2\d)\d/256 ", text))
         terminal.keys("Down")  # the line of the first one is seen in its own colour then
-        terminal.until("that it is yellow or red", lambda text: re.search(
+        terminal.until("shows the till in yellow or red", lambda text: re.search(
             r"\x1b\[3[13]m[^\n]* till ", terminal.text("-e")))
         html, lines = as_page(terminal.text("-e", "-N"))
         browser = Chromium()

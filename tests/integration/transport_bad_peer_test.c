@@ -236,7 +236,7 @@ static void sits(const void *arg, size_t size)
 }
 
 /* It may be cut off while it still speaks. */
-START_TEST(what_should_not_be_said_ends_the_link)
+START_TEST(a_peer_that_breaks_the_protocol_loses_its_link)
 {
     static uint8_t out[4 * 1024 * 1024];
     uint8_t prefix[WF_SP_PREFIX_MAX];
@@ -394,7 +394,8 @@ int main(void)
     TCase *t = tcase_create("bad peers");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, malformed_frames_end_the_link, 0, WAYS);
-    tcase_add_loop_test(t, what_should_not_be_said_ends_the_link, 0, (int)(sizeof bad_words / sizeof bad_words[0]));
+    tcase_add_loop_test(t, a_peer_that_breaks_the_protocol_loses_its_link, 0,
+                        (int)(sizeof bad_words / sizeof bad_words[0]));
     tcase_add_test(t, a_message_over_the_limit_is_not_waited_for);
     tcase_add_test(t, a_peer_that_never_acknowledges_loses_its_link);
     tcase_add_test(t, a_welcome_that_claims_frames_never_sent_ends_the_connection);

@@ -119,7 +119,7 @@ START_TEST(a_child_elsewhere_is_like_any_other)
 }
 END_TEST
 
-START_TEST(it_moves_when_its_node_is_down)
+START_TEST(a_child_moves_when_its_node_is_down)
 {
     (void)start();
     node_down(nb);
@@ -130,7 +130,7 @@ START_TEST(it_moves_when_its_node_is_down)
 }
 END_TEST
 
-START_TEST(it_ends_with_the_node_of_its_supervisor)
+START_TEST(a_child_ends_with_the_node_of_its_supervisor)
 {
     (void)start();
     node_down(na);
@@ -168,7 +168,7 @@ START_TEST(members_of_a_pool_live_elsewhere)
 }
 END_TEST
 
-START_TEST(a_place_is_checked)
+START_TEST(bad_arguments_of_a_remote_place_are_refused)
 {
     char at[200];
     static const char *const nodes[] = {"b"};
@@ -185,10 +185,10 @@ int main(void)
     TCase *t = tcase_create("child");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_child_elsewhere_is_like_any_other);
-    tcase_add_test(t, it_moves_when_its_node_is_down);
-    tcase_add_test(t, it_ends_with_the_node_of_its_supervisor);
+    tcase_add_test(t, a_child_moves_when_its_node_is_down);
+    tcase_add_test(t, a_child_ends_with_the_node_of_its_supervisor);
     tcase_add_test(t, members_of_a_pool_live_elsewhere);
-    tcase_add_test(t, a_place_is_checked);
+    tcase_add_test(t, bad_arguments_of_a_remote_place_are_refused);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

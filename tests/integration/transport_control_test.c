@@ -182,7 +182,7 @@ START_TEST(a_client_asks_who_somebody_is)
 }
 END_TEST
 
-START_TEST(nobody_there_is_said_at_once)
+START_TEST(a_client_is_told_at_once_that_no_node_listens)
 {
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
                                   "ipc:///tmp/weft-no-such-socket");
@@ -220,7 +220,7 @@ int main(void)
     TCase *t = tcase_create("control");
     tcase_add_test(t, a_client_asks_over_the_control_socket);
     tcase_add_test(t, a_client_asks_who_somebody_is);
-    tcase_add_test(t, nobody_there_is_said_at_once);
+    tcase_add_test(t, a_client_is_told_at_once_that_no_node_listens);
     tcase_add_test(t, a_stale_control_socket_is_replaced);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);

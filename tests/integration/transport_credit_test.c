@@ -190,7 +190,7 @@ START_TEST(suspended_senders_lose_nothing)
 }
 END_TEST
 
-START_TEST(many_senders_share_a_small_mailbox)
+START_TEST(many_remote_senders_share_a_small_mailbox)
 {
     expect_all((struct run){{.mailbox_max = 4}, {.slow = 1}, {.count = 30 / SHARE, .size = 16}, ACTORS_MAX});
 }
@@ -209,7 +209,7 @@ START_TEST(a_quick_receiver_is_sent_to_without_end)
 }
 END_TEST
 
-START_TEST(who_tries_is_refused_and_loses_nothing)
+START_TEST(a_sender_that_tries_is_refused_and_loses_no_message)
 {
     expect_all((struct run){{.mailbox_max = 16}, {.slow = 5}, {.count = 1000, .size = 16, .tries = true}, 8});
     ck_assert_int_gt(atomic_load(&all.refused), 0);
@@ -253,7 +253,7 @@ START_TEST(the_oldest_are_dropped_and_counted)
 }
 END_TEST
 
-START_TEST(what_fails_at_home_is_dropped_and_counted)
+START_TEST(a_remote_message_to_a_full_mailbox_that_fails_senders_is_dropped_and_counted)
 {
     expect_drops(WEFT_FULL_FAIL);
 }
@@ -410,14 +410,14 @@ int main(void)
     TCase *t = tcase_create("credit");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, suspended_senders_lose_nothing);
-    tcase_add_test(t, many_senders_share_a_small_mailbox);
+    tcase_add_test(t, many_remote_senders_share_a_small_mailbox);
     tcase_add_test(t, large_messages_are_counted_by_their_size);
     tcase_add_test(t, a_quick_receiver_is_sent_to_without_end);
-    tcase_add_test(t, who_tries_is_refused_and_loses_nothing);
+    tcase_add_test(t, a_sender_that_tries_is_refused_and_loses_no_message);
     tcase_add_test(t, a_name_is_sent_to_on_credit);
     tcase_add_test(t, the_newest_are_dropped_and_counted);
     tcase_add_test(t, the_oldest_are_dropped_and_counted);
-    tcase_add_test(t, what_fails_at_home_is_dropped_and_counted);
+    tcase_add_test(t, a_remote_message_to_a_full_mailbox_that_fails_senders_is_dropped_and_counted);
     tcase_add_test(t, the_end_of_the_receiver_frees_its_senders);
     tcase_add_test(t, the_end_of_the_link_frees_its_senders);
     tcase_add_test(t, senders_are_killed_while_they_wait);

@@ -227,7 +227,7 @@ static void never_ends(const void *arg, size_t size)
     for (;;) (void)weft_sleep(weft_after(WEFT_MS(1)));
 }
 
-START_TEST(it_stops_in_the_callers_thread)
+START_TEST(an_embedded_node_stops_in_the_thread_of_its_caller)
 {
     weft_node *n = embedded("alone", NULL, NULL);
     stage = 0;
@@ -305,7 +305,7 @@ int main(void)
     tcase_add_test(c, an_idle_node_rests_until_somebody_posts);
     tcase_add_test(c, an_embedded_node_is_linked_with_a_real_one);
     tcase_add_test(c, two_in_one_thread_are_linked);
-    tcase_add_test(c, it_stops_in_the_callers_thread);
+    tcase_add_test(c, an_embedded_node_stops_in_the_thread_of_its_caller);
     tcase_add_test(c, wrong_uses_of_embedding_are_refused);
     tcase_add_test(c, work_that_is_left_keeps_it_readable);
     suite_add_tcase(suite, c);

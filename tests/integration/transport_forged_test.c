@@ -214,7 +214,7 @@ START_TEST(a_call_of_another_node_is_answered_by_that_node)
 }
 END_TEST
 
-START_TEST(whom_a_request_was_passed_on_to_answers_it)
+START_TEST(a_request_that_was_passed_on_is_answered_by_its_last_receiver)
 {
     bool passes_on = true;
     run_actor(node, holder, &passes_on, sizeof passes_on);
@@ -227,7 +227,7 @@ START_TEST(whom_a_request_was_passed_on_to_answers_it)
 }
 END_TEST
 
-START_TEST(what_fails_fails_by_who_was_asked)
+START_TEST(a_request_fails_only_by_the_node_that_was_asked)
 {
     start_caller(calls_there);
     uint64_t ref = hear_request(wf_frame_of(WF_MSG_CALL));
@@ -328,8 +328,8 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_call_within_the_node_is_answered_by_no_other_node);
     tcase_add_test(t, a_call_of_another_node_is_answered_by_that_node);
-    tcase_add_test(t, whom_a_request_was_passed_on_to_answers_it);
-    tcase_add_test(t, what_fails_fails_by_who_was_asked);
+    tcase_add_test(t, a_request_that_was_passed_on_is_answered_by_its_last_receiver);
+    tcase_add_test(t, a_request_fails_only_by_the_node_that_was_asked);
     tcase_add_test(t, a_spawn_is_not_answered_by_a_reply);
     tcase_add_test(t, a_verdict_is_said_by_the_first_about_a_cycle);
     tcase_add_test(t, an_actor_is_started_by_who_was_asked);

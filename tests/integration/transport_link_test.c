@@ -321,7 +321,7 @@ static void gives_jobs(const void *arg, size_t size)
     say("to %d", weft_publish("job.new", 1, "end", 3));
 }
 
-START_TEST(one_member_of_a_queue_group_of_another_node_gets_each_message)
+START_TEST(each_message_goes_to_one_member_of_a_queue_group_on_another_node)
 {
     weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
     weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
@@ -438,7 +438,7 @@ static void starter(const void *arg, size_t size)
     for (size_t i = 0; i < 3; i++) say("start %d", weft_send_name(names[i], 3, NULL, 0));
 }
 
-START_TEST(of_a_cycle_of_calls_across_nodes_one_fails)
+START_TEST(one_call_of_a_cycle_across_nodes_fails)
 {
     static const char *const ring[3][2] = {{"one", "two@b"}, {"two", "three@a"}, {"three", "one"}};
     weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
@@ -587,7 +587,7 @@ int main(void)
 #endif
     tcase_add_test(t, keeps_order);
     tcase_add_test(t, topics_send_one_copy_to_a_node);
-    tcase_add_test(t, one_member_of_a_queue_group_of_another_node_gets_each_message);
+    tcase_add_test(t, each_message_goes_to_one_member_of_a_queue_group_on_another_node);
     tcase_add_test(t, three_nodes_with_one_seed_become_a_mesh);
     tcase_add_test(t, two_that_dial_each_other_have_one_link);
     tcase_add_test(t, clusters_do_not_mix);
@@ -595,7 +595,7 @@ int main(void)
     tcase_add_test(t, listening_says_what_is_wrong);
     tcase_add_test(t, monitors_and_links_reach_across_nodes);
     tcase_add_test(t, deadlines_of_requests_reach_across_nodes);
-    tcase_add_test(t, of_a_cycle_of_calls_across_nodes_one_fails);
+    tcase_add_test(t, one_call_of_a_cycle_across_nodes_fails);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

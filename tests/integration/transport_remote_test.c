@@ -215,7 +215,7 @@ static void fills(const void *arg, size_t size)
     say("filled");
 }
 
-START_TEST(who_was_linked_ends_there_too)
+START_TEST(an_actor_started_elsewhere_with_a_link_ends_with_its_spawner)
 {
     /* Were one of them left behind the node would be full too early, and these would try for ever. */
     for (int i = 0; i < LIMIT; i++) run_actor(na, fails_alone, NULL, 0);
@@ -298,7 +298,7 @@ int main(void)
     tcase_add_test(t, a_refused_spawn_says_why);
     tcase_add_test(t, a_name_is_exported_once);
     tcase_add_test(t, an_end_is_never_missed);
-    tcase_add_test(t, who_was_linked_ends_there_too);
+    tcase_add_test(t, an_actor_started_elsewhere_with_a_link_ends_with_its_spawner);
     tcase_add_test(t, a_spawner_that_gives_up_leaves_no_actor_behind);
     tcase_add_test(t, a_spawner_killed_while_it_waits_leaves_no_actor_behind);
     suite_add_tcase(s, t);

@@ -133,7 +133,7 @@ START_TEST(cut_again_and_again_nothing_is_lost)
 END_TEST
 
 /* Each kind of fault some times while messages travel both ways. */
-START_TEST(each_fault_is_survived)
+START_TEST(a_link_survives_each_kind_of_fault)
 {
     static const enum proxy_fault faults[] = {PROXY_CUT,       PROXY_HANG,    PROXY_DEAF_UP,
                                               PROXY_DEAF_DOWN, PROXY_HALF_UP, PROXY_HALF_DOWN};
@@ -510,7 +510,7 @@ int main(void)
     TCase *t = tcase_create("faults");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, cut_again_and_again_nothing_is_lost, 0, 2);
-    tcase_add_loop_test(t, each_fault_is_survived, 0, 6);
+    tcase_add_loop_test(t, a_link_survives_each_kind_of_fault, 0, 6);
     tcase_add_test(t, a_call_waits_while_the_link_is_resumed);
     tcase_add_test(t, the_window_has_a_bound_and_senders_wait);
     tcase_add_test(t, subscribers_are_told_of_what_a_broken_link_could_not_keep);

@@ -259,7 +259,7 @@ static void teardown(void)
     node_down(nb);
 }
 
-START_TEST(it_is_the_same_here_and_there)
+START_TEST(a_local_and_a_remote_actor_are_observed_to_do_the_same)
 {
     const struct same *c = &cases[_i];
     observe((size_t)_i, "a", c->here);
@@ -268,7 +268,7 @@ START_TEST(it_is_the_same_here_and_there)
 END_TEST
 
 /* The table of what differs is complete, and nothing else is in it. */
-START_TEST(what_differs_is_written_down)
+START_TEST(the_documented_table_of_differences_is_complete)
 {
     const char *path = getenv("TEST_TRANSPARENCY");
     ck_assert_ptr_nonnull(path);
@@ -297,8 +297,8 @@ int main(void)
     Suite *s = suite_create("same");
     TCase *t = tcase_create("same");
     tcase_add_unchecked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, it_is_the_same_here_and_there, 0, CASES);
-    tcase_add_test(t, what_differs_is_written_down);
+    tcase_add_loop_test(t, a_local_and_a_remote_actor_are_observed_to_do_the_same, 0, CASES);
+    tcase_add_test(t, the_documented_table_of_differences_is_complete);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

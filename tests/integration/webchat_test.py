@@ -109,7 +109,7 @@ class Browser:
         self.socket.close()
 
 
-@unittest.skipIf(not os.path.exists(PROGRAM), "built without libwslay-dev, libhttp-parser-dev")
+@unittest.skipIf(not os.path.exists(PROGRAM), "this build has no libwslay-dev or no libhttp-parser-dev")
 class WebChat(unittest.TestCase):
     def one(self, *args):
         program = Program(PROGRAM, "--port", "0", *args)
@@ -155,7 +155,7 @@ class WebChat(unittest.TestCase):
             self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 400 "))
         program.stop()
 
-    def test_who_may_enter(self):
+    def test_only_well_formed_requests_of_the_own_page_enter(self):
         self.one()
         host = self.url.removeprefix("http://").rstrip("/")
         for expected, headers in ((101, {}), (101, {"Origin": "http://" + host}),
@@ -208,13 +208,13 @@ class WebChat(unittest.TestCase):
         ann, bob = self.browser(web, "ann"), Client(lines)
         self.addCleanup(bob.close)
         bob.line(), bob.ask("/nick bob")
-        eventually("both are there", lambda: bob.ask("/who") == "* lobby: ann@a bob@b")
+        eventually("both clients are in the lobby", lambda: bob.ask("/who") == "* lobby: ann@a bob@b")
         bob.send("to the browser")
         self.assertEqual((ann.line(), bob.line()), (("bob", "to the browser"), "[lobby] bob: to the browser"))
         ann.say("to the\x1b terminal")
         self.assertEqual((ann.line(), bob.line()), (("ann", "to the? terminal"), "[lobby] ann: to the? terminal"))
 
-    def test_what_was_said_before(self):
+    def test_a_newcomer_on_another_node_gets_the_last_hundred_lines(self):
         """A newcomer on another node gets the last hundred lines, in order, each once, and then what is said."""
         _, urls = self.two()
         ann = self.browser(urls["a"], "ann")
@@ -238,7 +238,7 @@ class WebChat(unittest.TestCase):
         while "text" not in (message := eve.receive()):
             self.assertNotIn("earlier", message)
 
-    def test_who_does_not_answer(self):
+    def test_a_browser_that_answers_no_ping_is_dropped(self):
         program = self.one("--ping", "1", "--patience", SOME_TIME)
         ann, deaf = self.browser(self.url, "ann"), self.browser(self.url, "deaf")
         ann.sees(*(f"{nick}@{self.node}" for nick in ("ann", "deaf")))
@@ -248,7 +248,7 @@ class WebChat(unittest.TestCase):
             while True:
                 deaf.receive_frame()
 
-    def test_who_does_not_read(self):
+    def test_a_browser_that_does_not_read_is_dropped(self):
         """He is dropped; the others notice nothing."""
         program = self.one("--patience", SOME_TIME)
         deaf, ann = self.browser(self.url, "deaf", receive_buffer=4096), self.browser(self.url, "ann")
@@ -264,7 +264,7 @@ class WebChat(unittest.TestCase):
                 self.assertTrue(m["text"].startswith(f"{number} "), m)
                 number += 1
             return left
-        eventually("the deaf one stays", talk)
+        eventually("the browser that does not read is dropped", talk)
         program.log("deaf is dropped: deadline passed")
         program.stop()
 

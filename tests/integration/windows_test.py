@@ -61,7 +61,7 @@ class Windows(unittest.TestCase):
             self.assertIn("welcome to", person.line())
             self.assertEqual(person.ask("/nick " + name), f"* you are {name}")
         for person in people: # each node learns of the other's members a little later
-            eventually("both are seen", lambda person=person: person.ask("/who") == "* lobby: ann@a ben@b")
+            eventually("both nodes are listed", lambda person=person: person.ask("/who") == "* lobby: ann@a ben@b")
         for person, name in zip(people, ("ann", "ben")):
             person.send("hello from " + name)
             self.assertEqual([p.line() for p in people], [f"[lobby] {name}: hello from {name}"] * 2)

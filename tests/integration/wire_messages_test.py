@@ -406,7 +406,7 @@ class Membership(Wire):
             peer.send([SWIM_PING, 8, 0, 0, []])
             peer.frame(SWIM_ACK)
             return any(frame[0] == SWIM_SYNC and frame[1] == 1 for frame in peer.inbox)
-        eventually("it is told all, and asked for all it knows", is_told)
+        eventually("the node sends its whole table and asks for the peer's", is_told)
         self.assertIn(peer.node, [update[0] for update in peer.frame(SWIM_SYNC)[2]])
 
     def test_asking_for_the_whole_table(self):
@@ -422,7 +422,7 @@ class Membership(Wire):
         second.accept().link()
         self.node.log("linked with node second")
         second.members.greet()
-        eventually("it knows of the first", lambda: second.pump() or first.incarnation in second.members.table)
+        eventually("the second peer knows the first one", lambda: second.pump() or first.incarnation in second.members.table)
         self.assertNotIn(PEERS, [frame[0] for frame in second.inbox])
 
     def test_refuting(self):
@@ -430,11 +430,11 @@ class Membership(Wire):
         peer = self.greet()
         peer.frame(SWIM_ACK)
         peer.send([SWIM_PING, 3, 0, 0, [[peer.node, 1, 0, 99]]])
-        eventually("the node refutes it", lambda: peer.pump() or peer.members.table[peer.node][1] > 0)
+        eventually("the node refutes the suspicion", lambda: peer.pump() or peer.members.table[peer.node][1] > 0)
         peer.send([SWIM_PING, 4, 0, 0, [[peer.incarnation, 1, 1, 99, peer.members.own()]]])
-        eventually("the peer refutes it", lambda: peer.pump() or peer.members.table[peer.incarnation][1] > 1)
+        eventually("the peer refutes the suspicion", lambda: peer.pump() or peer.members.table[peer.incarnation][1] > 1)
         tool = self.peer("tool", flags=TOOL).link()
-        eventually("the node believes it", lambda: peer.pump() or self.states(tool)["p"] == "up")
+        eventually("the node takes the peer to be up", lambda: peer.pump() or self.states(tool)["p"] == "up")
 
     def test_asked_for_another(self):
         first, second = self.greet("first"), self.greet("second")
@@ -445,7 +445,7 @@ class Membership(Wire):
             second.fence()  # it answers what it reads meanwhile: PINGs of the node's own, too
             first.fence()
             return any(f[0] == SWIM_ACK and f[1] == 41 for f in first.inbox)
-        eventually("the node has asked the second one", answered)
+        eventually("the node has probed the second peer", answered)
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 41)[3], 1)
         first.send([SWIM_ASK, 42, 98765, []])  # nobody
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 42)[3], 0)
@@ -606,7 +606,7 @@ class Control(Wire):
         peer.close()
         self.node.end()
 
-    def test_who_may_not_is_told(self):
+    def test_a_peer_without_the_right_is_told(self):
         node, url = self.start_plain()
         tool = self.peer("tool", flags=TOOL, url=url).link()
         for verb in (1, 4, 20):

@@ -595,7 +595,7 @@ class Peer:
                     return found
             at = len(self.inbox)
             if time.monotonic() > until:
-                raise TimeoutError(f"no such frame of {kinds} among {list(self.inbox)[-9:]}")
+                raise TimeoutError(f"the node sent no expected frame of {kinds}; the last ones: {list(self.inbox)[-9:]}")
             self.pump()
 
     def closed(self):

@@ -100,7 +100,7 @@ class Wire(unittest.TestCase):
             self.puppet(peer, PUBLISH_IT, mark)
             peer.fence()
             return mark in self.published(peer)
-        eventually("the mark comes back", comes)
+        eventually("the published mark comes back", comes)
 
     @staticmethod
     def published(peer):
@@ -129,7 +129,7 @@ class Bytes(Wire):
         self.addCleanup(s.close)
         return s
 
-    def test_something_else_than_the_header(self):
+    def test_a_connection_with_another_header_is_closed(self):
         s = self.connect()
         s.sendall(b"\0SP\0\0\x11\0\0")
         self.assertEqual(s.recv(100), wire_peer.SP)
@@ -240,7 +240,7 @@ class WebSockets(Wire):
         self.assertGreater(self.puppet(peer, SELF), 0)
         node.log("linked with node p")
 
-    @unittest.skipIf(shutil.which("nngcat") is None, "no nngcat")
+    @unittest.skipIf(shutil.which("nngcat") is None, "nngcat is not installed")
     def test_sp_over_websocket_is_another_protocol(self):
         cat = Program("nngcat", "--pair0", "--dial", self.ws, "--data", "hello")
         self.addCleanup(cat.kill)
@@ -263,7 +263,7 @@ class Frames(Wire):
         peer.fence()
         self.assertEqual(peer.state.sent, 12)  # what the node has acknowledged since: see LinkState.acknowledged
 
-    def test_what_does_not_fit_ends_the_link(self):
+    def test_a_frame_of_the_wrong_shape_ends_the_link(self):
         for frame, says in (
                 ([SEND, "text", 0, 0, 0, b""], "SEND"), ([SEND, 1, 0, 0xFFFFFF00, 0, b""], "SEND"),
                 ([SEND, 1, 0, 0, 0, "text"], "SEND"), ([SEND, 1, 0, 0, 0], "SEND"),
@@ -363,7 +363,7 @@ class Handshake(Wire):
         self.refused(5, "this is the node itself", incarnation=peer.node)
         self.refused(7, "node q uses the incarnation of node p", name="q", incarnation=5)
 
-    def test_who_closes(self):
+    def test_the_refused_side_closes_the_connection(self):
         """The refused side; the refusing one reads nothing more, and closes some time."""
         peer = self.peer(cluster="other")
         with self.assertRaises(Refused):
@@ -394,7 +394,7 @@ class Handshake(Wire):
             self.assertTrue(peer.closed())
             self.node.log("node p is down")
         self.refused(8, "malformed PING", incarnation=5)
-        eventually("it is let in again", lambda: self.is_let_in(5))
+        eventually("the peer may link again", lambda: self.is_let_in(5))
 
     def is_let_in(self, incarnation):
         peer = self.peer("p", incarnation)
@@ -475,7 +475,7 @@ class Heartbeats(Wire):
                 found = self.node.log(f"node p{beats} is down: no heartbeat for ([0-9.]+) s")
                 self.assertGreaterEqual(float(found[1]), silent_for if beats else 0.0)
 
-    def test_all_that_is_said_is_a_sign_of_life(self):
+    def test_any_frame_of_a_peer_is_a_sign_of_life(self):
         """Frames that say nothing do for heartbeats, for longer than silence may last."""
         peer = self.peer(heartbeat=100).link()
         peer.answers_pings = False
@@ -493,7 +493,7 @@ class Links(Wire):
         got = peer.call("puppet", COUNTED)
         self.assertEqual(struct.unpack("<QQ", got[5]), (count + 1, 0))
 
-    def test_nothing_is_lost_and_nothing_comes_twice(self):
+    def test_a_resumed_link_loses_and_doubles_no_frame(self):
         """Cuts at any byte, while both sides send: numbers both ways."""
         for incarnation, resend in itertools.product(both(), (False, True)):
             with self.subTest(incarnation=incarnation, resend=resend):
@@ -584,7 +584,7 @@ class Links(Wire):
         self.node.log("the link with node p is resumed")
         self.assertGreater(self.puppet(peer, SELF), 0)
 
-    def test_what_is_not_resumed(self):
+    def test_a_link_without_the_capability_is_not_resumed(self):
         for capabilities in 0, 255 & ~RESUME:
             peer = self.peer(capabilities=capabilities).link()
             self.assertEqual(peer.state.number, 0)

@@ -112,7 +112,7 @@ def described(include, names, headers):
         done = subprocess.run(["gdb", "-nx", "-batch", "-ex", f"python\n{INSIDE}", program], check=False, env=env,
                               capture_output=True, text=True)
     if not done.stdout.strip():
-        sys.exit(f"gdb says nothing: {done.stderr}")
+        sys.exit(f"gdb printed no types: {done.stderr}")
     return [line + "\n" for line in done.stdout.splitlines()]
 
 
@@ -126,7 +126,7 @@ def main():
     strange = {tag: sorted(names) for tag, names in tags.items()
                if tag not in (public, public.replace("_0", "_PRIVATE"))}
     if strange:
-        sys.exit(f"exported, and in no part of packaging/weft.map: {strange}")
+        sys.exit(f"these symbols are exported, but no part of packaging/weft.map names them: {strange}")
     if shutil.which("gdb") is None:
         print("skipped: there is no gdb")
         sys.exit(77)

@@ -36,7 +36,7 @@ class Again(unittest.TestCase):
         self.assertNotEqual(first.returncode, 0)
         return self.run_in_build(sys.executable, str(AGAIN), str(self.build), "gcc", str(self.list))
 
-    def test_what_passes_now_is_named(self):
+    def test_a_test_that_passes_alone_is_named_flaky(self):
         done = self.run_twice()
         self.assertEqual(done.returncode, 0, done.stdout)
         [line] = self.list.read_text(encoding="utf-8").splitlines()
@@ -45,21 +45,21 @@ class Again(unittest.TestCase):
         self.assertIn("once", pathlib.Path(first).read_text(encoding="utf-8"))
         self.assertIn("exit status 0", pathlib.Path(second).read_text(encoding="utf-8"))
 
-    def test_what_fails_again_fails(self):
+    def test_a_test_that_fails_again_fails_the_run(self):
         self.env["BAD"] = "1"
         done = self.run_twice()
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual(len(self.list.read_text(encoding="utf-8").splitlines()), 1)
 
-    def test_two_are_allowed(self):
+    def test_two_flaky_tests_are_allowed(self):
         self.list.write_text("FLAKY one\n", encoding="utf-8")
         self.assertEqual(self.run_twice().returncode, 0)
 
-    def test_a_third_is_not(self):
+    def test_a_third_flaky_test_is_not_allowed(self):
         self.list.write_text("FLAKY one\nFLAKY two\n", encoding="utf-8")
         done = self.run_twice()
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("none is run again", done.stdout)
+        self.assertIn("no test is run again", done.stdout)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,13 @@ import upward  # noqa: E402
 
 
 class Knots(unittest.TestCase):
-    def test_cycles(self):
+    def test_cycles_of_calls_are_found(self):
         line = {"a": ["b"], "b": ["c"], "c": []}
         self.assertEqual(len(knots.cycles(line)), 1)
         self.assertEqual(knots.cycles({**line, "c": ["b"]}), ["b", "c"])
         self.assertEqual(knots.cycles({**line, "c": ["a"], "d": ["e"], "e": ["d"]}), ["a", "b", "c"])
 
-    def test_two_way(self):
+    def test_rooms_that_call_each_other_are_found(self):
         down = {"l/high/a.c": {"l/low/b.c": {"f"}}, "l/low/b.c": {"l/low/c.c": {"g"}}}
         self.assertEqual(knots.two_way(down), [])
         back = {**down, "l/low/c.c": {"l/high/d.c": {"h"}}}

@@ -30,7 +30,7 @@ class Names(unittest.TestCase):
                     self.assertRegex(text_of(path), rf"\b{function}\b", f"{name}: {function} is not in {path}")
 
 
-@unittest.skipIf(shutil.which("spin") is None or shutil.which("gcc") is None, "no spin")
+@unittest.skipIf(shutil.which("spin") is None or shutil.which("gcc") is None, "spin is not installed")
 class Check(unittest.TestCase):
     def check(self, model):
         with tempfile.NamedTemporaryFile("w", suffix=".pml") as file:
@@ -54,7 +54,7 @@ class Check(unittest.TestCase):
         self.assertEqual(rc, 1)
         self.assertIn("-DBUG=1: the fault is not found", said)
 
-    def test_what_is_no_model_fails(self):
+    def test_a_file_that_is_no_model_fails(self):
         self.assertEqual(self.check("active proctype p() { nonsense\n")[0], 1)
 
 

@@ -28,7 +28,7 @@ class Steps(unittest.TestCase):
         *lines, total = done.stdout.splitlines()
         return lines, [int(number) for number in total.split()], pathlib.Path(folder)
 
-    def test_what_each_counts_as(self):
+    def test_passed_failed_and_skipped_steps_are_counted(self):
         lines, total, _ = self.run_steps("good", "bad", "skips")
         self.assertEqual(total, [1, 1, 1])
         self.assertIn("it is bad", lines)

@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 WORDS = "weft needs a 64-bit processor"
 
 
-@unittest.skipIf(platform.machine() != "x86_64" or not shutil.which("gcc"), "needs gcc -m32")
+@unittest.skipIf(platform.machine() != "x86_64" or not shutil.which("gcc"), "gcc -m32 is not installed")
 class WordSize(unittest.TestCase):
     def compile(self, *options, source='#include "weft/api.h"\n'):
         done = subprocess.run(["gcc", *options, "-fsyntax-only", "-I" + ROOT + "/include", "-x", "c", "-"],

@@ -124,7 +124,7 @@ START_TEST(a_stream_that_is_always_full_comes_through)
 }
 END_TEST
 
-START_TEST(what_nobody_takes_is_not_reported_for_ever)
+START_TEST(a_handle_that_is_not_read_is_not_reported_for_ever)
 {
     struct end pair[2];
     make_pair(0, pair);
@@ -195,7 +195,7 @@ START_TEST(a_reset_makes_both_directions_ready)
 }
 END_TEST
 
-START_TEST(who_waits_hears_of_an_abort)
+START_TEST(an_abort_makes_both_ends_ready)
 {
     struct end pair[2];
     make_pair(0, pair);
@@ -341,7 +341,7 @@ static void make_many(void)
 }
 
 /* All are ready at once, and waits take seven at a time: each is reported. */
-START_TEST(of_many_that_are_ready_at_once_none_is_left_out)
+START_TEST(every_one_of_many_ready_handles_is_reported)
 {
     char byte;
     make_many();
@@ -365,7 +365,7 @@ START_TEST(of_many_that_are_ready_at_once_none_is_left_out)
 END_TEST
 
 /* A token goes round through all connections: only one of many is ready at a time. */
-START_TEST(of_many_that_sleep_the_one_that_is_ready_is_found)
+START_TEST(the_ready_one_of_many_handles_is_found)
 {
     char byte;
     make_many();
@@ -444,21 +444,17 @@ int main(void)
         data_after_a_short_read_is_reported,
         space_after_again_is_reported,
         a_stream_that_is_always_full_comes_through,
-        what_nobody_takes_is_not_reported_for_ever,
+        a_handle_that_is_not_read_is_not_reported_for_ever,
         half_close_ends_one_direction,
         data_before_the_end_is_not_lost,
         a_reset_makes_both_directions_ready,
-        who_waits_hears_of_an_abort,
+        an_abort_makes_both_ends_ready,
     };
     const TTest *const registration[] = {
-        registration_says_what_is_wrong,
-        a_removed_handle_is_not_reported,
-        a_number_used_again_has_the_new_tag,
-        a_handle_moves_to_another_poller,
-        destroying_leaves_the_handles_alone,
-        of_many_that_are_ready_at_once_none_is_left_out,
-        of_many_that_sleep_the_one_that_is_ready_is_found,
-        a_handle_added_during_a_wait_is_reported,
+        registration_says_what_is_wrong,        a_removed_handle_is_not_reported,
+        a_number_used_again_has_the_new_tag,    a_handle_moves_to_another_poller,
+        destroying_leaves_the_handles_alone,    every_one_of_many_ready_handles_is_reported,
+        the_ready_one_of_many_handles_is_found, a_handle_added_during_a_wait_is_reported,
         registration_changes_during_waits,
     };
     Suite *suite = suite_create("conformance: poller");

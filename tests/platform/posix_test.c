@@ -300,7 +300,7 @@ START_TEST(a_tcp_socket_is_found_by_its_two_addresses)
 END_TEST
 
 /* Sockets of one listener are all alike: those that were found have two descriptors. */
-START_TEST(of_unix_sockets_the_one_that_was_not_found_yet)
+START_TEST(an_accepted_unix_socket_is_found_once)
 {
     char text[64];
     struct pf_address at;
@@ -345,7 +345,7 @@ int main(void)
         a_signal_that_hits_a_wait_is_never_slept_over,
 #ifdef __linux__
         a_tcp_socket_is_found_by_its_two_addresses,
-        of_unix_sockets_the_one_that_was_not_found_yet,
+        an_accepted_unix_socket_is_found_once,
 #endif
     };
     Suite *suite = suite_create("conformance: Unix");

@@ -26,7 +26,7 @@ static void converse(const struct end *client, const struct end *server)
     ck_assert_mem_eq(buffer, "bye", 3);
 }
 
-START_TEST(conversations)
+START_TEST(two_sockets_exchange_bytes_at_each_kind_of_address)
 {
     static const char *const PLACES[] = {"127.0.0.1:0", "localhost:0", "[::1]:0"};
     for (size_t i = 0; i < WF_COUNT(PLACES); i++) {
@@ -226,7 +226,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        conversations,
+        two_sockets_exchange_bytes_at_each_kind_of_address,
         addresses_name_both_sides,
         a_connection_nobody_takes_is_refused,
         an_address_in_use_is_refused,

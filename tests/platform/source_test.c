@@ -122,7 +122,7 @@ static void begin_many(pf_handle h, bool write)
     }
 }
 
-START_TEST(many_operations_are_under_way)
+START_TEST(each_of_many_operations_under_way_is_reported_once)
 {
     pf_handle h = open_file(0, PF_FILE_READ | PF_FILE_WRITE | PF_FILE_CREATE);
     for (int round = 0; round < 2; round++) {
@@ -404,7 +404,7 @@ int main(int argc, char **argv)
     const TTest *const tests[] = {
         a_file_is_read_where_it_was_written,
         appended_bytes_are_at_the_end,
-        many_operations_are_under_way,
+        each_of_many_operations_under_way_is_reported_once,
         an_operation_that_is_cancelled_is_done_all_the_same,
         operations_for_which_a_file_was_not_opened_are_refused,
         a_pipe_tells_of_bytes_and_of_its_end,

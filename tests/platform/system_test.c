@@ -94,7 +94,7 @@ static void ask_once(void *arg)
     *(int *)arg = times_done;
 }
 
-START_TEST(what_is_done_once_is_done_when_any_of_its_calls_returns)
+START_TEST(a_function_run_once_is_done_when_any_of_its_calls_returns)
 {
     pf_thread *threads[8];
     for (int i = 0; i < 8; i++) ck_assert_int_eq(pf_thread_start(&threads[i], "once", ask_once, &seen_done[i]), 0);
@@ -181,7 +181,7 @@ START_TEST(randomness)
 }
 END_TEST
 
-START_TEST(there_is_a_processor)
+START_TEST(the_system_has_a_processor_and_a_page_size)
 {
     ck_assert_int_ge(pf_cpu_count(), 1);
     size_t page = pf_page_size();
@@ -277,7 +277,7 @@ START_TEST(closed_ranges_are_zero_once_they_are_open)
 }
 END_TEST
 
-START_TEST(what_is_in_memory_is_counted)
+START_TEST(resident_pages_are_counted)
 {
     size_t page = pf_page_size(), size = 256 * page;
     char *at = pf_pages_reserve(size, page);
@@ -353,14 +353,14 @@ int main(void)
     tcase_add_checked_fixture(c, make_lock, drop_lock);
     tcase_add_test(c, a_mutex_keeps_others_out);
     tcase_add_test(c, a_broadcast_wakes_all);
-    tcase_add_test(c, what_is_done_once_is_done_when_any_of_its_calls_returns);
+    tcase_add_test(c, a_function_run_once_is_done_when_any_of_its_calls_returns);
     tcase_add_test(c, a_detached_thread_runs);
     tcase_add_test(c, waiting_ends_at_its_deadline_and_not_before);
     suite_add_tcase(suite, c);
     c = tcase_create("clocks");
     tcase_add_test(c, clocks);
     tcase_add_test(c, randomness);
-    tcase_add_test(c, there_is_a_processor);
+    tcase_add_test(c, the_system_has_a_processor_and_a_page_size);
     suite_add_tcase(suite, c);
     c = tcase_create("code");
     tcase_add_test(c, code_belongs_to_a_file);
@@ -374,7 +374,7 @@ int main(void)
         tcase_add_test(c, address_space_is_no_memory);
         tcase_add_test(c, trimmed_memory_is_zero_and_its_guard_stays);
         tcase_add_test(c, closed_ranges_are_zero_once_they_are_open);
-        tcase_add_test(c, what_is_in_memory_is_counted);
+        tcase_add_test(c, resident_pages_are_counted);
         suite_add_tcase(suite, c);
     }
     return run_suite(suite);

@@ -26,7 +26,7 @@ START_TEST(a_wake_before_the_wait_ends_it)
 }
 END_TEST
 
-START_TEST(many_wakes_become_one)
+START_TEST(many_wakes_end_few_waits)
 {
     struct pf_ready r[4];
     int early = 0;
@@ -183,7 +183,7 @@ static void wake_once(void *arg)
 }
 
 /* A century does not overflow on its way to the kernel: only the wake ends this wait. */
-START_TEST(far_deadlines)
+START_TEST(a_deadline_of_a_century_does_not_overflow)
 {
     static const int64_t SPANS[] = {WEFT_SEC(3600) * 24 * 365 * 100, WEFT_SEC(3600) * 24 * 25, INT64_MAX / 3};
     for (size_t i = 0; i < WF_COUNT(SPANS); i++) {
@@ -224,7 +224,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_wake_before_the_wait_ends_it,
-        many_wakes_become_one,
+        many_wakes_end_few_waits,
         a_wake_does_not_hide_what_is_ready,
         a_wake_of_another_thread_is_never_lost,
         no_worker_sleeps_through_a_post_in_a_storm_of_wakes,
@@ -232,7 +232,7 @@ int main(void)
         deadlines_are_never_early,
         a_deadline_that_is_past_does_not_block,
         a_ready_source_comes_before_a_past_deadline,
-        far_deadlines,
+        a_deadline_of_a_century_does_not_overflow,
         the_handle_is_readable_while_wait_would_not_block,
     };
     Suite *suite = suite_create("conformance: wakes and deadlines");

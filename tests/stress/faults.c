@@ -152,7 +152,7 @@ static uint64_t run(uint64_t number)
 
 static uint64_t first_seed = 1, last_seed = 1;
 
-START_TEST(whatever_breaks_nothing_is_lost)
+START_TEST(no_message_is_lost_whatever_link_breaks)
 {
     for (uint64_t number = first_seed; number <= last_seed; number++) ck_assert_uint_eq(run(number), 0);
 }
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     if (argc > 3) each = (uint32_t)strtoul(argv[3], NULL, 10);
     Suite *s = suite_create("faults");
     TCase *t = tcase_create("seeds");
-    tcase_add_test(t, whatever_breaks_nothing_is_lost);
+    tcase_add_test(t, no_message_is_lost_whatever_link_breaks);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

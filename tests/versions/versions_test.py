@@ -162,7 +162,7 @@ class Pair:
         self.assertGreaterEqual(len(lines), 50 if tables else 35)
         return node
 
-    def test_everything_between_actors(self):
+    def test_actors_of_both_versions_use_every_kind_of_message(self):
         s = self.serve()
         p = self.probe()
         s.log("linked with node p")
@@ -220,7 +220,7 @@ class Pair:
             eventually("the node is up", lambda n=node, o=other, t=tool: re.search(
                 rf"(?m)^{o} +[0-9a-f]{{16}} +up", self.weft(t, "nodes", "--node", n)[0]))
             if "names" in asked.verbs & tool.verbs and self.both(lambda v: v.has_tables):
-                eventually("its name", lambda n=node, o=other, t=tool: re.search(
+                eventually("the name of the node is listed", lambda n=node, o=other, t=tool: re.search(
                     rf"(?m)^desk\.{o} +cluster +{o} ", self.weft(t, "names", "--node", n)[0]))
             if "top" in self.server.verbs & self.client.verbs:
                 told = [json.loads(line) for line in
@@ -430,7 +430,7 @@ class TodayServes(Pair, Case):
     server, client = TODAY, OTHER
 
 
-@unittest.skipIf(OTHER is TODAY, "there is one version")
+@unittest.skipIf(OTHER is TODAY, "no other version was given to compare with")
 class OtherServes(Pair, Case):
     server, client = OTHER, TODAY
 
@@ -469,7 +469,7 @@ class Rolling(Case):
             def heard(name=name, node=node):
                 node.line()
                 return {f"beat {other}" for other in self.nodes} <= set(node.out.seen[begun[name]:])
-            eventually(f"{name} hears all", heard)
+            eventually(f"{name} gets all publications", heard)
 
     def all_agree(self):
         """All nodes know the same holder of the name, and the same retained message."""

@@ -220,7 +220,7 @@ static void gather_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(the_first_answer_a_majority_or_all)
+START_TEST(gather_returns_at_the_first_answer_a_majority_or_all)
 {
     run_on(2, gather_body);
 }
@@ -291,7 +291,7 @@ static void gather_errors(const void *arg, size_t size)
     gather_errors_on(2);
 }
 
-START_TEST(each_actor_of_many_has_its_own_error)
+START_TEST(weft_gather_reports_an_error_for_each_actor)
 {
     run_on(2, gather_errors);
     struct weft_answer a[1];
@@ -378,5 +378,5 @@ END_TEST
 
 TEST_MAIN("call", a_request_says_until_when_its_caller_waits, requests_past_their_deadline_are_dropped_unread,
           selective_receives_drop_them_too, requests_of_a_caller_that_has_ended_are_dropped_or_answered_in_vain,
-          the_first_answer_a_majority_or_all, each_actor_of_many_has_its_own_error,
+          gather_returns_at_the_first_answer_a_majority_or_all, weft_gather_reports_an_error_for_each_actor,
           late_answers_of_many_never_surface, a_stopped_or_killed_gather_leaves_nothing)

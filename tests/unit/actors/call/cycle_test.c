@@ -137,7 +137,7 @@ static void across_body(const void *arg, size_t size)
     ring(3, 2, 3);
 }
 
-START_TEST(of_a_cycle_across_workers_exactly_one_call_fails)
+START_TEST(exactly_one_call_of_a_cycle_across_workers_fails)
 {
     run_on(3, across_body);
 }
@@ -234,5 +234,5 @@ START_TEST(long_calls_that_are_no_cycle_are_left_alone)
 END_TEST
 
 TEST_MAIN("cycle", a_call_that_closes_a_cycle_on_its_worker_fails_at_once,
-          of_a_cycle_across_workers_exactly_one_call_fails, requests_that_were_passed_on_are_followed,
+          exactly_one_call_of_a_cycle_across_workers_fails, requests_that_were_passed_on_are_followed,
           a_gather_is_part_of_a_cycle_only_while_it_needs_every_answer, long_calls_that_are_no_cycle_are_left_alone)

@@ -157,7 +157,7 @@ START_TEST(objects_are_views_of_the_message)
 END_TEST
 
 /* msgpack-c would allocate memory for the counts that each of these messages claims. */
-START_TEST(what_is_no_message_is_refused_before_it_takes_memory)
+START_TEST(bytes_that_are_no_message_are_refused_before_they_take_memory)
 {
     static uint8_t bombs[160], ones[WEFT_MESSAGE_MAX] = {0xDD, 0x00, 0xFF, 0xFF, 0xFB};
     for (size_t i = 0; i < sizeof bombs; i += 5) memcpy(bombs + i, "\xDD\x0F\xFF\xFF\xFF", 5);
@@ -314,7 +314,7 @@ int main(void)
     tcase_add_test(t, a_message_grows);
     tcase_add_test(t, errors_of_a_packer_stick);
     tcase_add_test(t, objects_are_views_of_the_message);
-    tcase_add_test(t, what_is_no_message_is_refused_before_it_takes_memory);
+    tcase_add_test(t, bytes_that_are_no_message_are_refused_before_they_take_memory);
     tcase_add_test(t, objects_keep_their_bounds);
     tcase_add_test(t, an_object_that_is_too_deep_is_no_message);
     tcase_add_test(t, messages_are_printed);

@@ -53,7 +53,7 @@ static void made(const void *arg, size_t size)
     on_both_workers(answers_with_made);
 }
 
-START_TEST(one_that_was_made)
+START_TEST(a_reply_may_be_a_message_that_was_made)
 {
     run_on(2, made);
 }
@@ -78,7 +78,7 @@ static void forwarded(const void *arg, size_t size)
     on_both_workers(forwards);
 }
 
-START_TEST(the_answer_of_another)
+START_TEST(a_reply_may_be_the_answer_of_another_actor)
 {
     run_on(2, forwarded);
 }
@@ -106,7 +106,7 @@ static void echoed(const void *arg, size_t size)
     end_kid(handler);
 }
 
-START_TEST(the_request_itself)
+START_TEST(a_reply_may_be_the_request_itself)
 {
     run_on(2, echoed);
 }
@@ -148,7 +148,7 @@ static void published(const void *arg, size_t size)
     }
 }
 
-START_TEST(one_that_was_published)
+START_TEST(a_reply_may_be_a_message_that_was_published)
 {
     run_on(2, published);
 }
@@ -221,7 +221,7 @@ static void refused(const void *arg, size_t size)
     await_end(to);
 }
 
-START_TEST(what_is_refused_is_freed_and_leaves_the_request_open)
+START_TEST(a_refused_reply_is_freed_and_leaves_the_request_open)
 {
     run_on(2, refused);
     ck_assert_int_eq(weft_reply_msg(NULL, NULL), WEFT_EINVAL);
@@ -258,11 +258,12 @@ static void late(const void *arg, size_t size)
     }
 }
 
-START_TEST(a_late_one_is_dropped_and_counted)
+START_TEST(a_late_reply_is_dropped_and_counted)
 {
     run_on(2, late);
 }
 END_TEST
 
-TEST_MAIN("reply_msg", one_that_was_made, the_answer_of_another, the_request_itself, one_that_was_published,
-          what_is_refused_is_freed_and_leaves_the_request_open, a_late_one_is_dropped_and_counted)
+TEST_MAIN("reply_msg", a_reply_may_be_a_message_that_was_made, a_reply_may_be_the_answer_of_another_actor,
+          a_reply_may_be_the_request_itself, a_reply_may_be_a_message_that_was_published,
+          a_refused_reply_is_freed_and_leaves_the_request_open, a_late_reply_is_dropped_and_counted)

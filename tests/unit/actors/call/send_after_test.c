@@ -176,7 +176,7 @@ static void foreign_body(const void *arg, size_t size)
     want_int(weft_later_cancel((weft_later){UINT64_MAX}), WEFT_ECLOSED);
 }
 
-START_TEST(it_ends_with_the_actor_that_armed_it)
+START_TEST(a_delayed_message_ends_with_the_actor_that_armed_it)
 {
     in_virtual_time(ends_body);
     run_on(2, foreign_body); /* the harness looks for what is left, as below */
@@ -199,7 +199,7 @@ static void leave_many(const void *arg, size_t size)
     await_end(stubborn);
 }
 
-START_TEST(nothing_is_left_of_it)
+START_TEST(delayed_messages_of_ended_actors_leave_nothing_behind)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(1)));
     node_spawn(n, 1, leave_many);
@@ -275,7 +275,7 @@ static void bounds_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(it_does_not_wait_for_space)
+START_TEST(a_delayed_message_to_a_full_mailbox_is_dropped_and_counted)
 {
     run_on(2, bounds_body);
 }
@@ -324,7 +324,7 @@ static void bad_body(const void *arg, size_t size)
     want_int(weft_send_every(now, 1, me, DATA, NULL, 1, NULL), WEFT_EINVAL);
 }
 
-START_TEST(bad_arguments)
+START_TEST(bad_arguments_of_send_after_are_refused)
 {
     run_on(1, bad_body);
     weft_pid nobody = weft_nobody();
@@ -336,5 +336,6 @@ END_TEST
 
 TEST_MAIN("later", a_message_comes_when_its_time_has_come, a_cancelled_message_does_not_come,
           an_interval_does_not_drift_and_has_no_backlog, an_interval_ends_at_the_end_of_time,
-          it_ends_with_the_actor_that_armed_it, nothing_is_left_of_it, a_receiver_that_is_gone_is_counted_once,
-          it_does_not_wait_for_space, intervals_of_other_workers_are_one_message_each, bad_arguments)
+          a_delayed_message_ends_with_the_actor_that_armed_it, delayed_messages_of_ended_actors_leave_nothing_behind,
+          a_receiver_that_is_gone_is_counted_once, a_delayed_message_to_a_full_mailbox_is_dropped_and_counted,
+          intervals_of_other_workers_are_one_message_each, bad_arguments_of_send_after_are_refused)

@@ -160,7 +160,7 @@ static void last_place_body(const void *arg, size_t size)
     last_place(2);
 }
 
-START_TEST(one_message_taken_makes_space_for_one)
+START_TEST(a_message_that_is_taken_makes_space_for_one)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER)); /* a hang is the failure */
@@ -301,7 +301,7 @@ static void bytes_body(const void *arg, size_t size)
     want_int(weft_stop(to), 0);
 }
 
-START_TEST(one_message_taken_is_no_space_while_the_byte_budget_is_used_up)
+START_TEST(a_message_that_is_taken_is_no_space_while_the_byte_budget_is_used_up)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .mailbox_bytes_max = 160000));
     node_spawn(n, 1, bytes_body);
@@ -394,7 +394,7 @@ static void crowd_body(const void *arg, size_t size)
     hear(DONE);
 }
 
-START_TEST(many_senders_share_a_mailbox_of_one)
+START_TEST(many_senders_share_a_mailbox_of_one_place)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
@@ -659,11 +659,11 @@ END_TEST
 
 TEST_MAIN("backpressure", a_full_mailbox_suspends_its_senders_and_loses_nothing,
           a_burst_to_another_worker_is_not_lost, space_in_an_almost_full_mailbox_is_used,
-          one_message_taken_makes_space_for_one, space_in_an_almost_full_mailbox_is_used,
+          a_message_that_is_taken_makes_space_for_one, space_in_an_almost_full_mailbox_is_used,
           no_sender_of_the_same_worker_overtakes_one_that_waits, the_send_timeout_ends_in_efull,
           a_call_with_a_deadline_long_past_waits_for_no_space,
-          one_message_taken_is_no_space_while_the_byte_budget_is_used_up,
-          waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
+          a_message_that_is_taken_is_no_space_while_the_byte_budget_is_used_up,
+          waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one_place,
           space_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_space_has_it,
           senders_wait_for_a_congested_worker, the_bytes_under_way_to_a_worker_are_bounded,
           messages_that_were_looked_at_may_be_dropped)

@@ -449,35 +449,37 @@ static void end_everywhere(int way)
     close(unready[1]);
 }
 
-START_TEST(a_stop_at_every_wait)
+START_TEST(a_stop_at_every_wait_leaves_nothing_behind)
 {
     end_everywhere(STOP);
 }
 END_TEST
 
-START_TEST(a_stop_that_is_ignored_at_every_wait)
+START_TEST(a_stop_that_is_ignored_at_every_wait_leaves_nothing_behind)
 {
     end_everywhere(STUBBORN);
 }
 END_TEST
 
-START_TEST(a_kill_at_every_wait)
+START_TEST(a_kill_at_every_wait_leaves_nothing_behind)
 {
     end_everywhere(KILL);
 }
 END_TEST
 
-START_TEST(a_failure_of_who_is_linked_at_every_wait)
+START_TEST(the_failure_of_a_linked_actor_at_every_wait_leaves_nothing_behind)
 {
     end_everywhere(LINK);
 }
 END_TEST
 
-START_TEST(the_end_of_the_node_at_every_wait)
+START_TEST(the_end_of_the_node_at_every_wait_leaves_nothing_behind)
 {
     end_everywhere(NODE);
 }
 END_TEST
 
-TEST_MAIN("endings", a_stop_at_every_wait, a_stop_that_is_ignored_at_every_wait, a_kill_at_every_wait,
-          a_failure_of_who_is_linked_at_every_wait, the_end_of_the_node_at_every_wait)
+TEST_MAIN("endings", a_stop_at_every_wait_leaves_nothing_behind,
+          a_stop_that_is_ignored_at_every_wait_leaves_nothing_behind, a_kill_at_every_wait_leaves_nothing_behind,
+          the_failure_of_a_linked_actor_at_every_wait_leaves_nothing_behind,
+          the_end_of_the_node_at_every_wait_leaves_nothing_behind)

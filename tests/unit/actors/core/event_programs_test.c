@@ -355,7 +355,7 @@ START_TEST(events_do_as_their_specification)
 }
 END_TEST
 
-START_TEST(and_on_two_workers)
+START_TEST(events_on_two_workers_do_as_their_specification)
 {
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "EVENT_APART",
@@ -368,4 +368,4 @@ START_TEST(and_on_two_workers)
 }
 END_TEST
 
-TEST_MAIN("event programs", events_do_as_their_specification, and_on_two_workers)
+TEST_MAIN("event programs", events_do_as_their_specification, events_on_two_workers_do_as_their_specification)

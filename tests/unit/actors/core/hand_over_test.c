@@ -99,7 +99,7 @@ static void end_body(const void *arg, size_t size)
     want_int(drops(weft_here(), WF_DROP_UNREAD), 3);
 }
 
-START_TEST(one_that_is_asked_to_end_leaves_it_unread)
+START_TEST(an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread)
 {
     run_on(1, end_body);
 }
@@ -131,5 +131,6 @@ START_TEST(a_request_that_has_expired_meanwhile_is_dropped)
 }
 END_TEST
 
-TEST_MAIN("hand_over", messages_and_notifications_keep_their_order, one_that_is_asked_to_end_leaves_it_unread,
+TEST_MAIN("hand_over", messages_and_notifications_keep_their_order,
+          an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread,
           a_request_that_has_expired_meanwhile_is_dropped)

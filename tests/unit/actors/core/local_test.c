@@ -73,7 +73,7 @@ START_TEST(only_its_owner_releases_a_block)
 }
 END_TEST
 
-START_TEST(outside_of_actors_there_is_none)
+START_TEST(a_caller_outside_of_actors_gets_no_block)
 {
     static const weft_local_key key = {8, NULL};
     ck_assert_ptr_null(weft_alloc(1));
@@ -114,7 +114,7 @@ static void compares(const void *arg, size_t size)
     want(weft_local(NULL) == NULL);
 }
 
-START_TEST(each_actor_has_one_block_per_key)
+START_TEST(an_actor_has_one_block_for_each_key)
 {
     run_on(2, compares);
 }
@@ -213,5 +213,5 @@ START_TEST(a_killed_actor_leaves_no_memory)
 END_TEST
 
 TEST_MAIN("local", a_block_is_zeroed_aligned_and_freed_with_its_actor, only_its_owner_releases_a_block,
-          outside_of_actors_there_is_none, each_actor_has_one_block_per_key,
+          a_caller_outside_of_actors_gets_no_block, an_actor_has_one_block_for_each_key,
           memory_ends_after_clean_ups_last_made_first, a_killed_actor_leaves_no_memory)

@@ -75,7 +75,7 @@ static void rush(const void *arg, size_t size)
     want_int(weft_stop(to[0]) + weft_stop(to[1]), 0);
 }
 
-START_TEST(some_stand_for_all)
+START_TEST(a_sample_of_very_many_messages_is_timed)
 {
     EXPECT_PASS(rush);
 }
@@ -148,7 +148,7 @@ static void requests(const void *arg, size_t size)
     want_int(count_of(slow), 3);
 }
 
-START_TEST(it_is_timed_from_arrival_to_receive)
+START_TEST(a_message_is_timed_from_its_arrival_to_its_receipt)
 {
     EXPECT_PASS(out_of_turn);
     EXPECT_PASS(requests);
@@ -184,7 +184,7 @@ static void lost(const void *arg, size_t size)
     want_int((int64_t)wf_actors_of(wf_here)->mail_bytes, 0);
 }
 
-START_TEST(what_is_lost_is_not_counted)
+START_TEST(a_dropped_message_is_not_timed)
 {
     EXPECT_PASS(lost);
 }
@@ -274,9 +274,9 @@ int main(void)
     Suite *s = suite_create("time in mailboxes");
     TCase *t = tcase_create("mail time");
     tcase_add_test(t, a_stamp_holds_time_and_weight);
-    tcase_add_test(t, some_stand_for_all);
-    tcase_add_test(t, it_is_timed_from_arrival_to_receive);
-    tcase_add_test(t, what_is_lost_is_not_counted);
+    tcase_add_test(t, a_sample_of_very_many_messages_is_timed);
+    tcase_add_test(t, a_message_is_timed_from_its_arrival_to_its_receipt);
+    tcase_add_test(t, a_dropped_message_is_not_timed);
     tcase_add_test(t, published_messages_are_timed_too);
     tcase_add_test(t, slow_subscribers_stay_small);
     suite_add_tcase(s, t);

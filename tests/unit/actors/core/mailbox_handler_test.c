@@ -113,7 +113,7 @@ static void arguments(const void *arg, size_t size)
     want_int(weft_recv_match(&m, matches, NULL, WEFT_NOW), WEFT_ETIMEDOUT);
 }
 
-START_TEST(arguments_that_are_none)
+START_TEST(bad_arguments_of_a_match_are_refused)
 {
     weft_msg *m;
     ck_assert_int_eq(weft_recv(&m, WEFT_NOW), WEFT_ENOTACTOR);
@@ -127,7 +127,7 @@ int main(void)
     Suite *s = suite_create("mailbox of a handler");
     TCase *t = tcase_create("mailbox");
     tcase_add_loop_test(t, a_handler_is_given_what_has_waited_for_it, 0, 3);
-    tcase_add_test(t, arguments_that_are_none);
+    tcase_add_test(t, bad_arguments_of_a_match_are_refused);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

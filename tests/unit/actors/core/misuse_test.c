@@ -47,7 +47,7 @@ static void holder(const void *arg, size_t size)
     expect_held(1, ENVELOPE + 100); /* and is freed with its actor */
 }
 
-START_TEST(it_is_known_how_many_messages_an_actor_holds)
+START_TEST(an_actor_knows_how_many_messages_it_holds)
 {
     run_on(1, holder);
 }
@@ -175,7 +175,7 @@ START_TEST(two_messages_with_one_tag_are_named_when_a_node_starts)
 }
 END_TEST
 
-START_TEST(many_messages_with_one_tag_do_not_fill_the_log)
+START_TEST(warnings_about_messages_with_one_tag_are_bounded)
 {
     log_begin();
     run_on(1, reads_another);
@@ -314,7 +314,7 @@ static void asks(const void *arg, size_t size)
     weft_msg_free(answer);
 }
 
-START_TEST(a_second_answer_is_said)
+START_TEST(a_second_answer_is_logged)
 {
     log_begin();
     run_on(1, asks);
@@ -364,8 +364,7 @@ START_TEST(callers_that_are_no_actors_learn_it_from_the_result)
 }
 END_TEST
 
-TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts,
-          it_is_known_how_many_messages_an_actor_holds, an_actor_that_never_frees_is_named_once_for_its_kind,
-          the_most_frequent_tag_is_found_among_many, many_messages_with_one_tag_do_not_fill_the_log,
-          a_call_with_wrong_arguments_says_which, a_second_answer_is_said,
-          callers_that_are_no_actors_learn_it_from_the_result)
+TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts, an_actor_knows_how_many_messages_it_holds,
+          an_actor_that_never_frees_is_named_once_for_its_kind, the_most_frequent_tag_is_found_among_many,
+          warnings_about_messages_with_one_tag_are_bounded, a_call_with_wrong_arguments_says_which,
+          a_second_answer_is_logged, callers_that_are_no_actors_learn_it_from_the_result)

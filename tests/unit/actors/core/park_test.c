@@ -143,7 +143,7 @@ START_TEST(unparking_restores_the_stack)
 }
 END_TEST
 
-START_TEST(in_any_order)
+START_TEST(unparking_restores_the_stack_in_any_order)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         weft_test_options o = {.seed = seed, .node = PARKING};
@@ -159,7 +159,7 @@ static void unguarded_body(const void *arg, size_t size)
     shapes_body(arg, size);
 }
 
-START_TEST(without_guards_in_the_kernel)
+START_TEST(actors_are_parked_on_kernels_without_guards)
 {
     EXPECT_PASS(unguarded_body);
 }
@@ -236,7 +236,7 @@ static void who_body(const void *arg, size_t size)
     want_parked(plain);
 }
 
-START_TEST(only_those_whose_frames_nobody_uses)
+START_TEST(actors_whose_frames_are_in_use_are_not_parked)
 {
     EXPECT_PASS(who_body);
 }
@@ -252,7 +252,7 @@ static void never_body(const void *arg, size_t size)
     want_int(wf_here->count.timers_fired, fired + 1);
 }
 
-START_TEST(never_if_the_node_says_so)
+START_TEST(no_actor_is_parked_if_the_option_is_off)
 {
     ck_assert_int_eq(run_with(never_body, NULL, 0, (weft_node_options){.park_after = WEFT_FOREVER}), 0);
     ck_assert_int_eq(run_with(never_body, NULL, 0, (weft_node_options){.park_after = 0}), 0); /* the kit's default */
@@ -288,7 +288,7 @@ static void quiet_body(const void *arg, size_t size)
     }
 }
 
-START_TEST(when_all_are_parked_nobody_looks)
+START_TEST(no_sweep_runs_when_all_actors_are_parked)
 {
     EXPECT_PASS(quiet_body);
 }
@@ -324,7 +324,7 @@ static void handler_body(const void *arg, size_t size)
     want_parked(next);
 }
 
-START_TEST(a_handler_whose_function_waits)
+START_TEST(a_handler_whose_function_waits_is_parked)
 {
     EXPECT_PASS(handler_body);
 }
@@ -375,7 +375,7 @@ static void ends_body(const void *arg, size_t size)
     want_int(undone, WF_COUNT(kids));
 }
 
-START_TEST(stopped_and_killed)
+START_TEST(parked_actors_are_stopped_and_killed)
 {
     EXPECT_PASS(ends_body);
 }
@@ -446,7 +446,7 @@ static void supervised_body(const void *arg, size_t size)
     want(weft_whereis("a", &is[0]) < 0 && wf_actor_find(wf_here, s.actor) == NULL);
 }
 
-START_TEST(restarted_by_a_supervisor_that_is_parked_too)
+START_TEST(a_parked_supervisor_restarts_a_parked_child)
 {
     weft_log_set(WEFT_SILENT, false);
     EXPECT_PASS(supervised_body);
@@ -478,7 +478,7 @@ static void borrows(const void *arg, size_t size)
     ++*(volatile int *)shared;
 }
 
-START_TEST(sharing_a_stack_has_to_be_said)
+START_TEST(an_actor_that_shares_its_stack_has_to_say_so)
 {
     bool share = true;
     ck_assert_int_eq(run_with(borrows, &share, sizeof share, PARKING), 0);
@@ -565,13 +565,15 @@ static void callers_body(const void *arg, size_t size)
     (void)hear(DONE);
 }
 
-START_TEST(the_callers_of_who_waits_are_known_parked_or_not)
+START_TEST(the_backtrace_of_a_waiting_actor_is_known_parked_or_not)
 {
     EXPECT_PASS(callers_body);
 }
 END_TEST
 
-TEST_MAIN("park", the_callers_of_who_waits_are_known_parked_or_not, unparking_restores_the_stack, in_any_order,
-          without_guards_in_the_kernel, only_those_whose_frames_nobody_uses, never_if_the_node_says_so,
-          when_all_are_parked_nobody_looks, a_handler_whose_function_waits, stopped_and_killed,
-          the_node_ends_with_all_parked, restarted_by_a_supervisor_that_is_parked_too, sharing_a_stack_has_to_be_said)
+TEST_MAIN("park", the_backtrace_of_a_waiting_actor_is_known_parked_or_not, unparking_restores_the_stack,
+          unparking_restores_the_stack_in_any_order, actors_are_parked_on_kernels_without_guards,
+          actors_whose_frames_are_in_use_are_not_parked, no_actor_is_parked_if_the_option_is_off,
+          no_sweep_runs_when_all_actors_are_parked, a_handler_whose_function_waits_is_parked,
+          parked_actors_are_stopped_and_killed, the_node_ends_with_all_parked,
+          a_parked_supervisor_restarts_a_parked_child, an_actor_that_shares_its_stack_has_to_say_so)

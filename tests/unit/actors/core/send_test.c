@@ -92,7 +92,7 @@ static void calls_body(const void *arg, size_t size)
     calls_to(2);
 }
 
-START_TEST(calls_and_every_way_they_fail)
+START_TEST(a_call_fails_with_the_error_of_its_cause)
 {
     run_on(2, calls_body);
 }
@@ -369,7 +369,7 @@ START_TEST(arguments_are_checked_and_bodies_of_all_sizes_pass)
 }
 END_TEST
 
-START_TEST(nothing_of_it_works_outside_of_actors)
+START_TEST(functions_of_actors_are_refused_outside_of_actors)
 {
     weft_pid p = {1, 1};
     weft_msg *m;
@@ -409,7 +409,8 @@ START_TEST(nothing_of_it_works_outside_of_actors)
 }
 END_TEST
 
-TEST_MAIN("send", calls_and_every_way_they_fail, the_end_of_the_receiver_fails_what_it_took_and_what_it_did_not,
+TEST_MAIN("send", a_call_fails_with_the_error_of_its_cause,
+          the_end_of_the_receiver_fails_what_it_took_and_what_it_did_not,
           the_answer_to_a_forwarded_request_goes_to_the_asker, a_message_that_is_sent_on_comes_from_who_sent_it_on,
           an_asker_that_is_stopped_or_killed_leaves_nothing, names_are_found_and_vanish_with_their_actor,
-          arguments_are_checked_and_bodies_of_all_sizes_pass, nothing_of_it_works_outside_of_actors)
+          arguments_are_checked_and_bodies_of_all_sizes_pass, functions_of_actors_are_refused_outside_of_actors)

@@ -118,7 +118,7 @@ static void computing_parent_of_neighbours(const void *arg, size_t size)
     compute_and_spawn(WEFT_BESIDE, beside);
 }
 
-START_TEST(one_that_computes_shares_its_children_with_an_idle_worker)
+START_TEST(an_actor_that_computes_shares_its_children_with_an_idle_worker)
 {
     run_on_first(computing_parent);
     ck_assert_int_eq(lent[0], CHILDREN / 2);
@@ -127,7 +127,7 @@ START_TEST(one_that_computes_shares_its_children_with_an_idle_worker)
 }
 END_TEST
 
-START_TEST(beside_its_parent_even_if_others_are_idle)
+START_TEST(a_child_may_run_beside_its_parent_even_if_other_workers_are_idle)
 {
     run_on_first(computing_parent_of_neighbours);
     ck_assert_int_eq(beside[0], CHILDREN);
@@ -139,8 +139,8 @@ int main(void)
     Suite *s = suite_create("spread");
     TCase *c = tcase_create("spread");
     tcase_add_test(c, children_run_where_they_are_put);
-    tcase_add_test(c, one_that_computes_shares_its_children_with_an_idle_worker);
-    tcase_add_test(c, beside_its_parent_even_if_others_are_idle);
+    tcase_add_test(c, an_actor_that_computes_shares_its_children_with_an_idle_worker);
+    tcase_add_test(c, a_child_may_run_beside_its_parent_even_if_other_workers_are_idle);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

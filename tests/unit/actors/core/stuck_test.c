@@ -135,7 +135,7 @@ static bool functions_are_known(void)
 #endif
 }
 
-START_TEST(one_in_a_loop_without_waits_is_named)
+START_TEST(an_actor_in_a_loop_without_waits_is_named)
 {
     start(1, WEFT_MS(50));
     weft_pid pid;
@@ -158,7 +158,7 @@ START_TEST(one_in_a_loop_without_waits_is_named)
 }
 END_TEST
 
-START_TEST(one_that_does_not_answer_is_asked_again)
+START_TEST(a_stuck_actor_that_gives_no_backtrace_is_asked_again)
 {
     if (!functions_are_known()) return;
     start(1, WEFT_MS(50));
@@ -176,7 +176,7 @@ START_TEST(one_that_does_not_answer_is_asked_again)
 }
 END_TEST
 
-START_TEST(one_that_sleeps_is_named_and_sleeps_for_as_long_as_it_wanted)
+START_TEST(an_actor_that_blocks_in_a_sleep_is_named_and_its_sleep_is_not_cut_short)
 {
     start(1, WEFT_MS(50));
     ck_assert_int_eq(weft_node_spawn(it.node, NULL, sleeper, NULL, 0, &(weft_spawn_options){.kind = "sleeper"}), 0);
@@ -189,7 +189,7 @@ START_TEST(one_that_sleeps_is_named_and_sleeps_for_as_long_as_it_wanted)
 }
 END_TEST
 
-START_TEST(two_at_once_are_both_named)
+START_TEST(two_stuck_actors_at_once_are_both_named)
 {
     start(2, WEFT_MS(50));
     for (int i = 1; i <= 2; i++)
@@ -207,7 +207,7 @@ START_TEST(two_at_once_are_both_named)
 END_TEST
 
 /* The next one begins in the turn after the first one's, of a worker that did not sleep between. */
-START_TEST(the_next_one_on_the_same_worker_is_named_too)
+START_TEST(the_next_stuck_actor_on_the_same_worker_is_named_too)
 {
     start(1, WEFT_MS(50));
     struct wf_stuck s, next;
@@ -227,7 +227,7 @@ START_TEST(the_next_one_on_the_same_worker_is_named_too)
 }
 END_TEST
 
-START_TEST(nobody_is_named_when_it_is_off)
+START_TEST(no_actor_is_named_when_stuck_after_is_off)
 {
     start(1, WEFT_FOREVER);
     ck_assert_int_eq(weft_node_spawn(it.node, NULL, sleeper, NULL, 0, NULL), 0);
@@ -291,12 +291,12 @@ int main(void)
 {
     Suite *s = suite_create("stuck");
     TCase *c = tcase_create("stuck");
-    tcase_add_test(c, one_in_a_loop_without_waits_is_named);
-    tcase_add_test(c, one_that_does_not_answer_is_asked_again);
-    tcase_add_test(c, one_that_sleeps_is_named_and_sleeps_for_as_long_as_it_wanted);
-    tcase_add_test(c, two_at_once_are_both_named);
-    tcase_add_test(c, the_next_one_on_the_same_worker_is_named_too);
-    tcase_add_test(c, nobody_is_named_when_it_is_off);
+    tcase_add_test(c, an_actor_in_a_loop_without_waits_is_named);
+    tcase_add_test(c, a_stuck_actor_that_gives_no_backtrace_is_asked_again);
+    tcase_add_test(c, an_actor_that_blocks_in_a_sleep_is_named_and_its_sleep_is_not_cut_short);
+    tcase_add_test(c, two_stuck_actors_at_once_are_both_named);
+    tcase_add_test(c, the_next_stuck_actor_on_the_same_worker_is_named_too);
+    tcase_add_test(c, no_actor_is_named_when_stuck_after_is_off);
     tcase_add_test(c, a_node_with_one_thread_has_no_worker_of_its_own);
     tcase_add_test(c, weft_s_own_actors_run_beside_all_workers);
     suite_add_tcase(s, c);

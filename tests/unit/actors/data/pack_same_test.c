@@ -76,7 +76,7 @@ static void put_both(uint64_t *seed, weft_writer *w, weft_writer *ref)
     if (random_below(seed, 20) == 0) wf_pack_raw(w, text, size), ref_pack_raw(ref, text, size);
 }
 
-START_TEST(writes_the_same)
+START_TEST(pack_writes_the_same_bytes_as_its_reference)
 {
     static uint8_t bytes[100000], others[100000];
     uint64_t first = first_seed(), count = runs();
@@ -175,7 +175,7 @@ static bool get_both(uint64_t *seed, weft_reader *r, weft_reader *ref)
     }
 }
 
-START_TEST(reads_the_same)
+START_TEST(pack_reads_the_same_values_as_its_reference)
 {
     uint64_t first = first_seed(), count = runs();
     for (uint64_t run = first; run < first + count; run++) {
@@ -200,7 +200,7 @@ START_TEST(reads_the_same)
 END_TEST
 
 /* Every first byte, with few and with many behind it. */
-START_TEST(reads_each_tag_the_same)
+START_TEST(pack_reads_each_first_byte_as_its_reference)
 {
     uint8_t bytes[40];
     uint64_t run = 0;
@@ -230,9 +230,9 @@ int main(void)
     Suite *s = suite_create("pack_same");
     TCase *t = tcase_create("same");
     tcase_set_timeout(t, 600);
-    tcase_add_test(t, writes_the_same);
-    tcase_add_test(t, reads_the_same);
-    tcase_add_test(t, reads_each_tag_the_same);
+    tcase_add_test(t, pack_writes_the_same_bytes_as_its_reference);
+    tcase_add_test(t, pack_reads_the_same_values_as_its_reference);
+    tcase_add_test(t, pack_reads_each_first_byte_as_its_reference);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

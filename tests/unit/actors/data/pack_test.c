@@ -165,7 +165,7 @@ START_TEST(every_width_of_integer_is_read)
 }
 END_TEST
 
-START_TEST(errors_stick_and_say_where)
+START_TEST(the_first_error_stays_with_its_place)
 {
     static const uint8_t data[] = {0x01, 0xA1, 'x', 0x02};
     weft_reader r = weft_reader_on(data, sizeof data);
@@ -377,7 +377,7 @@ static void every_type(msgpack_sbuffer *out)
     for (uint32_t i = 0; i < 17; i++) msgpack_pack_fix_uint64(&p, i);
 }
 
-START_TEST(all_types_are_understood)
+START_TEST(every_type_of_msgpack_c_is_read_and_skipped)
 {
     msgpack_sbuffer b;
     every_type(&b);
@@ -599,12 +599,12 @@ int main(void)
     tcase_add_test(t, simple_values);
     tcase_add_test(t, texts_are_compared_and_copied);
     tcase_add_test(t, every_width_of_integer_is_read);
-    tcase_add_test(t, errors_stick_and_say_where);
+    tcase_add_test(t, the_first_error_stays_with_its_place);
     tcase_add_test(t, writer_neither_overruns_nor_writes_halves);
     suite_add_tcase(s, t);
     t = tcase_create("msgpack-c");
     tcase_add_test(t, writes_and_reads_what_msgpack_c_does);
-    tcase_add_test(t, all_types_are_understood);
+    tcase_add_test(t, every_type_of_msgpack_c_is_read_and_skipped);
     suite_add_tcase(s, t);
     t = tcase_create("hostile");
     tcase_add_test(t, a_count_is_compared_with_the_bytes_left);

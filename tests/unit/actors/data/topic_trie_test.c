@@ -43,14 +43,14 @@ static const struct {
     {">>", false, false},
 };
 
-START_TEST(what_topics_and_patterns_may_be)
+START_TEST(texts_are_accepted_as_topics_and_patterns_as_in_the_table)
 {
     ck_assert_int_eq(wf_topic_check(weft_cstr(texts[_i].text)), texts[_i].topic ? 0 : WEFT_EINVAL);
     ck_assert_int_eq(wf_pattern_check(weft_cstr(texts[_i].text)), texts[_i].pattern ? 0 : WEFT_EINVAL);
 }
 END_TEST
 
-START_TEST(lengths)
+START_TEST(topics_and_patterns_have_at_most_255_bytes)
 {
     char text[257];
     memset(text, 'x', sizeof text);
@@ -95,7 +95,7 @@ static const struct {
     {"*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.>", SIXTEEN, true},
 };
 
-START_TEST(which_patterns_mean_which_topics)
+START_TEST(patterns_match_topics_as_in_the_table)
 {
     weft_text pattern = weft_cstr(pairs[_i].pattern), topic = weft_cstr(pairs[_i].topic);
     ck_assert_int_eq(wf_pattern_matches(pattern, topic), pairs[_i].match);
@@ -194,7 +194,7 @@ START_TEST(branches_go_when_nobody_needs_them)
 END_TEST
 
 /* Every pattern of 10 words, each "x" or '*': 1024 paths that all mean one topic. */
-START_TEST(many_branches_at_once)
+START_TEST(each_of_a_thousand_patterns_of_one_topic_matches_once)
 {
     enum { WORDS = 10, MANY = 1 << WORDS };
     struct sub *subs = calloc(MANY, sizeof *subs);
@@ -426,15 +426,15 @@ int main(void)
 {
     Suite *s = suite_create("topic_trie");
     TCase *t = tcase_create("patterns");
-    tcase_add_loop_test(t, what_topics_and_patterns_may_be, 0, (int)WF_COUNT(texts));
-    tcase_add_test(t, lengths);
-    tcase_add_loop_test(t, which_patterns_mean_which_topics, 0, (int)WF_COUNT(pairs));
+    tcase_add_loop_test(t, texts_are_accepted_as_topics_and_patterns_as_in_the_table, 0, (int)WF_COUNT(texts));
+    tcase_add_test(t, topics_and_patterns_have_at_most_255_bytes);
+    tcase_add_loop_test(t, patterns_match_topics_as_in_the_table, 0, (int)WF_COUNT(pairs));
     suite_add_tcase(s, t);
     t = tcase_create("trie");
     tcase_add_test(t, subscribers_of_a_pattern_in_order);
     tcase_add_test(t, malformed_patterns_change_nothing);
     tcase_add_test(t, branches_go_when_nobody_needs_them);
-    tcase_add_test(t, many_branches_at_once);
+    tcase_add_test(t, each_of_a_thousand_patterns_of_one_topic_matches_once);
     tcase_add_test(t, random_changes_against_a_list);
     suite_add_tcase(s, t);
     t = tcase_create("interest");

@@ -75,7 +75,7 @@ START_TEST(received_ones_are_bounded_the_same_way)
 END_TEST
 
 /* The first fault is the one that is told, whatever is put behind it. */
-START_TEST(an_error_stays)
+START_TEST(the_first_error_of_a_writer_stays)
 {
     struct leaf chain[18];
     chain_up(chain, 18);
@@ -110,7 +110,7 @@ START_TEST(an_error_stays)
 }
 END_TEST
 
-START_TEST(another_tag)
+START_TEST(a_message_with_another_tag_is_refused)
 {
     struct weft_why why;
     struct book got;
@@ -144,7 +144,7 @@ static size_t pack_book(struct book *out)
 
 /* Such a struct must not be used, but reading it must not end the process: any value may be read, and nothing after
  * it. */
-START_TEST(views_of_a_message_that_is_gone)
+START_TEST(views_of_a_message_that_is_gone_read_as_empty)
 {
     struct book sent, got;
     weft_entry_leaf page;
@@ -190,7 +190,7 @@ START_TEST(values_of_a_message_that_is_gone)
 }
 END_TEST
 
-START_TEST(names_of_numbers)
+START_TEST(an_enumeration_names_only_its_numbers)
 {
     ck_assert_str_eq(state_name(0), "open");
     ck_assert_ptr_null(state_name(1));
@@ -203,11 +203,11 @@ int main(void)
     TCase *t = tcase_create("bounds");
     tcase_add_test(t, the_deepest_pid_and_the_deepest_list);
     tcase_add_test(t, received_ones_are_bounded_the_same_way);
-    tcase_add_test(t, an_error_stays);
-    tcase_add_test(t, another_tag);
-    tcase_add_test(t, views_of_a_message_that_is_gone);
+    tcase_add_test(t, the_first_error_of_a_writer_stays);
+    tcase_add_test(t, a_message_with_another_tag_is_refused);
+    tcase_add_test(t, views_of_a_message_that_is_gone_read_as_empty);
     tcase_add_test(t, values_of_a_message_that_is_gone);
-    tcase_add_test(t, names_of_numbers);
+    tcase_add_test(t, an_enumeration_names_only_its_numbers);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -52,7 +52,7 @@ static json_t *parsed(const char *text)
     return root;
 }
 
-START_TEST(the_whole)
+START_TEST(a_message_with_all_types_has_its_exact_text)
 {
     struct part parts[2] = {{{"tea", 3}, 3.5}, {{"salt", 4}, 0.1}};
     weft_entry_real reals[2] = {{{"a\n", 2}, 1e100}, {{"b", 1}, -2}};
@@ -80,7 +80,7 @@ START_TEST(the_whole)
 }
 END_TEST
 
-START_TEST(zeroes)
+START_TEST(a_zeroed_message_has_its_exact_text)
 {
     struct whole v;
     memset(&v, 0, sizeof v);
@@ -202,7 +202,7 @@ START_TEST(reals_read_back_the_same)
 }
 END_TEST
 
-START_TEST(it_ends_where_the_space_ends)
+START_TEST(the_text_is_cut_where_the_space_ends)
 {
     struct part p = {{"tea", 3}, 3.5};
     const char *whole = "{\"name\": \"tea\", \"price\": 3.5}";
@@ -219,7 +219,7 @@ START_TEST(it_ends_where_the_space_ends)
 }
 END_TEST
 
-START_TEST(of_a_message)
+START_TEST(the_text_of_a_message_is_that_of_its_value)
 {
     struct whole v;
     memset(&v, 0, sizeof v);
@@ -239,14 +239,14 @@ int main(void)
 {
     Suite *s = suite_create("typed_json");
     TCase *t = tcase_create("json");
-    tcase_add_test(t, the_whole);
-    tcase_add_test(t, zeroes);
+    tcase_add_test(t, a_message_with_all_types_has_its_exact_text);
+    tcase_add_test(t, a_zeroed_message_has_its_exact_text);
     tcase_add_loop_test(t, text_is_escaped, 0, (int)(sizeof strings / sizeof *strings));
     tcase_add_test(t, random_text_is_always_json);
     tcase_add_test(t, numbers);
     tcase_add_test(t, reals_read_back_the_same);
-    tcase_add_test(t, it_ends_where_the_space_ends);
-    tcase_add_test(t, of_a_message);
+    tcase_add_test(t, the_text_is_cut_where_the_space_ends);
+    tcase_add_test(t, the_text_of_a_message_is_that_of_its_value);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -101,7 +101,7 @@ static struct order full(void)
     return o;
 }
 
-START_TEST(everything_comes_back)
+START_TEST(every_kind_of_part_comes_back_as_it_was_packed)
 {
     struct order sent = full(), got;
     size_t size = pack(order_type(), &sent);
@@ -205,7 +205,7 @@ START_TEST(received_lists_are_sent_on)
 }
 END_TEST
 
-START_TEST(every_difference_is_seen)
+START_TEST(equality_sees_every_difference)
 {
     struct order a = full(), b;
     struct item it[2] = {{{"tea", 3}, 3.5, {NULL, 0, NULL, NULL}}, {{"salt", 4}, 0, {NULL, 0, NULL, NULL}}};
@@ -255,7 +255,7 @@ WEFT_STRUCT(new_part, NEW_PART)
 /* clang-format on */
 WEFT_MESSAGE(new, 9, NEW)
 
-START_TEST(old_reads_new)
+START_TEST(an_old_reader_reads_a_new_message)
 {
     int64_t sizes[] = {1, 2};
     struct new_part parts[2] = {{{"a", 1}, weft_int_list(sizes, 2), {true, NEW_HIGH}},
@@ -290,7 +290,7 @@ START_TEST(old_reads_new)
 }
 END_TEST
 
-START_TEST(new_reads_old)
+START_TEST(a_new_reader_reads_an_old_message)
 {
     struct old_part parts[1] = {{{"a", 1}}};
     struct old sent = {.id = 4, .part = parts[0], .parts = old_part_list(parts, 1)};
@@ -334,7 +334,7 @@ static void check_fault(const weft_writer *w, const char *text)
     ck_assert_uint_eq(got.items.count, 0);
 }
 
-START_TEST(a_fault_has_a_path)
+START_TEST(an_error_names_the_path_to_its_field)
 {
     weft_writer w = up_to_field(3); /* items */
     weft_put_array(&w, 4);
@@ -429,7 +429,7 @@ START_TEST(nesting_has_a_limit)
 END_TEST
 
 /* Skipped fields count for the limits, too, so that old and new readers accept the same messages. */
-START_TEST(nesting_of_what_is_not_known)
+START_TEST(the_nesting_of_skipped_fields_is_limited_too)
 {
     for (uint32_t depth = 31; depth <= 33; depth++) {
         weft_writer w = weft_writer_on(buffer, sizeof buffer);
@@ -445,7 +445,7 @@ START_TEST(nesting_of_what_is_not_known)
 }
 END_TEST
 
-START_TEST(counts_and_cuts)
+START_TEST(cut_messages_and_false_counts_are_refused)
 {
     struct order sent = full(), got;
     size_t size = pack(order_type(), &sent);
@@ -552,7 +552,7 @@ START_TEST(a_million_items_take_no_memory)
 }
 END_TEST
 
-START_TEST(too_many_for_msgpack)
+START_TEST(a_list_longer_than_msgpack_allows_is_refused)
 {
 #if SIZE_MAX > UINT32_MAX
     struct order o = full();
@@ -568,24 +568,24 @@ int main(void)
 {
     Suite *s = suite_create("typed_parts");
     TCase *t = tcase_create("parts");
-    tcase_add_test(t, everything_comes_back);
+    tcase_add_test(t, every_kind_of_part_comes_back_as_it_was_packed);
     tcase_add_test(t, own_arrays_are_taken_apart_the_same_way);
     tcase_add_test(t, received_lists_are_sent_on);
-    tcase_add_test(t, every_difference_is_seen);
+    tcase_add_test(t, equality_sees_every_difference);
     tcase_add_test(t, enumerations_have_names);
-    tcase_add_test(t, old_reads_new);
-    tcase_add_test(t, new_reads_old);
+    tcase_add_test(t, an_old_reader_reads_a_new_message);
+    tcase_add_test(t, a_new_reader_reads_an_old_message);
     suite_add_tcase(s, t);
     t = tcase_create("faults");
-    tcase_add_test(t, a_fault_has_a_path);
+    tcase_add_test(t, an_error_names_the_path_to_its_field);
     tcase_add_test(t, long_paths_and_keys_are_cut_off);
     tcase_add_test(t, nesting_has_a_limit);
-    tcase_add_test(t, nesting_of_what_is_not_known);
-    tcase_add_test(t, counts_and_cuts);
+    tcase_add_test(t, the_nesting_of_skipped_fields_is_limited_too);
+    tcase_add_test(t, cut_messages_and_false_counts_are_refused);
     tcase_add_test(t, every_byte_changed);
     tcase_add_test(t, random_orders);
     tcase_add_test(t, a_million_items_take_no_memory);
-    tcase_add_test(t, too_many_for_msgpack);
+    tcase_add_test(t, a_list_longer_than_msgpack_allows_is_refused);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

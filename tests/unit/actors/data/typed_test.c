@@ -198,7 +198,7 @@ static bool text_is(weft_text t, const char *expected)
     return t.size == strlen(expected) && memcmp(t.data, expected, t.size) == 0;
 }
 
-START_TEST(each_function_sends_its_way)
+START_TEST(each_generated_function_makes_its_call)
 {
     struct say v = hello();
     weft_pid to = {11, 22};
@@ -271,7 +271,7 @@ START_TEST(bodies_around_the_small_buffer)
 }
 END_TEST
 
-START_TEST(too_big_and_no_memory)
+START_TEST(messages_that_are_too_large_or_find_no_memory_are_refused)
 {
     struct say v = hello();
     weft_msg *answer = NULL;
@@ -298,7 +298,7 @@ START_TEST(too_big_and_no_memory)
 }
 END_TEST
 
-START_TEST(as_big_as_can_be)
+START_TEST(a_message_of_the_largest_size_is_made_and_read)
 {
     enum { HEADS = 1 + 1 + 5 }; /* the array, an empty nick, a text of 32 bits of length */
     char *large = calloc(1, WEFT_MESSAGE_MAX);
@@ -513,10 +513,10 @@ int main(void)
 {
     Suite *s = suite_create("typed");
     TCase *t = tcase_create("typed");
-    tcase_add_test(t, each_function_sends_its_way);
+    tcase_add_test(t, each_generated_function_makes_its_call);
     tcase_add_test(t, bodies_around_the_small_buffer);
-    tcase_add_test(t, too_big_and_no_memory);
-    tcase_add_test(t, as_big_as_can_be);
+    tcase_add_test(t, messages_that_are_too_large_or_find_no_memory_are_refused);
+    tcase_add_test(t, a_message_of_the_largest_size_is_made_and_read);
     tcase_add_test(t, every_field_type_comes_back);
     tcase_add_test(t, a_message_without_fields);
     tcase_add_test(t, the_field_at_fault_is_named);

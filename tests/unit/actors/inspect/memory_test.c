@@ -113,7 +113,7 @@ static void subscriptions(const void *arg, size_t size)
     want_each("a subscription under a pattern of its own", before, 240);
 }
 
-START_TEST(everything_costs_what_the_page_says)
+START_TEST(each_object_takes_the_documented_memory)
 {
     if (!is_counted()) return;
     /* On a slow machine an actor is found to hold its worker up, and its name is read from symbols, into memory of
@@ -128,4 +128,4 @@ START_TEST(everything_costs_what_the_page_says)
 }
 END_TEST
 
-TEST_MAIN("memory", everything_costs_what_the_page_says)
+TEST_MAIN("memory", each_object_takes_the_documented_memory)

@@ -134,7 +134,7 @@ static void monitors_body(const void *arg, size_t size)
     want_news(WEFT_TAG_DOWN, elsewhere, WEFT_EXIT_NODE_LOST, &d);
 }
 
-START_TEST(each_monitor_tells_once_and_not_after_it_was_ended)
+START_TEST(a_monitor_notifies_once_and_not_after_it_was_removed)
 {
     run_on(2, monitors_body);
 }
@@ -544,7 +544,7 @@ START_TEST(made_up_pids_do_no_harm)
 END_TEST
 
 TEST_MAIN("watch", a_monitor_tells_every_reason_with_its_text, reasons_have_words,
-          each_monitor_tells_once_and_not_after_it_was_ended, messages_sent_before_the_end_are_received_before_down,
+          a_monitor_notifies_once_and_not_after_it_was_removed, messages_sent_before_the_end_are_received_before_down,
           a_link_tells_once_and_not_after_it_was_undone, a_failure_runs_along_links_with_its_reason,
           a_normal_end_stops_nobody, both_ends_of_a_link_agree_whatever_they_do_at_once, a_stop_can_be_a_message,
           an_actor_killed_before_it_ran_never_runs, a_clean_up_that_fails_keeps_nobody_from_the_others,

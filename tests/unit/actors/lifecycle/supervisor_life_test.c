@@ -339,7 +339,7 @@ BODY(strange_messages_are_dropped)
 }
 PLAY(strange_messages_are_dropped)
 
-START_TEST(outside_of_actors)
+START_TEST(functions_of_supervisors_are_refused_outside_of_actors)
 {
     ck_assert_int_eq(weft_supervise(&(weft_supervisor_spec){0}), WEFT_ENOTACTOR);
     ck_assert_int_eq(weft_ready(), WEFT_ENOTACTOR);
@@ -354,4 +354,5 @@ TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           a_failed_restart_counts_and_is_tried_again, a_name_that_is_taken_keeps_a_child_from_starting,
           a_child_that_ignores_its_stop_is_killed_at_the_deadline, a_supervisor_is_given_the_time_its_children_need,
           children_of_a_killed_supervisor_end, a_supervisor_ends_with_the_actor_it_is_linked_to,
-          the_end_of_a_node_is_in_order, bad_specs_start_nothing, strange_messages_are_dropped, outside_of_actors)
+          the_end_of_a_node_is_in_order, bad_specs_start_nothing, strange_messages_are_dropped,
+          functions_of_supervisors_are_refused_outside_of_actors)

@@ -326,7 +326,7 @@ START_TEST(ties_do_as_their_specification)
 }
 END_TEST
 
-START_TEST(and_on_two_workers)
+START_TEST(ties_on_two_workers_do_as_their_specification)
 {
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "TIE_APART",
@@ -339,4 +339,4 @@ START_TEST(and_on_two_workers)
 }
 END_TEST
 
-TEST_MAIN("tie programs", ties_do_as_their_specification, and_on_two_workers)
+TEST_MAIN("tie programs", ties_do_as_their_specification, ties_on_two_workers_do_as_their_specification)

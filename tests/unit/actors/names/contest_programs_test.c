@@ -167,7 +167,7 @@ static void run(const struct program *p)
     finish();
 }
 
-START_TEST(one_of_the_nodes_that_claim_a_name_has_it)
+START_TEST(exactly_one_of_the_nodes_that_claim_a_name_holds_it)
 {
     ck_assert(programs_pass(&(struct programs){.name = "CONTEST",
                                                .test = "unit/actors/names/contest_programs",
@@ -182,7 +182,7 @@ int main(void)
 {
     Suite *s = suite_create("contest programs");
     TCase *t = tcase_create("contest");
-    tcase_add_test(t, one_of_the_nodes_that_claim_a_name_has_it);
+    tcase_add_test(t, exactly_one_of_the_nodes_that_claim_a_name_holds_it);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

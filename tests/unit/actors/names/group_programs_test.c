@@ -424,7 +424,7 @@ START_TEST(groups_and_names_do_as_their_specification)
 }
 END_TEST
 
-START_TEST(and_on_two_workers)
+START_TEST(groups_and_names_on_two_workers_do_as_their_specification)
 {
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "GROUP_APART",
@@ -437,4 +437,5 @@ START_TEST(and_on_two_workers)
 }
 END_TEST
 
-TEST_MAIN("group programs", groups_and_names_do_as_their_specification, and_on_two_workers)
+TEST_MAIN("group programs", groups_and_names_do_as_their_specification,
+          groups_and_names_on_two_workers_do_as_their_specification)

@@ -291,7 +291,7 @@ static void news_body(const void *arg, size_t size)
     quiet();
 }
 
-START_TEST(each_change_is_told_with_its_reason)
+START_TEST(a_watcher_is_told_each_change_with_its_reason)
 {
     run_on(2, news_body);
 }
@@ -502,5 +502,6 @@ START_TEST(members_of_one_group_are_seen_once_in_parts)
 END_TEST
 
 TEST_MAIN("group", members_join_and_leave, bad_arguments, every_member_gets_it_once_in_order,
-          a_full_member_holds_nobody_up, each_change_is_told_with_its_reason, a_watch_begins_with_who_is_there,
-          no_change_is_lost_or_told_twice, members_of_one_group_are_seen_once_in_parts)
+          a_full_member_holds_nobody_up, a_watcher_is_told_each_change_with_its_reason,
+          a_watch_begins_with_who_is_there, no_change_is_lost_or_told_twice,
+          members_of_one_group_are_seen_once_in_parts)

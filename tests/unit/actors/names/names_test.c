@@ -22,7 +22,7 @@ static struct wf_names *names_new(void)
     return n;
 }
 
-START_TEST(what_a_name_may_be)
+START_TEST(names_have_allowed_characters_and_at_most_64_bytes)
 {
     static const char *const good[] = {"a", "Room-7", "$system", "a.b_c", ".", "0"};
     static const char *const bad[] = {"", " ", "a b", "a@b", "a*", "a>", "a/b", "caf\xC3\xA9", "a\n"};
@@ -339,7 +339,7 @@ START_TEST(a_node_that_knew_a_name_cannot_have_had_it_first)
 END_TEST
 
 /* This node neither has the name nor claims it: it knows the holder and a claimant. */
-START_TEST(of_two_copies_the_one_that_is_doubted_does_not_hold)
+START_TEST(the_doubted_one_of_two_copies_does_not_hold)
 {
     struct wf_names *n = names_new();
     struct wf_name_clash clash;
@@ -494,7 +494,7 @@ static void race(void *arg)
     r->kept = r->won - r->kept;
 }
 
-START_TEST(each_name_has_one_winner)
+START_TEST(one_of_the_threads_that_race_for_a_name_wins_it)
 {
     struct racer racers[RACERS];
     pf_thread *threads[RACERS];
@@ -524,18 +524,18 @@ int main(void)
 {
     Suite *s = suite_create("names");
     TCase *t = tcase_create("names");
-    tcase_add_test(t, what_a_name_may_be);
+    tcase_add_test(t, names_have_allowed_characters_and_at_most_64_bytes);
     tcase_add_test(t, a_name_has_one_owner);
     tcase_add_test(t, the_older_of_two_copies_holds);
     tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
     tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
     tcase_add_test(t, a_node_that_knew_a_name_cannot_have_had_it_first);
-    tcase_add_test(t, of_two_copies_the_one_that_is_doubted_does_not_hold);
+    tcase_add_test(t, the_doubted_one_of_two_copies_does_not_hold);
     tcase_add_test(t, a_guest_takes_no_name_of_others);
     tcase_add_test(t, names_of_a_lost_node_are_removed_in_parts);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);
-    tcase_add_test(t, each_name_has_one_winner);
+    tcase_add_test(t, one_of_the_threads_that_race_for_a_name_wins_it);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -100,7 +100,7 @@ static void await_body(const void *arg, size_t size)
     until(wf_actors_of(wf_here)->alive[0] == 1);
 }
 
-START_TEST(all_who_wait_for_a_name_are_told)
+START_TEST(all_actors_that_wait_for_a_name_are_woken)
 {
     run_on(2, await_body);
 }
@@ -199,5 +199,5 @@ START_TEST(a_wait_for_a_name_has_a_deadline)
 }
 END_TEST
 
-TEST_MAIN("registry", names_are_taken_and_given_back, all_who_wait_for_a_name_are_told, no_name_is_missed,
+TEST_MAIN("registry", names_are_taken_and_given_back, all_actors_that_wait_for_a_name_are_woken, no_name_is_missed,
           stop_and_kill_leave_nothing_behind, a_wait_for_a_name_has_a_deadline)

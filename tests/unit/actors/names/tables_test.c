@@ -36,7 +36,7 @@ static void bound_body(const void *arg, size_t size)
     want_int(node->entries, 3);
 }
 
-START_TEST(a_node_has_so_many_entries_at_most)
+START_TEST(the_entries_of_a_node_are_bounded)
 {
     run_on(1, bound_body);
 }
@@ -144,7 +144,7 @@ START_TEST(members_here_come_first_then_nodes_in_turn)
 }
 END_TEST
 
-START_TEST(one_group_is_asked_by_its_name)
+START_TEST(a_queue_group_is_chosen_by_its_name)
 {
     struct wf_topics *t = topics();
     struct chosen c = {.space = true};
@@ -189,5 +189,5 @@ START_TEST(queue_groups_of_a_node_go_in_parts)
 }
 END_TEST
 
-TEST_MAIN("tables", queue_groups_of_a_node_go_in_parts, a_node_has_so_many_entries_at_most,
-          members_here_come_first_then_nodes_in_turn, one_group_is_asked_by_its_name)
+TEST_MAIN("tables", queue_groups_of_a_node_go_in_parts, the_entries_of_a_node_are_bounded,
+          members_here_come_first_then_nodes_in_turn, a_queue_group_is_chosen_by_its_name)

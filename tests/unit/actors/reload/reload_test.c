@@ -325,7 +325,7 @@ static void asked_directly(const void *arg, size_t size)
     }
 }
 
-START_TEST(who_has_not_said_that_it_would_is_not_asked)
+START_TEST(an_actor_that_has_not_trapped_reloads_is_not_asked)
 {
     run_on(1, asked_directly);
 }
@@ -343,17 +343,17 @@ START_TEST(no_message_is_lost_or_out_of_order)
 }
 END_TEST
 
-START_TEST(who_refuses_goes_on_as_before)
+START_TEST(an_actor_that_refuses_a_reload_goes_on_as_before)
 {
     run_on(2, stays);
 }
 END_TEST
 
-START_TEST(nobody_moves_after_the_asker_has_given_up)
+START_TEST(no_actor_is_reloaded_after_the_asker_has_given_up)
 {
     run_on(2, too_late);
 }
 END_TEST
 TEST_MAIN("reload", an_actor_goes_on_with_other_code_and_what_it_has, no_message_is_lost_or_out_of_order,
-          who_refuses_goes_on_as_before, nobody_moves_after_the_asker_has_given_up,
-          who_has_not_said_that_it_would_is_not_asked)
+          an_actor_that_refuses_a_reload_goes_on_as_before, no_actor_is_reloaded_after_the_asker_has_given_up,
+          an_actor_that_has_not_trapped_reloads_is_not_asked)

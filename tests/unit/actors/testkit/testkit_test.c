@@ -191,7 +191,7 @@ static void nested_body(const void *arg, size_t size)
     want_int(weft_test_run(left_over_body, NULL, 0, NULL), WEFT_EINVAL);
 }
 
-START_TEST(what_cannot_be_run_is_refused)
+START_TEST(options_that_a_test_cannot_have_are_refused)
 {
     const char *url = "tcp://127.0.0.1:0";
     const weft_test_options bad[] = {
@@ -285,7 +285,7 @@ static void election_body(const void *arg, size_t size)
     if (!weft_pid_equal(leader, first)) weft_exit(17);
 }
 
-START_TEST(some_seed_finds_what_depends_on_order)
+START_TEST(seeds_find_a_failure_that_depends_on_order)
 {
     int failed = 0;
     for (uint64_t seed = 1; seed <= 20; seed++)
@@ -439,7 +439,8 @@ END_TEST
 
 TEST_MAIN("testkit", time_jumps_and_stands_still, advancing_lets_all_that_is_due_happen,
           several_actors_settle_in_turn, a_test_that_hangs_says_who_waits_for_what,
-          the_end_of_the_body_ends_the_others, the_reason_of_the_body_is_the_result, what_cannot_be_run_is_refused,
-          a_seed_decides_the_course_of_a_test, some_seed_finds_what_depends_on_order,
-          descriptors_are_real_and_take_no_time, other_threads_are_heard_while_the_outside_has_time,
-          a_broken_pipe_is_an_error_and_no_signal, a_text_that_is_used_after_its_message_was_freed_is_none)
+          the_end_of_the_body_ends_the_others, the_reason_of_the_body_is_the_result,
+          options_that_a_test_cannot_have_are_refused, a_seed_decides_the_course_of_a_test,
+          seeds_find_a_failure_that_depends_on_order, descriptors_are_real_and_take_no_time,
+          other_threads_are_heard_while_the_outside_has_time, a_broken_pipe_is_an_error_and_no_signal,
+          a_text_that_is_used_after_its_message_was_freed_is_none)

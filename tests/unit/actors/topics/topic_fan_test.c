@@ -127,7 +127,7 @@ static void many_topics_body(const void *arg, size_t size)
     want_int(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT);
 }
 
-START_TEST(what_lists_hold_is_bounded)
+START_TEST(the_entries_of_cached_lists_are_bounded)
 {
     run_on(1, many_topics_body);
 }
@@ -348,7 +348,7 @@ START_TEST(a_publisher_waits_for_all_of_its_slow_subscribers)
 }
 END_TEST
 
-TEST_MAIN("topic_fan", a_change_of_any_subscription_makes_the_lists_stale, what_lists_hold_is_bounded,
+TEST_MAIN("topic_fan", a_change_of_any_subscription_makes_the_lists_stale, the_entries_of_cached_lists_are_bounded,
           published_messages_keep_their_place_among_others, the_bound_of_a_mailbox_holds_wherever_a_block_ends,
           a_body_lives_as_long_as_anybody_has_it, thousands_get_it_each_time,
           a_publisher_waits_for_all_of_its_slow_subscribers)

@@ -354,7 +354,7 @@ START_TEST(topics_do_as_their_specification)
 }
 END_TEST
 
-START_TEST(and_on_two_workers)
+START_TEST(topics_on_two_workers_do_as_their_specification)
 {
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "TOPIC_APART",
@@ -367,4 +367,4 @@ START_TEST(and_on_two_workers)
 }
 END_TEST
 
-TEST_MAIN("topic programs", topics_do_as_their_specification, and_on_two_workers)
+TEST_MAIN("topic programs", topics_do_as_their_specification, topics_on_two_workers_do_as_their_specification)

@@ -53,7 +53,7 @@ static void queue_body(const void *arg, size_t size)
     want(!wf_queue_groups_any(wf_topics_of(wf_node_of(wf_here))));
 }
 
-START_TEST(one_member_of_a_queue_group_gets_each_message_in_turn)
+START_TEST(members_of_a_queue_group_get_messages_in_turn)
 {
     run_on(2, queue_body);
 }
@@ -204,6 +204,6 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
-TEST_MAIN("topic_queue", one_member_of_a_queue_group_gets_each_message_in_turn, a_full_member_is_passed_over,
+TEST_MAIN("topic_queue", members_of_a_queue_group_get_messages_in_turn, a_full_member_is_passed_over,
           a_publisher_waits_for_a_subscriber_that_wants_it_until_the_deadline,
           a_publisher_killed_while_it_waits_leaves_nothing, options_are_checked)

@@ -344,7 +344,7 @@ static int count_of(const char *prefix, int count)
     return kept;
 }
 
-START_TEST(each_node_has_its_own_quota)
+START_TEST(a_node_has_a_quota_of_retained_messages_of_its_own)
 {
     open_table(10, 10000);
     ck_assert_int_eq(put_many("one", 100, 1), 10);
@@ -402,7 +402,7 @@ START_TEST(messages_of_a_lost_node_make_space_and_end)
 END_TEST
 
 /* A node that has just started, and has it from others, removes it when they do. */
-START_TEST(how_long_a_node_has_been_gone_is_told)
+START_TEST(a_new_node_counts_the_time_since_the_publisher_was_lost)
 {
     open_table(10, 10000);
     int64_t hour = WEFT_SEC(3600), end = now.time + WEFT_SEC(DAY) - hour;
@@ -493,7 +493,7 @@ START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
 END_TEST
 
 /* However many messages may be kept; those of before may come back. */
-START_TEST(so_many_clearings_are_remembered)
+START_TEST(the_number_of_remembered_clearings_is_bounded)
 {
     enum { REMEMBERED = 16384 };
     char topic[16];
@@ -629,7 +629,7 @@ static void race_body(const void *arg, size_t size)
     want_int(drops(weft_here(), WF_DROP_SLOW_READER), 0);
 }
 
-START_TEST(nothing_is_lost_and_nothing_comes_twice_in_any_race)
+START_TEST(a_new_subscriber_misses_and_doubles_no_message_in_any_race)
 {
     run_on(3, race_body);
 }
@@ -699,8 +699,8 @@ TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic
           retained_messages_are_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, a_stamp_of_a_time_to_come_is_not_believed,
           a_stamp_is_believed_up_to_five_minutes_ahead, a_node_with_a_broken_clock_replaces_its_own,
-          each_node_has_its_own_quota, messages_of_a_lost_node_make_space_and_end,
-          how_long_a_node_has_been_gone_is_told, a_node_that_comes_back_keeps_what_it_says_again,
+          a_node_has_a_quota_of_retained_messages_of_its_own, messages_of_a_lost_node_make_space_and_end,
+          a_new_node_counts_the_time_since_the_publisher_was_lost, a_node_that_comes_back_keeps_what_it_says_again,
           without_an_end_the_longest_gone_make_space, copies_are_bounded_and_an_old_message_does_not_stay,
-          so_many_clearings_are_remembered, a_mark_keeps_its_place_while_messages_are_replaced,
-          a_published_message_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          the_number_of_remembered_clearings_is_bounded, a_mark_keeps_its_place_while_messages_are_replaced,
+          a_published_message_is_cleared_once_or_kept, a_new_subscriber_misses_and_doubles_no_message_in_any_race)

@@ -370,7 +370,7 @@ static void waits_body(const void *arg, size_t size)
     want_int(slow_drops(), 4);
 }
 
-START_TEST(who_was_waited_for_in_vain_is_told)
+START_TEST(a_subscriber_that_its_publisher_waited_for_in_vain_is_told)
 {
     run_on(2, waits_body);
 }
@@ -411,7 +411,7 @@ static void twice_body(const void *arg, size_t size)
     want_int(slow_drops(), 0);
 }
 
-START_TEST(who_is_waited_for_twice_is_waited_for_to_the_last)
+START_TEST(a_subscriber_that_ends_one_of_two_subscriptions_is_still_waited_for)
 {
     run_on(1, twice_body);
 }
@@ -477,6 +477,7 @@ END_TEST
 TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_space_and_signals_keep_their_place,
           order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
           the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
-          a_full_mailbox_is_dealt_with_by_the_subscription, who_was_waited_for_in_vain_is_told,
-          who_is_waited_for_twice_is_waited_for_to_the_last,
+          a_full_mailbox_is_dealt_with_by_the_subscription,
+          a_subscriber_that_its_publisher_waited_for_in_vain_is_told,
+          a_subscriber_that_ends_one_of_two_subscriptions_is_still_waited_for,
           large_publications_that_wait_for_slow_readers_are_bounded)

@@ -142,7 +142,7 @@ static void uses_a_handler(const void *arg, size_t size)
     want_int(weft_send(who, END, NULL, 0), 0);
 }
 
-START_TEST(a_handler_carries_it_on)
+START_TEST(a_handler_passes_the_trace_id_on)
 {
     run_on(1, uses_a_handler);
 }
@@ -309,7 +309,7 @@ static void logs(const void *arg, size_t size)
     want(strstr(fields, " trace=0123456789abcdeffedcba9876543210") != NULL);
 }
 
-START_TEST(log_lines_say_which)
+START_TEST(log_lines_name_the_trace_id)
 {
     run_on(1, logs);
 }
@@ -320,12 +320,12 @@ int main(void)
     Suite *s = suite_create("trace");
     TCase *t = tcase_create("trace");
     tcase_add_test(t, an_id_goes_on_with_what_is_sent);
-    tcase_add_test(t, a_handler_carries_it_on);
+    tcase_add_test(t, a_handler_passes_the_trace_id_on);
     tcase_add_test(t, a_program_chooses_ids);
     tcase_add_test(t, a_tap_sees_what_it_asks_for_and_what_follows);
     tcase_add_test(t, a_tap_of_topics);
     tcase_add_test(t, a_tap_is_bounded);
-    tcase_add_test(t, log_lines_say_which);
+    tcase_add_test(t, log_lines_name_the_trace_id);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -94,7 +94,7 @@ START_TEST(json_there_and_back)
 }
 END_TEST
 
-START_TEST(what_is_no_json)
+START_TEST(a_body_that_is_no_json_is_refused_with_its_place)
 {
     static const char *const bad[] = {"", "x", "[1", "1 2", "{\"a\":1,\"a\":2}", "\"\xff\"", "1e999"};
     struct cli_body body;
@@ -139,7 +139,7 @@ START_TEST(a_body_has_a_largest_size)
 }
 END_TEST
 
-START_TEST(one_body_and_no_two)
+START_TEST(two_bodies_are_refused)
 {
     const char *words[] = {"to", "[1]"};
     struct cli c = {.verb = &verb, .argc = 2, .argv = words};
@@ -170,7 +170,7 @@ END_TEST
 
 /* ---- Printing -------------------------------------------------------------------------------------------------- */
 
-START_TEST(text_that_is_no_utf8)
+START_TEST(text_that_is_no_utf8_is_shown_with_replacements)
 {
     static const struct {
         const char *bytes, *json, *plain;
@@ -214,7 +214,7 @@ START_TEST(text_that_is_no_utf8)
 }
 END_TEST
 
-START_TEST(what_json_has_no_place_for)
+START_TEST(msgpack_values_without_a_form_in_json_are_shown)
 {
     static const struct {
         const char *bytes, *json;
@@ -233,7 +233,7 @@ START_TEST(what_json_has_no_place_for)
 END_TEST
 
 /* Each key is in quotes, which are escaped in the key around it, and so are the escapes: 2^n characters. */
-START_TEST(keys_of_keys)
+START_TEST(maps_as_keys_are_shown_in_bounded_space)
 {
     ck_assert_str_eq(shown(cli_print_json, "\x81\x81\xc0\xc0\xc0", 5), "{\"{\\\"null\\\": null}\": null}");
     ck_assert_str_eq(shown(cli_print_json, "\x81\x81\x81\xc0\xc0\xc0\xc0", 7),
@@ -246,7 +246,7 @@ START_TEST(keys_of_keys)
 }
 END_TEST
 
-START_TEST(keys_without_a_place_for_them)
+START_TEST(keys_that_find_no_scratch_file_are_shown_as_empty)
 {
     static const char key[] = "\x82\x01\x02\xa1k\x03"; /* {1: 2, "k": 3} */
     for (scratch = NO_FILES; scratch <= FULL_DISK; scratch++)
@@ -299,14 +299,14 @@ int main(void)
     Suite *s = suite_create("json");
     TCase *t = tcase_create("json");
     tcase_add_test(t, json_there_and_back);
-    tcase_add_test(t, what_is_no_json);
+    tcase_add_test(t, a_body_that_is_no_json_is_refused_with_its_place);
     tcase_add_test(t, nesting_is_bounded);
     tcase_add_test(t, a_body_has_a_largest_size);
-    tcase_add_test(t, one_body_and_no_two);
-    tcase_add_test(t, text_that_is_no_utf8);
-    tcase_add_test(t, what_json_has_no_place_for);
-    tcase_add_test(t, keys_of_keys);
-    tcase_add_test(t, keys_without_a_place_for_them);
+    tcase_add_test(t, two_bodies_are_refused);
+    tcase_add_test(t, text_that_is_no_utf8_is_shown_with_replacements);
+    tcase_add_test(t, msgpack_values_without_a_form_in_json_are_shown);
+    tcase_add_test(t, maps_as_keys_are_shown_in_bounded_space);
+    tcase_add_test(t, keys_that_find_no_scratch_file_are_shown_as_empty);
     tcase_add_test(t, a_body_without_memory);
     tcase_add_test(t, a_key_without_memory);
     suite_add_tcase(s, t);

@@ -116,7 +116,7 @@ static const struct {
     {"name = a\x01", "1:: byte 9 of the line is a control character\n"},
 };
 
-START_TEST(what_is_wrong_is_said)
+START_TEST(a_refused_line_has_its_message)
 {
     ck_assert_int_eq(parse(refused[_i].text), 1);
     ck_assert_msg(strstr(said, refused[_i].said) != NULL, "'%s' is not in: %s", refused[_i].said, said);
@@ -182,7 +182,7 @@ static int apply(struct cli *c, int verb, int count, char **words)
     return rc;
 }
 
-START_TEST(what_goes_before_what)
+START_TEST(flags_override_the_environment_which_overrides_the_file)
 {
     char *flag[] = {(char[]){"--workers"}, (char[]){"2"}};
     char where[CLI_WHERE];
@@ -242,11 +242,11 @@ int main(void)
     Suite *s = suite_create("config");
     TCase *t = tcase_create("config");
     tcase_add_test(t, lines_of_all_kinds);
-    tcase_add_loop_test(t, what_is_wrong_is_said, 0, (int)WF_COUNT(refused));
+    tcase_add_loop_test(t, a_refused_line_has_its_message, 0, (int)WF_COUNT(refused));
     tcase_add_test(t, every_mistake_is_told);
     tcase_add_test(t, values_are_bounded_in_number);
     tcase_add_test(t, values_are_tried);
-    tcase_add_test(t, what_goes_before_what);
+    tcase_add_test(t, flags_override_the_environment_which_overrides_the_file);
     tcase_add_test(t, a_list_of_the_verb_replaces_that_of_all);
     tcase_add_test(t, a_wrong_value_says_its_line);
     suite_add_tcase(s, t);

@@ -42,7 +42,7 @@ static void follow(struct world *w)
     ck_assert_int_eq(cli_chain_follow(&chain, "1", tell, w), CLI_OK);
 }
 
-START_TEST(a_chain_ends_with_one_who_waits_for_nobody)
+START_TEST(a_chain_ends_with_an_actor_that_waits_for_no_other)
 {
     struct world w = {.asks = {[1] = 2, [2] = 3}};
     follow(&w);
@@ -54,7 +54,7 @@ START_TEST(a_chain_ends_with_one_who_waits_for_nobody)
 }
 END_TEST
 
-START_TEST(one_who_waits_for_nobody_is_a_chain)
+START_TEST(an_actor_that_waits_for_no_other_is_a_chain_of_one)
 {
     struct world w = {.asks = {[1] = 0}};
     follow(&w);
@@ -96,7 +96,7 @@ START_TEST(a_circle_with_another_way_out_is_no_deadlock)
 }
 END_TEST
 
-START_TEST(one_who_waits_for_itself_is_a_circle)
+START_TEST(an_actor_that_waits_for_itself_is_a_circle)
 {
     struct world w = {.asks = {[1] = 1}};
     follow(&w);
@@ -138,12 +138,12 @@ int main(void)
 {
     Suite *s = suite_create("chain");
     TCase *t = tcase_create("chain");
-    tcase_add_test(t, a_chain_ends_with_one_who_waits_for_nobody);
-    tcase_add_test(t, one_who_waits_for_nobody_is_a_chain);
+    tcase_add_test(t, a_chain_ends_with_an_actor_that_waits_for_no_other);
+    tcase_add_test(t, an_actor_that_waits_for_no_other_is_a_chain_of_one);
     tcase_add_test(t, a_circle_is_a_deadlock);
     tcase_add_test(t, a_circle_may_begin_later);
     tcase_add_test(t, a_circle_with_another_way_out_is_no_deadlock);
-    tcase_add_test(t, one_who_waits_for_itself_is_a_circle);
+    tcase_add_test(t, an_actor_that_waits_for_itself_is_a_circle);
     tcase_add_test(t, a_chain_has_a_bound);
     tcase_add_test(t, a_node_may_be_silent);
     suite_add_tcase(s, t);

@@ -117,7 +117,7 @@ static const struct {
     {{"1", "--", "x"}, "unexpected argument 'x'"},
 };
 
-START_TEST(what_is_wrong_is_said)
+START_TEST(a_refused_command_line_has_its_message)
 {
     int count = 0;
     while (count < 3 && refused[_i].words[count] != NULL) count++;
@@ -221,7 +221,7 @@ END_TEST
 
 /* ---- Values of several parts ----------------------------------------------------------------------------------- */
 
-START_TEST(limits)
+START_TEST(limits_of_peers_are_read_and_refused)
 {
     static const char *const wrong[] = {"frames",
                                         "frames=",
@@ -247,7 +247,7 @@ START_TEST(limits)
 }
 END_TEST
 
-START_TEST(partitions)
+START_TEST(policies_of_partitions_are_read_and_refused)
 {
     static const char *const wrong[] = {"", "0", "-1", "+1", "4097", "3 ", "3x", ":", "half", "majority "};
     struct cli_partition p;
@@ -314,15 +314,15 @@ int main(void)
     Suite *s = suite_create("options");
     TCase *t = tcase_create("options");
     tcase_add_test(t, options_in_all_their_forms);
-    tcase_add_loop_test(t, what_is_wrong_is_said, 0, WF_COUNT(refused));
+    tcase_add_loop_test(t, a_refused_command_line_has_its_message, 0, WF_COUNT(refused));
     tcase_add_test(t, numbers_at_their_bounds);
     tcase_add_test(t, a_list_is_bounded);
     tcase_add_test(t, the_rest_belongs_to_somebody_else);
     tcase_add_test(t, the_environment_says_what_no_flag_does);
     tcase_add_test(t, flags_in_the_environment);
     tcase_add_test(t, the_closest_word);
-    tcase_add_test(t, limits);
-    tcase_add_test(t, partitions);
+    tcase_add_test(t, limits_of_peers_are_read_and_refused);
+    tcase_add_test(t, policies_of_partitions_are_read_and_refused);
     tcase_add_test(t, help);
     tcase_add_test(t, a_failure_names_its_verb_if_there_is_one);
     suite_add_tcase(s, t);

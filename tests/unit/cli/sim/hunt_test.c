@@ -105,7 +105,7 @@ START_TEST(kept_runs_are_changed_and_seeds_go_on)
 END_TEST
 
 /* A state that each run reaches, against one that a single run has reached. */
-START_TEST(what_is_rare_is_tried_first)
+START_TEST(runs_with_rare_states_are_tried_more_often)
 {
     struct wf_sim_origin next = base;
     uint64_t fresh = 1000;
@@ -121,7 +121,7 @@ START_TEST(what_is_rare_is_tried_first)
 }
 END_TEST
 
-START_TEST(there_is_an_end_to_changes_and_to_what_is_kept)
+START_TEST(changes_of_a_plan_and_kept_runs_are_bounded)
 {
     struct wf_sim_origin next = base;
     uint64_t fresh = 1000;
@@ -151,8 +151,8 @@ int main(void)
     tcase_add_test(t, states_of_weft_count_as_well);
     tcase_add_test(t, without_states_each_run_is_a_seed);
     tcase_add_test(t, kept_runs_are_changed_and_seeds_go_on);
-    tcase_add_test(t, what_is_rare_is_tried_first);
-    tcase_add_test(t, there_is_an_end_to_changes_and_to_what_is_kept);
+    tcase_add_test(t, runs_with_rare_states_are_tried_more_often);
+    tcase_add_test(t, changes_of_a_plan_and_kept_runs_are_bounded);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

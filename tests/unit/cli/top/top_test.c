@@ -271,7 +271,7 @@ static bool has_line(const struct top_lines *l, const char *part, enum top_look 
     return false;
 }
 
-START_TEST(lines_say_it)
+START_TEST(lines_show_nodes_links_and_actors)
 {
     struct top_lines l = {.width = 80};
     struct top_snapshot *before = snapshot(first, 1), *now = snapshot(second, 1);
@@ -308,7 +308,7 @@ START_TEST(lines_say_it)
 }
 END_TEST
 
-START_TEST(nothing_is_cut_off_at_an_edge)
+START_TEST(columns_fit_into_the_width_of_the_terminal)
 {
     struct top_snapshot *before = snapshot(first, 3), *now = snapshot(second, 2);
     top_compare(now, before);
@@ -331,7 +331,7 @@ START_TEST(nothing_is_cut_off_at_an_edge)
 }
 END_TEST
 
-START_TEST(all_has_its_place)
+START_TEST(nodes_and_actors_are_in_the_same_order_each_time)
 {
     static const struct node asked = {.name = "m", .run = "05", .ms = 1000, .received = 100},
                              later = {.name = "z", .run = "06", .ms = 1000, .actor = {{.pid = "0.1.1@06"}}},
@@ -362,7 +362,7 @@ START_TEST(all_has_its_place)
 }
 END_TEST
 
-START_TEST(what_inspect_says)
+START_TEST(an_answer_of_inspect_is_shown_as_lines)
 {
     struct top_lines l = {.width = 80};
     weft_writer w = weft_writer_on(answer, sizeof answer);
@@ -440,10 +440,10 @@ int main(void)
     tcase_add_test(t, an_answer_is_read);
     tcase_add_test(t, rates_are_what_happened_in_between);
     tcase_add_test(t, actors_are_sorted_filtered_and_found);
-    tcase_add_test(t, lines_say_it);
-    tcase_add_test(t, nothing_is_cut_off_at_an_edge);
-    tcase_add_test(t, all_has_its_place);
-    tcase_add_test(t, what_inspect_says);
+    tcase_add_test(t, lines_show_nodes_links_and_actors);
+    tcase_add_test(t, columns_fit_into_the_width_of_the_terminal);
+    tcase_add_test(t, nodes_and_actors_are_in_the_same_order_each_time);
+    tcase_add_test(t, an_answer_of_inspect_is_shown_as_lines);
     tcase_add_test(t, numbers);
     tcase_add_test(t, without_memory_there_is_less_and_nothing_is_lost);
     suite_add_tcase(s, t);

@@ -46,7 +46,7 @@ START_TEST(leaving_gives_the_stack_to_the_next)
 }
 END_TEST
 
-START_TEST(one_stack_serves_a_succession)
+START_TEST(a_stack_serves_coroutines_one_after_the_other)
 {
     case_succession(500);
 }
@@ -124,7 +124,7 @@ int main(void)
     tcase_add_test(c, registers_and_floating_point_are_kept);
     tcase_add_test(c, deep_recursion_suspends_at_each_level);
     tcase_add_test(c, leaving_gives_the_stack_to_the_next);
-    tcase_add_test(c, one_stack_serves_a_succession);
+    tcase_add_test(c, a_stack_serves_coroutines_one_after_the_other);
     ON_UNIX(tcase_add_test(c, a_backtrace_ends_at_the_coroutines_first_frame);)
     ON_UNIX(tcase_add_test(c, endless_recursion_ends_in_a_report);)
     suite_add_tcase(suite, c);

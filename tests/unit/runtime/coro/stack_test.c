@@ -155,7 +155,7 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory)
 }
 END_TEST
 
-START_TEST(many_ranges_are_trimmed_at_once)
+START_TEST(any_number_of_ranges_is_trimmed_at_once)
 {
     size_t page = pf_page_size();
     struct pf_range ranges[PF_RANGES_MAX];
@@ -353,7 +353,7 @@ int main(void)
     tcase_add_test(c, a_slot_used_deeply_gives_its_memory_back);
     tcase_add_test(c, a_stack_pointer_seen_below_the_top_page_is_enough);
     tcase_add_test(c, slots_far_down_the_free_list_hold_no_memory);
-    tcase_add_test(c, many_ranges_are_trimmed_at_once);
+    tcase_add_test(c, any_number_of_ranges_is_trimmed_at_once);
     tcase_add_test(c, a_hundred_thousand_stacks);
     tcase_add_test(c, owners_of_addresses);
     tcase_add_test(c, a_guard_is_noticed_and_named);

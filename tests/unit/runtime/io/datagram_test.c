@@ -68,7 +68,7 @@ static void truncated(void *arg)
     want_clean();
 }
 
-START_TEST(what_does_not_fit_is_said)
+START_TEST(a_datagram_that_does_not_fit_returns_etoobig)
 {
     run_alone(truncated, NULL);
 }
@@ -322,7 +322,7 @@ START_TEST(a_socket_closes_with_its_actor_or_with_the_node)
 }
 END_TEST
 
-TEST_MAIN("datagram", datagrams_arrive_whole_and_with_their_sender, what_does_not_fit_is_said,
+TEST_MAIN("datagram", datagrams_arrive_whole_and_with_their_sender, a_datagram_that_does_not_fit_returns_etoobig,
           a_socket_with_a_peer_hears_of_it_only_and_of_its_absence,
           waiting_ends_by_datagram_deadline_cancel_kill_and_close, both_directions_can_be_waited_for,
           other_workers_adopt_a_socket, options_and_groups_have_effect_and_errors,

@@ -45,7 +45,7 @@ static void give(uint32_t count)
     for (uint32_t i = 0; i < count; i++) wf_places_give(p, place[i]);
 }
 
-START_TEST(one_source_gets_its_share_and_others_the_rest)
+START_TEST(a_source_gets_its_share_and_others_get_the_rest)
 {
     ck_assert_int_eq(wf_places_new(&p, pf_env_native(), MOST, EACH), WEFT_OK);
     for (int round = 0; round < 3; round++) {
@@ -103,7 +103,7 @@ int main(void)
 {
     Suite *s = suite_create("places");
     TCase *t = tcase_create("places");
-    tcase_add_test(t, one_source_gets_its_share_and_others_the_rest);
+    tcase_add_test(t, a_source_gets_its_share_and_others_get_the_rest);
     tcase_add_test(t, a_source_that_takes_its_share_keeps_no_other_one_out);
     tcase_add_test(t, sources_without_an_address_count_only_in_total);
     suite_add_tcase(s, t);

@@ -155,7 +155,7 @@ static void fails(const void *arg, size_t size)
     want_int(begun(), before); /* nobody was asked */
 }
 
-START_TEST(each_failure_has_its_error_and_what_is_no_name_is_not_asked_for)
+START_TEST(each_failure_of_a_look_up_has_its_error_and_malformed_names_are_not_looked_up)
 {
     weft_address a;
     ck_assert_int_eq(weft_resolve("one", "80", &a, 1, WEFT_NOW), WEFT_ENOTACTOR);
@@ -326,6 +326,6 @@ START_TEST(an_address_that_swallows_everything_leaves_time_for_the_next)
 END_TEST
 
 TEST_MAIN("resolve", a_name_has_addresses_in_their_order,
-          each_failure_has_its_error_and_what_is_no_name_is_not_asked_for,
+          each_failure_of_a_look_up_has_its_error_and_malformed_names_are_not_looked_up,
           a_look_up_ends_at_its_deadline_when_stopped_and_when_killed, the_loop_goes_on_while_a_name_is_looked_up,
           connecting_tries_each_address_in_turn, an_address_that_swallows_everything_leaves_time_for_the_next)

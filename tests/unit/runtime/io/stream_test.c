@@ -235,7 +235,7 @@ static void half_close(void *arg)
     want_int(weft_close(a), 0);
 }
 
-START_TEST(one_side_may_end_its_writing_and_read_on)
+START_TEST(a_side_may_end_its_writing_and_read_on)
 {
     EACH_KIND(half_close);
 }
@@ -459,7 +459,7 @@ END_TEST
 
 TEST_MAIN("stream", large_transfers_go_both_ways_at_once, many_slices_arrive_whole_and_in_order,
           lines_are_read_whatever_the_segments, exact_reads_lose_nothing_at_the_deadline,
-          readable_means_that_a_read_gets_on, one_side_may_end_its_writing_and_read_on, a_broken_connection_is_reset,
+          readable_means_that_a_read_gets_on, a_side_may_end_its_writing_and_read_on, a_broken_connection_is_reset,
           a_poller_that_sees_a_reset_does_not_make_it_an_end, printf_formats_then_writes,
           every_call_ends_at_deadline_cancel_and_kill, closing_wakes_who_waits_and_a_second_waiter_is_refused,
           stale_handles_say_closed, a_busy_stream_does_not_starve_others)

@@ -41,7 +41,7 @@ START_TEST(the_list_has_no_holes_and_new_codes_are_pinned_here)
 }
 END_TEST
 
-START_TEST(what_is_no_error_code_has_a_text_too)
+START_TEST(a_number_that_is_no_error_code_has_a_text_too)
 {
     ck_assert_str_eq(weft_error_name(WEFT_OK), "WEFT_OK");
     ck_assert_str_eq(weft_strerror(42), "no error");
@@ -56,7 +56,7 @@ int main(void)
     TCase *c = tcase_create("error");
     tcase_add_test(c, codes_keep_their_numbers);
     tcase_add_test(c, the_list_has_no_holes_and_new_codes_are_pinned_here);
-    tcase_add_test(c, what_is_no_error_code_has_a_text_too);
+    tcase_add_test(c, a_number_that_is_no_error_code_has_a_text_too);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -152,7 +152,7 @@ static void each_module(void)
     weft_log_in("transport", WEFT_WARN, "of transport");
 }
 
-START_TEST(lines_of_a_module_say_so)
+START_TEST(lines_of_a_module_name_it)
 {
     capture(each_module);
     ck_assert_ptr_nonnull(strstr(got, " level=info msg=\"of the program\"\n"));
@@ -268,7 +268,7 @@ START_TEST(wrong_words_change_nothing_and_are_shown)
 }
 END_TEST
 
-START_TEST(modules_are_so_many)
+START_TEST(the_number_of_modules_with_levels_is_bounded)
 {
     char words[512] = "warn";
     const char *wrong;
@@ -366,7 +366,7 @@ static void forty_texts_thrice(void)
     }
 }
 
-START_TEST(where_there_is_no_slot_lines_are_written)
+START_TEST(repeated_lines_without_a_free_slot_are_written)
 {
     now = epoch;
     atomic_store(&wf_log_context, context);
@@ -492,14 +492,14 @@ int main(void)
     tcase_add_test(c, a_line_of_json);
     tcase_add_loop_test(c, levels_below_the_set_one_are_silent, 0, 5);
     tcase_add_loop_test(c, long_lines_are_cut_and_say_so, 0, 2);
-    tcase_add_test(c, lines_of_a_module_say_so);
+    tcase_add_test(c, lines_of_a_module_name_it);
     tcase_add_loop_test(c, words_set_levels_of_modules, 0, CONFIGURATIONS);
     tcase_add_test(c, adjusting_leaves_the_rest_as_it_is);
     tcase_add_loop_test(c, wrong_words_change_nothing_and_are_shown, 0, WRONGS);
-    tcase_add_test(c, modules_are_so_many);
+    tcase_add_test(c, the_number_of_modules_with_levels_is_bounded);
     tcase_add_test(c, repeats_are_held_back_and_counted);
     tcase_add_test(c, lines_held_back_are_reported_at_the_end);
-    tcase_add_test(c, where_there_is_no_slot_lines_are_written);
+    tcase_add_test(c, repeated_lines_without_a_free_slot_are_written);
     tcase_add_test(c, lines_go_to_a_file_that_is_opened_anew);
 #ifndef _WIN32
     tcase_add_loop_test(c, the_journal_gets_priorities, 0, 3);

@@ -72,7 +72,7 @@ START_TEST(random_operations_agree_with_a_plain_array)
 }
 END_TEST
 
-START_TEST(it_grows_a_few_buckets_at_a_time)
+START_TEST(a_table_grows_a_few_buckets_at_a_time)
 {
     enum { COUNT = 100000, AT_ONCE = 8 };
     struct wf_hash_table t = {0};
@@ -131,7 +131,7 @@ START_TEST(parts_have_each_entry_once)
 }
 END_TEST
 
-START_TEST(all_may_be_taken_out_bucket_by_bucket)
+START_TEST(entries_may_be_removed_bucket_by_bucket)
 {
     enum { COUNT = 5000 };
     for (uint32_t count = COUNT; count < COUNT + 4200; count += 700) { /* some of them in the midst of growing */
@@ -159,10 +159,10 @@ int main(void)
     TCase *c = tcase_create("hash_table");
     tcase_add_test(c, an_empty_table_finds_nothing);
     tcase_add_loop_test(c, random_operations_agree_with_a_plain_array, 0, 4);
-    tcase_add_test(c, it_grows_a_few_buckets_at_a_time);
+    tcase_add_test(c, a_table_grows_a_few_buckets_at_a_time);
     tcase_add_test(c, an_empty_table_gives_its_memory_back);
     tcase_add_test(c, parts_have_each_entry_once);
-    tcase_add_test(c, all_may_be_taken_out_bucket_by_bucket);
+    tcase_add_test(c, entries_may_be_removed_bucket_by_bucket);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

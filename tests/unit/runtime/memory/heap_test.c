@@ -135,7 +135,7 @@ START_TEST(memory_of_a_peak_is_given_back)
 END_TEST
 
 /* Shrinking numbers the timers that are left anew. */
-START_TEST(those_left_of_a_peak_are_found)
+START_TEST(timers_left_of_a_peak_are_found)
 {
     enum { COUNT = 10007, LEFT = 50 };
     struct wf_heap h;
@@ -170,7 +170,7 @@ int main(void)
     tcase_add_test(c, equal_deadlines_fire_in_the_order_armed);
     tcase_add_test(c, an_armed_timer_knows_it);
     tcase_add_test(c, memory_of_a_peak_is_given_back);
-    tcase_add_test(c, those_left_of_a_peak_are_found);
+    tcase_add_test(c, timers_left_of_a_peak_are_found);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

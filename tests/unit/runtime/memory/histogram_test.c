@@ -34,7 +34,7 @@ START_TEST(bounds_rise_by_a_quarter_at_most)
 }
 END_TEST
 
-START_TEST(what_is_counted_is_found_again)
+START_TEST(counts_of_spans_are_found_by_quantile_and_bound)
 {
     struct wf_histogram h = {.sum = 0}, other = {.sum = 0};
     ck_assert_int_eq(wf_histogram_quantile(&h, 0.5), -1);
@@ -63,7 +63,7 @@ int main(void)
     Suite *s = suite_create("histogram");
     TCase *t = tcase_create("histogram");
     tcase_add_test(t, bounds_rise_by_a_quarter_at_most);
-    tcase_add_test(t, what_is_counted_is_found_again);
+    tcase_add_test(t, counts_of_spans_are_found_by_quantile_and_bound);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

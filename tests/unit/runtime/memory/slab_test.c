@@ -49,7 +49,7 @@ START_TEST(ids_that_never_were_find_nothing)
 }
 END_TEST
 
-START_TEST(it_holds_its_limit_and_no_more)
+START_TEST(a_slab_holds_its_limit_and_no_more)
 {
     enum { MAX = 3001 };
     static struct item *items[MAX];
@@ -92,7 +92,7 @@ START_TEST(a_slot_with_no_generation_left_is_retired)
 }
 END_TEST
 
-START_TEST(what_is_withdrawn_is_found_by_nobody_until_it_is_published_again)
+START_TEST(a_withdrawn_item_is_not_found_until_it_is_published_again)
 {
     struct wf_slab s;
     ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 1), WEFT_OK);
@@ -167,9 +167,9 @@ int main(void)
     TCase *c = tcase_create("slab");
     tcase_add_test(c, ids_die_with_their_item);
     tcase_add_test(c, ids_that_never_were_find_nothing);
-    tcase_add_test(c, it_holds_its_limit_and_no_more);
+    tcase_add_test(c, a_slab_holds_its_limit_and_no_more);
     tcase_add_test(c, a_slot_with_no_generation_left_is_retired);
-    tcase_add_test(c, what_is_withdrawn_is_found_by_nobody_until_it_is_published_again);
+    tcase_add_test(c, a_withdrawn_item_is_not_found_until_it_is_published_again);
     tcase_add_test(c, readers_on_other_threads_never_see_what_is_not_there);
     suite_add_tcase(suite, c);
     return run_suite(suite);

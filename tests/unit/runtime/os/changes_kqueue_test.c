@@ -384,7 +384,7 @@ START_TEST(waits_that_go_on_failing_end_all_watches)
 }
 END_TEST
 
-START_TEST(who_has_no_space_for_the_end_finds_that_of_the_pipe)
+START_TEST(a_watcher_without_space_for_the_end_finds_the_end_of_its_pipe)
 {
     pf_handle h = open_full();
     break_waits();
@@ -510,7 +510,7 @@ int main(void)
     tcase_add_loop_test(t, a_change_of_attributes_is_one_of_contents_if_they_differ, 0, 2);
     tcase_add_loop_test(t, a_wait_that_fails_is_tried_again, 0, 3);
     tcase_add_test(t, waits_that_go_on_failing_end_all_watches);
-    tcase_add_test(t, who_has_no_space_for_the_end_finds_that_of_the_pipe);
+    tcase_add_test(t, a_watcher_without_space_for_the_end_finds_the_end_of_its_pipe);
     tcase_add_test(t, a_poller_tries_again_as_well);
     tcase_add_test(t, a_watch_that_is_refused_says_why);
     tcase_add_test(t, a_file_that_cannot_be_watched);

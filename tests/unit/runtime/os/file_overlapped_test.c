@@ -190,7 +190,7 @@ START_TEST(another_worker_may_hear_of_the_end)
 }
 END_TEST
 
-START_TEST(what_is_done_in_parts_goes_on)
+START_TEST(an_operation_that_the_system_does_in_parts_goes_on)
 {
     static struct reader r;
     kernel.part = 4;
@@ -316,7 +316,7 @@ static void start_many(void *arg)
     want_int(weft_file_close(*f), 0);
 }
 
-START_TEST(many_are_under_way_and_end_in_any_order)
+START_TEST(many_operations_under_way_end_in_any_order)
 {
     static weft_file f;
     harness_spawn(&h, 0, open_file, &f);
@@ -334,12 +334,12 @@ int main(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, a_read_ends_when_the_system_says_so);
     tcase_add_test(t, another_worker_may_hear_of_the_end);
-    tcase_add_test(t, what_is_done_in_parts_goes_on);
+    tcase_add_test(t, an_operation_that_the_system_does_in_parts_goes_on);
     tcase_add_test(t, an_error_of_the_system_is_the_result);
     tcase_add_test(t, a_cancelled_read_leaves_the_buffer_alone);
     tcase_add_test(t, a_waiting_task_may_be_killed);
     tcase_add_test(t, a_node_that_ends_waits_for_what_is_under_way);
-    tcase_add_test(t, many_are_under_way_and_end_in_any_order);
+    tcase_add_test(t, many_operations_under_way_end_in_any_order);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

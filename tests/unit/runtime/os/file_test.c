@@ -100,7 +100,7 @@ static void append(void *arg)
     want_int(weft_file_close(one), 0);
 }
 
-START_TEST(what_is_appended_goes_to_the_end)
+START_TEST(appended_bytes_go_to_the_end)
 {
     run_alone(append, NULL);
 }
@@ -148,7 +148,7 @@ static void read_what_is_in_memory(void *arg)
     want_int(weft_file_close(f), 0);
 }
 
-START_TEST(what_is_in_memory_is_read_without_suspending)
+START_TEST(cached_bytes_are_read_without_suspending)
 {
     run_alone(read_what_is_in_memory, NULL);
 }
@@ -191,7 +191,7 @@ static void share_the_worker(void *arg)
     want_int(weft_file_close(f), 0);
 }
 
-START_TEST(one_that_never_has_to_wait_gives_others_a_turn)
+START_TEST(a_reader_that_never_has_to_wait_gives_others_a_turn)
 {
     run_alone(share_the_worker, NULL);
 }
@@ -348,10 +348,10 @@ int main(void)
     tcase_add_test(t, reads_and_writes_are_positioned);
     tcase_add_test(t, the_end_of_a_file_is_a_plain_0);
     tcase_add_test(t, large_reads_and_writes_go_in_pieces);
-    tcase_add_test(t, what_is_appended_goes_to_the_end);
-    tcase_add_test(t, what_is_in_memory_is_read_without_suspending);
+    tcase_add_test(t, appended_bytes_go_to_the_end);
+    tcase_add_test(t, cached_bytes_are_read_without_suspending);
     tcase_add_test(t, a_read_that_would_block_is_not_begun_with_the_deadline_now);
-    tcase_add_test(t, one_that_never_has_to_wait_gives_others_a_turn);
+    tcase_add_test(t, a_reader_that_never_has_to_wait_gives_others_a_turn);
     tcase_add_test(t, a_large_read_from_memory_gives_others_their_turns);
     tcase_add_test(t, many_operations_are_under_way_in_parallel);
     tcase_add_test(t, actors_of_all_workers_use_a_file_at_once);

@@ -139,7 +139,7 @@ static void start_many(void *arg)
     for (int i = 0; i < MANY; i++) want_int(wait_for(p[i]).code, i);
 }
 
-START_TEST(many_children_at_a_time)
+START_TEST(many_children_run_at_a_time)
 {
     run_alone(start_many, NULL);
 }
@@ -405,7 +405,7 @@ static void reap_elsewhere(void *arg)
     want_int(weft_process_wait(p, NULL, WEFT_FOREVER), WEFT_ESYSTEM);
 }
 
-START_TEST(who_is_reaped_by_others_has_ended_somehow)
+START_TEST(a_child_that_the_program_reaped_itself_has_an_unknown_result)
 {
     run_alone(reap_elsewhere, NULL);
 }
@@ -424,7 +424,7 @@ int main(void)
     tcase_add_test(t, a_child_has_a_directory_and_an_environment);
     tcase_add_test(t, a_child_is_ended_by_a_signal);
     tcase_add_test(t, signals_are_to_a_child_as_a_program_expects);
-    tcase_add_test(t, many_children_at_a_time);
+    tcase_add_test(t, many_children_run_at_a_time);
     tcase_add_test(t, the_end_is_waited_for_together_with_others);
     tcase_add_test(t, a_stream_may_be_any_descriptor);
     tcase_add_test(t, no_other_descriptor_gets_into_a_child);
@@ -435,7 +435,7 @@ int main(void)
     tcase_add_test(t, a_child_that_may_not_be_killed_holds_up_nothing);
     tcase_add_test(t, starting_says_why_it_fails);
     tcase_add_test(t, arguments_have_a_bound);
-    if (!THROUGH_LIBKQUEUE) tcase_add_test(t, who_is_reaped_by_others_has_ended_somehow);
+    if (!THROUGH_LIBKQUEUE) tcase_add_test(t, a_child_that_the_program_reaped_itself_has_an_unknown_result);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

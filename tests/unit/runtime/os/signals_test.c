@@ -79,7 +79,7 @@ static void open_two(void *arg)
     /* `two` ends with its actor */
 }
 
-START_TEST(all_sources_hear_and_the_last_gives_the_default_back)
+START_TEST(all_sources_get_a_signal_and_the_last_one_restores_the_default)
 {
     run_alone(open_two, NULL);
     ck_assert(is_default(SIGUSR1));
@@ -108,7 +108,7 @@ START_TEST(a_handler_that_was_there_is_back_afterwards)
 }
 END_TEST
 
-START_TEST(it_comes_even_if_every_thread_blocks_it)
+START_TEST(a_signal_comes_even_if_every_thread_blocks_it)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -171,7 +171,7 @@ static void open_badly(void *arg)
     want_int(weft_signal_take((weft_signal){{0}}), WEFT_ECLOSED);
 }
 
-START_TEST(what_cannot_be_caught_is_refused)
+START_TEST(signals_that_cannot_be_caught_are_refused)
 {
     run_alone(open_badly, NULL);
     weft_signal s;
@@ -221,11 +221,11 @@ int main(void)
     TCase *t = tcase_create("signals");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, a_signal_is_something_to_wait_for);
-    tcase_add_test(t, all_sources_hear_and_the_last_gives_the_default_back);
+    tcase_add_test(t, all_sources_get_a_signal_and_the_last_one_restores_the_default);
     tcase_add_test(t, a_handler_that_was_there_is_back_afterwards);
-    tcase_add_test(t, it_comes_even_if_every_thread_blocks_it);
+    tcase_add_test(t, a_signal_comes_even_if_every_thread_blocks_it);
     tcase_add_test(t, actors_of_several_nodes_hear_it);
-    tcase_add_test(t, what_cannot_be_caught_is_refused);
+    tcase_add_test(t, signals_that_cannot_be_caught_are_refused);
     tcase_add_test(t, an_actor_that_asks_for_ctrl_c_has_it_to_itself);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -69,7 +69,7 @@ START_TEST(truncating_cuts_and_adds_zeroes)
 }
 END_TEST
 
-START_TEST(what_is_appended_goes_to_the_end)
+START_TEST(appended_bytes_go_to_the_end)
 {
     char text[8];
     pf_handle one = open_new(PF_FILE_APPEND), other = open_new(PF_FILE_APPEND);
@@ -169,7 +169,7 @@ START_TEST(submitting_gives_the_same_results)
 END_TEST
 #endif
 
-START_TEST(in_a_simulation_all_is_done_at_once)
+START_TEST(operations_in_a_simulation_are_done_at_once)
 {
     struct pf_sim sim;
     pf_sim_init(&sim, 1);
@@ -191,12 +191,12 @@ int main(void)
     tcase_add_test(t, reads_and_writes_are_positioned);
     tcase_add_test(t, the_end_of_a_file_is_a_plain_0);
     tcase_add_test(t, truncating_cuts_and_adds_zeroes);
-    tcase_add_test(t, what_is_appended_goes_to_the_end);
+    tcase_add_test(t, appended_bytes_go_to_the_end);
     tcase_add_test(t, opening_says_why_it_fails);
     tcase_add_test(t, a_handle_does_only_what_it_was_opened_for);
     tcase_add_test(t, a_full_device_says_so);
     ON_UNIX(tcase_add_test(t, submitting_gives_the_same_results);) /* Windows: file_overlapped_test.c */
-    tcase_add_test(t, in_a_simulation_all_is_done_at_once);
+    tcase_add_test(t, operations_in_a_simulation_are_done_at_once);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

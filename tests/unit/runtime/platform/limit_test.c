@@ -19,7 +19,7 @@ static int64_t elsewhere(void)
     return WF_LIMIT("a batch", 32768, 1024);
 }
 
-START_TEST(without_a_seed_it_is_the_value)
+START_TEST(a_limit_without_a_seed_has_its_value)
 {
     ck_assert_int_eq(size_of_batch(), 32768);
     wf_limits_draw(1, false);
@@ -66,7 +66,7 @@ START_TEST(limits_differ_in_one_seed)
 }
 END_TEST
 
-START_TEST(some_can_be_asked_for)
+START_TEST(the_environment_may_choose_which_limits_are_drawn)
 {
     uint32_t batch = 0, few = 0;
     for (int round = 0; round < 2; round++) {
@@ -88,10 +88,10 @@ int main(void)
 {
     Suite *suite = suite_create("limit");
     TCase *t = tcase_create("limits");
-    tcase_add_test(t, without_a_seed_it_is_the_value);
+    tcase_add_test(t, a_limit_without_a_seed_has_its_value);
     tcase_add_test(t, a_seed_has_one_value_for_all_uses);
     tcase_add_test(t, limits_differ_in_one_seed);
-    tcase_add_test(t, some_can_be_asked_for);
+    tcase_add_test(t, the_environment_may_choose_which_limits_are_drawn);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -178,7 +178,7 @@ static void start_many(void *arg)
     for (int i = 0; i < MANY; i++) want_int(wait_for(p[i]).code, i);
 }
 
-START_TEST(many_children_at_a_time)
+START_TEST(many_children_run_at_a_time)
 {
     run_alone(start_many, NULL);
 }
@@ -325,7 +325,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, arguments_arrive_as_they_were_given);
     tcase_add_test(t, a_child_has_a_directory_and_an_environment);
     tcase_add_test(t, a_child_is_ended_by_a_signal);
-    tcase_add_test(t, many_children_at_a_time);
+    tcase_add_test(t, many_children_run_at_a_time);
     tcase_add_test(t, starting_says_why_it_fails);
     tcase_add_test(t, a_pipe_is_two_streams);
     tcase_add_test(t, standard_streams_are_streams);

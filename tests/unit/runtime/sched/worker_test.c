@@ -278,7 +278,7 @@ static void wake_waiter(struct wf_worker *w, struct wf_call *c)
     wf_task_wake(&waking.task->task);
 }
 
-START_TEST(idle_means_idle)
+START_TEST(idle_workers_make_no_context_switches)
 {
     struct harness h;
     struct ball balls[8];
@@ -302,4 +302,4 @@ END_TEST
 
 TEST_MAIN("worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
           posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
-          a_kill_ends_a_task_that_ignores_its_cancellation ON_UNIX(, idle_means_idle))
+          a_kill_ends_a_task_that_ignores_its_cancellation ON_UNIX(, idle_workers_make_no_context_switches))

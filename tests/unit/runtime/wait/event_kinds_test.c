@@ -95,7 +95,7 @@ static void one_by_one(void *arg)
     want_int(weft_event_take(event), 0);
 }
 
-START_TEST(a_set_of_an_automatic_event_lets_go_one_of_many)
+START_TEST(a_set_of_an_automatic_event_wakes_one_of_many)
 {
     run_alone(one_by_one, NULL);
 }
@@ -126,7 +126,7 @@ static void all_at_once(void *arg)
     until(last.over);
 }
 
-START_TEST(a_set_of_a_manual_event_lets_go_all_until_it_is_reset)
+START_TEST(a_manual_event_wakes_all_waiters_until_it_is_reset)
 {
     run_alone(all_at_once, NULL);
 }
@@ -156,7 +156,7 @@ static void set_and_reset_at_once(void *arg)
     want_int(late.result, WEFT_ECLOSED);
 }
 
-START_TEST(all_who_wait_are_let_go_by_a_set_that_is_reset_at_once)
+START_TEST(a_manual_event_that_is_reset_at_once_wakes_all_its_waiters)
 {
     run_alone(set_and_reset_at_once, NULL);
 }
@@ -315,7 +315,7 @@ static void pulse_until_stage(int stage)
     }
 }
 
-START_TEST(waiters_on_another_worker_do_not_miss_it)
+START_TEST(waiters_on_another_worker_do_not_miss_a_set)
 {
     struct harness h;
     int rounds = 300;
@@ -381,7 +381,7 @@ static void shows_its_state(void *arg)
     want(!readable(fd, 0));
 }
 
-START_TEST(its_descriptor_is_readable_while_it_is_set)
+START_TEST(the_descriptor_of_an_event_is_readable_while_it_is_set)
 {
     run_alone(shows_its_state, NULL);
 }
@@ -455,9 +455,10 @@ START_TEST(a_foreign_loop_misses_no_set)
 END_TEST
 #endif
 
-TEST_MAIN("event_kinds", an_event_that_is_set_already_does_not_suspend,
-          a_set_of_an_automatic_event_lets_go_one_of_many, a_set_of_a_manual_event_lets_go_all_until_it_is_reset,
-          all_who_wait_are_let_go_by_a_set_that_is_reset_at_once, an_automatic_event_can_be_reset_too,
-          ON_UNIX(its_descriptor_is_readable_while_it_is_set, a_descriptor_asked_for_later_shows_what_is_so,
-                  a_foreign_loop_misses_no_set, ) another_nodes_worker_may_set,
-          only_actors_of_its_node_may_wait, waiters_on_another_worker_do_not_miss_it)
+TEST_MAIN("event_kinds", an_event_that_is_set_already_does_not_suspend, a_set_of_an_automatic_event_wakes_one_of_many,
+          a_manual_event_wakes_all_waiters_until_it_is_reset,
+          a_manual_event_that_is_reset_at_once_wakes_all_its_waiters, an_automatic_event_can_be_reset_too,
+          ON_UNIX(the_descriptor_of_an_event_is_readable_while_it_is_set,
+                  a_descriptor_asked_for_later_shows_what_is_so, a_foreign_loop_misses_no_set, )
+              another_nodes_worker_may_set,
+          only_actors_of_its_node_may_wait, waiters_on_another_worker_do_not_miss_a_set)

@@ -116,7 +116,7 @@ static void set_rounds(void *arg)
     }
 }
 
-START_TEST(each_set_of_a_foreign_thread_wakes)
+START_TEST(a_set_by_a_foreign_thread_wakes_the_waiter)
 {
     struct harness h;
     pf_thread *thread;
@@ -248,7 +248,7 @@ static void cancel_there(struct wf_worker *w, struct wf_call *c)
     wf_task_cancel(&WF_CONTAINER(c, struct order, call)->task->task);
 }
 
-START_TEST(the_end_of_its_opener_closes_it)
+START_TEST(an_event_closes_with_the_actor_that_opened_it)
 {
     struct harness h;
     share();
@@ -439,8 +439,8 @@ START_TEST(setting_waiting_and_closing_race_safely)
 END_TEST
 
 TEST_MAIN("event", await_set_await_blocks_until_the_next_set, take_says_whether_it_was_set_and_clears,
-          each_set_of_a_foreign_thread_wakes,
+          a_set_by_a_foreign_thread_wakes_the_waiter,
           ON_UNIX(signal_handlers_may_set, ) waiters_on_several_workers_share_the_sets,
-          the_end_of_its_opener_closes_it, waits_end_at_deadline_cancel_and_kill,
+          an_event_closes_with_the_actor_that_opened_it, waits_end_at_deadline_cancel_and_kill,
           waits_on_another_worker_end_likewise, stale_handles_say_closed, closing_wakes_every_waiter,
           setting_waiting_and_closing_race_safely)

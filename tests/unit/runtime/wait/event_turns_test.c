@@ -121,7 +121,7 @@ static void three_come_back(void *arg)
     want_int(weft_event_close(event), 0);
 }
 
-START_TEST(those_that_come_back_get_the_same_each)
+START_TEST(waiters_that_come_back_get_an_equal_share)
 {
     run_on_workers(three_come_back, true);
     run_on_workers(three_come_back, false);
@@ -178,7 +178,7 @@ static void limit(void *arg)
 }
 
 /* A wait leaves two records: that it begins, and that it was woken. */
-START_TEST(the_cost_grows_with_the_jobs)
+START_TEST(the_cost_of_waits_is_proportional_to_the_jobs)
 {
     struct harness h;
     uint64_t records = 0;
@@ -356,7 +356,7 @@ START_TEST(no_post_is_lost_on_those_that_give_up)
 END_TEST
 
 TEST_MAIN("event_turns", the_longest_waiting_task_is_served_first_on_every_worker,
-          those_that_come_back_get_the_same_each, a_newcomer_stands_behind_those_who_wait,
-          the_cost_grows_with_the_jobs, a_wait_that_takes_another_source_or_nothing_passes_its_turn_on,
-          a_wait_for_all_passes_its_turn_on, a_cancelled_wait_passes_its_turn_on,
-          no_post_is_lost_on_those_that_give_up)
+          waiters_that_come_back_get_an_equal_share, a_newcomer_stands_behind_those_who_wait,
+          the_cost_of_waits_is_proportional_to_the_jobs,
+          a_wait_that_takes_another_source_or_nothing_passes_its_turn_on, a_wait_for_all_passes_its_turn_on,
+          a_cancelled_wait_passes_its_turn_on, no_post_is_lost_on_those_that_give_up)

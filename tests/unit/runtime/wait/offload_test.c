@@ -558,7 +558,7 @@ static void makes_random_ones(const void *arg, size_t size)
     }
 }
 
-START_TEST(each_job_is_taken_or_dropped_once)
+START_TEST(a_job_is_taken_or_dropped_once)
 {
     gate_close();
     started = taken = 0;
@@ -579,4 +579,4 @@ TEST_MAIN("offload", a_function_runs_elsewhere_and_its_result_comes_back, bad_ar
           beyond_the_queue_actors_wait_until_their_deadlines, a_place_in_the_queue_is_not_the_end_of_the_job,
           a_listing_outlasts_a_full_queue, a_result_nobody_takes_is_dropped, a_killed_actor_leaves_its_job_safe,
           a_node_waits_for_its_functions_until_the_deadline, a_node_ends_in_order_when_its_functions_return,
-          virtual_time_stands_still_while_a_function_runs, each_job_is_taken_or_dropped_once)
+          virtual_time_stands_still_while_a_function_runs, a_job_is_taken_or_dropped_once)

@@ -85,7 +85,7 @@ static void lets_go_as_many_as_posted(void *arg)
     for (int i = 0; i < WAITERS; i++) want_int(results[i], i < 4 ? 0 : WEFT_ECLOSED);
 }
 
-START_TEST(it_lets_go_as_many_as_were_posted)
+START_TEST(a_semaphore_wakes_as_many_waiters_as_were_posted)
 {
     run_alone(lets_go_as_many_as_posted, NULL);
 }
@@ -211,7 +211,7 @@ static void beside_others(void *arg)
     want_int(weft_wait_any(both, 1, WEFT_NOW), WEFT_ETIMEDOUT);
 }
 
-START_TEST(both_can_be_waited_for_beside_others)
+START_TEST(semaphores_and_latches_can_be_waited_for_beside_other_sources)
 {
     run_alone(beside_others, NULL);
 }
@@ -245,7 +245,7 @@ static void show_state(void *arg)
     want(readable(other));
 }
 
-START_TEST(both_can_be_shown_to_another_loop)
+START_TEST(semaphores_and_latches_can_be_shown_to_another_loop)
 {
     run_alone(show_state, NULL);
 }
@@ -342,7 +342,8 @@ START_TEST(a_handle_of_another_kind_is_refused)
 }
 END_TEST
 
-TEST_MAIN("semaphore", a_semaphore_counts, it_lets_go_as_many_as_were_posted,
-          posts_of_threads_and_signal_handlers_are_all_taken, both_can_be_waited_for_beside_others,
-          ON_UNIX(both_can_be_shown_to_another_loop, ) a_latch_opens_for_all_and_stays_open,
+TEST_MAIN("semaphore", a_semaphore_counts, a_semaphore_wakes_as_many_waiters_as_were_posted,
+          posts_of_threads_and_signal_handlers_are_all_taken,
+          semaphores_and_latches_can_be_waited_for_beside_other_sources,
+          ON_UNIX(semaphores_and_latches_can_be_shown_to_another_loop, ) a_latch_opens_for_all_and_stays_open,
           a_latch_may_be_closed_while_others_wait, a_handle_of_another_kind_is_refused)

@@ -279,7 +279,7 @@ static void take_many(void *arg)
     }
 }
 
-START_TEST(one_wait_covers_events_of_two_workers)
+START_TEST(a_wait_covers_events_of_two_workers)
 {
     struct harness h;
     size_t even = 0, odd = 1;
@@ -300,4 +300,4 @@ END_TEST
 
 TEST_MAIN("wait", the_lowest_ready_index_is_returned_and_nothing_is_consumed, sources_that_lose_are_as_they_were,
           wait_all_returns_when_each_has_been_ready, a_wait_ends_at_deadline_cancel_kill_and_close,
-          misuse_is_an_error, descriptors_of_ones_own_can_be_waited_for, one_wait_covers_events_of_two_workers)
+          misuse_is_an_error, descriptors_of_ones_own_can_be_waited_for, a_wait_covers_events_of_two_workers)

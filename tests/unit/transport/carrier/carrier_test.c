@@ -251,7 +251,7 @@ START_TEST(faults_in_the_bytes_end_the_connection_and_say_why)
 }
 END_TEST
 
-START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
+START_TEST(messages_that_come_byte_by_byte_are_received_whole)
 {
     uint8_t bytes[WF_SP_HEADER + 2 * 300];
     start(_i, 0);
@@ -525,7 +525,7 @@ START_TEST(both_ends_send_what_does_not_fit_at_once)
 }
 END_TEST
 
-START_TEST(so_they_do_over_a_websocket)
+START_TEST(both_ends_send_over_a_websocket_what_does_not_fit_at_once)
 {
     char why[WF_REASON_TEXT];
     start(NNG, WEFT_SEC(60));
@@ -606,7 +606,7 @@ int main(void)
     Suite *s = suite_create("carrier");
     TCase *t = tcase_create("carriers");
     tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, FORMS);
-    tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, FORMS);
+    tcase_add_loop_test(t, messages_that_come_byte_by_byte_are_received_whole, 0, FORMS);
     tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, FORMS);
     tcase_add_loop_test(t, a_message_may_be_taken_in_parts, 0, FORMS);
     tcase_add_loop_test(t, bytes_that_the_socket_does_not_take_are_sent_later, 0, FORMS);
@@ -615,7 +615,7 @@ int main(void)
     tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, FORMS);
     ON_UNIX(tcase_add_loop_test(t, a_peer_that_has_left_a_paused_connection_costs_nothing, 0, FORMS);)
     tcase_add_loop_test(t, both_ends_send_what_does_not_fit_at_once, 0, FORMS);
-    tcase_add_test(t, so_they_do_over_a_websocket);
+    tcase_add_test(t, both_ends_send_over_a_websocket_what_does_not_fit_at_once);
     tcase_add_test(t, a_websocket_that_has_ended_while_it_was_paused_says_so);
     ON_UNIX(tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);)
     tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, FORMS);

@@ -61,14 +61,14 @@ static int where(int (*check)(const char *, bool, bool, char *), const char *url
     return set;
 }
 
-START_TEST(each_row)
+START_TEST(urls_are_accepted_as_in_the_table)
 {
     ck_assert_msg(where(wf_url_check_listen, rows[_i].url) == rows[_i].listen, "listening on %s", rows[_i].url);
     ck_assert_msg(where(wf_url_check_dial, rows[_i].url) == rows[_i].dial, "dialling %s", rows[_i].url);
 }
 END_TEST
 
-START_TEST(a_long_one)
+START_TEST(a_url_longer_than_the_limit_is_refused)
 {
     char url[WF_URL_TEXT + 1], why[WF_REASON_TEXT];
     memset(url, 'x', sizeof url);
@@ -123,7 +123,7 @@ START_TEST(schemes_of_nodes)
 }
 END_TEST
 
-START_TEST(inherited_ones)
+START_TEST(urls_of_inherited_sockets_are_told_from_others)
 {
     static const char *const others[] = {"inherited:/x", "xinherited://a", "tls+inherited://a", "tcp://inherited://"};
     ck_assert_str_eq(wf_url_inherited("inherited://links"), "links");
@@ -134,7 +134,7 @@ START_TEST(inherited_ones)
 }
 END_TEST
 
-START_TEST(what_inherited_ones_are_bound_to)
+START_TEST(inherited_sockets_beyond_loopback_need_insecure)
 {
     static const char *const loopback[] = {"tcp://127.0.0.1:1", "tcp://127.1.2.3:1", "tcp://[::1]:1"};
     static const char *const world[] = {"tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://10.0.0.1:1",
@@ -170,7 +170,7 @@ static const struct {
     {"http://127.0.0.1:4001", "127.0.0.1:50000", NULL},
 };
 
-START_TEST(beside_a_seed)
+START_TEST(a_node_listens_beside_its_seed_as_in_the_table)
 {
     char out[WF_URL_TEXT], why[WF_REASON_TEXT], name[WF_URL_TEXT];
     bool known = wf_url_beside(beside[_i].seed, beside[_i].local, "nn", out);
@@ -190,14 +190,14 @@ int main(void)
 {
     Suite *s = suite_create("url");
     TCase *t = tcase_create("url");
-    tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
-    tcase_add_loop_test(t, beside_a_seed, 0, WF_COUNT(beside));
-    tcase_add_test(t, a_long_one);
+    tcase_add_loop_test(t, urls_are_accepted_as_in_the_table, 0, WF_COUNT(rows));
+    tcase_add_loop_test(t, a_node_listens_beside_its_seed_as_in_the_table, 0, WF_COUNT(beside));
+    tcase_add_test(t, a_url_longer_than_the_limit_is_refused);
     tcase_add_test(t, addresses_as_text);
     tcase_add_test(t, ports_of_urls);
     tcase_add_test(t, schemes_of_nodes);
-    tcase_add_test(t, inherited_ones);
-    tcase_add_test(t, what_inherited_ones_are_bound_to);
+    tcase_add_test(t, urls_of_inherited_sockets_are_told_from_others);
+    tcase_add_test(t, inherited_sockets_beyond_loopback_need_insecure);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

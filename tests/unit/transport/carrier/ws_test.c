@@ -81,7 +81,7 @@ static const struct {
           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n" SP "\r\n"},
 };
 
-START_TEST(each_request)
+START_TEST(requests_for_a_websocket_are_answered_as_in_the_table)
 {
     char out[WF_WS_ANSWER_MAX];
     bool in = asked(&door, requests[_i].head, out);
@@ -91,7 +91,7 @@ START_TEST(each_request)
 }
 END_TEST
 
-START_TEST(the_listeners_own_name_and_any_under_tls)
+START_TEST(a_listener_accepts_its_own_host_name_and_any_under_tls)
 {
     char out[WF_WS_ANSWER_MAX];
     static const char head[] = "GET / HTTP/1.1\r\nHost: Node.example:1\r\n" ASK SP "\r\n";
@@ -101,7 +101,7 @@ START_TEST(the_listeners_own_name_and_any_under_tls)
 }
 END_TEST
 
-START_TEST(what_is_an_origin)
+START_TEST(an_origin_is_a_scheme_a_host_and_a_port)
 {
     static const char *const good[] = {"https://a.example", "http://127.0.0.1:8000", "http://[::1]:1", "app://x"};
     static const char *const bad[] = {"",
@@ -314,9 +314,9 @@ int main(void)
     Suite *s = suite_create("ws");
     TCase *t = tcase_create("ws");
     tcase_add_test(t, the_answer_is_that_of_the_standard);
-    tcase_add_loop_test(t, each_request, 0, WF_COUNT(requests));
-    tcase_add_test(t, the_listeners_own_name_and_any_under_tls);
-    tcase_add_test(t, what_is_an_origin);
+    tcase_add_loop_test(t, requests_for_a_websocket_are_answered_as_in_the_table, 0, WF_COUNT(requests));
+    tcase_add_test(t, a_listener_accepts_its_own_host_name_and_any_under_tls);
+    tcase_add_test(t, an_origin_is_a_scheme_a_host_and_a_port);
     tcase_add_test(t, a_head_is_over_at_the_empty_line);
     tcase_add_test(t, frames_in_pieces);
     tcase_add_loop_test(t, faults_that_end_a_websocket, 0, WF_COUNT(broken));

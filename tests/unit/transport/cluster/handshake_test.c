@@ -148,7 +148,7 @@ END_TEST
 
 /* ---- Words out of their turn ----------------------------------------------------------------------------------- */
 
-START_TEST(words_out_of_their_turn_end_it)
+START_TEST(messages_out_of_their_turn_end_the_handshake)
 {
     struct wf_hello h = hello("peer", false);
     open_plainly();
@@ -203,7 +203,7 @@ START_TEST(the_second_of_two_offers_of_an_old_node_is_refused)
 END_TEST
 
 /* A node that says on one connection that it can resume, and on another one that it cannot. */
-START_TEST(a_link_that_cannot_be_resumed_is_not)
+START_TEST(a_link_without_resumption_is_not_resumed)
 {
     struct wf_hello old = hello("peer", true), h = hello("peer", true);
     old.capabilities = 0;
@@ -217,7 +217,7 @@ START_TEST(a_link_that_cannot_be_resumed_is_not)
 }
 END_TEST
 
-START_TEST(one_connection_at_a_time_takes_a_link_over)
+START_TEST(a_link_is_taken_over_by_one_connection_at_a_time)
 {
     struct wf_hello h = hello("peer", true);
     open_plainly();
@@ -421,7 +421,7 @@ START_TEST(refusals_by_a_peer_that_has_dialled_are_only_logged)
 END_TEST
 
 /* A link that is broken waits for its window, whatever is said to it meanwhile; but for STOPPING. */
-START_TEST(a_broken_link_that_is_refused)
+START_TEST(a_broken_link_that_is_refused_ends_only_if_its_peer_stops)
 {
     struct wf_hello h = hello("peer", false);
     open_plainly();
@@ -570,13 +570,13 @@ int main(void)
     tcase_add_test(t, names_of_tools_do_not_clash);
     tcase_add_test(t, reasons_of_one_host_are_logged_each);
     tcase_add_test(t, a_silent_handshake_is_closed);
-    tcase_add_test(t, words_out_of_their_turn_end_it);
+    tcase_add_test(t, messages_out_of_their_turn_end_the_handshake);
     tcase_add_test(t, a_malformed_handshake_ends_the_connection);
     suite_add_tcase(s, t);
     t = tcase_create("WELCOME");
     tcase_add_test(t, the_second_of_two_offers_of_an_old_node_is_refused);
-    tcase_add_test(t, a_link_that_cannot_be_resumed_is_not);
-    tcase_add_test(t, one_connection_at_a_time_takes_a_link_over);
+    tcase_add_test(t, a_link_without_resumption_is_not_resumed);
+    tcase_add_test(t, a_link_is_taken_over_by_one_connection_at_a_time);
     tcase_add_test(t, a_peer_that_does_not_know_an_up_link_is_refused);
     tcase_add_loop_test(t, a_peer_that_does_not_know_a_broken_link, 0, 2);
     tcase_add_loop_test(t, the_name_is_taken_between_hello_and_welcome, 0, 2);
@@ -588,7 +588,7 @@ int main(void)
     t = tcase_create("REFUSED");
     tcase_add_test(t, a_node_that_dials_itself_does_not_dial_again);
     tcase_add_test(t, refusals_by_a_peer_that_has_dialled_are_only_logged);
-    tcase_add_test(t, a_broken_link_that_is_refused);
+    tcase_add_test(t, a_broken_link_that_is_refused_ends_only_if_its_peer_stops);
     tcase_add_test(t, a_name_that_is_taken_is_given_up_in_time);
     tcase_add_test(t, a_linked_node_does_not_give_up_because_of_its_name);
     tcase_add_loop_test(t, a_node_that_stops_begins_no_new_link, 0, 2);

@@ -142,7 +142,7 @@ START_TEST(an_address_is_dialled_later_each_time_under_any_name)
 }
 END_TEST
 
-START_TEST(many_addresses_are_dialled_at_a_bounded_rate)
+START_TEST(learned_addresses_are_dialled_at_a_bounded_rate)
 {
     clear();
     uint32_t dials = dialled(1000, 1000, WEFT_SEC(100));
@@ -173,7 +173,7 @@ START_TEST(few_are_under_way_at_a_time)
 }
 END_TEST
 
-START_TEST(a_key_is_that_of_the_address)
+START_TEST(the_key_of_a_learned_url_is_that_of_its_address)
 {
     ck_assert_uint_eq(wf_learned_key("tcp://10.0.0.1:1"), wf_learned_key("tls+tcp://10.0.0.1:1"));
     ck_assert_uint_eq(wf_learned_key("ws://10.0.0.1:1/a"), wf_learned_key("ws://10.0.0.1:1/b"));
@@ -190,10 +190,10 @@ int main(void)
     tcase_add_test(t, ranges_say_where_on_networks);
     tcase_add_test(t, a_range_that_is_none_is_refused);
     tcase_add_test(t, an_address_is_dialled_later_each_time_under_any_name);
-    tcase_add_test(t, many_addresses_are_dialled_at_a_bounded_rate);
+    tcase_add_test(t, learned_addresses_are_dialled_at_a_bounded_rate);
     tcase_add_test(t, dials_that_link_cost_nothing);
     tcase_add_test(t, few_are_under_way_at_a_time);
-    tcase_add_test(t, a_key_is_that_of_the_address);
+    tcase_add_test(t, the_key_of_a_learned_url_is_that_of_its_address);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

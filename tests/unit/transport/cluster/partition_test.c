@@ -93,7 +93,7 @@ START_TEST(the_larger_side_goes_on)
 }
 END_TEST
 
-START_TEST(of_two_halves_that_with_the_first_name)
+START_TEST(the_half_with_the_first_name_is_no_minority)
 {
     start(WEFT_PARTITION_MAJORITY, 0, 1, 4);
     set(3, WF_SWIM_SUSPECT);
@@ -206,7 +206,7 @@ int main(void)
     TCase *t = tcase_create("sides");
     tcase_add_checked_fixture(t, NULL, teardown);
     tcase_add_test(t, the_larger_side_goes_on);
-    tcase_add_test(t, of_two_halves_that_with_the_first_name);
+    tcase_add_test(t, the_half_with_the_first_name_is_no_minority);
     tcase_add_test(t, the_few_stay_few_however_long_it_lasts);
     tcase_add_test(t, the_many_count_anew_when_all_is_quiet);
     tcase_add_test(t, suspects_keep_the_count_as_it_is);

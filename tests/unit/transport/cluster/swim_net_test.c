@@ -89,7 +89,7 @@ START_TEST(no_member_is_declared_down_because_of_loss)
 }
 END_TEST
 
-START_TEST(all_join_by_one_seed)
+START_TEST(a_thousand_members_join_by_one_seed)
 {
     struct swim_net *n = net_new(size_of_run(), 4);
     for (uint32_t i = 0; i < n->count; i++) {
@@ -118,7 +118,7 @@ START_TEST(halves_part_and_meet_again)
 }
 END_TEST
 
-START_TEST(many_crash_restart_and_leave_under_loss)
+START_TEST(members_agree_after_crashes_restarts_and_leaves_under_loss)
 {
     struct swim_net *n = net_new(size_of_run() / 10, 6);
     net_start_full(n);
@@ -171,9 +171,9 @@ int main(void)
     tcase_add_test(t, quiet_costs_the_same_for_all_and_accuses_nobody);
     tcase_add_test(t, a_crash_is_found_and_known_to_all);
     tcase_add_test(t, no_member_is_declared_down_because_of_loss);
-    tcase_add_test(t, all_join_by_one_seed);
+    tcase_add_test(t, a_thousand_members_join_by_one_seed);
     tcase_add_test(t, halves_part_and_meet_again);
-    tcase_add_test(t, many_crash_restart_and_leave_under_loss);
+    tcase_add_test(t, members_agree_after_crashes_restarts_and_leaves_under_loss);
     tcase_add_test(t, a_stopped_process_comes_back_by_refuting);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -20,7 +20,7 @@ START_TEST(news_are_told_a_bounded_number_of_times)
 }
 END_TEST
 
-START_TEST(a_message_has_space_for_so_many_news)
+START_TEST(the_updates_in_a_message_are_bounded_and_the_rest_comes_later)
 {
     for (uint64_t node = 100; node < 140; node++) told(2, update(node, WF_SWIM_ALIVE, 0, 0));
     forget_sent();
@@ -142,7 +142,7 @@ START_TEST(members_that_are_down_are_forgotten)
 }
 END_TEST
 
-START_TEST(one_alone_has_nothing_to_do)
+START_TEST(a_member_without_others_has_no_timer)
 {
     wf_swim_free(s);
     setup_with((struct wf_swim_options){0}, 0);
@@ -169,7 +169,7 @@ END_TEST
 
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_is_cut_or_malformed_is_refused)
+START_TEST(cut_and_malformed_messages_are_refused)
 {
     uint8_t frame[512];
     struct wf_swim_update u = update(2, WF_SWIM_SUSPECT, 1, 3);
@@ -308,16 +308,16 @@ int main(void)
     TCase *t = tcase_create("rules");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, news_are_told_a_bounded_number_of_times);
-    tcase_add_test(t, a_message_has_space_for_so_many_news);
+    tcase_add_test(t, the_updates_in_a_message_are_bounded_and_the_rest_comes_later);
     tcase_add_test(t, tables_that_differ_are_sent_whole);
     tcase_add_test(t, a_new_record_spreads_with_a_new_number);
     tcase_add_test(t, a_successor_of_the_same_name_ends_a_suspect);
     tcase_add_test(t, leaving_is_told_and_then_silence);
     tcase_add_test(t, a_declared_state_is_sent_like_an_update);
     tcase_add_test(t, members_that_are_down_are_forgotten);
-    tcase_add_test(t, one_alone_has_nothing_to_do);
+    tcase_add_test(t, a_member_without_others_has_no_timer);
     tcase_add_test(t, tables_grow_and_are_found_again);
-    tcase_add_test(t, what_is_cut_or_malformed_is_refused);
+    tcase_add_test(t, cut_and_malformed_messages_are_refused);
     tcase_add_test(t, updates_in_a_message_are_bounded);
     tcase_add_test(t, metadata_is_bounded);
     suite_add_tcase(suite, t);

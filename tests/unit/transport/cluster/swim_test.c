@@ -87,7 +87,7 @@ END_TEST
 
 /* ---- Probing --------------------------------------------------------------------------------------------------- */
 
-START_TEST(everybody_is_probed_once_a_round)
+START_TEST(every_member_is_probed_once_a_round)
 {
     for (int round = 0; round < 5; round++) {
         uint32_t seen = 0;
@@ -271,7 +271,7 @@ START_TEST(a_suspect_that_does_not_refute_is_down)
 }
 END_TEST
 
-START_TEST(each_accuser_shortens_the_suspicion)
+START_TEST(a_further_accuser_shortens_the_suspicion)
 {
     told(3, update(2, WF_SWIM_SUSPECT, 0, 3));
     int64_t alone = wf_swim_find(s, 2)->due - now;
@@ -382,7 +382,7 @@ int main(void)
     tcase_add_test(t, an_unknown_member_is_learnt_only_with_its_record);
     tcase_add_test(t, a_member_refutes_what_is_said_of_it);
     tcase_add_test(t, a_member_believed_down_is_told_so_when_it_sends);
-    tcase_add_test(t, everybody_is_probed_once_a_round);
+    tcase_add_test(t, every_member_is_probed_once_a_round);
     tcase_add_test(t, a_member_that_is_heard_is_seldom_probed);
     tcase_add_test(t, a_quiet_member_that_dies_is_found);
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
@@ -393,7 +393,7 @@ int main(void)
     tcase_add_test(t, without_a_way_others_are_asked_at_once);
     tcase_add_test(t, doubt_brings_a_member_to_the_front);
     tcase_add_test(t, a_suspect_that_does_not_refute_is_down);
-    tcase_add_test(t, each_accuser_shortens_the_suspicion);
+    tcase_add_test(t, a_further_accuser_shortens_the_suspicion);
     tcase_add_test(t, a_member_that_gets_no_answers_becomes_patient);
     tcase_add_test(t, a_late_tick_accuses_nobody);
     tcase_add_test(t, an_impossible_number_is_ignored);

@@ -283,7 +283,7 @@ static struct ares_addrinfo_node address_node(struct sockaddr_storage *at, int f
     return n;
 }
 
-START_TEST(specs)
+START_TEST(bad_specifications_of_dns_are_refused)
 {
     static const struct {
         bool srv;
@@ -316,7 +316,7 @@ START_TEST(specs)
 }
 END_TEST
 
-START_TEST(addresses)
+START_TEST(usable_addresses_of_an_answer_become_urls)
 {
     static const unsigned char v4[] = {10, 0, 0, 1}, any4[4], any6[16], local[16] = {0xFE, 0x80, [15] = 1},
                                v6[16] = {0x20, 0x01, [15] = 1};
@@ -384,7 +384,7 @@ START_TEST(failures_are_explained)
 }
 END_TEST
 
-START_TEST(no_channel)
+START_TEST(a_look_up_without_a_channel_fails)
 {
     open_good(false, "?server=127.0.0.1:53");
     other.init = ARES_EFILE;
@@ -398,7 +398,7 @@ START_TEST(no_channel)
 }
 END_TEST
 
-START_TEST(no_memory)
+START_TEST(a_look_up_without_memory_fails)
 {
     for (int n = 0; n < 2; n++) {
         open_good(false, "");
@@ -525,11 +525,11 @@ int main(void)
 {
     Suite *s = suite_create("discover_dns");
     TCase *t = tcase_create("discover_dns");
-    tcase_add_test(t, specs);
-    tcase_add_test(t, addresses);
+    tcase_add_test(t, bad_specifications_of_dns_are_refused);
+    tcase_add_test(t, usable_addresses_of_an_answer_become_urls);
     tcase_add_test(t, failures_are_explained);
-    tcase_add_test(t, no_channel);
-    tcase_add_test(t, no_memory);
+    tcase_add_test(t, a_look_up_without_a_channel_fails);
+    tcase_add_test(t, a_look_up_without_memory_fails);
     tcase_add_test(t, targets_that_are_none_are_left_out);
     tcase_add_test(t, the_shortest_time_of_an_answer);
     tcase_add_test(t, answers_that_come_later);

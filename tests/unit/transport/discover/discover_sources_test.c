@@ -67,7 +67,7 @@ static int create_one(const char *spec)
     return rc;
 }
 
-START_TEST(specs_that_are_none)
+START_TEST(bad_specifications_are_refused)
 {
     static const char *const bad[][2] = {
         {"", "unknown; known are URLs like"},
@@ -99,7 +99,7 @@ START_TEST(specs_that_are_none)
 }
 END_TEST
 
-START_TEST(as_many_as_there_may_be)
+START_TEST(the_number_of_sources_is_bounded)
 {
     const char *specs[WF_SOURCES_MAX + 1];
     for (size_t i = 0; i <= WF_SOURCES_MAX; i++) specs[i] = "tcp://127.0.0.1:4001";
@@ -160,7 +160,7 @@ static const char *report(size_t first, size_t count, bool fine)
     return said;
 }
 
-START_TEST(the_log_hears_of_changes)
+START_TEST(changes_of_the_list_are_logged)
 {
     begin();
     const char *first = report(0, 2, true);
@@ -289,10 +289,10 @@ int main(void)
 {
     Suite *s = suite_create("discover_sources");
     TCase *t = tcase_create("sources");
-    tcase_add_test(t, specs_that_are_none);
-    tcase_add_test(t, as_many_as_there_may_be);
+    tcase_add_test(t, bad_specifications_are_refused);
+    tcase_add_test(t, the_number_of_sources_is_bounded);
     tcase_add_test(t, a_url_is_listed_at_once);
-    tcase_add_test(t, the_log_hears_of_changes);
+    tcase_add_test(t, changes_of_the_list_are_logged);
     tcase_add_test(t, a_reason_is_said_once);
     tcase_add_test(t, times_between_attempts);
     tcase_add_test(t, creating_without_memory);

@@ -58,7 +58,7 @@ START_TEST(options_of_a_spec)
 }
 END_TEST
 
-START_TEST(a_list_has_each_once_and_is_bounded)
+START_TEST(a_list_has_each_url_once_and_is_bounded)
 {
     struct wf_url_list list = {0};
     char url[WF_URL_TEXT + 8];
@@ -89,7 +89,7 @@ int main(void)
     tcase_add_test(t, host_names);
     tcase_add_test(t, hosts_with_ports);
     tcase_add_test(t, options_of_a_spec);
-    tcase_add_test(t, a_list_has_each_once_and_is_bounded);
+    tcase_add_test(t, a_list_has_each_url_once_and_is_bounded);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

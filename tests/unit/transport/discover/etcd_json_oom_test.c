@@ -49,7 +49,7 @@ static char *node(void)
 
 static char *(*const says[])(void) = {put, range, watch, acquire, release, number, sign_on, node};
 
-START_TEST(nth_allocation_fails)
+START_TEST(a_request_survives_the_failure_of_each_allocation)
 {
     char *text = NULL, *whole = says[_i]();
     ck_assert_ptr_nonnull(whole);
@@ -70,7 +70,7 @@ START_TEST(nth_allocation_fails)
 }
 END_TEST
 
-START_TEST(what_is_no_text)
+START_TEST(a_user_name_that_is_no_utf_8_is_refused)
 {
     ck_assert_ptr_null(wf_etcd_json_sign_on("\xff", "p")); /* JSON is UTF-8 */
 }
@@ -80,8 +80,8 @@ int main(void)
 {
     Suite *s = suite_create("etcd_json without memory");
     TCase *t = tcase_create("says");
-    tcase_add_loop_test(t, nth_allocation_fails, 0, WF_COUNT(says));
-    tcase_add_test(t, what_is_no_text);
+    tcase_add_loop_test(t, a_request_survives_the_failure_of_each_allocation, 0, WF_COUNT(says));
+    tcase_add_test(t, a_user_name_that_is_no_utf_8_is_refused);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

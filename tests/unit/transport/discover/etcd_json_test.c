@@ -25,7 +25,7 @@ START_TEST(base64_there_and_back)
 }
 END_TEST
 
-START_TEST(base64_that_is_none)
+START_TEST(malformed_base64_is_refused)
 {
     char back[4];
     ck_assert(wf_etcd_unbase64("Zm9v", back, 4));
@@ -105,7 +105,7 @@ int main(void)
     Suite *s = suite_create("etcd_json");
     TCase *t = tcase_create("etcd_json");
     tcase_add_test(t, base64_there_and_back);
-    tcase_add_test(t, base64_that_is_none);
+    tcase_add_test(t, malformed_base64_is_refused);
     tcase_add_test(t, requests);
     tcase_add_test(t, numbers);
     tcase_add_test(t, descriptions_of_nodes);

@@ -45,7 +45,7 @@ START_TEST(urls_and_prefixes)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_said)
+START_TEST(a_bad_specification_is_refused_with_its_reason)
 {
     static const char *const bad[][2] = {
         {"", "not a URL like"},
@@ -128,7 +128,7 @@ int main(void)
     Suite *s = suite_create("etcd_spec");
     TCase *t = tcase_create("etcd_spec");
     tcase_add_test(t, urls_and_prefixes);
-    tcase_add_test(t, what_is_wrong_is_said);
+    tcase_add_test(t, a_bad_specification_is_refused_with_its_reason);
     tcase_add_test(t, options);
     tcase_add_test(t, passwords);
     suite_add_tcase(s, t);

@@ -64,7 +64,7 @@ START_TEST(a_few_are_written_and_many_are_one_line)
 }
 END_TEST
 
-START_TEST(one_that_was_held_back_is_written_whole)
+START_TEST(a_single_line_that_was_held_back_is_written_whole)
 {
     begin();
     warn_many(1, "no way to", WF_BURST_LINES + 1);
@@ -149,7 +149,7 @@ int main(void)
     Suite *s = suite_create("burst");
     TCase *t = tcase_create("burst");
     tcase_add_test(t, a_few_are_written_and_many_are_one_line);
-    tcase_add_test(t, one_that_was_held_back_is_written_whole);
+    tcase_add_test(t, a_single_line_that_was_held_back_is_written_whole);
     tcase_add_test(t, kinds_are_told_apart);
     tcase_add_test(t, log_lines_that_peers_cause_are_bounded);
     tcase_add_test(t, other_lines_do_not_take_the_warnings_places);

@@ -8,7 +8,7 @@
 enum { KEYS = 40 };
 
 /* Check allocates, too: so nothing is compared meanwhile. */
-START_TEST(nth_fails)
+START_TEST(credit_is_right_after_the_failure_of_each_allocation)
 {
     const struct wf_credit *found[KEYS];
     struct wf_link_writer writer = {0};
@@ -24,7 +24,7 @@ START_TEST(nth_fails)
 END_TEST
 
 /* Each turn clears only one entry, but makes progress, also over empty buckets. */
-START_TEST(cleared_in_the_smallest_parts)
+START_TEST(credit_is_cleared_in_parts_of_one_entry)
 {
     struct wf_link_writer writer = {0};
     wf_credits_init(&writer.credits, true, 7);
@@ -42,8 +42,8 @@ int main(void)
 {
     Suite *s = suite_create("credit without memory");
     TCase *t = tcase_create("find");
-    tcase_add_test(t, cleared_in_the_smallest_parts);
-    tcase_add_loop_test(t, nth_fails, 0, 20);
+    tcase_add_test(t, credit_is_cleared_in_parts_of_one_entry);
+    tcase_add_loop_test(t, credit_is_right_after_the_failure_of_each_allocation, 0, 20);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

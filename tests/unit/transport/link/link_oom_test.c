@@ -274,13 +274,13 @@ static void try_each(bool lasting, unsigned from, unsigned step)
         ck_assert_int_ge(endure(survey.tried[i], lasting), 1);
 }
 
-START_TEST(each_fails_once)
+START_TEST(a_link_survives_the_failure_of_each_allocation)
 {
     try_each(false, (unsigned)_i, under_tools() ? 61 : PARTS); /* the others where that takes less time */
 }
 END_TEST
 
-START_TEST(many_fail_at_a_time)
+START_TEST(a_link_survives_many_failed_allocations_at_a_time)
 {
     try_each(true, (unsigned)_i, under_tools() ? 97 : 3 * PARTS);
 }
@@ -292,8 +292,8 @@ int main(void)
     TCase *t = tcase_create("links");
     tcase_set_timeout(t, 60);                    /* it computes, for more than the usual 4 s where others do, too */
     const int parts = under_tools() ? 1 : PARTS; /* each begins with one run that looks for the places */
-    tcase_add_loop_test(t, each_fails_once, 0, parts);
-    tcase_add_loop_test(t, many_fail_at_a_time, 0, parts);
+    tcase_add_loop_test(t, a_link_survives_the_failure_of_each_allocation, 0, parts);
+    tcase_add_loop_test(t, a_link_survives_many_failed_allocations_at_a_time, 0, parts);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -67,7 +67,7 @@ static void says_all(const void *arg, size_t size)
     over = true;
 }
 
-START_TEST(each_call_without_memory)
+START_TEST(each_call_without_memory_returns_an_error_or_has_sent)
 {
     static const uint64_t without[] = {WF_CAN_CREDIT, WF_CAN_CREDIT | WF_CAN_TOPICS};
     struct wf_entry member = {.table = WF_TABLE_GROUPS, .key = weft_cstr("full"), .actor = 5};
@@ -127,7 +127,7 @@ static void answers_late(const void *arg, size_t size)
 }
 
 /* A caller gets a reply, or learns that there will be none: at least that the link has ended. */
-START_TEST(an_answer_without_memory)
+START_TEST(a_caller_of_a_node_without_memory_is_answered_or_loses_the_link)
 {
     faults.concerns = of_the_node;
     open_with(WF_CAN_CREDIT, false);
@@ -157,8 +157,8 @@ int main(void)
 {
     Suite *s = suite_create("what goes out, without memory");
     TCase *t = tcase_create("calls");
-    tcase_add_loop_test(t, each_call_without_memory, 0, 2);
-    tcase_add_loop_test(t, an_answer_without_memory, 0, ENDINGS);
+    tcase_add_loop_test(t, each_call_without_memory_returns_an_error_or_has_sent, 0, 2);
+    tcase_add_loop_test(t, a_caller_of_a_node_without_memory_is_answered_or_loses_the_link, 0, ENDINGS);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -45,7 +45,7 @@ static void open_full(uint64_t without)
     speak(peer);
 }
 
-START_TEST(each_call_says_that_a_link_is_full)
+START_TEST(each_call_reports_a_full_link)
 {
     open_full(_i == 0 ? 0 : WF_CAN_TOPICS);
     uint64_t dropped = cluster()->t->dropped_full;
@@ -562,7 +562,7 @@ int main(void)
 {
     Suite *s = suite_create("what goes out");
     TCase *t = tcase_create("what goes out");
-    tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
+    tcase_add_loop_test(t, each_call_reports_a_full_link, 0, 2);
     tcase_add_loop_test(t, a_sender_that_waits_for_a_link_is_woken, 0, 3);
     tcase_add_loop_test(t, retained_messages_wait_for_space, 0, 2);
     tcase_add_loop_test(t, a_peer_that_takes_no_replies_is_cut_off, 0, 4);

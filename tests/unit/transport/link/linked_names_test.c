@@ -135,7 +135,7 @@ START_TEST(an_older_registration_wins_if_its_node_was_not_known_to_have_the_name
 }
 END_TEST
 
-START_TEST(a_third_node_is_not_fooled)
+START_TEST(a_false_stamp_does_not_fool_a_third_node)
 {
     open_with(0, false);
     struct line *other = second_peer(2, 0);
@@ -156,7 +156,7 @@ END_TEST
 /* Two nodes registered a name at the same time, and each has acknowledged the claim of the other before it heard what
  * the other thinks of its own. So the peer defends its claim, and this node, which had not told it of its own, must
  * not take that for a lie. */
-START_TEST(a_defence_is_believed)
+START_TEST(the_defence_of_a_concurrent_claim_is_believed)
 {
     open_with(0, false);
     weft_pid own = holder();
@@ -212,7 +212,7 @@ START_TEST(only_nodes_that_knew_something_are_remembered)
 END_TEST
 
 /* The bound of what is remembered: the node that was linked first is forgotten first. */
-START_TEST(so_many_are_remembered)
+START_TEST(the_number_of_remembered_nodes_is_bounded)
 {
     enum { REMEMBERED = 1024 };
     const struct wf_hash_table *past;
@@ -253,11 +253,11 @@ int main(void)
     tcase_add_test(t, a_low_stamp_takes_no_name_that_its_node_knew);
     tcase_add_test(t, a_node_that_is_linked_again_still_counts_as_knowing_the_name);
     tcase_add_loop_test(t, an_older_registration_wins_if_its_node_was_not_known_to_have_the_name, 0, CASES);
-    tcase_add_test(t, a_third_node_is_not_fooled);
-    tcase_add_test(t, a_defence_is_believed);
+    tcase_add_test(t, a_false_stamp_does_not_fool_a_third_node);
+    tcase_add_test(t, the_defence_of_a_concurrent_claim_is_believed);
     tcase_add_test(t, a_name_is_not_lost_by_hearsay);
     tcase_add_test(t, only_nodes_that_knew_something_are_remembered);
-    tcase_add_test(t, so_many_are_remembered);
+    tcase_add_test(t, the_number_of_remembered_nodes_is_bounded);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -152,7 +152,7 @@ START_TEST(only_the_publisher_says_that_a_message_is_live)
 END_TEST
 
 /* Messages of one node use no places of another node. */
-START_TEST(each_node_has_its_own_places)
+START_TEST(a_node_has_places_for_retained_messages_of_its_own)
 {
     enum { PLACES = 65536, EACH = 4096 };
     open_with(0, false);
@@ -176,7 +176,7 @@ END_TEST
 /* Its own clock is an hour behind if two others say so; one of them may be wrong, and by all there is. */
 static const uint64_t ahead[][2] = {{3600, 3600}, {3600, 0}, {0, UINT64_MAX / 1000000}, {1, UINT64_MAX / 1000000}};
 
-START_TEST(of_three_clocks_the_one_in_the_middle_is_believed)
+START_TEST(the_middle_one_of_three_clocks_is_believed)
 {
     struct line *l[2];
     open_plainly();
@@ -238,7 +238,7 @@ START_TEST(messages_of_a_lost_node_end)
 }
 END_TEST
 
-START_TEST(what_another_tells_of_a_gone_node_ends_when_it_does_there)
+START_TEST(a_retained_message_of_a_lost_node_ends_when_it_ends_at_the_peer)
 {
     open_with(0, false);
     say_of(peer, 77, "old", 1, false, 24 * 3600 * 1000);
@@ -262,13 +262,13 @@ int main(void)
     suite_add_tcase(s, t);
     t = tcase_create("what cannot be so");
     tcase_add_loop_test(t, a_timestamp_in_the_future_freezes_nothing, 0, 2);
-    tcase_add_loop_test(t, of_three_clocks_the_one_in_the_middle_is_believed, 0, WF_COUNT(ahead));
+    tcase_add_loop_test(t, the_middle_one_of_three_clocks_is_believed, 0, WF_COUNT(ahead));
     tcase_add_test(t, only_the_publisher_says_that_a_message_is_live);
-    tcase_add_test(t, each_node_has_its_own_places);
+    tcase_add_test(t, a_node_has_places_for_retained_messages_of_its_own);
     suite_add_tcase(s, t);
     t = tcase_create("nodes that have gone");
     tcase_add_test(t, messages_of_a_lost_node_end);
-    tcase_add_test(t, what_another_tells_of_a_gone_node_ends_when_it_does_there);
+    tcase_add_test(t, a_retained_message_of_a_lost_node_ends_when_it_ends_at_the_peer);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

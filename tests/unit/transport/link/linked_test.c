@@ -40,7 +40,7 @@ static void watches_long(const void *arg, size_t size)
     watches_for(WEFT_SEC(2));
 }
 
-START_TEST(those_that_have_ended_make_space_for_others)
+START_TEST(watchers_that_have_ended_make_space_for_others)
 {
     struct wf_hello tool = hello("tool", false);
     tool.flags = WF_HELLO_CLIENT;
@@ -262,7 +262,7 @@ END_TEST
 /* ---- A peer that takes its time -------------------------------------------------------------------------------- */
 
 /* More than $cluster has looked at: the connection waits meanwhile. */
-START_TEST(a_flood_of_words_for_the_cluster)
+START_TEST(a_flood_of_frames_for_the_cluster_is_read_to_its_end)
 {
     struct wf_hello h = hello("peer", false);
     h.capabilities = 0;
@@ -294,7 +294,7 @@ static void takes_all(const void *arg, size_t size)
 
 /* More than may be on its way to a worker, from a carrier with threads of its own: the connection waits until the
  * worker has taken that. */
-START_TEST(a_flood_of_messages_for_a_worker)
+START_TEST(a_flood_of_messages_for_a_worker_is_read_to_its_end)
 {
     open_with(WF_CAN_CREDIT, false);
     taken = 0;
@@ -375,7 +375,7 @@ START_TEST(a_second_snapshot_takes_the_place_of_the_first)
 }
 END_TEST
 
-START_TEST(who_keeps_no_tables_says_nothing_of_them)
+START_TEST(entries_of_a_peer_that_keeps_no_tables_are_ignored)
 {
     open_with(WF_CAN_TABLES, false);
     say_entry(peer, WF_TABLE_SET, (struct wf_entry){.table = WF_TABLE_GROUPS, .key = weft_cstr("full"), .actor = 5});
@@ -386,7 +386,7 @@ START_TEST(who_keeps_no_tables_says_nothing_of_them)
 END_TEST
 
 /* A connection that found no memory is being closed: what it still brings is nobody's. */
-START_TEST(who_found_no_memory_is_not_heard)
+START_TEST(a_connection_that_found_no_memory_is_not_read)
 {
     struct wf_conn none = {.user = NULL};
     open_plainly();
@@ -486,7 +486,7 @@ END_TEST
 /* ---- What is under way when a link ends ------------------------------------------------------------------------ */
 
 /* The first chunk of a publication. */
-START_TEST(half_a_publication_is_nothing)
+START_TEST(an_incomplete_publication_is_not_delivered)
 {
     open_with(0, false);
     struct wf_frame f;
@@ -653,7 +653,7 @@ int main(void)
 {
     Suite *s = suite_create("linked");
     TCase *t = tcase_create("linked");
-    tcase_add_test(t, those_that_have_ended_make_space_for_others);
+    tcase_add_test(t, watchers_that_have_ended_make_space_for_others);
     tcase_add_test(t, a_late_watcher_learns_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
     tcase_add_loop_test(t, a_subscription_is_sent_before_later_messages_of_its_actor, 0, 2);
@@ -661,15 +661,15 @@ int main(void)
     tcase_add_loop_test(t, frames_behind_a_bye_are_ignored, 0, (int)WF_COUNT(byes));
     tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
     tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
-    tcase_add_test(t, a_flood_of_words_for_the_cluster);
-    tcase_add_test(t, a_flood_of_messages_for_a_worker);
+    tcase_add_test(t, a_flood_of_frames_for_the_cluster_is_read_to_its_end);
+    tcase_add_test(t, a_flood_of_messages_for_a_worker_is_read_to_its_end);
     tcase_add_test(t, a_remote_of_any_length_is_told);
     tcase_add_test(t, a_second_snapshot_takes_the_place_of_the_first);
-    tcase_add_test(t, who_keeps_no_tables_says_nothing_of_them);
+    tcase_add_test(t, entries_of_a_peer_that_keeps_no_tables_are_ignored);
     tcase_add_test(t, a_worker_learns_of_a_link_a_little_later);
     tcase_add_test(t, a_publication_for_a_queue_is_passed_on);
-    tcase_add_test(t, who_found_no_memory_is_not_heard);
-    tcase_add_test(t, half_a_publication_is_nothing);
+    tcase_add_test(t, a_connection_that_found_no_memory_is_not_read);
+    tcase_add_test(t, an_incomplete_publication_is_not_delivered);
     tcase_add_loop_test(t, time_goes_by_while_a_request_comes_in_chunks, 0, 3);
     tcase_add_test(t, credit_does_not_wait_behind_large_messages);
     tcase_add_loop_test(t, a_node_that_stops_with_a_link_that_breaks, 0, 2);

@@ -52,7 +52,7 @@ static uint64_t watch_many(struct line *l, weft_pid who, uint32_t count)
     return ref;
 }
 
-START_TEST(a_peer_has_so_many_and_no_more)
+START_TEST(the_ties_of_a_peer_are_bounded)
 {
     open_with(0, false);
     struct line *other = second_peer(3, 0);
@@ -82,7 +82,7 @@ START_TEST(a_peer_has_so_many_and_no_more)
 }
 END_TEST
 
-START_TEST(nothing_of_it_outlives_the_link)
+START_TEST(no_tie_of_a_peer_outlives_its_link)
 {
     open_with(0, false);
     weft_pid who = run_on_node(stays);
@@ -148,8 +148,8 @@ int main(void)
     Suite *suite = suite_create("linked_ties");
     TCase *c = tcase_create("linked_ties");
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, a_peer_has_so_many_and_no_more);
-    tcase_add_test(c, nothing_of_it_outlives_the_link);
+    tcase_add_test(c, the_ties_of_a_peer_are_bounded);
+    tcase_add_test(c, no_tie_of_a_peer_outlives_its_link);
     tcase_add_test(c, repeated_ties_are_notified_once);
     tcase_add_test(c, only_the_remaining_ties_are_notified);
     suite_add_tcase(suite, c);

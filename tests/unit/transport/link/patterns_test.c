@@ -84,7 +84,7 @@ START_TEST(a_pattern_is_there_as_long_as_anybody_subscribes_to_it)
 END_TEST
 
 /* Patterns come and go at random, links begin, end and are told at random: in the end each has what there is. */
-START_TEST(each_link_is_told_of_all)
+START_TEST(every_link_is_sent_all_patterns_whatever_changes_meanwhile)
 {
     int subscribers[TEXTS] = {0};
     char text[16];
@@ -147,7 +147,7 @@ int main(void)
     TCase *t = tcase_create("patterns");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_pattern_is_there_as_long_as_anybody_subscribes_to_it);
-    tcase_add_loop_test(t, each_link_is_told_of_all, 0, 10);
+    tcase_add_loop_test(t, every_link_is_sent_all_patterns_whatever_changes_meanwhile, 0, 10);
     tcase_add_test(t, a_link_with_a_small_limit_is_sent_the_pattern_of_all_topics);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -3,7 +3,7 @@
 #include "suite.h"
 
 /* Speck64/128 in appendix C of the paper. */
-START_TEST(it_is_the_cipher_of_the_paper)
+START_TEST(the_cipher_is_that_of_the_paper)
 {
     static const uint32_t key[WF_SEAL_KEY] = {0x03020100, 0x0b0a0908, 0x13121110, 0x1b1a1918};
     struct wf_seal s;
@@ -32,7 +32,7 @@ int main(void)
 {
     Suite *s = suite_create("seal");
     TCase *t = tcase_create("seal");
-    tcase_add_test(t, it_is_the_cipher_of_the_paper);
+    tcase_add_test(t, the_cipher_is_that_of_the_paper);
     tcase_add_test(t, a_number_comes_back_by_its_own_key_alone);
     suite_add_tcase(s, t);
     return run_suite(s);

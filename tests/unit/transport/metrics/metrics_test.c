@@ -83,7 +83,7 @@ START_TEST(a_request_during_the_start_of_the_node_waits)
 }
 END_TEST
 
-START_TEST(everybody_is_answered_if_nobody_can_begin)
+START_TEST(every_request_is_refused_if_the_answering_actor_cannot_begin)
 {
     weft_node *node = node_start(RUN_OPTIONS(.workers = 1));
     struct wf_metrics *m;
@@ -103,7 +103,7 @@ int main(void)
     TCase *t = tcase_create("metrics");
     tcase_add_checked_fixture(t, forget, NULL);
     tcase_add_test(t, a_request_during_the_start_of_the_node_waits);
-    tcase_add_test(t, everybody_is_answered_if_nobody_can_begin);
+    tcase_add_test(t, every_request_is_refused_if_the_answering_actor_cannot_begin);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -20,7 +20,7 @@ static void check(const void *pack, size_t size, const char *json)
 }
 #define CHECK(pack, json) check(pack, sizeof(pack) - 1, json)
 
-START_TEST(values)
+START_TEST(msgpack_values_are_written_as_json)
 {
     CHECK("\x96\xc0\xc2\xc3\xff\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xcb\x3f\xe0\0\0\0\0\0\0",
           "[null,false,true,-1,18446744073709551615,0.5]");
@@ -29,7 +29,7 @@ START_TEST(values)
 }
 END_TEST
 
-START_TEST(strings)
+START_TEST(strings_are_escaped_and_made_utf_8)
 {
     CHECK("\xa6\"\\<\n\x7f>", "\"\\u0022\\u005c\\u003c\\u000a\x7f>\"");
     CHECK("\xa9\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
@@ -43,7 +43,7 @@ START_TEST(strings)
 }
 END_TEST
 
-START_TEST(it_grows_or_says_that_it_could_not)
+START_TEST(a_text_buffer_grows_or_reports_that_it_has_failed)
 {
     struct wf_text_buffer o = {.data = NULL};
     for (int i = 0; i < 10000; i++) wf_text_buffer_put(&o, "%d,", i % 10);
@@ -63,9 +63,9 @@ int main(void)
 {
     Suite *s = suite_create("out");
     TCase *t = tcase_create("out");
-    tcase_add_test(t, values);
-    tcase_add_test(t, strings);
-    tcase_add_test(t, it_grows_or_says_that_it_could_not);
+    tcase_add_test(t, msgpack_values_are_written_as_json);
+    tcase_add_test(t, strings_are_escaped_and_made_utf_8);
+    tcase_add_test(t, a_text_buffer_grows_or_reports_that_it_has_failed);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -17,7 +17,7 @@ static bool read_name(const char *subject, struct wf_identity *who, char why[128
     return wf_identity_read(who, pem.certificate, strlen(pem.certificate) + 1, why, 128);
 }
 
-START_TEST(names)
+START_TEST(certificates_without_a_valid_name_are_refused)
 {
     static const struct {
         const char *subject, *why;
@@ -47,7 +47,7 @@ START_TEST(names)
 END_TEST
 
 /* A certificate as mbed TLS has read it: what is in it is the test's word. */
-START_TEST(roles)
+START_TEST(name_and_roles_are_read_from_a_certificate)
 {
     static const struct {
         int tag;
@@ -98,8 +98,8 @@ int main(void)
 {
     Suite *s = suite_create("identity");
     TCase *t = tcase_create("identity");
-    tcase_add_test(t, names);
-    tcase_add_test(t, roles);
+    tcase_add_test(t, certificates_without_a_valid_name_are_refused);
+    tcase_add_test(t, name_and_roles_are_read_from_a_certificate);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -12,7 +12,7 @@ static uint32_t rights_of(const char *role)
     return wf_role_rights(wf_role_find(role, strlen(role)));
 }
 
-START_TEST(each_role_grants_its_rights)
+START_TEST(a_role_grants_its_rights)
 {
     ck_assert_uint_eq(rights_of("node"), WF_RIGHT_ALL & ~(unsigned)WF_RIGHT_ADMIN);
     ck_assert_uint_eq(rights_of("guest"), WF_RIGHT_JOIN | WF_RIGHT_TALK);
@@ -55,7 +55,7 @@ int main(void)
 {
     Suite *s = suite_create("roles");
     TCase *t = tcase_create("roles");
-    tcase_add_test(t, each_role_grants_its_rights);
+    tcase_add_test(t, a_role_grants_its_rights);
     tcase_add_test(t, roles_have_names);
     tcase_add_test(t, tools_may_add_to_the_name);
     suite_add_tcase(s, t);

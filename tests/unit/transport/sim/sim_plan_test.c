@@ -95,7 +95,7 @@ START_TEST(changed_plans_are_plans)
 END_TEST
 
 /* A changed plan is near to the plan from which it was made. */
-START_TEST(one_change_leaves_most_as_it_is)
+START_TEST(a_change_leaves_most_of_a_plan_as_it_is)
 {
     struct wf_sim_plan before, after;
     uint32_t schedules = 0;
@@ -178,7 +178,7 @@ int main(void)
     weft_log_set(WEFT_SILENT, false);
     tcase_add_test(t, a_seed_is_a_plan);
     tcase_add_test(t, changed_plans_are_plans);
-    tcase_add_test(t, one_change_leaves_most_as_it_is);
+    tcase_add_test(t, a_change_leaves_most_of_a_plan_as_it_is);
     tcase_add_test(t, without_faults_the_schedule_changes);
     tcase_add_test(t, options_are_drawn_from_the_seed);
     tcase_add_test(t, options_that_are_given_stay);

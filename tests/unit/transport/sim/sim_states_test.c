@@ -8,7 +8,7 @@
 static struct wf_sim_result result;
 static int declared[4]; /* what the calls within WEFT_SIM() returned */
 
-START_TEST(elsewhere_it_does_nothing)
+START_TEST(functions_of_states_do_nothing_outside_of_a_simulation)
 {
     ck_assert_int_eq(weft_sim_expect("a state"), WEFT_EINVAL);
     weft_sim_sometimes("a state", true);
@@ -66,7 +66,7 @@ int main(void)
 {
     Suite *suite = suite_create("sim_states");
     TCase *t = tcase_create("states");
-    tcase_add_test(t, elsewhere_it_does_nothing);
+    tcase_add_test(t, functions_of_states_do_nothing_outside_of_a_simulation);
     tcase_add_test(t, a_run_says_which_states_it_has_reached);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -137,7 +137,7 @@ START_TEST(records_have_offsets_from_one)
 }
 END_TEST
 
-START_TEST(its_clock_is_of_this_century)
+START_TEST(the_clock_of_an_engine_is_of_this_century)
 {
     int64_t now = fixture.engine->clock(store), year = INT64_C(365) * 86400 * 1000000000;
     ck_assert_int_gt(now, 52 * year);
@@ -146,7 +146,7 @@ START_TEST(its_clock_is_of_this_century)
 }
 END_TEST
 
-START_TEST(they_are_there_after_an_opening)
+START_TEST(records_are_there_after_an_opening)
 {
     append_ok("a", "one");
     uint64_t epoch = find_log("a").epoch;
@@ -264,7 +264,7 @@ START_TEST(logs_are_listed_in_order)
 }
 END_TEST
 
-START_TEST(many_logs)
+START_TEST(a_store_has_a_thousand_logs)
 {
     char topic[32], text[32];
     static struct wf_store_append batch[1000];
@@ -286,7 +286,7 @@ END_TEST
 
 /* ---- Trimming -------------------------------------------------------------------------------------------------- */
 
-START_TEST(old_records_go)
+START_TEST(a_trim_removes_old_records)
 {
     for (int i = 0; i < 9; i++) append_ok("a", "abc");
     ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 7}, 0), WEFT_OK);
@@ -325,7 +325,7 @@ START_TEST(limits_hold_at_each_append)
 }
 END_TEST
 
-START_TEST(many_old_records_go)
+START_TEST(a_trim_removes_many_records_at_once)
 {
     static struct wf_store_append batch[150];
     for (int i = 0; i < 150; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
@@ -550,7 +550,7 @@ START_TEST(tools_read_beside_the_owner)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_not_made_read_only)
+START_TEST(a_missing_store_is_not_made_by_opening_it_read_only)
 {
     int rc;
     close_it();
@@ -637,17 +637,17 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 120);
     tcase_add_test(c, records_have_offsets_from_one);
-    tcase_add_test(c, its_clock_is_of_this_century);
-    tcase_add_test(c, they_are_there_after_an_opening);
+    tcase_add_test(c, the_clock_of_an_engine_is_of_this_century);
+    tcase_add_test(c, records_are_there_after_an_opening);
     tcase_add_test(c, a_batch_is_many_records);
     tcase_add_test(c, a_bad_record_does_not_spoil_its_batch);
     tcase_add_test(c, batches_are_bounded);
     tcase_add_test(c, topics_are_bounded);
     tcase_add_test(c, a_page_has_bounds);
     tcase_add_test(c, logs_are_listed_in_order);
-    tcase_add_test(c, many_logs);
-    tcase_add_test(c, old_records_go);
-    tcase_add_test(c, many_old_records_go);
+    tcase_add_test(c, a_store_has_a_thousand_logs);
+    tcase_add_test(c, a_trim_removes_old_records);
+    tcase_add_test(c, a_trim_removes_many_records_at_once);
     tcase_add_test(c, limits_hold_at_each_append);
     tcase_add_test(c, limits_hold_within_a_batch);
     tcase_add_test(c, cursors_go_forward);
@@ -659,7 +659,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     add_state_tests(c);
     tcase_add_test(c, a_store_has_one_owner);
     tcase_add_test(c, tools_read_beside_the_owner);
-    tcase_add_test(c, what_is_not_there_is_not_made_read_only);
+    tcase_add_test(c, a_missing_store_is_not_made_by_opening_it_read_only);
     tcase_add_test(c, readers_and_the_writer_at_once);
     tcase_add_test(c, the_lock_goes_with_its_process);
     return c;

@@ -169,7 +169,7 @@ START_TEST(an_owner_that_was_replaced_writes_nothing)
 END_TEST
 
 /* Without the lock, and in the same session: it is fenced all the same. */
-START_TEST(each_change_compares_the_owner)
+START_TEST(a_writer_whose_owner_number_has_changed_is_refused)
 {
     static const char *const ways[] = {"UPDATE store SET owner = owner + 1",
                                        "UPDATE store SET commits = commits + 1"};
@@ -243,7 +243,7 @@ int main(void)
     tcase_add_test(own, passwords_are_not_shown);
     tcase_add_test(own, a_session_that_ended_is_replaced);
     tcase_add_test(own, an_owner_that_was_replaced_writes_nothing);
-    tcase_add_loop_test(own, each_change_compares_the_owner, 0, 2);
+    tcase_add_loop_test(own, a_writer_whose_owner_number_has_changed_is_refused, 0, 2);
     tcase_add_test(own, a_database_that_lacks_commits_gets_no_more);
     tcase_add_test(own, commits_are_synchronous);
     rc = run_suite(suite);

@@ -353,7 +353,7 @@ static void run_program(uint64_t seed)
     m.store = NULL;
 }
 
-START_TEST(nothing_acknowledged_is_lost)
+START_TEST(no_acknowledged_change_is_lost)
 {
     const char *one = getenv("STORE_SEED"), *many = getenv("STORE_SEEDS");
     if (one != NULL) {
@@ -381,7 +381,7 @@ static Suite *program_suite(const char *name)
     TCase *c = tcase_create("programs");
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 7200);
-    tcase_add_test(c, nothing_acknowledged_is_lost);
+    tcase_add_test(c, no_acknowledged_change_is_lost);
     return suite;
 }
 

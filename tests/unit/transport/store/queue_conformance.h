@@ -243,7 +243,7 @@ START_TEST(a_job_dies_after_its_last_attempt)
 }
 END_TEST
 
-START_TEST(many_dead_jobs_are_revived)
+START_TEST(all_dead_jobs_of_a_queue_are_revived_at_once)
 {
     struct wf_store_change x = {.kind = WF_JOB_RETURN, .queue = "q", .attempts = 1};
     for (int i = 0; i < 80; i++) put_job("q", "job", i, 0);
@@ -579,7 +579,7 @@ static void add_queue_tests(TCase *c)
     tcase_add_test(c, a_job_that_is_given_back_comes_again);
     tcase_add_test(c, a_lease_has_its_worker);
     tcase_add_test(c, a_job_dies_after_its_last_attempt);
-    tcase_add_test(c, many_dead_jobs_are_revived);
+    tcase_add_test(c, all_dead_jobs_of_a_queue_are_revived_at_once);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
     tcase_add_test(c, queues_without_jobs_take_no_place);

@@ -133,7 +133,7 @@ START_TEST(a_queue_that_is_due_is_looked_at)
 }
 END_TEST
 
-START_TEST(a_node_has_so_many_places)
+START_TEST(the_places_of_a_node_are_bounded)
 {
     struct wf_node_counts c = {.nodes = 0};
     for (int i = 0; i < 3; i++) ck_assert_int_eq(wf_node_counts_add(&c, 7, 3), WEFT_OK);
@@ -159,6 +159,6 @@ int main(void)
     tcase_add_test(c, queues_get_their_turns);
     tcase_add_test(c, queues_become_due_in_order);
     tcase_add_test(c, a_queue_that_is_due_is_looked_at);
-    tcase_add_test(c, a_node_has_so_many_places);
+    tcase_add_test(c, the_places_of_a_node_are_bounded);
     return run_suite(suite);
 }

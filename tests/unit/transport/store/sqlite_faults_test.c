@@ -65,7 +65,7 @@ START_TEST(a_database_of_others_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_database_is_refused)
+START_TEST(a_file_that_is_no_database_is_refused)
 {
     close_it();
     size_t size;
@@ -123,7 +123,7 @@ START_TEST(after_a_failed_sync_nothing_is_appended)
 }
 END_TEST
 
-START_TEST(what_was_acknowledged_survives_a_power_cut)
+START_TEST(acknowledged_records_survive_a_power_cut)
 {
     append_ok("a", "one");
     append_ok("a", "two");
@@ -152,11 +152,11 @@ int main(void)
     tcase_add_test(c, a_newer_file_is_refused);
     tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);
-    tcase_add_test(c, what_is_no_database_is_refused);
+    tcase_add_test(c, a_file_that_is_no_database_is_refused);
     tcase_add_test(c, a_read_only_file_is_refused);
     add_damage_tests(c);
     tcase_add_test(c, a_full_disk_is_said_and_can_be_emptied);
     tcase_add_test(c, after_a_failed_sync_nothing_is_appended);
-    tcase_add_test(c, what_was_acknowledged_survives_a_power_cut);
+    tcase_add_test(c, acknowledged_records_survive_a_power_cut);
     return run_suite(suite);
 }

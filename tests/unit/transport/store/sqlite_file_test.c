@@ -64,7 +64,7 @@ START_TEST(the_checksum_is_crc_32c)
 }
 END_TEST
 
-START_TEST(patterns)
+START_TEST(patterns_match_topics_by_word)
 {
     ck_assert(wf_store_pattern_ok("room.>") && wf_store_pattern_ok("*") && wf_store_pattern_ok("a.*.b"));
     ck_assert(!wf_store_pattern_ok("room.>.a") && !wf_store_pattern_ok("") && !wf_store_pattern_ok("a*"));
@@ -149,7 +149,7 @@ int main(void)
     tcase_add_test(files, a_folder_that_is_missing);
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
-    tcase_add_test(files, patterns);
+    tcase_add_test(files, patterns_match_topics_by_word);
     tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
     return run_suite(suite);
 }

@@ -157,7 +157,7 @@ static uint64_t use_it(uint64_t *events)
     return stored;
 }
 
-START_TEST(each_allocation_fails_once)
+START_TEST(the_engine_survives_the_failure_of_each_allocation)
 {
     bool more = true;
     for (long n = 0; more; n++) {
@@ -187,6 +187,6 @@ int main(void)
     TCase *c = tcase_create("memory");
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 120);
-    tcase_add_test(c, each_allocation_fails_once);
+    tcase_add_test(c, the_engine_survives_the_failure_of_each_allocation);
     return run_suite(suite);
 }

@@ -56,7 +56,7 @@ static weft_writer all_kinds(void)
     return w;
 }
 
-START_TEST(what_is_written_is_read)
+START_TEST(frames_of_tables_are_read_as_they_were_written)
 {
     weft_writer w = all_kinds();
     weft_reader r = weft_reader_on(buffer, w.size);
@@ -110,7 +110,7 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
-START_TEST(many_queue_groups_take_several_frames)
+START_TEST(very_many_queue_groups_take_several_frames)
 {
     static struct wf_chosen many[WF_PUBLISH_QUEUES + 3];
     for (size_t i = 0; i < WF_COUNT(many); i++)
@@ -196,8 +196,8 @@ int main(void)
 {
     Suite *s = suite_create("frame_tables");
     TCase *t = tcase_create("frames");
-    tcase_add_test(t, what_is_written_is_read);
-    tcase_add_test(t, many_queue_groups_take_several_frames);
+    tcase_add_test(t, frames_of_tables_are_read_as_they_were_written);
+    tcase_add_test(t, very_many_queue_groups_take_several_frames);
     tcase_add_test(t, a_cut_batch_ends_in_an_error);
     tcase_add_test(t, flipped_bits_are_survived);
     tcase_add_test(t, bad_entries_are_refused_and_unknown_ones_skipped);

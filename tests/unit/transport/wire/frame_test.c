@@ -73,7 +73,7 @@ static weft_writer all_kinds(void)
     return w;
 }
 
-START_TEST(what_is_written_is_read)
+START_TEST(frames_are_read_as_they_were_written)
 {
     static const uint32_t kinds[] = {1,  2,  3,  4,  5,  6,  9,  10, 2,  7,  8, 16,
                                      17, 18, 19, 20, 48, 24, 25, 25, 32, 11, 11};
@@ -420,7 +420,7 @@ int main(void)
 {
     Suite *s = suite_create("frame");
     TCase *t = tcase_create("frames");
-    tcase_add_test(t, what_is_written_is_read);
+    tcase_add_test(t, frames_are_read_as_they_were_written);
     tcase_add_test(t, a_body_may_be_written_apart);
     tcase_add_test(t, a_body_apart_needs_space_for_its_head);
     tcase_add_test(t, a_body_is_as_large_as_a_message_may_be);
