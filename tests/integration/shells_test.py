@@ -25,16 +25,16 @@ class Shells(unittest.TestCase):
         return done.stdout
 
     def words(self, *typed):
-        """What may stand for the last word, without what it means."""
+        """Returns the words that may stand for the last word, without their descriptions."""
         out = self.run_it(WEFT, "completion", "words", "--", *typed)
         return [line.split("\t")[0] for line in out.splitlines()]
 
     def verbs(self):
-        """As help lists them, but for itself."""
+        """Returns the verbs that help lists, except help itself."""
         return [v for v in re.findall(r"^  ([\w-]+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M) if v != "help"]
 
     def told(self, verb):
-        """The options in its help."""
+        """Returns the options in the help of a verb."""
         return self.run_it(WEFT, *verb.split(), "--help").split("options:")[1]
 
 

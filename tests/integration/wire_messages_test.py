@@ -24,7 +24,7 @@ class Messages(Wire):
         for to in actor, "puppet":
             send, call = (SEND, CALL) if to == actor else (SEND_NAME, CALL_NAME)
             peer.send([send, to, 0, 9, 0, b"from nobody"], [send, to, ME, 9, 12345, b"from me"],
-                      [call, to, 0, SELF, 1, b""])  # its answer goes nowhere
+                      [call, to, 0, SELF, 1, b""])  # The answer to this request goes nowhere.
             self.assertEqual([self.node.line(), self.node.line()], ["got 9 from nobody", "got 9 from me"])
             for left in [], [NO_DEADLINE], [60_000_000]:
                 ref = random.getrandbits(64)
@@ -43,7 +43,7 @@ class Messages(Wire):
         self.assertEqual([drops[why] for why in ("no-actor", "no-name", "late-reply")], [2, 2, 1])
 
     def test_the_time_that_is_left(self):
-        """An actor that is busy: what is over when it gets there is dropped, and not answered."""
+        """The actor is busy. A request that is over when the actor gets to it is dropped, and not answered."""
         peer = self.peer().link()
         slow = self.puppet(peer, SLOW)
         peer.send([CALL, slow, ME, 1, 1, b""], [CALL, slow, ME, 1, 2, b"", 1],
@@ -108,7 +108,8 @@ class MonitorsAndLinks(Wire):
     def test_links(self):
         peer = self.peer().link()
         puppet, actor = self.puppet(peer, SELF), self.puppet(peer, LEND)
-        peer.send([LINK, actor, ME, 0, 1, b""], [EXIT, actor, ME, 0, 0, struct.pack("<i", 0)],  # 0: it goes on
+        # An EXIT with reason 0 does not end the actor.
+        peer.send([LINK, actor, ME, 0, 1, b""], [EXIT, actor, ME, 0, 0, struct.pack("<i", 0)],
                   [LINK, actor, ME, 0, 2, b""], [WATCH, actor, ME, 0, 1, b""],
                   [EXIT, actor, ME, 0, 0, struct.pack("<i", 55)])
         self.assertEqual(reason(peer.frame(DOWN)[5]), (55, ""))
@@ -126,7 +127,7 @@ class MonitorsAndLinks(Wire):
         link = peer.frame(LINK)
         theirs = link[4]
         self.assertTrue(0 < theirs < 2 ** 32)
-        # Its number is taken back by us, ours stays: still linked.
+        # We take back the number of the node; our own one stays, so they are still linked.
         peer.send([LINK, puppet, ME, 0, 8, b""], [UNLINK, puppet, ME, 0, theirs, b""],
                   [EXIT, puppet, ME, 0, 0, struct.pack("<i", 55)])
         self.assertEqual(self.node.line(), "exit 55")
@@ -170,30 +171,31 @@ class Spawning(Wire):
             if answer[0]:
                 peer.send([DOWN, got[2], 88, 0, monitor, struct.pack("<i", 5) + b"x"])
                 self.assertEqual(self.node.line(), "child down 5 x")
-        peer.send([SPAWNED, GONE, 66, 0, 1234, b""])  # nobody waits for it
+        peer.send([SPAWNED, GONE, 66, 0, 1234, b""])  # No actor waits for this answer.
         self.assertEqual(peer.frame(KILL)[1], 66)
 
 
 class Credits(Wire):
-    ASKER = 2 << 24 | 1  # no actor has this number
+    ASKER = 2 << 24 | 1  # No actor has this number.
 
     def test_the_node_keeps_to_it(self):
-        """The node waits for credit, and then continues; nothing is lost."""
+        """The node waits for credit, and then continues; no message is lost."""
         peer = self.peer(capabilities=CREDITS).link()
-        self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # three units each
+        self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # Each message costs three units.
         awaited, granted, last, requested = 1, 256, 0, 0
         while awaited <= 2000:
             got = peer.frame(SEND, CREDIT_REQUEST)
             if got[0] == SEND:
                 self.assertEqual(number(got[5][:8]), awaited)
                 awaited += 1
-                self.assertLessEqual(3 * (awaited - 1) - last, granted + 2)  # the last one may go over
+                self.assertLessEqual(3 * (awaited - 1) - last, granted + 2)  # The last message may exceed the credit.
                 continue
             self.assertEqual((got[1], got[5]), (ME, bytes(4)))
             self.assertTrue(0 < got[3] < 2 ** 31)
             self.assertNotEqual(got[3], requested)
             last, granted, requested = 3 * (awaited - 1), 300, got[3]
-            peer.send([CREDIT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],  # another one's
+            # The first CREDIT has the number of another request.
+            peer.send([CREDIT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],
                       [CREDIT, got[2], ME, got[3], got[4], struct.pack("<I", granted)])
         self.assertEqual(self.node.line(), "poured 0")
 
@@ -207,13 +209,13 @@ class Credits(Wire):
                              (self.request(GONE, 3), 0), (self.request("nobody", 4, CREDIT_REQUEST_NAME), 0),
                              (self.request(slow, 5), None)):
             to = frame[1] if isinstance(frame[1], int) else GONE
-            peer.send([CREDIT_REQUEST, to, self.ASKER, 99, 5, b""], frame)  # the first one is malformed
+            peer.send([CREDIT_REQUEST, to, self.ASKER, 99, 5, b""], frame)  # The first entry is malformed.
             got = peer.frame(CREDIT)
             self.assertEqual((got[1], got[3:5]), (self.ASKER, [frame[3], 5]))
             self.assertNotEqual(got[2], 0)
             given = struct.unpack("<I", got[5])[0]
             self.assertEqual(given > 0, units is None)
-        # Full: the CREDIT waits until there is space, and a new CREDIT_REQUEST replaces the old one.
+        # The mailbox is full: the CREDIT waits until there is space, and a new CREDIT_REQUEST replaces the old one.
         peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(100)), self.request(slow, 6))
         peer.send(self.request(slow, 7))
         peer.fence()
@@ -256,18 +258,18 @@ class Tables(Wire):
                   [TABLE, 1, 1, "other", ME, 6], [TABLE, 2, 1, "other", ME])
         peer.fence()
         self.assertEqual([self.puppet(peer, FIND, name) for name in ("mine", "other")], [ME, 0])
-        # An older entry takes the name of the node's own.
+        # An older entry takes the name from the node's own actor.
         peer.send([TABLE, 1, 1, "clock", ME, 5])
         gone = peer.frame(TABLE)
         self.assertEqual(gone, [TABLE, 2, 1, "clock", set_[4]])
         self.assertEqual(self.puppet(peer, FIND, "clock"), ME)
-        # To the name's actor, from the node: it is the peer's.
+        # This goes from the node to the actor with the name, which is now the peer's.
         peer.send([TABLE, 3])
         peer.fence()
         self.assertEqual(self.puppet(peer, FIND, "mine"), 0)
 
     def test_two_leaves(self):
-        """A node that is linked with both tells the one whose name is the younger."""
+        """A node that is linked with both tells the peer whose registration is younger."""
         first, second = self.link("first"), self.link("second")
         first.send([TABLE, 1, 1, "only", ME, 5])
         first.fence()
@@ -276,7 +278,7 @@ class Tables(Wire):
         self.assertEqual(told, [TABLE, 4, 1, "only", ME, 5, first.incarnation])
 
     def test_being_told_by_another_node(self):
-        """A node that listens has links with all others, and takes no other one's word for them."""
+        """A node that listens has links with all others, and does not believe what they say about third nodes."""
         peer = self.link()
         self.puppet(peer, GLOBAL, "kept")
         peer.send([TABLE, 4, 1, "kept", 9, 5, 12345])
@@ -309,7 +311,7 @@ class Topics(Wire):
         self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 1), [TABLE, 1, 3, "jobs.*", "workers"])
         peer.fence()
         self.assertNotIn(INTEREST, [frame[0] for frame in peer.inbox])
-        # One member, asked how many; passed on to nobody; not for the group.
+        # The message goes to one member, which the answer counts. It is passed on to no other node.
         peer.send([PUBLISH_TO, "jobs.a", 0, ME, 3, 0, 0, 55, ["jobs.*", "workers"], b"job"])
         self.assertEqual(self.node.line(), "got 3 job")
         got = peer.frame(REPLY)
@@ -318,7 +320,7 @@ class Topics(Wire):
                   [PUBLISH_TO, "jobs.a", 9, ME, 3, 0, 2, 57, ["jobs.*", "workers"], b"passed on"])
         self.assertEqual(peer.frame(REPLY)[4:], [56, struct.pack("<I", 0)])
         self.assertEqual(self.node.line(), "got 3 passed on")
-        # What comes by PUBLISH is for subscriptions without a queue.
+        # A message that comes by PUBLISH is for subscriptions without a queue.
         self.puppet(peer, SUBSCRIBE, "plain.*")
         peer.send([PUBLISH, "jobs.a", ME, 3, b"not heard"], [PUBLISH_TO, "plain.a", 0, ME, 4, 1, 0, 0, [], b"heard"])
         self.assertEqual(self.node.line(), "got 4 heard")
@@ -356,7 +358,8 @@ class Topics(Wire):
         self.assertEqual((got[1], got[2], got[4], got[5] & 1, got[7]), ("state.c", peer.node, 7, 1, b"kept"))
         self.assertGreater(got[6], 10 ** 15)
         self.assertEqual(self.node.line(), "got 7 kept")
-        # A new link: what was published here, or on nodes that are not linked, and not by the peer itself.
+        # A new link gets the messages that were published here, or on nodes that are not linked, but not those of the
+        # peer itself.
         other = self.peer("q", capabilities=self.ALL).link()
         told = other.frame(RETAINED)
         self.assertEqual((told[1], told[5] & 1), ("state.c", 0))
@@ -390,12 +393,12 @@ class Membership(Wire):
         self.assertEqual((greeting[3] & 1, greeting[4][0][0]), (1, peer.node))
         self.assertEqual(greeting[4][0][4][0], "n")
         peer.frame(SWIM_ACK)
-        # When both know the same the digests are the same.
+        # When both know the same members, the digests are the same.
         eventually("the digests agree", lambda: peer.frame(SWIM_PING)[2] == peer.members.digest())
         self.assertEqual(next(row[16] for row in peer.ask(2) if row[0] == "p"), {"zone": "eu"})
 
     def test_no_digest(self):
-        """Who sends 0 is sent the whole table."""
+        """A peer that sends 0 is sent the whole table."""
         peer = self.peer(capabilities=GOSSIP)
         peer.members.computes = False
         peer.link()
@@ -422,7 +425,8 @@ class Membership(Wire):
         second.accept().link()
         self.node.log("linked with node second")
         second.members.greet()
-        eventually("the second peer knows the first one", lambda: second.pump() or first.incarnation in second.members.table)
+        eventually("the second peer knows the first one",
+                   lambda: second.pump() or first.incarnation in second.members.table)
         self.assertNotIn(PEERS, [frame[0] for frame in second.inbox])
 
     def test_refuting(self):
@@ -438,16 +442,16 @@ class Membership(Wire):
 
     def test_asked_for_another(self):
         first, second = self.greet("first"), self.greet("second")
-        second.frame(SWIM_ACK)  # the node knows of it
+        second.frame(SWIM_ACK)  # The node knows this member.
         first.send([SWIM_ASK, 41, second.incarnation, []])
 
         def answered():
-            second.fence()  # it answers what it reads meanwhile: PINGs of the node's own, too
+            second.fence()  # The peer answers what it reads meanwhile, which may be PINGs of the node.
             first.fence()
             return any(f[0] == SWIM_ACK and f[1] == 41 for f in first.inbox)
         eventually("the node has probed the second peer", answered)
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 41)[3], 1)
-        first.send([SWIM_ASK, 42, 98765, []])  # nobody
+        first.send([SWIM_ASK, 42, 98765, []])  # No member has this number.
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 42)[3], 0)
 
     def test_leaving(self):
@@ -463,7 +467,7 @@ class TracesAndChunks(Wire):
     ID = bytes(range(1, 17))
 
     def test_trace_ids(self):
-        """A node on which no tool looks carries on what was not begun by a tool."""
+        """A node on which no tool looks passes on ids that a tool did not begin."""
         peer = self.peer().link()
         peer.send([INTEREST, 1, ["news.*"]])
         self.in_effect(peer)
@@ -491,11 +495,11 @@ class TracesAndChunks(Wire):
         peer.send([SEND_NAME, "puppet", ME, 9, 0, b"seen", self.ID + b"\1"])
         row = unpack(peer.frame(SEND, where=lambda f: f[3] == 16)[5])[0][3]
         self.assertEqual((row[1], row[4], row[5], row[9], row[10]), (2, 9, self.ID.hex(), 4, None))
-        # A pid of the peer's, as text.
+        # This is a pid of the peer, as text.
         self.assertEqual(row[3], f"0.{ME}.0@{peer.incarnation:016x}")
 
     def test_chunks(self):
-        """Other messages go between the parts; a part may be small; the deadline counts from the first."""
+        """Other messages go between the parts; a part may be small; the deadline counts from the first part."""
         peer = self.peer(capabilities=CHUNKS).link()
         body = b"".join(numbers(i) for i in range(100))
         peer.send([CHUNK, len(body), [CALL_NAME, "puppet", ME, WATCH_IT, 9, b""]])
@@ -588,7 +592,7 @@ class Control(Wire):
         topic, tag, _, body = unpack(news[5])[0]
         self.assertEqual((news[3], topic, tag, body), (8, "news.x", 3, b"body"))
         self.assertEqual(unpack(next(frame for frame in frames if frame[0] == REPLY)[5])[0], [1, 1, 0])
-        peer.send([REPLY, hold[2], ME, 0, hold[4], b""])  # no more
+        peer.send([REPLY, hold[2], ME, 0, hold[4], b""])  # No further message comes.
         eventually("the subscription has ended", lambda: peer.ask(5, ["news.x", 3, b"body"]) == 0)
 
     def test_control(self):
@@ -600,7 +604,7 @@ class Control(Wire):
         self.assertIn("cannot", peer.ask(17, "/nothing.so"))
         self.assertEqual(peer.ask(99), "unknown request")
         self.assertIn("malformed", peer.ask(24, "no page"))
-        peer.send([SEND_NAME, "$node", ME, 4, 0, pack(0)])  # no CALL: nothing happens
+        peer.send([SEND_NAME, "$node", ME, 4, 0, pack(0)])  # This is no CALL, so nothing happens.
         self.assertIsNone(peer.ask(4, 30_000))
         self.assertEqual(peer.frame(BYE)[0], BYE)
         peer.close()

@@ -24,16 +24,17 @@ WEFT = built("cli", "weft")
 MODULE = built("tests", "test_wire.so")
 LOWEST, HIGHEST, COUNT = 1, 2 ** 64 - 1, itertools.count(2)
 (SELF, POUR, WATCH_IT, LINK_IT, UNLINK_IT, CALL_IT, ORDER, GLOBAL, FIND, JOIN, TO_GROUP, SUBSCRIBE, QUEUE, PUBLISH_IT,
- REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # as in wire.c
+ REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # The same numbers are in wire.c.
 NUMBERED = 100
 GONE = 0x7F000000
-ME = 77  # an actor of the peer
+ME = 77  # This is an actor of the peer.
 with open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8") as page:
     PAGE = page.read()
 
 
 def both():
-    """Two new incarnations, one below that of any node, one above: one that has left does not come back."""
+    """Returns two new incarnations, one below that of any node and one above, because one that has left does not come
+    back."""
     low = next(COUNT)
     return low, HIGHEST - low
 
@@ -51,12 +52,12 @@ def number(body):
 
 
 def reason(body):
-    """Of DOWN and EXIT: the number and the text, without the line."""
+    """Returns the number and the text of DOWN and EXIT, without the line."""
     return struct.unpack("<i", body[:4])[0], re.sub(r":\d+:", ":", body[4:].decode())
 
 
 class Wire(unittest.TestCase):
-    """A node that listens, and peers."""
+    """Tests with a node that listens, and with peers."""
     options = ()
     incarnations = itertools.count(1000)
 
@@ -66,7 +67,7 @@ class Wire(unittest.TestCase):
         self.node, self.url = self.start("n", *self.options)
 
     def run(self, result=None):
-        """Of a test that fails, what its node has said is printed, too."""
+        """If a test fails, the output of its node is printed, too."""
         before = len(result.failures) + len(result.errors)
         super().run(result)
         if len(result.failures) + len(result.errors) > before and hasattr(self, "node"):
@@ -86,13 +87,13 @@ class Wire(unittest.TestCase):
         return peer
 
     def puppet(self, peer, tag, body=b""):
-        """What the node's actor answers, a number."""
+        """Returns the answer of the node's actor, a number."""
         got = peer.call("puppet", tag, body if isinstance(body, bytes) else body.encode())
         self.assertEqual(got[0], REPLY, got)
         return number(got[5])
 
     def in_effect(self, peer):
-        """All INTEREST that was said before is in effect for what the puppet publishes."""
+        """Waits until all earlier INTEREST is in effect for publications of the puppet."""
         mark = f"mark.{next(self.incarnations)}"
         peer.send([INTEREST, 1, [mark]])
 
@@ -110,14 +111,14 @@ class Wire(unittest.TestCase):
         return Peer(url or self.url, "raw", next(self.incarnations)).connect().connection
 
     def closes(self, connection, why):
-        """The node closes it, and its log says why."""
+        """The node closes the connection, and its log says why."""
         with self.assertRaises(Closed):
             while True:
                 connection.batch()
         self.node.log(why)
 
     def works(self, **more):
-        """The node has not suffered."""
+        """The node still works."""
         peer = self.peer(f"works-{next(self.incarnations)}", **more).link()
         self.assertGreater(self.puppet(peer, SELF), 0)
         peer.close()
@@ -148,7 +149,7 @@ class Bytes(Wire):
         self.assertEqual(got[:8], wire_peer.SP)
         self.assertEqual(unpack(got, 16)[0][0], HELLO)
         peer.link()
-        peer.connection.send(b"")  # an empty batch
+        peer.connection.send(b"")  # This is an empty batch.
         self.assertGreater(self.puppet(peer, SELF), 0)
 
     def test_a_length_over_the_limit(self):
@@ -179,7 +180,7 @@ class WebSockets(Wire):
             self.assertGreater(self.puppet(peer, SELF), 0)
             stream = peer.connection.stream
             data = peer.connection.wrapped(pack([CALL_NAME, "puppet", 5, SELF, 9, b""]))
-            stream.sendall(b"are you there?", 9)  # a ping
+            stream.sendall(b"are you there?", 9)  # This is a ping.
             stream.sendall(data[:3], 2, False)
             stream.sendall(data[3:7], 0, False)
             stream.sendall(data[7:], 0, True)
@@ -250,7 +251,8 @@ class WebSockets(Wire):
 
 class Frames(Wire):
     def test_encodings(self):
-        """Wide numbers, signed ones, wide lengths; more values; frames of unknown kinds, whatever is in them."""
+        """Numbers and lengths may be wide, numbers signed, frames may have more values, and unknown kinds may have any
+        values."""
         peer = self.peer(capabilities=RESUME).link()
         deep = b"\x91" * 31 + b"\xc0"
         for kind in (b"\xcd\0\x19", b"\xd0\x19", b"\xd3" + struct.pack(">q", 25), b"\xcf" + struct.pack(">Q", 25)):
@@ -261,7 +263,7 @@ class Frames(Wire):
             peer.state.sent += 2
             self.assertEqual(peer.frame(REPLY)[4], 7)
         peer.fence()
-        self.assertEqual(peer.state.sent, 12)  # what the node has acknowledged since: see LinkState.acknowledged
+        self.assertEqual(peer.state.sent, 12)  # The node has acknowledged this since: see LinkState.acknowledged.
 
     def test_a_frame_of_the_wrong_shape_ends_the_link(self):
         for frame, says in (
@@ -358,13 +360,13 @@ class Handshake(Wire):
         self.refused(2, "node n is in cluster weft, node p in cluster other", cluster="other")
         self.refused(3, "there is another node named n", name="n")
         peer = self.peer("p", 5).link()
-        peer.fence()  # the node knows, too, that it is linked
+        peer.fence()  # The node knows, too, that it is linked.
         self.refused(3, "there is another node named p", name="p", incarnation=6)
         self.refused(5, "this is the node itself", incarnation=peer.node)
         self.refused(7, "node q uses the incarnation of node p", name="q", incarnation=5)
 
     def test_the_refused_side_closes_the_connection(self):
-        """The refused side; the refusing one reads nothing more, and closes some time."""
+        """The refused side closes. The refusing side reads nothing more, and closes later."""
         peer = self.peer(cluster="other")
         with self.assertRaises(Refused):
             peer.link()
@@ -372,7 +374,7 @@ class Handshake(Wire):
         self.assertTrue(peer.closed())
 
     def test_a_second_connection(self):
-        """Without bit 0 the lower one refuses it; with bit 0 it does if both say that the link is up."""
+        """Without bit 0 the lower one refuses the connection; with bit 0 it does if both say that the link is up."""
         high, other = HIGHEST, HIGHEST - 1
         first = self.peer("p", high).link()
         self.refused(4, "linked already", incarnation=high)
@@ -407,7 +409,7 @@ class Handshake(Wire):
         return True
 
     def test_frames_behind_the_second_welcome(self):
-        """The lower one may send them in the batch of its WELCOME."""
+        """The lower one may send frames in the batch of its WELCOME."""
         for capabilities in 0, RESUME:
             peer = self.peer("p", both()[0], capabilities=capabilities)
             peer.link([CALL_NAME, "puppet", 5, SELF, 3, b""])
@@ -415,7 +417,7 @@ class Handshake(Wire):
             peer.leave()
 
     def test_a_tool(self):
-        """No node, and not resumed whatever it says."""
+        """A tool is no node, and is not resumed whatever it offers."""
         tool = self.peer("n", flags=TOOL, capabilities=255).link()
         self.assertEqual(tool.state.number, 0)
         self.assertEqual(tool.ask(3)[0], "n")
@@ -433,7 +435,7 @@ class Handshake(Wire):
             return False
 
     def test_both_dial(self):
-        """Of two connections at the same time one is the link."""
+        """Of two connections at the same time one becomes the link."""
         for incarnation in both():
             name = f"p{incarnation}"
             peer = self.peer(name, incarnation).listen()
@@ -476,7 +478,7 @@ class Heartbeats(Wire):
                 self.assertGreaterEqual(float(found[1]), silent_for if beats else 0.0)
 
     def test_any_frame_of_a_peer_is_a_sign_of_life(self):
-        """Frames that say nothing do for heartbeats, for longer than silence may last."""
+        """Frames without any meaning count as heartbeats, for longer than silence may last."""
         peer = self.peer(heartbeat=100).link()
         peer.answers_pings = False
         for _ in range(15):
@@ -489,12 +491,12 @@ class Links(Wire):
     options = "--resume-window", "60"
 
     def counted(self, peer, count):
-        """All numbered messages have come once, in order."""
+        """All numbered messages have arrived once, in order."""
         got = peer.call("puppet", COUNTED)
         self.assertEqual(struct.unpack("<QQ", got[5]), (count + 1, 0))
 
     def test_a_resumed_link_loses_and_doubles_no_frame(self):
-        """Cuts at any byte, while both sides send: numbers both ways."""
+        """The connection is cut at any byte, while both sides send numbered messages."""
         for incarnation, resend in itertools.product(both(), (False, True)):
             with self.subTest(incarnation=incarnation, resend=resend):
                 peer = self.peer(f"p{incarnation}-{resend}", incarnation + 2 * resend - 1, capabilities=RESUME).link()
@@ -550,7 +552,7 @@ class Links(Wire):
         return self.see_inbox(peer, awaited)
 
     def test_large_messages_are_cut_within_a_chunk(self):
-        """A body of three parts each way; the connection ends in the middle of the second one."""
+        """A body of three parts goes each way; the connection ends in the middle of the second part."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME | CHUNKS).link()
             peer.fence()
@@ -578,7 +580,8 @@ class Links(Wire):
     def test_versions_do_not_matter(self):
         peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
         self.assertGreater(peer.state.number, 0)
-        peer.fence()  # or the link may come to the next connection first, then to this one, which is closed
+        # Without this the link may come to the next connection first, and then to this one, which is closed.
+        peer.fence()
         peer.cut()
         peer.resume()
         self.node.log("the link with node p is resumed")
@@ -593,7 +596,7 @@ class Links(Wire):
             self.node.log("node p is down: connection lost")
 
     def test_the_node_dials_again(self):
-        """It knows where the peer listens."""
+        """The node knows where the peer listens."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).listen().link()
             self.puppet(peer, POUR, numbers(ME, 10, 8))
@@ -605,7 +608,7 @@ class Links(Wire):
             peer.leave()
 
     def test_a_new_connection_while_the_old_one_is_there(self):
-        """The old one is read to its end first."""
+        """The old connection is read to its end first."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
             before = struct.unpack("<QQ", peer.call("puppet", COUNTED)[5])[0] - 1
@@ -617,7 +620,7 @@ class Links(Wire):
             peer.leave()
 
     def test_a_link_that_one_side_has_given_up(self):
-        """State 0 of its number, or another number: a new one."""
+        """State 0 with this number, or another number, makes a new link."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
             self.assertGreater(self.puppet(peer, SELF), 0)
@@ -632,7 +635,8 @@ class Links(Wire):
             peer.leave()
 
     def test_a_welcome_that_was_lost(self):
-        """The higher one never heard of the link: it goes on, as nothing has come from that side."""
+        """The side with the higher incarnation never learned of the link. The link goes on, because nothing has arrived
+        from that side."""
         peer = self.peer("p", HIGHEST, capabilities=RESUME).connect().greet()
         peer.connection.send(pack([WELCOME, 0, 0, OVER]))
         peer.during(WELCOME)
@@ -723,7 +727,7 @@ class WhileLinked(Wire):
         node.log("too many topic patterns, more than --max-patterns 10")
 
     def test_peers(self):
-        """Nodes without membership hear of each other so, and each one that comes later is told, too."""
+        """Nodes without membership learn of each other in this way, and each node that comes later is told, too."""
         first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
         second = self.peer("second").link()
         self.assertEqual(second.frame(PEERS)[1], [["first", first.incarnation, ["tcp://127.0.0.1:1"]]])

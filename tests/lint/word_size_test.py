@@ -29,7 +29,7 @@ class WordSize(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cross = os.path.join(folder, "cross.ini")
             with open(cross, "w", encoding="utf-8") as f:
-                # Where the C library for 32 bits is missing a compiler cannot link, which meson would try first.
+                # Without the C library for 32 bits a compiler cannot link, which meson would try first.
                 f.write("[binaries]\nc = ['gcc', '-m32']\nar = 'ar'\n[properties]\nskip_sanity_check = true\n"
                         "[host_machine]\nsystem = 'linux'\ncpu_family = 'x86'\ncpu = 'i686'\nendian = 'little'\n")
             done = subprocess.run(["meson", "setup", os.path.join(folder, "build"), ROOT, "--cross-file", cross],
