@@ -185,7 +185,7 @@ class WebSocket:
         self.plain.sendall(head + mask + data)
 
     def recv(self, most):
-        """Returns at most `size` bytes, like a socket; b"" means that the other side has closed."""
+        """Returns at most `most` bytes, like a socket; b"" means that the other side has closed."""
         while self.left == 0:
             try:
                 first, second = self._take(2)
@@ -431,9 +431,9 @@ class Peer:
         return pack([WELCOME, number, count, state] if self.can_resume() else [WELCOME])
 
     def link(self, *frames, resend=False):
-        """Connects if need be, greets if need be, and agrees on a link, with the one there is or with a new one.
-        `frames`: they go in the batch of the second WELCOME, or behind it. `resend`: all that no ACK was for is
-        sent again, whatever WELCOME says."""
+        """Connects and greets if that was not done yet, and agrees on a link: the existing one, or a new one. `frames`
+        go in the batch of the second WELCOME, or behind it. With `resend` all frames without an ACK are sent again,
+        whatever WELCOME says."""
         if self.connection is None:
             self.connect()
         if not hasattr(self.connection, "early"):
