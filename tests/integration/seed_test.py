@@ -60,23 +60,23 @@ class Seed(unittest.TestCase):
         self.cluster.ordered("c", "whereis boss", 0)
         return [self.cluster.rows(name)[0]["urls"] for name in "bc"]
 
-    def test_tcp(self):
+    def test_nodes_find_each_other_over_tcp(self):
         for urls in self.three_are_one_cluster("tcp://127.0.0.1:0"):
             self.assertRegex(urls[0], r"^tcp://127\.0\.0\.1:[1-9]\d*$")
 
-    def test_by_name(self):
+    def test_nodes_find_each_other_by_host_name(self):
         for urls in self.three_are_one_cluster(f"tcp://localhost:{free_port()}"):
             self.assertRegex(urls[0], r"^tcp://(127\.0\.0\.1|\[.*:1\]):[1-9]\d*$")
 
-    def test_local_socket(self):
+    def test_nodes_find_each_other_over_local_sockets(self):
         for name, urls in zip("bc", self.three_are_one_cluster(self.cluster.url("a"))):
             self.assertEqual(urls, [self.cluster.url(name)])
 
-    def test_web_socket(self):
+    def test_nodes_find_each_other_over_websockets(self):
         for urls in self.three_are_one_cluster(f"ws://127.0.0.1:{free_port()}/weft"):
             self.assertRegex(urls[0], r"^ws://127\.0\.0\.1:[1-9]\d*/weft$")
 
-    def test_tls(self):
+    def test_nodes_find_each_other_over_tls(self):
         if subprocess.run([WEFT, "certs", "--help"], capture_output=True).returncode != 0:
             self.skipTest("this build has no TLS")
         with tempfile.TemporaryDirectory() as folder:
@@ -183,7 +183,7 @@ class Seed(unittest.TestCase):
 class Address(unittest.TestCase):
     """The seeds have addresses that other machines reach, so the rules of --listen apply."""
 
-    def test_other_machines(self):
+    def test_nodes_find_each_other_on_several_machines(self):
         for options in (), ("--insecure",):
             with self.subTest(options=options), Hosts("abc") as cluster:
                 self.three(cluster, *options)

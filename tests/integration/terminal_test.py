@@ -107,7 +107,7 @@ class Terminal(unittest.TestCase):
         done = subprocess.run([WEFT, *words, "--node", "a"], capture_output=True, env=self.env, timeout=PATIENCE)
         return self.is_plain(done.stdout) + self.is_plain(done.stderr)
 
-    def test_verbs_and_log(self):
+    def test_verbs_and_the_log_print_no_control_characters(self):
         path = os.path.join(self.cluster.folder.name, "evil.c")
         log = os.path.join(self.cluster.folder.name, "log")
         with open(path, "w", encoding="utf-8") as file:

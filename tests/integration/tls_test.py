@@ -91,7 +91,7 @@ class Tls(unittest.TestCase):
 
 
 class Members(Tls):
-    def test_two_nodes(self):
+    def test_two_nodes_link_over_tls(self):
         a, url = self.run_node("a")
         b, other = self.run_node("b", "--join", url)
         b.log("linked with node a")
@@ -283,7 +283,7 @@ class Renewed(Tls):
         self.assertEqual(self.served(url), first)
         self.assertRegex(self.ask("certs reload", url, who="eye", code=1), "does not grant")
 
-    def test_a_node_without_any(self):
+    def test_a_node_without_certificates_has_none_to_reload(self):
         node = Program(WEFT, "run", MODULE, "--name", "plain", "--listen", "tcp://127.0.0.1:0", "--loopback-control",
                        "--", "echo", env=self.env)
         self.addCleanup(node.kill)
@@ -335,7 +335,7 @@ class Refused(Tls):
             file.write("-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n")
         self.assertRegex(self.weft(*ps, code=1), "b.crt is no certificate")
 
-    def test_another_authority(self):
+    def test_a_certificate_of_another_authority_is_refused(self):
         folder = self.other_authority()
         a, url = self.run_node("a")
         said = self.ask("ps", url, who="b", tls=folder, code=3)
@@ -391,7 +391,7 @@ class Refused(Tls):
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate has expired")
 
-    def test_no_role(self):
+    def test_a_certificate_without_a_role_is_refused(self):
         folder = self.expired("b", "-days", "9")
         with open(f"{folder}/ext", "w", encoding="ascii") as file:
             file.write("subjectAltName=URI:weft:role:king\n")
@@ -402,7 +402,7 @@ class Refused(Tls):
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate, of b, grants no role")
 
-    def test_plain_and_tls(self):
+    def test_a_node_may_listen_with_and_without_tls(self):
         a, url = self.run_node("a", "--listen", "tcp://127.0.0.1:0")
         lines = " ".join(a.err.seen)
         plain = re.search(r"tcp://127.0.0.1:\d+", lines.split(url)[1]).group(0)

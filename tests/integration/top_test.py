@@ -90,7 +90,7 @@ class Top(unittest.TestCase):
         eventually("the two nodes know each other", lambda: len(json.loads(self.weft(
             "top", "--node", "a", "--once", "--json"))["links"]) == 1)
 
-    def test_keys(self):
+    def test_keys_sort_filter_and_inspect(self):
         for _ in range(3):
             self.weft("send", "silent", "[1]", "--tag", "1")
         t = self.terminal(100, 30)
@@ -147,7 +147,7 @@ class Top(unittest.TestCase):
         plain.shows("left")
         self.assertNotRegex(plain.text("-e"), "\x1b\\[[0-9;]*3[0-7]m")
 
-    def test_ends(self):
+    def test_top_restores_the_terminal_when_it_ends(self):
         t = self.terminal(80, 24)
         t.shows("*MAILBOX")
         with open(os.path.join(t.folder, "shell"), encoding="ascii") as file:
@@ -160,7 +160,7 @@ class Top(unittest.TestCase):
         self.cluster.nodes["a"].stop()
         t.shows("weft top: node a is gone", "ended with 3, restored")
 
-    def test_printed(self):
+    def test_top_once_prints_text_and_json(self):
         self.other_node()
         text = self.weft("top", "--node", "a", "--once", "--interval", "0.1", "--all", "--sort", "pid")
         self.assertRegex(text, r"(?m)^a +up +\d+ +\d+ ")

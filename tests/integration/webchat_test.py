@@ -140,7 +140,7 @@ class WebChat(unittest.TestCase):
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
-    def test_the_page(self):
+    def test_the_page_is_served(self):
         program = self.one()
         status, page = self.get("GET", "/")
         self.assertEqual(status, 200)
@@ -167,7 +167,7 @@ class WebChat(unittest.TestCase):
             browser = self.browser(self.url, **{"nick": "ann", **headers})
             self.assertEqual(browser.status, expected, headers)
 
-    def test_two_nodes(self):
+    def test_browsers_on_two_nodes_read_each_other(self):
         """Members and lines reach the other page; from one's key to the other's screen nothing waits for anything
         else."""
         cluster, urls = self.two()
@@ -201,7 +201,7 @@ class WebChat(unittest.TestCase):
         ann.say("still here")
         self.assertEqual(ann.line(), ("ann", "still here"))
 
-    def test_with_clients_of_lines(self):
+    def test_browsers_and_clients_of_lines_share_a_room(self):
         """A room is the same one for browsers and for clients of examples/chat.c."""
         cluster = Cluster()
         self.addCleanup(cluster.__exit__)
@@ -270,7 +270,7 @@ class WebChat(unittest.TestCase):
         program.log("deaf is dropped: deadline passed")
         program.stop()
 
-    def test_frames(self):
+    def test_frames_in_parts_and_malformed_frames_are_handled(self):
         self.one()
         ann = self.browser(self.url, "ann")
         ann.frame(TEXT, b"in ", fin=False)
@@ -295,7 +295,7 @@ class WebChat(unittest.TestCase):
         ann.say("still there")
         self.assertEqual(ann.line(), ("ann", "still there"))
 
-    def test_abrupt_ends(self):
+    def test_browsers_that_reset_their_connections_leave_the_room(self):
         program = self.one()
         ann = self.browser(self.url, "ann")
         for i in range(100):

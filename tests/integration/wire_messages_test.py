@@ -18,7 +18,7 @@ from wire_test import (CALL_IT, FIND, FORGET, GLOBAL, GONE, HIGHEST, JOIN, LEND,
 
 
 class Messages(Wire):
-    def test_sends_and_calls(self):
+    def test_sends_and_calls_reach_an_actor_by_pid_and_by_name(self):
         peer = self.peer().link()
         actor = self.puppet(peer, SELF)
         for to in actor, "puppet":
@@ -31,7 +31,7 @@ class Messages(Wire):
                 peer.send([call, to, HIGHEST, SELF, ref, b"", *left])
                 self.assertEqual(peer.frame(REPLY)[:5], [REPLY, HIGHEST, actor, SELF, ref])
 
-    def test_failures(self):
+    def test_a_call_to_no_actor_fails_and_a_send_is_dropped(self):
         peer = self.peer().link()
         for to, code in ((GONE, 6), ("nobody", 6), ("puppet", 21)):
             got = peer.call(to, FORGET)
@@ -42,7 +42,7 @@ class Messages(Wire):
         drops = dict(peer.ask(14)[0])
         self.assertEqual([drops[why] for why in ("no-actor", "no-name", "late-reply")], [2, 2, 1])
 
-    def test_the_time_that_is_left(self):
+    def test_an_expired_request_is_dropped_and_not_answered(self):
         """The actor is busy. A request that is over when the actor gets to it is dropped, and not answered."""
         peer = self.peer().link()
         slow = self.puppet(peer, SLOW)
@@ -52,7 +52,7 @@ class Messages(Wire):
         self.assertEqual([peer.frame(REPLY)[4] for _ in range(2)], [1, 3])
         self.assertEqual(dict(peer.ask(14)[0])["expired"], 1)
 
-    def test_a_node_that_asks(self):
+    def test_the_node_takes_answers_and_errors_to_its_calls(self):
         peer = self.peer().link()
         for answer, says in (([REPLY, 5, b"good"], "answer 5 good"), ([FAILED, 6, b""], "answer -6"),
                              ([FAILED, 40000, b""], "answer -9")):
@@ -65,7 +65,7 @@ class Messages(Wire):
                       [kind, ask[2], ME, tag, ask[4], b"twice"])
             self.assertEqual(self.node.line(), says)
 
-    def test_stop_and_kill(self):
+    def test_a_peer_may_stop_and_kill_actors(self):
         peer = self.peer().link()
         for kind, why in ((STOP, 1), (KILL, 2)):
             actor = self.puppet(peer, LEND)
@@ -74,7 +74,7 @@ class Messages(Wire):
 
 
 class MonitorsAndLinks(Wire):
-    def test_watching(self):
+    def test_a_peer_may_monitor_actors(self):
         peer = self.peer().link()
         actor = self.puppet(peer, LEND)
         peer.send([WATCH, actor, ME, 0, 1, b""], [WATCH, actor, ME, 0, HIGHEST, b"x" * 131],
@@ -89,7 +89,7 @@ class MonitorsAndLinks(Wire):
         self.assertEqual((down[2], down[4], reason(down[5])), (actor, 9, (3, "")))
         self.assertEqual((end[1:3], reason(end[5])), ([ME, actor], (3, "")))
 
-    def test_being_watched(self):
+    def test_the_node_monitors_actors_of_a_peer(self):
         peer = self.peer().link()
         puppet = self.puppet(peer, SELF)
         self.assertEqual(self.puppet(peer, WATCH_IT, numbers(ME)), 0)
@@ -105,7 +105,7 @@ class MonitorsAndLinks(Wire):
         peer.leave()
         self.assertEqual(self.node.line(), "down 4")
 
-    def test_links(self):
+    def test_a_peer_may_link_actors(self):
         peer = self.peer().link()
         puppet, actor = self.puppet(peer, SELF), self.puppet(peer, LEND)
         # An EXIT with reason 0 does not end the actor.
@@ -120,7 +120,7 @@ class MonitorsAndLinks(Wire):
         end = peer.frame(EXIT)
         self.assertEqual((end[1:3], reason(end[5])), ([ME, actor], (77, "wire.c: why")))
 
-    def test_unlinking(self):
+    def test_each_side_takes_back_its_own_link(self):
         peer = self.peer().link()
         puppet = self.puppet(peer, SELF)
         peer.send([CALL_NAME, "puppet", 5, LINK_IT, 1, numbers(ME)])
@@ -178,7 +178,7 @@ class Spawning(Wire):
 class Credits(Wire):
     ASKER = 2 << 24 | 1  # No actor has this number.
 
-    def test_the_node_keeps_to_it(self):
+    def test_the_node_keeps_to_its_credit(self):
         """The node waits for credit, and then continues; no message is lost."""
         peer = self.peer(capabilities=CREDITS).link()
         self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # Each message costs three units.
@@ -224,7 +224,7 @@ class Credits(Wire):
         self.assertEqual(peer.frame(CREDIT)[3], 7)
         self.assertEqual(dict(peer.ask(14)[0])["mailbox-full"], 0)
 
-    def test_far_too_much(self):
+    def test_a_peer_that_far_exceeds_its_credit_loses_its_link(self):
         peer = self.peer(capabilities=CREDITS).link()
         slow = self.puppet(peer, SLOW)
         try:
@@ -234,7 +234,7 @@ class Credits(Wire):
             pass
         self.node.log("it sends more than it was given credit for")
 
-    def test_without_it_what_does_not_fit_is_dropped(self):
+    def test_messages_of_a_peer_without_credit_that_do_not_fit_are_dropped(self):
         peer = self.peer().link()
         slow = self.puppet(peer, SLOW)
         peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(1000)))
@@ -246,7 +246,7 @@ class Tables(Wire):
     def link(self, name="p", incarnation=None, **more):
         return self.peer(name, incarnation, capabilities=more.pop("capabilities", TABLES), **more).link()
 
-    def test_global_names(self):
+    def test_global_names_are_exchanged(self):
         peer = self.link()
         self.assertEqual(peer.frame(TABLE), [TABLE, 3])
         self.assertEqual(self.puppet(peer, GLOBAL, "clock"), 0)
@@ -268,7 +268,7 @@ class Tables(Wire):
         peer.fence()
         self.assertEqual(self.puppet(peer, FIND, "mine"), 0)
 
-    def test_two_leaves(self):
+    def test_the_younger_of_two_leaves_is_told_that_it_lost_the_name(self):
         """A node that is linked with both tells the peer whose registration is younger."""
         first, second = self.link("first"), self.link("second")
         first.send([TABLE, 1, 1, "only", ME, 5])
@@ -277,7 +277,7 @@ class Tables(Wire):
         told = second.frame(TABLE, where=lambda f: f[1] == 4)
         self.assertEqual(told, [TABLE, 4, 1, "only", ME, 5, first.incarnation])
 
-    def test_being_told_by_another_node(self):
+    def test_a_node_does_not_believe_a_peer_about_names_of_third_nodes(self):
         """A node that listens has links with all others, and does not believe what they say about third nodes."""
         peer = self.link()
         self.puppet(peer, GLOBAL, "kept")
@@ -285,7 +285,7 @@ class Tables(Wire):
         peer.fence()
         self.assertEqual(self.puppet(peer, FIND, "kept"), self.puppet(peer, SELF))
 
-    def test_groups(self):
+    def test_members_of_groups_are_exchanged(self):
         peer = self.link()
         self.puppet(peer, JOIN, "all")
         self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 1)[2:4], [2, "all"])
@@ -305,7 +305,7 @@ class Tables(Wire):
 class Topics(Wire):
     ALL = TABLES | TOPICS | PATTERNS
 
-    def test_queue_groups(self):
+    def test_queue_groups_are_exchanged(self):
         peer = self.peer(capabilities=self.ALL).link()
         self.puppet(peer, QUEUE, "jobs.*")
         self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 1), [TABLE, 1, 3, "jobs.*", "workers"])
@@ -337,7 +337,7 @@ class Topics(Wire):
         peer.send([REPLY, got[3], 0, 0, got[7], struct.pack("<I", 2)])
         self.assertEqual(number(peer.frame(REPLY)[5]), 2)
 
-    def test_a_peer_without_bit_6(self):
+    def test_queue_groups_work_with_a_peer_without_bit_6(self):
         """INTEREST names queue groups, too, and PUBLISH goes to one member of each."""
         peer = self.peer(capabilities=TABLES).link()
         self.puppet(peer, QUEUE, "jobs.*")
@@ -345,7 +345,7 @@ class Topics(Wire):
         peer.send([PUBLISH, "jobs.a", ME, 3, b"job"])
         self.assertEqual(self.node.line(), "got 3 job")
 
-    def test_retained(self):
+    def test_retained_messages_are_exchanged(self):
         peer = self.peer(capabilities=self.ALL).link()
         self.puppet(peer, SUBSCRIBE, "state.*")
         node = peer.incarnation
@@ -368,7 +368,7 @@ class Topics(Wire):
         told = sorted((f[1], f[7]) for f in (third.frame(RETAINED) for _ in range(3)))
         self.assertEqual(told, [("state.a", b"live"), ("state.b", b""), ("state.c", b"kept")])
 
-    def test_missed(self):
+    def test_a_peer_may_report_missed_messages(self):
         peer = self.peer(capabilities=self.ALL).link()
         peer.send([MISSED, "state.*", 5])
         peer.fence()
@@ -387,7 +387,7 @@ class Membership(Wire):
         peer.members.greet()
         return peer
 
-    def test_greeting_digest_and_metadata(self):
+    def test_a_greeting_has_digest_and_metadata(self):
         peer = self.greet()
         greeting = peer.frame(SWIM_PING)
         self.assertEqual((greeting[3] & 1, greeting[4][0][0]), (1, peer.node))
@@ -397,7 +397,7 @@ class Membership(Wire):
         eventually("the digests agree", lambda: peer.frame(SWIM_PING)[2] == peer.members.digest())
         self.assertEqual(next(row[16] for row in peer.ask(2) if row[0] == "p"), {"zone": "eu"})
 
-    def test_no_digest(self):
+    def test_a_peer_without_a_digest_is_sent_the_whole_table(self):
         """A peer that sends 0 is sent the whole table."""
         peer = self.peer(capabilities=GOSSIP)
         peer.members.computes = False
@@ -412,7 +412,7 @@ class Membership(Wire):
         eventually("the node sends its whole table and asks for the peer's", is_told)
         self.assertIn(peer.node, [update[0] for update in peer.frame(SWIM_SYNC)[2]])
 
-    def test_asking_for_the_whole_table(self):
+    def test_a_peer_may_ask_for_the_whole_table(self):
         peer = self.greet()
         peer.send([SWIM_SYNC, 1, []])
         known = [update[0] for update in peer.frame(SWIM_SYNC, where=lambda f: len(f[2]) > 1)[2]]
@@ -429,7 +429,7 @@ class Membership(Wire):
                    lambda: second.pump() or first.incarnation in second.members.table)
         self.assertNotIn(PEERS, [frame[0] for frame in second.inbox])
 
-    def test_refuting(self):
+    def test_a_suspected_member_refutes(self):
         """A suspected member raises its number; the next PING tells a suspected member that it is suspected."""
         peer = self.greet()
         peer.frame(SWIM_ACK)
@@ -440,7 +440,7 @@ class Membership(Wire):
         tool = self.peer("tool", flags=TOOL).link()
         eventually("the node takes the peer to be up", lambda: peer.pump() or self.states(tool)["p"] == "up")
 
-    def test_asked_for_another(self):
+    def test_a_node_probes_another_member_on_request(self):
         first, second = self.greet("first"), self.greet("second")
         second.frame(SWIM_ACK)  # The node knows this member.
         first.send([SWIM_ASK, 41, second.incarnation, []])
@@ -454,7 +454,7 @@ class Membership(Wire):
         first.send([SWIM_ASK, 42, 98765, []])  # No member has this number.
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 42)[3], 0)
 
-    def test_leaving(self):
+    def test_a_member_that_leaves_is_known_to_have_left(self):
         peer = self.greet("p")
         peer.frame(SWIM_ACK)
         peer.leave()
@@ -466,7 +466,7 @@ class Membership(Wire):
 class TracesAndChunks(Wire):
     ID = bytes(range(1, 17))
 
-    def test_trace_ids(self):
+    def test_trace_ids_are_passed_on(self):
         """A node on which no tool looks passes on ids that a tool did not begin."""
         peer = self.peer().link()
         peer.send([INTEREST, 1, ["news.*"]])
@@ -487,7 +487,7 @@ class TracesAndChunks(Wire):
         peer.send([CALL_NAME, "puppet", 5, SELF, 1, b"", NO_DEADLINE, self.ID + b"\0"])
         self.assertEqual(peer.frame(REPLY)[6], self.ID + b"\0")
 
-    def test_a_trace_shows_it(self):
+    def test_a_trace_shows_the_id_of_a_message(self):
         peer = self.peer().link()
         peer.send([CALL_NAME, "$node", ME, 15, 1, pack([None, "puppet", "", False])])
         self.assertEqual(peer.frame(REPLY)[5], b"\xc0")
@@ -498,7 +498,7 @@ class TracesAndChunks(Wire):
         # This is a pid of the peer, as text.
         self.assertEqual(row[3], f"0.{ME}.0@{peer.incarnation:016x}")
 
-    def test_chunks(self):
+    def test_a_message_in_chunks_is_put_together(self):
         """Other messages go between the parts; a part may be small; the deadline counts from the first part."""
         peer = self.peer(capabilities=CHUNKS).link()
         body = b"".join(numbers(i) for i in range(100))
@@ -530,7 +530,7 @@ class Control(Wire):
             found = re.search(rf"^\| {verb} \| {tag} \|", PAGE, re.M)
             self.assertTrue(found, verb)
 
-    def test_shapes(self):
+    def test_answers_of_node_have_the_documented_shapes(self):
         peer = self.peer("p", 0xABC).link()
         self.puppet(peer, JOIN, "group")
         self.puppet(peer, GLOBAL, "clock")
@@ -558,7 +558,7 @@ class Control(Wire):
         who = peer.ask(26, [False, ["puppet", "nobody"]])
         self.assertEqual((sorted(row[0] for row in who), {len(row) for row in who}), (["nobody", "puppet"], {12}))
 
-    def test_top(self):
+    def test_the_answer_for_top_has_the_documented_keys(self):
         peer = self.peer().link()
         for more in [], [True]:
             one = peer.ask(18, ["mailbox", 10, "", True, *more])[0]
@@ -567,7 +567,7 @@ class Control(Wire):
                 self.assertIn(key, one)
             self.assertEqual(one["incarnation"], f"{peer.node:016x}")
 
-    def test_pages(self):
+    def test_lists_come_in_pages(self):
         peer = self.peer().link()
         rows, at = [], b""
         while True:
@@ -595,7 +595,7 @@ class Control(Wire):
         peer.send([REPLY, hold[2], ME, 0, hold[4], b""])  # No further message comes.
         eventually("the subscription has ended", lambda: peer.ask(5, ["news.x", 3, b"body"]) == 0)
 
-    def test_control(self):
+    def test_requests_to_control_are_executed(self):
         peer = self.peer().link()
         self.assertRegex(peer.ask(20, ""), "info")
         self.assertIsNone(peer.ask(22, True))

@@ -137,7 +137,7 @@ class Bytes(Wire):
         self.assertEqual(s.recv(100), b"")
         self.node.log("does not speak the SP protocol of PAIR")
 
-    def test_byte_by_byte(self):
+    def test_a_handshake_may_come_byte_by_byte(self):
         peer = self.peer()
         hello = pack([HELLO, [1, 0, "weft", "p", HIGHEST, 0, 60000, []]])
         s = self.connect()
@@ -174,7 +174,7 @@ class WebSockets(Wire):
         super().setUp()
         self.node, self.ws = self.start("w", listen="ws://127.0.0.1:0/some/where")
 
-    def test_a_peer(self):
+    def test_a_peer_over_websocket_is_linked(self):
         for incarnation in both():
             peer = self.peer("p", incarnation, url=self.ws).link()
             self.assertGreater(self.puppet(peer, SELF), 0)
@@ -206,7 +206,7 @@ class WebSockets(Wire):
         plain.sendall(text.encode())
         return plain.recv(12).decode().split()[1]
 
-    def test_requests(self):
+    def test_requests_for_a_websocket_are_answered_as_documented(self):
         for old, new, status in (
                 ("", "", "101"), ("Host: HOST", "Host: localhost", "101"),
                 ("HTTP/1.1", "HTTP/1.0", "400"), ("X-Other: 1", "Host: HOST", "400"), ("dGhl", "dG", "400"),
@@ -218,7 +218,7 @@ class WebSockets(Wire):
             with self.subTest(old=old, new=new[:40]):
                 self.assertEqual(self.answer(old, new), status)
 
-    def test_frames_that_end_it(self):
+    def test_bad_frames_of_a_websocket_end_the_link(self):
         for data, why in ((b"\x81\x80\0\0\0\0", "not binary"), (b"\x82\x01a", "not masked"),
                           (b"\xc2\x80\0\0\0\0", "reserved bits set"),
                           (b"\x89\xfe\0\x7e\0\0\0\0", "bad control"),
@@ -250,7 +250,7 @@ class WebSockets(Wire):
 
 
 class Frames(Wire):
-    def test_encodings(self):
+    def test_every_encoding_of_msgpack_is_read(self):
         """Numbers and lengths may be wide, numbers signed, frames may have more values, and unknown kinds may have any
         values."""
         peer = self.peer(capabilities=RESUME).link()
@@ -292,7 +292,7 @@ class Frames(Wire):
         c.send(pack([99]) + pack([PING, 1]))
         self.closes(c, "PING instead of HELLO")
 
-    def test_bounds(self):
+    def test_messages_and_patterns_at_their_bounds_are_accepted(self):
         peer = self.peer().link()
         peer.send([SEND_NAME, "puppet", 0, 0xFFFFFEFF, 0, b"x" * 16 * 1024 * 1024])
         self.assertRegex(self.node.line(), f"^got {0xFFFFFEFF} x+$")
@@ -305,7 +305,7 @@ class Frames(Wire):
         peer.connection.send(pack([INTEREST, 1, ["x"] * 4097]))
         self.closes(peer.connection, "malformed INTEREST")
 
-    def test_names_and_topics(self):
+    def test_names_and_topics_follow_their_grammar(self):
         peer = self.peer().link()
         for name in ("a", "A.b_c-d$9", "n" * 64):
             self.assertEqual(peer.call(name, 1)[3], 6, name)
@@ -337,7 +337,7 @@ class Handshake(Wire):
         self.assertRegex(why.exception.reason, reason)
         return peer
 
-    def test_versions(self):
+    def test_versions_are_negotiated(self):
         for version, newest in ((1, None), (1, 1), (1, 2), (2, None), (1, 9), (0, 1)):
             for incarnation in both():
                 with self.subTest(version=version, newest=newest, incarnation=incarnation):
@@ -356,7 +356,7 @@ class Handshake(Wire):
             self.assertEqual(c.batch()[0][0], WELCOME)
             c.close()
 
-    def test_refusals(self):
+    def test_a_peer_that_does_not_fit_is_refused_with_its_reason(self):
         self.refused(2, "node n is in cluster weft, node p in cluster other", cluster="other")
         self.refused(3, "there is another node named n", name="n")
         peer = self.peer("p", 5).link()
@@ -373,7 +373,7 @@ class Handshake(Wire):
         peer.connection.send(pack([WELCOME]))
         self.assertTrue(peer.closed())
 
-    def test_a_second_connection(self):
+    def test_a_second_connection_is_refused_while_the_link_is_up(self):
         """Without bit 0 the lower one refuses the connection; with bit 0 it does if both say that the link is up."""
         high, other = HIGHEST, HIGHEST - 1
         first = self.peer("p", high).link()
@@ -388,7 +388,7 @@ class Handshake(Wire):
         self.assertEqual(why.exception.code, 4)
         self.assertGreater(self.puppet(first, SELF), 0)
 
-    def test_faults(self):
+    def test_a_peer_has_to_wait_after_its_second_fault(self):
         """The first fault may be a mishap; after the second one the peer has to wait."""
         for _ in range(2):
             peer = self.peer("p", 5).link()
@@ -416,7 +416,7 @@ class Handshake(Wire):
             self.assertEqual(peer.frame(REPLY)[4], 3)
             peer.leave()
 
-    def test_a_tool(self):
+    def test_a_tool_is_no_node_and_is_not_resumed(self):
         """A tool is no node, and is not resumed whatever it offers."""
         tool = self.peer("n", flags=TOOL, capabilities=255).link()
         self.assertEqual(tool.state.number, 0)
@@ -434,7 +434,7 @@ class Handshake(Wire):
         except Closed:
             return False
 
-    def test_both_dial(self):
+    def test_one_of_two_connections_at_the_same_time_becomes_the_link(self):
         """Of two connections at the same time one becomes the link."""
         for incarnation in both():
             name = f"p{incarnation}"
@@ -668,7 +668,7 @@ class Links(Wire):
         self.assertTrue(peer.closed())
         self.node.log(why)
 
-    def test_faults(self):
+    def test_frames_out_of_place_end_the_link(self):
         self.fault("acknowledges frames that were never sent", [ACK, 1000000])
         self.fault("START in the middle of a connection", [START, 0])
         self.fault("a chunk without a message", [CHUNK, b"x"])
@@ -700,7 +700,7 @@ class Links(Wire):
 
 
 class WhileLinked(Wire):
-    def test_interest_and_publications(self):
+    def test_publications_follow_interest(self):
         peer = self.peer().link()
         self.assertEqual(self.puppet(peer, SUBSCRIBE, "room.*"), 0)
         self.assertEqual(peer.frame(INTEREST), [INTEREST, 1, ["room.*"]])
@@ -726,7 +726,7 @@ class WhileLinked(Wire):
         self.assertTrue(peer.closed())
         node.log("too many topic patterns, more than --max-patterns 10")
 
-    def test_peers(self):
+    def test_nodes_without_membership_are_told_of_each_other(self):
         """Nodes without membership learn of each other in this way, and each node that comes later is told, too."""
         first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
         second = self.peer("second").link()
@@ -740,7 +740,7 @@ class WhileLinked(Wire):
         other.accept().link()
         self.node.log("linked with node other")
 
-    def test_leaving(self):
+    def test_a_peer_that_leaves_is_down_with_its_reason(self):
         for text, logged in (("left", "left"), ("left, not drained", "left, not drained"), ("anything else", "left")):
             for capabilities in 0, RESUME:
                 peer = self.peer(capabilities=capabilities).link()
