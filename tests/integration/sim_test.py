@@ -81,7 +81,7 @@ class Sim(unittest.TestCase):
             self.assertIn("no fault found", first)
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
-    def test_protocols(self):
+    def test_no_fault_is_found_in_the_protocols_of_weft(self):
         scenarios = [("children", "10"), ("groups", "10"), ("names", "10"), ("supervisors", "10"), ("ties", "4"), ("topics", "10")]
         if not SANITIZED:  # These are megabytes of messages, which take minutes with a sanitizer.
             scenarios.append(("links", "2"))

@@ -18,14 +18,14 @@ class WordSize(unittest.TestCase):
                               input=source, text=True, capture_output=True, check=False)
         return done.returncode, done.stderr
 
-    def test_headers(self):
+    def test_the_headers_refuse_32_bits(self):
         for option in ("-m32", "-mx32"):
             code, said = self.compile(option)
             self.assertNotEqual(code, 0)
             self.assertIn(WORDS, said)
         self.assertEqual(self.compile("-m64"), (0, ""))
 
-    def test_build(self):
+    def test_the_build_refuses_32_bits(self):
         with tempfile.TemporaryDirectory() as folder:
             cross = os.path.join(folder, "cross.ini")
             with open(cross, "w", encoding="utf-8") as f:
