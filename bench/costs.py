@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a unit of work costs that other cores or the kernel feel: instructions, locked instructions (each takes a
-cache line for itself), and system calls by name. For docs/scaling.md.
+"""Measures, for docs/scaling.md, the cost of a unit of work for other cores and the kernel: instructions, locked
+instructions (each takes a cache line for itself), and system calls by name.
 
 usage: costs.py FOLDER [WORD...]
 
-Each figure is the difference of two runs of different length, divided by what the longer one does more. Locked
-instructions are counted with callgrind, in all threads, libraries included, but not of two processes; system calls
-with strace, of all. Both slow the program down and callgrind runs one thread at a time, so how much goes into one
-batch between two workers is not what it is at full speed.
+Each figure is the difference of two runs of different length, divided by the number of units that the longer one does
+more. callgrind counts locked instructions in all threads and libraries, but of one process only; strace counts system
+calls of all processes. Both slow the program down, and callgrind runs one thread at a time, so batches between two
+workers have other sizes than at full speed.
 """
 import collections
 import os
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-CASES = [  # program, small run, large run, units that it does more, unit
+CASES = [  # program, small run, large run, units that the large run does more, unit
     ("bench_local", "pingpong 1 2000", "pingpong 1 12000", 20000, "message"),
     ("bench_local", "pingpong-apart 2 2000", "pingpong-apart 2 12000", 20000, "message"),
     ("bench_local", "ring 2 503 5000", "ring 2 503 25000", 20000, "hop"),

@@ -1,6 +1,7 @@
-"""What ./dev bench runs: one entry a workload, with its parameters for each size of run.
+"""The workloads of ./dev bench, with their parameters for each size of run.
 
-full: a figure to compare; quick: all of them in about two minutes; tiny: does it work at all, for the test suite.
+A full run gives figures to compare; quick runs of all workloads take about two minutes; a tiny run only shows that a
+workload works, for the test suite.
 """
 import collections
 
@@ -12,12 +13,13 @@ REMOTE = ("erlang", "nng", "nats", "zmq", "go", "libuv", "epoll", "weft-tcp")
 ONEWAY = ("erlang", "nng", "zmq", "go", "epoll", "weft-tcp")
 FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",)}
 
-# weft-tcp: weft with `--carrier tcp`, beside NNG, which carries by default.
-# setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
-# core from being halted, since waking a halted core of a virtual machine costs tens of microseconds.
-# targets: {metric: (what it is, what to reach)} for the full size; carried: the same, as a multiple of what weft-tcp
-# reaches in the same run.
-# like: (their word, what their results call it, what ours do) where the others have no workload of that name.
+# The peer weft-tcp is weft with `--carrier tcp`; by default NNG is the carrier.
+# `setting` says how the machine is used: "" as it is; "pinned": all processes run on one core; "awake": a thread of the
+# lowest class keeps each core from being halted, because waking a halted core of a virtual machine takes tens of
+# microseconds.
+# `targets` is {metric: (description, target)} for the full size; `carried` is the same, as a multiple of the figure of
+# weft-tcp in the same run.
+# `like` is (their argument, the word in their results, the word in ours) if the others have no workload of that name.
 Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting like carried",
                                   defaults=({}, "", None, {}))
 

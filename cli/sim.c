@@ -35,7 +35,7 @@ struct campaign {
     uint64_t runs, started, done; /* `runs`: the most there may be */
     int64_t began, until;         /* no run starts later than `until` */
     struct sim_hunt *hunt;
-    struct wf_sim_result failed; /* of the lowest seed that did */
+    struct wf_sim_result failed; /* the result of the lowest seed that failed */
     struct wf_sim_origin failed_origin;
     bool has_failed;
     struct sim_states states;
@@ -124,7 +124,7 @@ static size_t heap_most; /* bytes, of --heap */
 
 static const char *look_at_memory(bool over)
 {
-    static char text[256]; /* as long as a result's */
+    static char text[256]; /* a result's text has this length */
     if (over ? sim_memory_blocks() == 0 : sim_memory_bytes() <= heap_most) return NULL;
     int n = over ? snprintf(text, sizeof text, "not freed in the end: ")
                  : snprintf(text, sizeof text, "allocated at a moment, more than %zu MiB: ", heap_most >> 20);

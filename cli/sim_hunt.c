@@ -71,7 +71,7 @@ static bool count_all(struct sim_hunt *h, const struct reached *all, uint32_t *r
     for (uint32_t i = 0; i < all->count; i++) {
         const struct wf_sim_mark *a = &all->state[i];
         is_new |= count(h, with_count(a), rarest);
-        for (uint32_t k = 0; k < i; k++) /* the same for both orders */
+        for (uint32_t k = 0; k < i; k++) /* both orders give the same */
             is_new |= count(h, mix(a->name) + mix(all->state[k].name), rarest);
     }
     return is_new;

@@ -23,7 +23,7 @@ struct sim_kept {
 
 struct sim_hunt {
     uint64_t random;                 /* state of the generator */
-    uint64_t runs, last_new;         /* of `runs`, the number of the last with a new combination */
+    uint64_t runs, last_new;         /* the number of runs, and that of the last one with a new combination */
     uint32_t combinations;           /* reached by any run */
     uint32_t seen[SIM_COMBINATIONS]; /* how many runs have reached each */
     uint32_t kept_count;

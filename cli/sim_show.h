@@ -12,7 +12,7 @@ struct sim_shown {
     const struct wf_sim_result *result;
     const struct wf_sim_origin *origin;
     uint32_t keep; /* the faults of its plan that there were */
-    bool replayed; /* one run of a given seed: shows turns and trace */
+    bool replayed; /* one given seed is run again, so turns and trace are shown */
 };
 
 /* The states that the module wants to be reached: in how many seeds each was. */

@@ -62,7 +62,7 @@ void cli_store_hide(struct cli *c, int count, char **words)
         size_t size = strlen(words[i]);
         if (c->store < words[i] || c->store > words[i] + size) continue;
         char *word = words[i] + (c->store - words[i]);
-        static char *copy; /* for as long as the process runs */
+        static char *copy; /* the text is needed for as long as the process runs */
         copy = strdup(word);
         if (copy == NULL) return;
         c->store = copy;

@@ -114,7 +114,7 @@ struct line {
 struct importing {
     const struct cli *c;
     struct wf_store *store;
-    struct line *line; /* of one topic: AT_ONCE of them fit */
+    struct line *line; /* AT_ONCE lines of one topic fit */
     size_t lines, bytes;
     uint64_t number, done;
 };

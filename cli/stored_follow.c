@@ -99,6 +99,6 @@ int cli_follow_cursor(struct cli_client *k)
     if (rc < 0) return refused(&f, rc);
     rc = weft_monitor(watcher, NULL);
     if (rc == WEFT_OK) rc = follow(&f);
-    (void)weft_kill(watcher); /* and its readers, which are linked to it */
+    (void)weft_kill(watcher); /* its readers are linked to it and end, too */
     return rc < 0 ? refused(&f, rc) : CLI_OK;
 }

@@ -37,7 +37,7 @@ static struct {
         char name[65];
     } nodes[NODES];
     size_t node_count;
-    char ids[IDS][WEFT_TRACE_TEXT]; /* of what was asked for, the last ones */
+    char ids[IDS][WEFT_TRACE_TEXT]; /* the last ids that were asked for */
     size_t id_count;
     struct waiting *first, *last;
     size_t waiting;

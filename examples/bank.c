@@ -17,7 +17,7 @@
 #include <weft/store.h>
 
 #define DEPOSIT(F) F(int, amount)
-WEFT_MESSAGE(deposit, 1, DEPOSIT) /* what is asked for, and the event that is stored */
+WEFT_MESSAGE(deposit, 1, DEPOSIT) /* a request to deposit, and the event that is stored */
 #define ACCOUNT(F) F(int, balance)
 WEFT_MESSAGE(account, 2, ACCOUNT) /* the answer, and the snapshot that is stored */
 enum { FAIL = 3, EVENTS_MAX = 100 };

@@ -73,7 +73,7 @@ struct session {
     char nick[NAME_MAX_BYTES + 1];
     char topic[NAME_MAX_BYTES + 6]; /* "room." and the room's name */
     weft_subscription membership;
-    bool named;                     /* by the client */
+    bool named;                     /* the client has chosen the nick */
     bool watching;                  /* it is notified of members that come and go */
     uint64_t said, changes;         /* lines; and its announced changes of nick and room */
     uint64_t question;              /* the number of the last /who */
@@ -254,7 +254,7 @@ static int64_t say_line(struct session *s, char *text)
 {
     make_plain(text, strlen(text));
     weft_pid self = weft_self();
-    uint64_t id = (self.node * 31 + self.actor) * 1000003 + ++s->said; /* of the line, on all nodes */
+    uint64_t id = (self.node * 31 + self.actor) * 1000003 + ++s->said; /* the id of the line, on all nodes */
     int rc = say_publish(s->topic, &(struct say){weft_cstr(s->nick), weft_cstr(text), id});
     return rc < 0 ? TELL(s, "not said: %s\n", weft_strerror(rc)) : rc;
 }

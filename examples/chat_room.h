@@ -26,8 +26,8 @@ enum {
     KEEP = 10,           /* to the owner: the sender keeps the room, too; send it the lines and the members */
     TAKE,                /* to the keepers of the room: its owner gives it up, one of them is to own it */
     HISTORY = 100,       /* lines kept of a room */
-    NAME_MAX_BYTES = 24, /* of a nick or a room */
-    TEXT_BYTES = 1600,   /* of one line */
+    NAME_MAX_BYTES = 24, /* the length of a nick or a room's name */
+    TEXT_BYTES = 1600,   /* the length of one line */
 };
 
 struct line {
@@ -49,7 +49,7 @@ struct member {
     weft_monitor_ref ref;
     uint64_t change; /* the number of its last known change */
     bool away;       /* its node is a suspect: nothing reaches it for now, */
-    uint64_t since;  /* from the line of that number on */
+    uint64_t since;  /* send the lines from this number on */
     char nick[NAME_MAX_BYTES + 1];
 };
 
@@ -72,7 +72,7 @@ struct room {
     weft_monitor_ref owner_ref;
     bool owner_away;              /* the owner's node is a suspect */
     uint64_t count, saved, heard; /* the number of all lines; of those on disk; and of those not from an owner */
-    bool loaded;                  /* what was on disk has been read */
+    bool loaded;                  /* the lines on disk have been read */
     size_t member_count, member_room;
     struct member *members; /* the members that have a nick */
     size_t keeper_count;

@@ -8,7 +8,7 @@
 enum {
     OPENED = 1,      /* the tag of a record without lines: what was stored before it is the past of a new owner */
     RECORDS = 200,   /* that the store keeps of a room: these have at least HISTORY lines */
-    LINE_SPACE = 64, /* of a line in a record, besides its texts */
+    LINE_SPACE = 64, /* the space that a line takes in a record, besides its texts */
     RECORD_BYTES = HISTORY * (TEXT_BYTES + NAME_MAX_BYTES + LINE_SPACE),
 };
 

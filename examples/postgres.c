@@ -36,11 +36,11 @@ WEFT_MESSAGE(rows, 2, ROWS) /* the answer */
 
 enum {
     NEWS = 3,          /* published: the payload of a NOTIFY */
-    VALUES_MAX = 16,   /* of one query */
-    CELLS_MAX = 65536, /* of one answer */
+    VALUES_MAX = 16,   /* the values of one query */
+    CELLS_MAX = 65536, /* the cells of one answer */
     TEXT_MAX_BYTES = 8192,
 };
-#define PATIENCE WEFT_SEC(10)  /* for a connection; for a query whose caller sets no deadline */
+#define PATIENCE WEFT_SEC(10)  /* the time for a connection, and for a query whose caller sets no deadline */
 #define QUIET_MAX WEFT_SEC(60) /* after this time without traffic the connection is tested */
 #define PAUSE WEFT_SEC(1)      /* between attempts to connect */
 

@@ -52,7 +52,7 @@ static void tally(struct tally *t)
     weft_msg *m;
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         if (weft_tag(m) == WEFT_TAG_RELOAD) {
-            if (weft_hand_over(m, VERSION, t, sizeof *t) == WEFT_OK) return; /* and the new code continues */
+            if (weft_hand_over(m, VERSION, t, sizeof *t) == WEFT_OK) return; /* the new code continues */
             continue;                                                        /* it refused: the old code continues */
         }
         if (weft_tag(m) == READ) answer(m, t);

@@ -36,7 +36,7 @@ static void feeder(const void *arg, size_t size)
     weft_pid root;
     (void)arg, (void)size;
     for (int n = 1; n <= 5; n++)
-        if (weft_send_name("adder", ADD, &n, sizeof n) < 0) weft_exit(WEFT_EXIT_FAILED); /* and is started again */
+        if (weft_send_name("adder", ADD, &n, sizeof n) < 0) weft_exit(WEFT_EXIT_FAILED); /* to be started again */
     if (weft_call_name("adder", DONE, NULL, 0, &answer, weft_after(WEFT_SEC(5))) < 0) return;
     printf("all has been added\n");
     if (weft_whereis("root", &root) == 0) weft_stop(root); /* which stops its children, the last one first */

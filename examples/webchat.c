@@ -69,7 +69,7 @@ struct visitor {
     wslay_event_context_ptr frames;
     const char *early; /* bytes that came right after the request */
     size_t early_size;
-    int reads;      /* of this turn */
+    int reads;      /* the reads of this turn */
     int64_t failed; /* why a callback failed */
     int64_t heard;  /* when bytes last came */
     bool asked;     /* a ping was sent since then */

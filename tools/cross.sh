@@ -16,7 +16,7 @@ aarch64)
     ;;
 musl)
     compiler=musl-gcc archiver=ar strip=strip processor=$(uname -m) runner=
-    effort=None # to compile takes longer than to run
+    effort=None # compiling takes longer than running
     ;;
 *)
     echo "usage: tools/cross.sh aarch64|musl FOLDER" >&2
@@ -53,7 +53,7 @@ endian = 'little'
 TXT
 }
 
-# The kernel's headers, which musl does not bring.
+# musl does not bring the headers of the kernel.
 kernel_headers()
 {
     local name

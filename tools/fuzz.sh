@@ -16,7 +16,7 @@ build=$1 seconds=${2:-30}
 shift $(($# < 2 ? $# : 2))
 export LLVM_PROFILE_FILE=/dev/null
 
-# What each of them is about.
+# The files that each target tests.
 declare -A files=(
     [cli]='cli/options/options.c cli/run.c cli/options/values.c'
     [config]='cli/config/config.c'
@@ -54,14 +54,14 @@ fuzz()
         >"$build/$name.log" 2>&1
 }
 
-# What it said of its failure, without what libFuzzer says before and after.
+# Prints the report of a failure, without the lines of libFuzzer before and after it.
 said()
 {
     echo "-- $1: FAILED, its log is $build/$1.log"
     grep -m 1 -B 2 -A 20 -E 'ERROR: |runtime error: ' "$build/$1.log" || tail -n 20 "$build/$1.log"
 }
 
-# The input that failed, and how to run it again.
+# Prints the input that failed, and how to run it again.
 input()
 {
     local file
@@ -72,7 +72,7 @@ input()
     echo "./dev fuzz --input $1 input"
 }
 
-# Inputs that were run, and lines and branches of the target's files that all inputs there are have run.
+# Prints how many inputs were run, and which share of lines and branches of the target's files all inputs have run.
 report()
 {
     local name=$1 program="$build/tests/fuzz/$1_fuzz" raw="$build/$1.profraw"

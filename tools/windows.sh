@@ -70,7 +70,7 @@ as_it_is()
         echo "#include <$header.h>"
     done >"$work/first.h"
     "${compile[@]}" "$work/first.h" -o "$work/first.h.gch"
-    # shellcheck disable=SC2016 # the inner shell's own words
+    # shellcheck disable=SC2016 # The inner shell expands these words.
     (cd "$sources/$2" && find . -name '*.c' -printf '%P\0' | sort -z | xargs -0 -P "$(nproc)" -I '{}' \
         sh -c 'file=$1 work=$2; shift 2; exec "$@" -c "$file" -o "$work/$(echo "$file" | tr / _).o"' \
         sh '{}' "$work" "${compile[@]}" -include "$work/first.h")

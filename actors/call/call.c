@@ -471,7 +471,7 @@ static void deliver_probe(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static int worker_init(struct wf_actors *wa)
 {
     wf_patrol_init(wa);
-    return wf_heap_set_aside(&wa->worker->timers, 1); /* for its patrol */
+    return wf_heap_set_aside(&wa->worker->timers, 1); /* the patrol of this call needs a timer */
 }
 
 static void worker_stop(struct wf_worker *w)

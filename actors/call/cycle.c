@@ -46,7 +46,7 @@ enum {
     CREDIT = 1024 /* the most probes that one call can cause */
 };
 static const int64_t PAUSE_MAX = WEFT_SEC(12);
-static const int64_t REST = WEFT_MS(1); /* for each probe of a gather's round, before the next round */
+static const int64_t REST = WEFT_MS(1); /* the pause for each probe of a gather's round, before the next round */
 
 /* The tag of a WF_MSG_PROBE. These values are sent to other nodes: append only. */
 enum probe {
@@ -59,7 +59,7 @@ enum probe {
 /* An actor that waits for the next member. */
 struct member {
     weft_pid pid;
-    uint64_t ref; /* of its request to the next member; in a probe it is sealed, see (6) */
+    uint64_t ref; /* the ref of its request to the next member; in a probe it is sealed, see (6) */
     uint64_t since;
     char label[LABEL];
 };
@@ -444,7 +444,7 @@ void wf_on_probe(struct wf_actor *a, weft_msg *m)
         case SEEK: sought(a, p); break;
         case CONFIRM: asked_to_confirm(a, p); break;
         case VERDICT: condemned(a, p); break;
-        default: break; /* from a later version */
+        default: break; /* a later version has other kinds */
         }
     }
     if (p != NULL) wf_block_free(p);

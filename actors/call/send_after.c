@@ -24,7 +24,7 @@ struct wf_later {
     int64_t due, period; /* `due`: the time it is armed for, even if in the past; period 0: once */
     union {
         weft_msg *once;
-        struct wf_body *body; /* of an interval */
+        struct wf_body *body; /* the body of an interval */
     };
     uint32_t tag;
 };

@@ -131,7 +131,7 @@ struct wf_spare_slots {
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
-    pf_mutex *lock;      /* for taking and giving slots of `slab`: other threads spawn here, too */
+    pf_mutex *lock;      /* guards taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_spare_slots spare;
     uint64_t secret; /* the key of features' hash tables */
@@ -144,7 +144,7 @@ struct wf_actors {
     /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
     uint32_t alive[2];                         /* users, services */
-    uint64_t received;                         /* by actors that have ended */
+    uint64_t received;                         /* the messages that ended actors have received */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;
@@ -163,7 +163,7 @@ struct wf_actors {
     uint8_t published;        /* the last wf_body.owed that was given */
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
-    _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
+    _Atomic uint32_t awaited;      /* how many of them have publishers that wait */
     _Atomic uint32_t full_awaited; /* actors with such subscriptions and a full mailbox */
 };
 
@@ -253,7 +253,7 @@ struct wf_birth {
     const void *arg;
     size_t size;
     const weft_spawn_options *options; /* NULL: defaults */
-    struct wf_kept_actor *keep;        /* of a child that is kept from life to life; NULL: not kept */
+    struct wf_kept_actor *keep;        /* the record of a child that is kept from life to life; NULL: not kept */
     bool service, lasts;
 };
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);

@@ -34,8 +34,8 @@ struct wf_tie_set {
 };
 struct wf_remote_ties;
 struct wf_ties {
-    struct wf_tie_set here;     /* with actors of this node */
-    struct wf_remote_ties *far; /* with actors of other nodes */
+    struct wf_tie_set here;     /* ties with actors of this node */
+    struct wf_remote_ties *far; /* ties with actors of other nodes */
 };
 
 /* The first member of struct wf_kept_actor (lifecycle/kept_actor.c). */
@@ -50,7 +50,7 @@ struct wf_actor_more {
     struct wf_ties ties;                /* monitors and links: ties.h */
     struct wf_list_node *subscriptions; /* the oldest in a ring of wf_subscription.on_actor; NULL: none */
     uint32_t subscription_count;        /* how many subscriptions */
-    uint32_t awaited_count;             /* those whose publishers wait */
+    uint32_t awaited_count;             /* how many of them have publishers that wait */
     struct wf_name *names;              /* chain of actors/names/names.h */
     struct wf_list_node *groups;        /* a ring of wf_group_tie.on_actor: watches, memberships; NULL: none */
     struct wf_defer *defers;            /* the last one comes first */

@@ -254,7 +254,7 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
     if (b != NULL) {
         b->promised++;
         b->promised_bytes += m->topic_size;
-        a->has_waiters = true; /* so that other senders check what is promised */
+        a->has_waiters = true; /* other senders then check what is promised */
     }
     wf_send_signal(a->task.worker, m->from, m);
 }

@@ -19,7 +19,7 @@ struct wf_body {
     const uint8_t *data; /* aligned to 8 */
     size_t size;         /* after the topic */
     uint64_t retained;   /* its number among the retained publications of this node; 0: it is not retained */
-    weft_pid from;       /* of a publication: its publisher */
+    weft_pid from;       /* the publisher, in the body of a publication */
     uint64_t head;       /* of a publication: wf_post from `kind` on, for its envelopes; one store, read by parts */
     uint32_t tag;
     uint8_t owed; /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
@@ -69,7 +69,7 @@ struct wf_owed {
 
 /* All references that a worker has gathered. */
 struct wf_owing {
-    uint64_t used[4];       /* one bit for each entry of `of` that is in use */
+    uint64_t used[4];       /* one bit for each entry of `of`: it is in use */
     struct wf_owed of[256]; /* index: wf_body.owed; emptied at the end of the turn */
 };
 /* Gathers one more reference of `b`, to be dropped at the end of the turn. False if `b` has no entry: then another

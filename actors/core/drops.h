@@ -13,7 +13,7 @@ struct wf_dropped {
     int64_t at;
     weft_pid from;
     uint64_t to;  /* an actor of this node; 0: no longer known */
-    uint32_t tag; /* of the message or publication */
+    uint32_t tag; /* the tag of the message or publication */
     enum wf_drop why;
     const char *kind; /* the receiver's kind; NULL: not known */
     char name[65];    /* the first registered name of a receiver that was ending or had ended; else "" */
@@ -24,7 +24,7 @@ struct wf_left {
     char name[65]; /* the first of them */
 };
 struct wf_drop_log {
-    uint64_t count; /* of all messages ever noted here */
+    uint64_t count; /* the number of all messages ever noted here */
     struct wf_dropped last[WF_DROPS_KEPT];
 };
 

@@ -12,7 +12,7 @@ void wf_features_init(struct wf_features *f, const struct wf_feature *const *lis
     for (; *list != NULL; list++) {
         const struct wf_feature *one = *list;
         WF_ASSERT(one->worker_bytes == 0 || one->slot != 0);
-        WF_ASSERT(one->work_let_go == NULL || f->work_let_go == NULL); /* one feature has it */
+        WF_ASSERT(one->work_let_go == NULL || f->work_let_go == NULL); /* at most one feature has this function */
         WF_ASSERT(one->actor_goes_on == NULL || f->goes_on == NULL);
         WF_ASSERT(count < WF_FEATURES_MAX && one->slot < WF_FEATURE_SLOTS);
         WF_ASSERT(one->slot == 0 || (slots >> one->slot & 1) == 0); /* a slot belongs to one */

@@ -48,10 +48,10 @@ struct wf_feature {
     size_t
         worker_bytes; /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
     int (*node_init)(weft_node *n);
-    void (*node_finish)(weft_node *n); /* also after a node_init that failed, or was not called */
+    void (*node_finish)(weft_node *n); /* runs also after a node_init that failed, or was not called */
     int (*worker_init)(struct wf_actors *wa);
     void (*worker_stop)(struct wf_worker *w);   /* the worker has stopped: no timer of the feature stays armed */
-    void (*worker_finish)(struct wf_worker *w); /* as node_finish, but not where there was no memory for the slot */
+    void (*worker_finish)(struct wf_worker *w); /* like node_finish, but not if there was no memory for the slot */
     /* For a new actor, before it runs, if its options ask for a monitor or a link by its parent. */
     int (*actor_birth)(struct wf_actor *a, const weft_spawn_options *o);
     /* The actor's clean-ups have run: the feature takes back what it has given to the actor. */

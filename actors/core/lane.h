@@ -5,7 +5,7 @@
 #include "msg.h"
 
 struct wf_lane {
-    weft_msg *first, *last; /* by post.next */
+    weft_msg *first, *last; /* linked by post.next */
 };
 
 static inline void wf_lane_push(struct wf_lane *l, weft_msg *m)

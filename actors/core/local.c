@@ -9,14 +9,14 @@
 /* In front of each block. */
 struct header {
     struct wf_list_node on_actor; /* wf_locals.keyed or .blocks */
-    struct wf_locals *set;        /* of the actor it belongs to; NULL once its destructor has begun */
-    uintptr_t key_or_size;        /* of a keyed block, the address of its key; of others, twice the size plus 1 */
+    struct wf_locals *set;        /* the blocks of the actor it belongs to; NULL once its destructor has begun */
+    uintptr_t key_or_size;        /* the address of the key of a keyed block; twice the size plus 1 of another one */
 };
 _Static_assert(sizeof(struct header) % alignof(max_align_t) == 0, "what follows is aligned for any type");
 
 struct wf_locals {
     struct wf_list keyed, blocks; /* header.on_actor, first made first */
-    size_t bytes;                 /* of all blocks, headers included */
+    size_t bytes;                 /* the bytes of all blocks, headers included */
 };
 
 static struct header *header_of(struct wf_list_node *k)
@@ -119,7 +119,8 @@ void wf_locals_finish(struct wf_actor *a)
     /* A destructor may still ask for its own block, and make others: those are then at the end of the list. */
     while (!wf_list_empty(&set->keyed)) {
         struct header *h = header_of(set->keyed.head.prev);
-        bool fresh = h->set != NULL; /* else its destructor has called weft_exit, and this is the rest of the end */
+        /* If it is false, its destructor has called weft_exit, and this is the rest of the end. */
+        bool fresh = h->set != NULL;
         h->set = NULL;
         if (fresh && key_of(h)->drop != NULL) key_of(h)->drop(h + 1);
         free_block(set, h);

@@ -51,7 +51,7 @@ void wf_mail_left_between(struct wf_actor *a, uint32_t place)
 {
     struct wf_backlog *b = backlog_of(a);
     weft_msg *first = a->signals.first, *mark = b == NULL ? NULL : b->mark, *before = NULL, *s = first;
-    uint32_t ahead = 0; /* of `before` */
+    uint32_t ahead = 0; /* the mail ahead of `before` */
     first->mail_total--;
     if (mark != NULL && mark->mail_total <= place) {
         before = mark;

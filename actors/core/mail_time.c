@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { STAMP_BITS = 11, STAMP_UNIT_BITS = 4 }; /* of the weight; a stamp's time is in 16 ns */
+enum { STAMP_BITS = 11, STAMP_UNIT_BITS = 4 }; /* the bits of a weight; a stamp's time is in units of 16 ns */
 enum { PUBLISHED_LEAST = 64 };
 _Static_assert(2 * WF_MAIL_PERIOD_MAX <= 1 << STAMP_BITS, "every weight fits into a stamp");
 

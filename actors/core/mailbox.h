@@ -73,7 +73,7 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
  * the actor. */
 static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
 {
-    WF_ASSERT(a->mail.first == NULL); /* else it would overtake */
+    WF_ASSERT(a->mail.first == NULL); /* otherwise the message would overtake */
     a->task.wants_mail = WF_MAIL_HANDED;
     a->gone++;
     m->post.next = NULL;

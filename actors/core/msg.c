@@ -10,7 +10,7 @@
 weft_msg *wf_request_share(struct wf_worker *w, uint32_t tag, struct wf_body *body, int64_t deadline)
 {
     WF_ASSERT(body->size <= WEFT_MESSAGE_MAX);
-    weft_msg *m = wf_request_new(w, tag, 0, deadline); /* with space for the terms behind an empty body */
+    weft_msg *m = wf_request_new(w, tag, 0, deadline); /* it has space for the terms behind an empty body */
     if (WF_UNLIKELY(m == NULL)) return NULL;
     wf_body_keep(body);
     m->shared = body;

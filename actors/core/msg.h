@@ -27,7 +27,7 @@ enum wf_msg_kind {
     WF_MSG_SEND = 0,    /* user lane */
     WF_MSG_CALL = 1,    /* user lane, wants a reply to `ref` */
     WF_MSG_REPLY = 2,   /* past the mailbox to the actor waiting for `ref` */
-    WF_MSG_FAILED = 3,  /* as REPLY, but with an error instead of an answer: the tag is -(WEFT_E*) */
+    WF_MSG_FAILED = 3,  /* like REPLY, but with an error instead of an answer: the tag is -(WEFT_E*) */
     WF_MSG_STOP = 4,    /* signal: weft_stop */
     WF_MSG_PUBLISH = 5, /* to all subscribers on the target worker: body is shared, topic before the data */
     WF_MSG_SYSTEM = 6,  /* system lane: tags from WEFT_TAG_SYSTEM up */
@@ -53,11 +53,11 @@ enum wf_msg_kind {
     WF_MSG_SPAWNED = 20,
     /* These belong to this node's topics, see subscription.h; they never leave the node. `ref` of these, and of
      * SYSTEM, is the subscription that counts the message while it is in the mailbox, or 0. */
-    WF_MSG_RETAINED = 64,        /* as SEND: it was published before its receiver subscribed */
-    WF_MSG_COUNTED = 65,         /* as SEND, until it leaves the mailbox */
+    WF_MSG_RETAINED = 64,        /* like SEND: it was published before its receiver subscribed */
+    WF_MSG_COUNTED = 65,         /* like SEND, until it leaves the mailbox */
     WF_MSG_LOST = 66,            /* to no actor: no member of a queue group of this node had space for it */
     WF_MSG_PUBLISHED_BLOCK = 67, /* not a message, but a struct wf_published_block of several */
-    WF_MSG_TIMED = 68,           /* as SEND, until it leaves the mailbox; `ref` as in SEND */
+    WF_MSG_TIMED = 68,           /* like SEND, until it leaves the mailbox; `ref` is that of SEND */
     WF_MSG_GROUP_NEWS = 69,      /* SYSTEM for the watch `ref` of a group, while that watch exists */
     WF_MSG_KINDS
 };
@@ -83,7 +83,7 @@ struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
     union {
         uint64_t to_actor;                /* on its way: the receiver, on this node */
-        struct wf_publish_count *reached; /* of a PUBLISH: counts the subscribers it reaches; NULL: not asked for */
+        struct wf_publish_count *reached; /* counts the subscribers that a PUBLISH reaches; NULL: no count */
         uint64_t came; /* in a mailbox: the stamp of a timed message (mail_time.h); 0 in a COUNTED without one */
         struct {       /* in the system lane: mail_order.h */
             uint32_t mail_ahead, mail_total;
@@ -91,7 +91,7 @@ struct weft_msg {
         weft_msg *previous; /* held by an actor: see wf_hold */
     };
     weft_pid from;
-    uint64_t ref; /* of a call; 0: none */
+    uint64_t ref; /* the ref of a call; 0: none */
     union {
         struct {
             struct wf_body *shared; /* NULL: the body is inline */

@@ -25,7 +25,7 @@ struct weft_node {
     uint64_t secret; /* the key of its hash tables, so that an attacker cannot choose keys that share a bucket */
     char name[65];
     char cluster[65];
-    weft_node_options options;     /* with defaults filled in; strings are not valid here, see name and transport */
+    weft_node_options options; /* the defaults are filled in; strings are not valid here, see name and transport */
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     struct wf_features features;
     /* Functions of features that core/ and names/ call if the node has them: feature.h. */
@@ -34,12 +34,12 @@ struct weft_node {
     const struct wf_queue_tables *queue_tables; /* tables.h */
     struct wf_hooks hooks;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
-    void *transport;              /* for transport/: the route's functions get it through the worker's set */
-    struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
+    void *transport;              /* belongs to transport/: the route's functions get it through the worker's set */
+    struct weft_args *args;       /* the arguments of weft_main and `weft run`; may be NULL */
     _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
-    _Atomic uint32_t next_worker; /* for spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
+    _Atomic uint32_t next_worker; /* used by spawns of foreign threads and by WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
-    _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
+    _Atomic bool minority;        /* the node is in a minority; relaxed, set by the transport: see WEFT_EMINORITY */
     _Atomic bool draining;        /* weft_drain; as `minority` */
     pf_mutex *tables_lock;        /* tables.h; also for the next two members */
     uint64_t last_stamp;
@@ -49,7 +49,7 @@ struct weft_node {
     struct wf_list taps;                      /* wf_tap.on_node */
     _Atomic uint32_t tap_count;               /* relaxed: workers are told of a change by a post */
     _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* mistakes that the log has reported: misuse.c */
-    pf_mutex *lock;                           /* for `ended` */
+    pf_mutex *lock;                           /* guards `ended` */
     pf_cond *ended; /* signalled when a `busy` becomes 0, or all workers have done a round */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");

@@ -41,7 +41,8 @@ static bool computes(struct wf_worker *w)
 static struct wf_worker *lend(struct wf_worker *from)
 {
     if (from->ready_count == 0) return NULL;
-    uint64_t run = from->count.turns * WF_TURN_BUDGET + from->budget; /* of a task */
+    /* All spawns in one run of a task have the same number. */
+    uint64_t run = from->count.turns * WF_TURN_BUDGET + from->budget;
     if (from->lent_in != run) {
         struct wf_worker *idle = find_idle(from);
         from->lent_in = run;

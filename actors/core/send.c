@@ -88,7 +88,7 @@ static int wait_for_space(struct wf_actor *self, weft_pid to, const char *name, 
              : where == LINK  ? wf_node_of(w)->route->wait_space(w, to, name, *deadline)
                               : wf_worker_wait_space(w, wf_id_worker(to.actor), *deadline);
     if (where == PLACE && (rc < 0 || self->task.killed))
-        (void)ask_space(self, to, 0, WF_SPACE_FORGET); /* as in wait_for_mailbox */
+        (void)ask_space(self, to, 0, WF_SPACE_FORGET); /* see wait_for_mailbox */
     wf_task_finish_wait(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;

@@ -11,7 +11,7 @@ struct wf_actor;
 int wf_await_space(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline);
 /* The running actor was told of space and does not use it: the next waiting sender gets it. */
 void wf_return_space(struct wf_actor *self, weft_pid to);
-enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
+enum { WF_SEND_TIMEOUT = -1 }; /* this deadline means the node's send timeout, counted from the first wait */
 /* A SEND from worker `w`, not from the running actor; it does not wait. Consumes. Without space or receiver the
  * message is dropped and counted: WEFT_EFULL, WEFT_ENOACTOR, WEFT_ENONODE. */
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);

@@ -54,7 +54,7 @@ void wf_sweep_wanted(struct wf_actors *wa)
 {
     struct wf_sweep *s = &wa->sweep;
     if (s->restless) return;
-    s->restless = wf_timer_armed(&s->timer) || /* else no memory: the next actor that runs tries again */
+    s->restless = wf_timer_armed(&s->timer) || /* without memory the next actor that runs tries again */
                   wf_timer_arm(wa->worker, &s->timer, weft_after(s->park_after)) == WEFT_OK;
 }
 

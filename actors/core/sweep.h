@@ -12,7 +12,7 @@ struct wf_sweep {
     int64_t park_after;
     int64_t since;     /* when its present round began */
     uint32_t hand;     /* the slot it looks at next; 0 between rounds */
-    uint32_t words;    /* of `settled` */
+    uint32_t words;    /* the length of `settled` */
     uint64_t *settled; /* a bit for each slot: skip it until its actor has run */
     bool restless;     /* there will be another round, so nothing has to ask for one */
 };

@@ -21,7 +21,7 @@ enum {
 enum { SLOT = 1 };
 struct credit {
     struct wf_worker *worker;
-    weft_msg *grants;      /* those that could not be sent for lack of memory */
+    weft_msg *grants;      /* the grants that could not be sent for lack of memory */
     struct wf_timer timer; /* when to retry them */
 };
 

@@ -22,7 +22,7 @@
 enum {
     SLICE = 4096,
     SLICE_EXACT = 256,  /* if a system call measures each stack */
-    STACKS_LOOKED = 256 /* else: how many stacks of a kind are measured, as a sample */
+    STACKS_LOOKED = 256 /* otherwise this many stacks of a kind are measured, as a sample */
 };
 
 struct census {
@@ -41,7 +41,7 @@ struct census {
         uint32_t next; /* slot to look at */
         uint32_t kinds;
         struct wf_node_stats_kind kind[WF_NODE_STATS_KINDS];
-        uint32_t stacks[WF_NODE_STATS_KINDS]; /* of each kind, that were looked at */
+        uint32_t stacks[WF_NODE_STATS_KINDS]; /* how many stacks of each kind were looked at */
         struct wf_top_actors top;
     } part[];
 };

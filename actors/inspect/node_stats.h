@@ -7,7 +7,7 @@
 #include "histogram.h"
 #include "top_actors.h"
 
-enum { WF_NODE_STATS_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
+enum { WF_NODE_STATS_KINDS = 64 }; /* the kinds of a node's actors; actors of further kinds count as kind "other" */
 
 /* Statistics of living actors, except `mail`, which a kind keeps when its last actor has ended. */
 struct wf_node_stats_kind {

@@ -27,7 +27,7 @@ struct wf_top_want {
 struct wf_top_actors {
     struct wf_top_want want;
     struct wf_actor_info *actors; /* in no order */
-    struct wf_rank *rank;         /* of each: a heap */
+    struct wf_rank *rank;         /* a heap with the rank of each */
     uint32_t count;
     uint64_t matched; /* how many there are with the filter */
 };

@@ -38,12 +38,12 @@ struct wf_child {
 
 struct wf_child_key {
     uint64_t actor; /* pid.actor; 0: it is WF_DOWN */
-    uint32_t hash;  /* of its name */
+    uint32_t hash;  /* the hash of its name */
 };
 
 struct wf_children {
     struct wf_child **at;      /* in the order of their start */
-    struct wf_child_key *keys; /* of the same children */
+    struct wf_child_key *keys; /* the keys of the same children */
     size_t count, capacity;
     uint64_t last_serial;
     struct wf_list stops; /* wf_child.on_turn: up, and must stop */

@@ -94,7 +94,7 @@ static int make_news(struct wf_worker *w, struct wf_kept_actor *k)
 
 static int again(struct wf_worker *w, struct wf_kept_actor *k, const void *arg, size_t size)
 {
-    WF_ASSERT(k->news == NULL && size > 0); /* else a life still runs */
+    WF_ASSERT(k->news == NULL && size > 0); /* otherwise a life still runs */
     k->arg = wf_pool_take(&w->pool, wf_pool_class(size), size);
     if (k->arg == NULL) return WEFT_ENOMEM;
     if (make_news(w, k) < 0) {

@@ -276,7 +276,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
     int reason = reason_of(m);
     if (reason != WEFT_EXIT_NORMAL) {
-        if (m->shared == NULL) m->shared = wf_body_new(w, NULL, 0, weft_data(m), m->size); /* from another node */
+        if (m->shared == NULL) m->shared = wf_body_new(w, NULL, 0, weft_data(m), m->size); /* m is of another node */
         wf_actor_cancel(a, reason, m->shared);
     }
     wf_msg_free(w, m);

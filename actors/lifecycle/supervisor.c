@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RETRY WEFT_MS(20) /* for memory */
+#define RETRY WEFT_MS(20) /* the pause before the next try to get memory */
 
 struct supervisor {
     struct wf_actor *actor;

@@ -31,7 +31,7 @@ struct wf_monitor {
     struct wf_actor *watcher;
     weft_pid target;
     struct wf_end_wait *wait; /* if not NULL: weft_on_end is notified, not the mailbox */
-    weft_msg *lost;           /* for a target on another node: the DOWN to use if that node is lost; else NULL */
+    weft_msg *lost; /* the DOWN to use if the node of a remote target is lost; NULL for a target on this node */
 };
 
 struct wf_tied_node {

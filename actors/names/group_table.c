@@ -23,7 +23,7 @@ void wf_groups_destroy(struct wf_groups *g)
 {
     if (g == NULL) return;
     WF_ASSERT(g->table.count == 0); /* actors leave before they end, and links before the node does */
-    WF_ASSERT(g->ends == NULL);     /* and there are no watchers */
+    WF_ASSERT(g->ends == NULL);     /* there are no watchers either */
     wf_hash_table_finish(&g->members);
     wf_hash_table_finish(&g->copies);
     wf_hash_table_finish(&g->watches);

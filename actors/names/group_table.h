@@ -22,7 +22,7 @@ struct wf_group_node {
 
 /* The members at some time, for senders: pids of this node, then other nodes. */
 struct wf_group_list {
-    _Atomic uint32_t refs; /* of the group and of senders; decremented acq_rel: the last one frees it */
+    _Atomic uint32_t refs; /* references of the group and of senders; decremented acq_rel: the last one frees it */
     uint32_t count, node_count;
     struct wf_group_node *nodes; /* behind `pids` */
     weft_pid pids[];
@@ -36,7 +36,7 @@ struct wf_group {
     struct wf_group_list *list;       /* NULL: not made since the last change */
     uint32_t member_count, watcher_count, copy_count, node_count;
     uint32_t size;
-    char name[]; /* and a NUL */
+    char name[]; /* ends with a NUL */
 };
 
 /* An actor in a group, or watching it. */
@@ -88,8 +88,8 @@ _Static_assert(sizeof(struct wf_group) <= 104, "and of a group");
 struct wf_groups {
     pf_mutex *lock;                                /* after the node's tables_lock */
     uint64_t secret;                               /* the key of its hashes */
-    struct wf_hash_table table;                    /* of groups, by name */
-    struct wf_hash_table members, copies, watches; /* by group and pid */
+    struct wf_hash_table table;                    /* the groups, by name */
+    struct wf_hash_table members, copies, watches; /* keyed by group and pid */
     struct wf_group_end *ends;                     /* in the order of their notifications */
     bool trying;                                   /* `again` is posted or `timer` is armed, on wf_workers_own() */
     struct wf_call again;

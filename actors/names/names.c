@@ -36,20 +36,20 @@ struct wf_name {
             struct wf_name *next_of_actor; /* the actor's chain, newest first */
             struct wf_name *prev_of_actor; /* NULL: the newest */
         };
-        struct wf_list_node in_copies; /* of a copy: wf_copies.names */
+        struct wf_list_node in_copies; /* the link of a copy in wf_copies.names */
     };
     weft_pid pid;
-    uint64_t stamp; /* of a global name; 0: the name is not global */
-    int64_t since;  /* of a global name: when it was registered, or when this node learned of it; monotonic */
+    uint64_t stamp; /* the timestamp of a global name; 0: the name is not global */
+    int64_t since;  /* when a global name was registered, or when this node learned of it; monotonic */
     int64_t known;  /* of a copy: wf_copies.known when its node first claimed the name for this actor */
     uint16_t size;
     bool global; /* the chain's user reads this without the lock, as a stamp may change: note (6) */
     bool copy;
-    uint8_t doubt;     /* of a copy: note (6); the claim with less doubt wins */
-    uint8_t defences;  /* of a name of this node: note (6) */
+    uint8_t doubt;     /* the doubt about a copy, note (6); the claim with less doubt wins */
+    uint8_t defences;  /* counts for a name of this node, note (6) */
     _Atomic bool lost; /* note (5): release by the removing thread, acquire by the chain's user, which frees it */
-    uint32_t swept;    /* of the newest in a chain: wf_names.losses at the last sweep of the chain */
-    char text[];       /* and a NUL */
+    uint32_t swept;    /* in the newest of a chain: wf_names.losses at the last sweep of the chain */
+    char text[];       /* ends with a NUL */
 };
 
 /* After this time a node has told all others of a name. It usually takes milliseconds. */

@@ -19,7 +19,7 @@
 #include <weft/pack.h>
 #include <weft/pid.h>
 
-#define WF_STAMP_MAX (UINT64_MAX >> 1) /* of a name or a retained message, in microseconds */
+#define WF_STAMP_MAX (UINT64_MAX >> 1) /* the largest timestamp of a name or a retained message, in microseconds */
 static inline uint64_t wf_stamp_of(int64_t wall)
 {
     return wall > 0 ? (uint64_t)wall / 1000 : 0;

@@ -37,7 +37,7 @@ struct wf_queue_tables {
     void (*clear)(weft_node *node, struct wf_copies *from, uint32_t *work);
 };
 
-enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */
+enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* the entries of one node, in all tables */
 
 /* These values are sent to other nodes: append only. */
 enum wf_table { WF_TABLE_NAMES = 1, WF_TABLE_GROUPS = 2, WF_TABLE_QUEUES = 3 };
@@ -46,7 +46,7 @@ enum wf_table_op {
     WF_TABLE_SET = 1,
     WF_TABLE_UNSET = 2,
     WF_TABLE_BEGIN = 3,
-    WF_TABLE_TAKEN = 4 /* of NAMES: a node that is not linked with the receiver has the name */
+    WF_TABLE_TAKEN = 4 /* in NAMES: a node that is not linked with the receiver has the name */
 };
 
 /* One entry, or a change of it. */

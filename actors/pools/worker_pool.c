@@ -36,7 +36,7 @@ struct place {
 
 /* The argument of a pool's actor; the argument of its members follows. */
 struct pool_boot {
-    alignas(16) weft_pool_options options; /* with defaults filled in; name, monitor: not valid */
+    alignas(16) weft_pool_options options; /* the defaults are filled in; name and monitor are not valid */
     weft_actor *body;
     char name[65];
 };
@@ -56,7 +56,7 @@ struct pool {
     bool stopping;     /* its members end and are not replaced */
     int failed;        /* why it could not start */
     bool started;      /* the actor that started it has got the answer */
-    int end_reason;    /* of an actor linked to it; 0: none */
+    int end_reason;    /* the reason for the end of an actor linked to it; 0: none */
     weft_msg *drain;   /* the request to end in order */
     uint64_t drain_at; /* drain when this number of messages has been received */
     int64_t deadline;  /* when to kill the remaining members */
@@ -465,7 +465,7 @@ static bool end_members(struct pool *p)
     for (uint32_t i = 0; i < p->length; i++) {
         if (p->places[i].state != EMPTY) (void)weft_kill(p->places[i].pid);
     }
-    p->deadline = grace_of(p); /* for the members' clean-ups */
+    p->deadline = grace_of(p); /* the members' clean-ups may take so long */
     (void)end_in_turn(p);
     return false;
 }

@@ -15,7 +15,7 @@ struct life {
     weft_msg *ask;             /* until it is answered, as the life begins */
     struct wf_handling *given; /* the state from the old code */
     struct wf_handling *fresh; /* the state that the hook has made of it; NULL: unchanged */
-    size_t size;               /* of the valid one of the two */
+    size_t size;               /* the size of the valid one of the two */
     weft_actor *body;          /* NULL: a handler */
 };
 

@@ -37,7 +37,7 @@ enum { SLOT = 5 }; /* in a node: struct wf_remote */
 struct wf_remote {
     pf_mutex *lock;
     struct peer *peers;
-    uint32_t limit; /* for each peer */
+    uint32_t limit; /* the limit for each peer */
 };
 
 static struct peer **find_peer(struct wf_remote *f, uint64_t incarnation)

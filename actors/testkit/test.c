@@ -103,7 +103,7 @@ static bool turn(struct wf_test *t)
 {
     struct wf_worker *w = t->worker;
     t->turns++;
-    if (t->turns % POLL_EVERY == 0) w->last_poll = w->now - WF_POLL_GAP; /* else it would wait for the clock */
+    if (t->turns % POLL_EVERY == 0) w->last_poll = w->now - WF_POLL_GAP; /* otherwise it would wait for the clock */
     if (t->shuffle && w->ready_count > 1)
         wf_task_prefer(w, (uint32_t)(pf_sim_random(&t->sim) % WF_MIN(w->ready_count, (uint32_t)PICK_AMONG)));
     wf_worker_turn(w, weft_now());

@@ -25,8 +25,8 @@ struct wf_test {
     bool body_ended, failed;
     bool shuffle;            /* the seed decides who runs next */
     bool ending;             /* all were asked to stop */
-    int reason;              /* of the body's end */
-    struct wf_text report;   /* of the first failure */
+    int reason;              /* the reason of the body's end */
+    struct wf_text report;   /* the report of the first failure */
     struct wf_list settlers; /* wf_waiter.on_source: woken one by one when nothing else can run */
     struct wf_probe *probes; /* freed with the test */
     uint64_t turns, turns_max;

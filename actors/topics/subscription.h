@@ -25,7 +25,7 @@ struct wf_subscription_more {
     struct wf_list_node on_cut;    /* wf_actors.cut */
     weft_msg *news;                /* the notification, in the system lane or (disconnect) for later; NULL: none */
     uint64_t lost;                 /* losses not yet notified */
-    int64_t wait;                  /* for WEFT_SLOW_SUSPEND */
+    int64_t wait;                  /* how long a publisher waits, with WEFT_SLOW_SUSPEND */
     uint32_t max, waiting;         /* messages in the mailbox: the bound, the count */
     uint8_t slow;                  /* weft_slow_policy */
     bool counts;                   /* note (3) */

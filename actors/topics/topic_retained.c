@@ -318,7 +318,7 @@ static struct wf_body *replace(struct wf_retained_table *t, struct wf_retained *
                                struct wf_retained_source *s)
 {
     struct wf_body *old = r->body;
-    s->holders++; /* so that `s` stays if `old` was its last message */
+    s->holders++; /* this keeps `s` if `old` was its last message */
     if (old != NULL) unlist(t, r);
     s->holders--;
     r->body = body;

@@ -25,7 +25,7 @@ static void discard_publication(weft_msg *m)
 static void drop_lost(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* of a queue group: it is not counted elsewhere */
+    if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a message of a queue group is not counted elsewhere */
     wf_msg_free(w, m);
 }
 

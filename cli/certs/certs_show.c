@@ -18,7 +18,7 @@ enum { DAY = 86400, SOON_DAYS = 30 };
 
 struct shown {
     const char *path;
-    struct wf_identity who; /* of a node or a tool */
+    struct wf_identity who; /* the identity of a node or a tool */
     bool ca, named;
     char why[128], subject[160];
     time_t from, until, now;

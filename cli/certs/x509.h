@@ -18,7 +18,7 @@ struct cli_san {
     const void *data;
     size_t size;
 };
-enum { CLI_SAN_DNS = 2, CLI_SAN_URI = 6, CLI_SAN_IP = 7 }; /* of GeneralName */
+enum { CLI_SAN_DNS = 2, CLI_SAN_URI = 6, CLI_SAN_IP = 7 }; /* tags of GeneralName */
 
 struct cli_subject {
     char name[160]; /* "CN=a,O=weft" */

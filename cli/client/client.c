@@ -200,7 +200,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     if (w.error < 0)
         return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any kind or name",
                         p->kind != NULL ? p->kind : p->prefix);
-    if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* for each page */
+    if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* each page has this time */
     int rc = cli_control_or_error(k, WF_CONTROL_PAGE, request, w.size, m);
     if (rc != CLI_OK) return rc;
     if (weft_tag(*m) == WF_CONTROL_PAGE) {

@@ -10,7 +10,7 @@ struct cli_client {
     const struct cli *c;
     int (*work)(struct cli_client *k); /* runs as an actor; an exit code */
     struct cli_body body;
-    int64_t deadline; /* for all of it */
+    int64_t deadline; /* one deadline holds for the whole verb */
     int result;
     char url[PATH_MAX + 8];
     char node[65]; /* the node that answered */
@@ -40,7 +40,7 @@ struct cli_pages {
     uint8_t next[64];
     size_t next_size;
     bool last;        /* there is no other page */
-    uint32_t count;   /* of rows of this page: arrays */
+    uint32_t count;   /* how many rows this page has; each row is an array */
     weft_reader rows; /* at the first one, in `*m` */
 };
 /* [A] The next page; `p` is zero but for what is wanted at first. CLI_OK and `*m`, to be freed; else an exit code

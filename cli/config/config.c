@@ -193,7 +193,7 @@ int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_r
     struct reader r = {f, report, arg, 0, CLI_CONFIG_EVERY, 0, true};
     char *at = text, *end = text + size;
     f->count = 0;
-    if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) at += 3; /* what some editors put in front of UTF-8 */
+    if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) at += 3; /* some editors put this mark in front of UTF-8 */
     while (at < end) {
         char *stop = memchr(at, '\n', (size_t)(end - at));
         if (stop == NULL) stop = end;

@@ -5,7 +5,7 @@
 #include "carriers.h"
 #include "control.h"
 
-enum { NAME_FIELD = 0, CARRIER_FIELD = 17 }; /* of a row of NODES */
+enum { NAME_FIELD = 0, CARRIER_FIELD = 17 }; /* places in a row of NODES */
 
 static bool are_there(const struct cli_whos *all, weft_text node)
 {

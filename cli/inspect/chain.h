@@ -6,8 +6,8 @@
 
 enum cli_chain_end {
     CLI_CHAIN_WORKS,   /* the last actor does not wait for a reply */
-    CLI_CHAIN_UNKNOWN, /* of the last one it is not known; its `why` says why */
-    CLI_CHAIN_HIDDEN,  /* of the last one it is not known for whose answer it waits */
+    CLI_CHAIN_UNKNOWN, /* the last one is not known; its `why` says why */
+    CLI_CHAIN_HIDDEN,  /* the last one does not show for whose answer it waits */
     CLI_CHAIN_CIRCLE,  /* the last one waits for of[circle] */
     CLI_CHAIN_LONG,    /* it is longer than CLI_CHAIN_MAX */
 };

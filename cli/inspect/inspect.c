@@ -218,8 +218,8 @@ static const struct {
               {"received", 7, true}, {"dropped", 8, true}, {"stack", 9, true}};
 
 struct row {
-    uint64_t number; /* what it is sorted by: the highest first */
-    char *text;      /* or this: the first one first; behind the row */
+    uint64_t number; /* rows are sorted by this number, the highest first */
+    char *text;      /* or by this text, which is behind the row */
     uint64_t place;  /* then in the order of the pages */
     size_t size;
     uint8_t *data;

@@ -120,7 +120,7 @@ static void name_actors(void *to, void *arg)
 static int print_trace(struct cli_client *k, weft_reader *r)
 {
     uint32_t all = weft_get_array(r);
-    struct cli_event *events = calloc((size_t)all + 1, sizeof *events); /* of a body that was checked */
+    struct cli_event *events = calloc((size_t)all + 1, sizeof *events); /* the body was checked, so `all` is right */
     size_t count = 0;
     if (events == NULL) return WEFT_ENOMEM;
     for (uint32_t i = 0; i < all && r->error == 0; i++) {
@@ -180,7 +180,7 @@ static void print_named(const struct cli_event *e, const struct cli_whos *whos, 
                r->value == 0 ? "" : weft_error_name((int)r->value));
         break;
     case WEFT_RECORD_EXIT: printf("%s ends with reason %s\n", who, weft_reason_text((int)r->value, reason)); break;
-    default: puts("?"); break; /* of a newer node */
+    default: puts("?"); break; /* a newer node has other events */
     }
 }
 

@@ -13,7 +13,7 @@
 struct cli_event {
     struct weft_record r; /* r.what: the text below */
     char what[64];
-    char tag_name[64]; /* of what is sent or received: its WEFT_MESSAGE; "": not known */
+    char tag_name[64]; /* the WEFT_MESSAGE of a sent or received message; "": not known */
 };
 
 /* "spawn", "send", ... */

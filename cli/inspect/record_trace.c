@@ -121,7 +121,7 @@ static void print_event(struct trace *t, const struct cli_event *e)
 struct passing {
     weft_pid from, to;
     int64_t tag;
-    size_t index; /* of its event */
+    size_t index; /* the index of its event */
     bool receipt;
 };
 

@@ -6,7 +6,7 @@
 #include "who.h"
 #include "control.h"
 
-enum { BATCH = 256 }; /* of one question: what a node takes */
+enum { BATCH = 256 }; /* a node takes this many actors in one question */
 
 static struct cli_who *find(const struct cli_whos *all, weft_text asked)
 {
@@ -87,7 +87,7 @@ static int ask_some(struct cli_client *k, struct cli_whos *all, size_t count)
     weft_put_bool(&w, true);
     weft_put_array(&w, (uint32_t)count);
     for (size_t i = 0; i < count; i++) weft_put_str(&w, weft_cstr(all->at[all->asked + i].asked));
-    if (!k->c->has_timeout) k->deadline = weft_after(WEFT_SEC(5)); /* for each question */
+    if (!k->c->has_timeout) k->deadline = weft_after(WEFT_SEC(5)); /* each question has this time */
     int rc = cli_control_or_error(k, WF_CONTROL_WHO, request, w.size, &m);
     free(request);
     if (rc != CLI_OK) return rc;

@@ -13,10 +13,10 @@ struct cli_who {
     char node[68];             /* "(tool)": the weft command; "(gone)": an incarnation that no node knows any more */
     char why[64];              /* why no more is known */
     char pid[WEFT_PID_TEXT], kind[32], name[68], state[16], waits_for[32];
-    char ask[CLI_WHO_ASKED]; /* whose answer it waits for, the first of `asks` */
+    char ask[CLI_WHO_ASKED]; /* the actor whose answer it waits for, the first of `asks` */
     int64_t waits_ns;        /* how long it has waited for a reply; 0: it does not wait for one */
     uint64_t asks;
-    bool needs_all; /* of those answers */
+    bool needs_all; /* it needs all of those answers */
 };
 
 /* "3.2 s" */

@@ -26,7 +26,7 @@ enum { WORDS_MAX = 64 };
 struct command {
     size_t count;
     char *word[WORDS_MAX + 1]; /* ends with NULL */
-    char *text;                /* what some of them point into */
+    char *text;                /* some of the others point into this text */
     char include[PATH_MAX + 2];
     char library[PATH_MAX];
     char store[PATH_MAX]; /* libweft-store; "": this command was built without it */

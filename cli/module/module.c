@@ -93,7 +93,7 @@ static void *find_entry(const struct cli *c, const char *path, void *module)
 weft_actor *cli_load(const struct cli *c, const char *path)
 {
     const char *end = strrchr(c->argv[0], '.');
-    bool source = end != NULL && strcmp(end, ".c") == 0; /* what the user wrote, not what was made of it */
+    bool source = end != NULL && strcmp(end, ".c") == 0; /* the name that the user gave, not that of the module */
     struct stat info;
     if (!cli_looks_loadable(c, path)) return NULL;
     if (stat(path, &info) == 0 && !is_guarded(c, path, &info)) return NULL;

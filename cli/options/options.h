@@ -30,13 +30,13 @@ enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 40, CLI_OPTIONS_ALL = 96 };
 enum cli_from { CLI_BY_DEFAULT, CLI_BY_FLAG, CLI_BY_VARIABLE, CLI_BY_FILE };
 struct cli_origin {
     enum cli_from from;
-    int line; /* of the file */
+    int line; /* the line of the file */
 };
 
 struct cli_list {
     size_t count;
     const char *item[CLI_LIST_MAX];
-    char *copy; /* of an environment variable, which the items point into */
+    char *copy; /* a copy of an environment variable, which the items point into */
 };
 
 /* The values of all options of all verbs. */
@@ -45,21 +45,21 @@ struct cli {
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
     struct cli_list listen, join, discover, dial_only, san, meta, ws_origin, stored_topics, queues, states;
-    const char *store, *from, *cursor; /* of stored topics */
+    const char *store, *from, *cursor; /* options of stored topics */
     bool stored;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
     int64_t drain, timeout, heartbeat, resume_window, probe, stuck_after; /* ns */
     const char *faults, *replay, *socket_mode;
-    const char *actor, *topic;         /* of trace */
-    const char *order, *kind, *prefix; /* of what is listed, as the next one */
+    const char *actor, *topic;         /* options of trace */
+    const char *order, *kind, *prefix; /* options of lists, as is the next one */
     int64_t limit;                     /* 0: none */
-    const char *sort, *filter;         /* of top, as the next ones */
+    const char *sort, *filter;         /* options of top, as are the next ones */
     int64_t interval;                  /* ns; 0: not given */
     bool all, once;
-    int64_t seeds, first, nodes, jobs, heap; /* of sim; heap MiB, 0: not given */
-    int64_t time, settle;                    /* the same, ns */
+    int64_t seeds, first, nodes, jobs, heap; /* options of sim; heap is in MiB, 0: not given */
+    int64_t time, settle;                    /* options of sim, in ns */
     int64_t hunt;                            /* minutes; 0: not given */
     bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, limits, no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days, has_stuck_after; /* the value was given */
@@ -69,7 +69,7 @@ struct cli {
     const char *const *rest;
     const char *config;                        /* the file that was asked for */
     struct cli_config *file;                   /* the configuration file that was read; values point into it */
-    struct cli_origin origin[CLI_OPTIONS_ALL]; /* of each option, by its id */
+    struct cli_origin origin[CLI_OPTIONS_ALL]; /* the origin of each option, by its id */
     char *error_text;                          /* not NULL: here cli_fail writes what is wrong, of error_size bytes */
     size_t error_size;
 };

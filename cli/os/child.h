@@ -8,7 +8,7 @@
 
 struct cli_child {
     pid_t pid;
-    FILE *out; /* what it prints; NULL: that goes where this command's output goes */
+    FILE *out; /* gets the output of the child; NULL: the output goes where this command's output goes */
 };
 
 /* Starts a program. `words`, up to a NULL: the program, which is searched for in PATH unless it has a slash, and its

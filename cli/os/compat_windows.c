@@ -67,7 +67,7 @@ void cli_merge_memory(void)
 
 FILE *cli_scratch(void)
 {
-    char folder[MAX_PATH - 14], path[MAX_PATH]; /* as long as the next call takes */
+    char folder[MAX_PATH - 14], path[MAX_PATH]; /* the next call takes no longer folder */
     DWORD n = GetTempPathA(sizeof folder, folder);
     if (n == 0 || n >= sizeof folder || GetTempFileNameA(folder, "weft", 0, path) == 0) return NULL;
     return fopen(path, "w+bTD");

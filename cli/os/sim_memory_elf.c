@@ -46,7 +46,7 @@ struct block {
     struct way *way; /* NULL: not asked for */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
 static struct block *table;                              /* linear probing, at most half full */
 static size_t capacity, count, bytes, most;
 static bool counting, exact;
@@ -268,7 +268,7 @@ bool sim_memory_watch(const void *address)
 void sim_memory_count(bool exactly)
 {
     void *first[1];
-    if (exactly) (void)backtrace(first, 1); /* what it allocates once is not counted */
+    if (exactly) (void)backtrace(first, 1); /* the first call allocates memory, which must not be counted */
     /* If this thread had no alternate signal stack, weft would allocate one for the life of the thread. */
     static char signal_stack[64 * 1024];
     (void)sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = sizeof signal_stack}, NULL);

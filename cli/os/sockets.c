@@ -72,7 +72,7 @@ int cli_control_socket(const struct cli *c, const char *name, char out[PATH_MAX]
     if (rc != CLI_OK) return rc;
     if (cli_socket_answers(out))
         return cli_fail(c, CLI_FAILED, "a node named '%s' runs here already; give this one another --name", name);
-    (void)unlink(out); /* what a killed node left behind */
+    (void)unlink(out); /* a killed node may have left one */
     return CLI_OK;
 }
 

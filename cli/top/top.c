@@ -17,10 +17,10 @@
 
 struct top_feed {
     struct cli_client client; /* first: what the actor gets */
-    struct cli mine;          /* whose messages go to `said` */
+    struct cli mine;          /* its messages go to `said` */
     char error_text[512];
     int result;
-    int ends[2]; /* of the pipe */
+    int ends[2]; /* the ends of the pipe */
     pthread_mutex_t lock;
     /* Under lock, from here on. */
     struct top_wish wish;

@@ -8,8 +8,8 @@ struct cli;
 int cli_top(const struct cli *c);
 
 struct top_news {
-    struct top_snapshot *fresh; /* for the thread that takes it; NULL: there is none */
-    void *detail;               /* the same: what INSPECT said of the wish's actor, `why` if it said no */
+    struct top_snapshot *fresh; /* the newest snapshot, for the thread that takes it; NULL: there is none */
+    void *detail;               /* likewise the answer of INSPECT about the wish's actor; `why` has a refusal */
     size_t detail_size;
     char why[512];
     int64_t late; /* ns since the oldest request without an answer; 0: all were answered */

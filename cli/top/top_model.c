@@ -504,7 +504,7 @@ static int compare(enum top_by by, const struct top_actor *a, const struct top_a
     case TOP_RECEIVED: return more((double)a->received, (double)b->received);
     case TOP_DROPPED: return more((double)a->dropped, (double)b->dropped);
     case TOP_STACK: return more((double)a->stack_most, (double)b->stack_most);
-    case TOP_NAME: /* those without one last */
+    case TOP_NAME: /* actors without a name come last */
         if ((a->name[0] == '\0') != (b->name[0] == '\0')) return a->name[0] == '\0' ? 1 : -1;
         return strcmp(a->name, b->name);
     case TOP_KIND: return strcmp(a->kind, b->kind);

@@ -58,7 +58,7 @@ struct top_kind {
     char kind[32];
     uint64_t actors, waiting, deepest;
     struct top_times mail; /* since the start of the node */
-    double p50_ns, p99_ns; /* of what left mailboxes since the snapshot before */
+    double p50_ns, p99_ns; /* of the messages that left mailboxes since the snapshot before */
 };
 
 struct top_node {

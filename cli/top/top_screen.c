@@ -23,8 +23,8 @@ struct screen {
     struct top_wish wish;
     struct top_snapshot *now;
     uint32_t shown;    /* actors that pass the filter */
-    uint32_t selected; /* of them */
-    uint32_t first;    /* of them, on the screen */
+    uint32_t selected; /* the selected actor */
+    uint32_t first;    /* the first actor on the screen */
     enum mode mode;
     struct top_lines lines, detail;
     const char *ask; /* not NULL: a text is being typed for "filter" or "search" */

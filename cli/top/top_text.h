@@ -14,7 +14,7 @@ struct top_lines {
         enum top_look look;
     } * line;
     uint32_t count, capacity;
-    bool failed; /* for lack of memory some are missing */
+    bool failed; /* some lines are missing for lack of memory */
     int width;   /* columns there are for a line; it may be longer */
 };
 void top_lines_clear(struct top_lines *l); /* removes all lines and frees their memory */

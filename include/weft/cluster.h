@@ -24,7 +24,7 @@ typedef enum {
 } weft_member_state;
 
 struct weft_member {
-    uint64_t incarnation; /* as in pids */
+    uint64_t incarnation; /* the same number as in pids */
     char name[65];
     weft_member_state state;
     bool self;

@@ -77,9 +77,9 @@ typedef enum {
 /* The stored snapshot or event. */
 struct weft_persisted {
     weft_persisted_kind kind;
-    uint64_t number;  /* of the event; of a snapshot: of the last event that is in it */
+    uint64_t number;  /* the number of the event; of a snapshot, that of the last event in it */
     int64_t time;     /* when it was stored: ns since 1970, UTC, by the clock of the store's node */
-    uint32_t tag;     /* with which it was stored */
+    uint32_t tag;     /* the tag with which it was stored */
     uint32_t version; /* weft_persist_options.version of the actor that stored it */
     const void *data; /* valid during the call; not aligned. A typed message is read with weft_typed_read */
     size_t size;
@@ -99,7 +99,7 @@ typedef struct {
      * chooses does not matter. `load` then gets the new bytes. Events are not given to the hook: `load` has their
      * version. NULL: `load` gets the old bytes. */
     weft_migrate *migrate;
-    const char *kind; /* for the hook; NULL: "" */
+    const char *kind; /* passed to the hook; NULL: "" */
 } weft_persist_options;
 
 /* [A, W] Takes the state of that key, a name as topics have (weft/topic.h), for the calling actor. If there is none, it

@@ -26,7 +26,7 @@ typedef enum {
 
 typedef struct {
     weft_stdio kind;
-    int fd; /* for WEFT_STDIO_FD */
+    int fd; /* the descriptor, with WEFT_STDIO_FD */
 } weft_process_stdio;
 
 typedef struct {

@@ -87,7 +87,7 @@ struct weft_queue_job {
     const void *data; /* valid as long as the message; not aligned */
     size_t size;
     char reminder[256]; /* the key of the reminder that this job is of (see below); "": of none */
-    int64_t at, period; /* of a reminder: when this time was due, and its period; else 0 */
+    int64_t at, period; /* when a reminder was due this time, and its period; else 0 */
 };
 
 /* [A, W] Takes the job of that queue that can be taken for the longest time, and waits until there is one. The caller

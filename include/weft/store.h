@@ -32,9 +32,9 @@ WEFT_BEGIN
 
 enum {
     WEFT_STORE_RECORD_MAX = 1024 * 1024, /* bytes of one stored message */
-    WEFT_STORE_PATTERNS_MAX = 256,       /* of one store */
+    WEFT_STORE_PATTERNS_MAX = 256,       /* the patterns of one store */
     WEFT_CURSOR_NAME_MAX = 64,           /* bytes of the name of a cursor */
-    WEFT_CURSORS_MAX = 100 * 1000,       /* of one store; a name counts once for each topic */
+    WEFT_CURSORS_MAX = 100 * 1000,       /* the cursors of one store; a name counts once for each topic */
 };
 
 /* ---- The store ------------------------------------------------------------------------------------------------- */
@@ -52,12 +52,12 @@ struct weft_stored_queues {
     const char *pattern;
     int64_t lease;     /* ns that a worker has for a job; 0: 60 seconds */
     uint32_t attempts; /* a job that was taken this many times and was not done is dead; 0: no job dies */
-    uint64_t jobs;     /* of each queue, with the dead ones; 0: a million, which is also the most */
+    uint64_t jobs;     /* the jobs of each queue, with the dead ones; 0: a million, which is also the most */
 };
 
 /* States of actors that a store takes: see weft/persist.h. */
 struct weft_stored_states {
-    const char *pattern; /* of their keys */
+    const char *pattern; /* the pattern of their keys */
 };
 
 typedef struct {
@@ -87,7 +87,7 @@ WEFT_API WEFT_CHECKED int weft_store_open(const weft_store_options *options, wef
 
 /* Where a record is. */
 struct weft_position {
-    uint64_t epoch;  /* of the log; never 0 in a position that weft gives */
+    uint64_t epoch;  /* the epoch of the log; never 0 in a position that weft gives */
     uint64_t offset; /* in the log; the first one is 1 */
 };
 
@@ -175,13 +175,13 @@ typedef enum {
 /* The content of a WEFT_STORED message. */
 struct weft_stored {
     weft_stored_kind kind;
-    int error; /* of WEFT_STORED_ENDED; else 0 */
+    int error; /* the error of WEFT_STORED_ENDED; else 0 */
     char topic[256];
     struct weft_position at;
-    uint64_t missing; /* of WEFT_STORED_GAP; else 0 */
+    uint64_t missing; /* the missing records of WEFT_STORED_GAP; else 0 */
     /* of a record: */
     int64_t time;     /* when it was stored: ns since 1970, UTC, by the clock of the store's node */
-    uint32_t tag;     /* with which it was published */
+    uint32_t tag;     /* the tag with which it was published */
     const void *data; /* valid as long as the message; not aligned. A typed message is read with weft_typed_read */
     size_t size;
 };
@@ -242,7 +242,7 @@ WEFT_API WEFT_CHECKED int weft_cursor_remove(const char *name, const char *topic
 struct weft_cursor {
     char name[WEFT_CURSOR_NAME_MAX + 1];
     char topic[256];
-    struct weft_position at; /* of the last record that was acknowledged */
+    struct weft_position at; /* the position of the last record that was acknowledged */
     uint64_t behind;         /* how many records are stored behind it */
 };
 /* [A, W] Asks the store for the cursors behind `after` (NULL: the first ones), in the order of their names, and those of

@@ -29,7 +29,7 @@ typedef enum {
 
 enum {
     WEFT_CHILD_ARG_MAX = 60 * 1024, /* bytes */
-    WEFT_CHILDREN_MAX = 65536,      /* of one supervisor */
+    WEFT_CHILDREN_MAX = 65536,      /* the children of one supervisor */
     WEFT_RESTARTS_MAX = 10000,      /* limit of weft_supervisor_spec.max_restarts */
     WEFT_NO_RESTARTS = -1,          /* as max_restarts: the first failure already exceeds the limit */
 };

@@ -44,13 +44,13 @@ struct weft_enum_info {
 struct weft_type_info {
     const char *name; /* "int", "item" */
     enum weft_kind kind;
-    size_t size;     /* of the value */
+    size_t size;     /* the size of the value */
     size_t maybe_at; /* offset of the value in a maybe(); its flag is at 0 */
     /* offset of the value in an entry of a map(), whose key is at 0; size of an entry */
     size_t entry_at, entry_size;
-    const struct weft_field_info *fields; /* of a struct */
-    const struct weft_enum_info *names;   /* of an enumeration */
-    size_t count;                         /* of fields or names */
+    const struct weft_field_info *fields; /* the fields of a struct */
+    const struct weft_enum_info *names;   /* the names of an enumeration */
+    size_t count;                         /* the number of fields or names */
 };
 
 /* Why a value could not be read. */

@@ -21,7 +21,7 @@ typedef struct {
     int kind;
     int fd;
     uint64_t id;
-    uint64_t node; /* of an event: the address of the node; of an actor: the incarnation of its node */
+    uint64_t node; /* the address of the node of an event; the incarnation of an actor's node */
 } weft_wait;
 
 WEFT_API weft_wait weft_on_mailbox(void);       /* a message has arrived, also in the system queue */

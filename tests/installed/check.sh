@@ -36,7 +36,7 @@ c++ -std=c++17 "${strict[@]}" version.cpp "${flags[@]}" -o version_cpp
 ./version_cpp
 echo "a program in C and one in C++ build and run"
 
-# What an example needs besides weft.
+# The libraries that an example needs besides weft.
 libraries()
 {
     case $1 in
@@ -50,7 +50,7 @@ libraries()
     esac
 }
 
-# example NAME: as a module, a program, or both
+# example NAME: builds and runs it as a module, a program, or both
 example()
 {
     local name=$1 source=$examples/$1.c more

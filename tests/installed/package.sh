@@ -19,7 +19,7 @@ mkdir "$work/tree"
 version=$(dpkg-parsechangelog -l "$root/debian/changelog" -S Version)
 grep -q "version: '$version'" "$root/meson.build" || { echo "meson.build does not say $version"; exit 1; }
 
-# A test looks at what is in the packages, and not at how fast it is.
+# A test looks at the contents of the packages, and not at their speed.
 DEB_BUILD_OPTIONS="parallel=$(nproc)"
 [[ -n ${1:-} ]] || DEB_BUILD_OPTIONS+=" noautodbgsym noopt"
 export DEB_BUILD_OPTIONS
@@ -28,7 +28,7 @@ export DEB_BUILD_OPTIONS
 packages=("$work"/*.deb)
 printf '%s\n' "${packages[@]##*/}"
 
-# The machine's own list of packages stays as it is. Others' libraries are the machine's: --force-depends.
+# The machine's own list of packages does not change. Other libraries are those of the machine: --force-depends.
 here=$work/root
 mkdir -p "$here"/var/lib/dpkg/{info,updates,triggers} "$here/var/log"
 touch "$here/var/lib/dpkg/status"

@@ -2,7 +2,7 @@
 # Sourced by check.sh and package.sh: what a user does with an installed weft, wherever its folders stand.
 # shellcheck disable=SC2034 # of those that source this
 
-# found_in PREFIX: the package was made for its prefix; here it stands below a temporary root.
+# found_in PREFIX: the package was made for its prefix, but is here below a temporary root.
 found_in()
 {
     local pc
@@ -15,7 +15,7 @@ found_in()
         sed 's/-lweft /-l:libweft.a /' | xargs -n1)
 }
 
-# expect TEXT COMMAND...: it prints just that
+# expect TEXT COMMAND...: the command prints exactly this text
 expect()
 {
     local wanted=$1 got
@@ -24,7 +24,7 @@ expect()
     [[ $got == "$wanted" ]] || { echo "$*: '$got' instead of '$wanted'"; return 1; }
 }
 
-# with_cmake SOURCES PREFIX VERSION: find_package, with versions that fit and that do not
+# with_cmake SOURCES PREFIX VERSION: tries find_package with versions that fit and with versions that do not
 with_cmake()
 {
     local name other=${3%%.*}.9999
@@ -37,7 +37,7 @@ with_cmake()
     echo "find_package(weft) gives programs in C and C++17, and a static one"
 }
 
-# new_project PREFIX: what `weft new` writes
+# new_project PREFIX: makes a project with `weft new`, and builds and tests it
 new_project()
 {
     "$1/bin/weft" new tea >/dev/null
@@ -46,7 +46,7 @@ new_project()
     echo "what weft new writes builds, and passes its tests"
 }
 
-# with_store PREFIX: stored topics, which are a library of their own
+# with_store PREFIX: uses stored topics, which are a library of their own
 with_store()
 {
     local store_flags

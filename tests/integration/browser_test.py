@@ -64,7 +64,7 @@ class InTheBrowser(unittest.TestCase):
     def see(page, text):
         page.until(f"{LINES}.includes({text!r})")
 
-    def test_two_people_on_two_nodes(self):
+    def test_two_people_on_two_nodes_read_each_other(self):
         ann, bob = self.person("a", "ann"), self.person("b", "bob")
         for page in ann, bob:
             page.until("document.querySelector('#who').textContent === '2 here: ann@a, bob@b'")

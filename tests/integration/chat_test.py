@@ -88,7 +88,7 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(ann.ask("/join of_bob"), "* you are in of_bob")
         self.assertEqual(bob.ask("still there"), "[of_bob] bob: still there")
 
-    def test_bad_input(self):
+    def test_bad_names_commands_and_characters_are_refused(self):
         ann = self.join(self.address, "ann")
         rule = " is 1 to 24 letters, digits, _ or -"
         for name in ("", " ", "a b", "a.b", "*", ">", "x" * 25, "\u00e4", "a\tb", "$x"):
@@ -105,7 +105,7 @@ class ChatOnOneNode(ChatCase):
         ann.line()
         self.assertEqual(ann.line(), "[lobby] " + "y" * 24 + ": ??")
 
-    def test_longest_line(self):
+    def test_a_line_has_at_most_511_bytes(self):
         ann = self.join(self.address, "ann")
         self.assertEqual(ann.ask("x" * 511), "[lobby] ann: " + "x" * 511)
         ann.send("x" * 512)
@@ -274,7 +274,7 @@ class ChatOnManyNodes(ChatCase):
         self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # The room is opened anew.
         self.assertEqual(ann.ask("again"), "[room_0] ann: again")
 
-    def test_two_nodes(self):
+    def test_clients_of_two_nodes_get_all_lines_in_order(self):
         cluster, address = self.cluster("ab")
         ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
         self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
@@ -294,7 +294,7 @@ class ChatOnManyNodes(ChatCase):
         for node in cluster.nodes.values():
             node.stop()
 
-    def test_three_nodes_from_one_seed(self):
+    def test_clients_of_three_nodes_get_all_lines_in_order(self):
         cluster, address = self.cluster("abc")
         clients = {n: self.join(address[n], f"at-{n}", "hall") for n in "abc"}
         self.gather(clients.values(), "hall", [f"at-{n}@{n}" for n in "abc"])

@@ -36,7 +36,7 @@ class Cli(unittest.TestCase):
 
 
 class Verbs(Cli):
-    def test_two_nodes(self):
+    def test_nodes_ps_and_inspect_show_two_linked_nodes(self):
         self.node("a", "echo")
         b = self.node("b", "echo", join=["a"])
         b.log("linked with node a")
@@ -56,7 +56,7 @@ class Verbs(Cli):
         self.assertIn(actor.split("@")[0], self.weft("inspect", actor, "--record", "--node", "a")[0])
         json.loads(self.weft("inspect", "--trace", "--node", "a")[0])
 
-    def test_call_and_send(self):
+    def test_call_and_send_reach_an_actor(self):
         a = self.node("a", "echo")
         for body in ['[1, "two", null, {"three": 3.5}]', "7", '"text"', "[]"]:
             self.assertEqual(json.loads(self.weft("call", "echo", body)[0]), json.loads(body))
@@ -70,7 +70,7 @@ class Verbs(Cli):
         self.assertIn("no such actor", self.weft("call", "nobody", "[]", code=1)[1])
         self.assertIn("not JSON", self.weft("call", "echo", "{", code=2)[1])
 
-    def test_spawn(self):
+    def test_spawn_starts_an_exported_actor(self):
         self.node("a", "echo")
         pid = self.weft("spawn", "test.greeter", '["bob", 3]')[0].strip()
         self.assertRegex(pid, r"^\d+\.\d+\.\d+@[0-9a-f]{16}$")
@@ -146,7 +146,7 @@ class Verbs(Cli):
         said = self.weft("run", MODULE, "--listen", "abstract://weft-test", "--", "echo", code=1)[1]
         self.assertIn("any user may dial abstract://", said)
 
-    def test_stop(self):
+    def test_stop_ends_a_node(self):
         a = self.node("a", "echo")
         self.assertIn("a has ended", self.weft("stop", "--node", "a")[0])
         self.assertEqual(a.end(), ["asked to stop"])
@@ -167,7 +167,7 @@ class Verbs(Cli):
 
     @unittest.skipUnless(sys.platform == "linux" and os.environ.get("WEFT_SANITIZED") != "1",
                          "the workloads read /proc of Linux, and figures under a sanitizer mean nothing")
-    def test_bench(self):
+    def test_bench_runs_a_workload(self):
         told = json.loads(self.weft("bench", "yield", "--json")[0])
         self.assertEqual((told["workload"], told["metric"], told["runs"]), ("yield", "ns_per_switch", 5))
         self.assertTrue(0 < told["min"] <= told["median"] <= told["max"])
@@ -175,7 +175,7 @@ class Verbs(Cli):
         self.assertRegex(out, r"^remote weft rtt,size=16,n=10 p50_us [\d.]+\nremote weft rtt,size=16,n=10 p99_us")
         self.assertIn("there is no workload 'yeild'", self.weft("bench", "yeild", code=2)[1])
 
-    def test_help_and_version(self):
+    def test_help_and_version_are_printed(self):
         self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
         for verb in ["run", "ps", "nodes", "publish", "subscribe", "send", "call", "stop", "version"]:
             out, err = self.weft(verb, "--help")
@@ -202,7 +202,7 @@ class Run(Cli):
         node.stop(5)
 
     @unittest.skipIf(SANITIZED, "a sanitizer reports the overflow in its own words")
-    def test_stack_overflow_names_the_actor(self):
+    def test_a_stack_overflow_names_its_actor(self):
         node = Program(WEFT, "run", MODULE, "--name", "deep", "--", "recurse", env=self.env)
         self.addCleanup(node.kill)
         node.log(r"actor main \(0\.\d+\.1@[0-9a-f]{16}\) of node deep overflowed its stack")
@@ -232,7 +232,7 @@ class Run(Cli):
         self.assertIn("flag", line["msg"])
 
 
-    def test_second_signal_ends_at_once(self):
+    def test_a_second_signal_ends_the_node_at_once(self):
         node = Program(WEFT, "run", MODULE, "--drain", "600", "--", "lingers", env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")
@@ -241,7 +241,7 @@ class Run(Cli):
         node.stop(130)
 
     @unittest.skipIf(SANITIZED, "the system's compiler does not link against a sanitized library")
-    def test_changed_header_is_a_changed_source(self):
+    def test_a_changed_header_is_a_changed_source(self):
         folder = self.cluster.folder.name
         with open(folder + "/says.c", "w") as f:
             f.write('#include <weft.h>\n#include <stdio.h>\n#include "text.h"\n'
@@ -257,7 +257,7 @@ class Mistakes(Cli):
     def says(self, code, text, *words):
         self.assertIn(text, self.weft(*words, code=code)[1])
 
-    def test_usage(self):
+    def test_wrong_command_lines_are_explained(self):
         self.says(2, "usage: weft VERB")
         self.says(2, "did you mean 'nodes'", "noeds")
         self.says(2, "did you mean '--name'", "run", "x.so", "--nam", "a")
@@ -267,7 +267,7 @@ class Mistakes(Cli):
         self.says(2, "a number from 1 to 63", "run", "x.so", "--workers", "0")
         self.says(2, "seconds", "ps", "--timeout", "soon")
 
-    def test_modules(self):
+    def test_files_that_are_no_modules_are_refused(self):
         folder = self.cluster.folder.name
         self.says(1, "cannot read", "run", folder + "/none.so")
         self.says(1, "cannot read", "run", folder + "/none.c")
@@ -277,7 +277,7 @@ class Mistakes(Cli):
         self.says(1, "no entry point weft_module_main", "run", built("tests", "test_no_entry.so"))
         self.says(2, "is not a URL, such as tcp://127.0.0.1:4001", "run", "x.so", "--listen", "127.0.0.1:4001")
 
-    def test_module_of_another_kind(self):
+    def test_a_module_of_another_machine_or_kind_is_refused(self):
         folder = self.cluster.folder.name
         with open(MODULE, "rb") as f:
             module = bytearray(f.read())
@@ -290,7 +290,7 @@ class Mistakes(Cli):
                 f.write(changed)
             self.says(1, text, "run", folder + "/changed.so")
 
-    def test_compiler(self):
+    def test_a_missing_compiler_and_an_open_cache_are_refused(self):
         source = self.cluster.folder.name + "/empty.c"
         with open(source, "w") as f:
             f.write("typedef int nothing;\n")
@@ -300,7 +300,7 @@ class Mistakes(Cli):
         os.chmod(self.env["XDG_CACHE_HOME"] + "/weft", 0o777)
         self.assertIn("contains code that will run", self.weft("run", source, code=1)[1])
 
-    def test_socket_folder(self):
+    def test_a_socket_folder_that_others_may_enter_is_refused(self):
         for kind in ["open", "link", "file"]:
             runtime = tempfile.mkdtemp(dir=self.cluster.folder.name)
             if kind == "open":
@@ -317,7 +317,7 @@ class Mistakes(Cli):
         self.assertIn("longer than", self.weft("run", MODULE, code=1, env=env)[1])
         self.says(2, "is no node name", "run", MODULE, "--name", "a/b")
 
-    def test_addresses(self):
+    def test_addresses_that_cannot_be_used_are_refused(self):
         a = self.node("a", "echo")
         self.says(1, "address is in use", "run", MODULE, "--listen", self.cluster.url("a"))
         self.says(1, "runs here already", "run", MODULE, "--name", "a")
@@ -326,7 +326,7 @@ class Mistakes(Cli):
         self.says(2, "is not a URL", "run", MODULE, "--join", "127.0.0.1:80")
         a.stop()
 
-    def test_unreachable_seed_is_a_warning(self):
+    def test_an_unreachable_seed_is_a_warning(self):
         node = Program(WEFT, "run", MODULE, "--join", "ipc://" + self.cluster.folder.name + "/nobody", "--", "echo",
                        env=self.env)
         self.addCleanup(node.kill)

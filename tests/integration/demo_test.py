@@ -35,7 +35,7 @@ def on_terminal(**env):
 
 
 class Runs(unittest.TestCase):
-    def test_output(self):
+    def test_the_demo_prints_its_steps_and_ends(self):
         start = time.monotonic()
         done = subprocess.run(COMMAND, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True)
@@ -50,7 +50,7 @@ class Runs(unittest.TestCase):
         self.assertRegex(done.stdout, r"\n\d+ lines to be shown: 0 missing, 0 doubled, 0 out of order\n$")
         print(f"the demo took {time.monotonic() - start:.1f} s, p50 {p50} ms, p99 {p99} ms")
 
-    def test_colours(self):
+    def test_colours_are_printed_unless_no_color_is_set(self):
         code, text = on_terminal()
         self.assertEqual(code, 0, text)
         self.assertIn("\x1b[", text)
@@ -73,7 +73,7 @@ class Judges(unittest.TestCase):
         wanted.update({k.replace("_", " "): v for k, v in expected.items()})
         self.assertEqual(demo.faults(self.SAID, list(seen)), wanted)
 
-    def test_faults(self):
+    def test_the_verdict_counts_missing_doubled_and_reordered_lines(self):
         self.judged("a1", "b1", "a2", "b2", "a3")
         self.judged("b1", "b2", "a1", "a2", "a3")
         self.judged("a1", "b1", "a2", "a3", missing=1)

@@ -91,7 +91,7 @@ class Discovery(unittest.TestCase):
 
 @unittest.skipIf(DNSMASQ is None, "dnsmasq-base is not installed")
 class Dnsmasq(Discovery):
-    def test_addresses(self):
+    def test_nodes_find_each_other_by_address_records(self):
         dns, port = self.dns(), free_port()
         spec = f"dns:chat.test:{port}?server=127.0.0.1:{dns.port}"
         a = self.node("a", f"tcp://127.0.0.1:{port}", spec)
@@ -103,7 +103,7 @@ class Dnsmasq(Discovery):
         self.node("c", f"tcp://[::1]:{port}", spec)
         a.log("linked with node c")
 
-    def test_records_change(self):
+    def test_changed_records_are_followed(self):
         dns, port = self.dns(), free_port()
         dns.says(chat=["127.0.0.1", "127.0.0.2"])
         a = self.node("a", f"tcp://127.0.0.1:{port}", f"dns:chat.test:{port}?server=127.0.0.1:{dns.port}")
@@ -118,7 +118,7 @@ class Dnsmasq(Discovery):
         dns.says()
         a.log("there is no name chat.test")
 
-    def test_server_gone_and_back(self):
+    def test_a_dns_server_that_comes_back_is_asked_again(self):
         dns, port = self.dns(), free_port()
         dns.says(chat=["127.0.0.1"])
         a = self.node("a", f"tcp://127.0.0.1:{port}", f"dns:chat.test:{port}?server=127.0.0.1:{dns.port}")
@@ -132,7 +132,7 @@ class Dnsmasq(Discovery):
         self.node("b", f"tcp://127.0.0.2:{port}")
         a.log("linked with node b")
 
-    def test_services(self):
+    def test_nodes_find_each_other_by_srv_records(self):
         one, two = free_port(), free_port()
         options = ["--host-record=one.test,127.0.0.1", "--host-record=two.test,::1",
                    f"--srv-host=_weft._tcp.chat.test,one.test,{one}"]
@@ -146,7 +146,7 @@ class Dnsmasq(Discovery):
         self.node("b", f"tcp://[::1]:{two}")
         a.log("linked with node b")
 
-    def test_no_such_records(self):
+    def test_a_name_without_records_is_reported(self):
         dns, port = self.dns("--txt-record=empty.test,nothing"), free_port()
         server = f"?server=127.0.0.1:{dns.port}"
         a = self.node("a", f"tcp://127.0.0.1:{port}", f"dns:empty.test:{port}{server}", f"dns-srv:empty.test{server}")
@@ -155,7 +155,7 @@ class Dnsmasq(Discovery):
 
 
 class Fakes(Discovery):
-    def test_reason_is_logged_once(self):
+    def test_the_reason_of_a_failed_look_up_is_logged_once(self):
         """A server that refuses is asked again and again, but the log has one line."""
         server = self.nonsense(lambda q: q[:2] + b"\x81\x85" + q[4:6] + bytes(6) + q[12:])
         a = self.node("a", "tcp://127.0.0.1:0", f"dns:x.test:1?server=127.0.0.1:{server.port}")
@@ -165,7 +165,7 @@ class Fakes(Discovery):
         a.stop()
         self.assertEqual(len([line for line in a.err.seen if "or it refuses" in line]), 1)
 
-    def test_nonsense(self):
+    def test_malformed_answers_are_refused(self):
         answers = [lambda q: q[:2] + b"\x81\x80", lambda q: q[:2] + b"\xff" * 400,
                    # This answer has a length that goes beyond its end.
                    lambda q: q[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + q[12:] + b"\xc0\x0c\0\x21\0\1\0\0\0\1\xff\xff\0\0",
@@ -182,7 +182,7 @@ class Fakes(Discovery):
         a.stop()
         self.assertNotRegex("\n".join(a.err.seen), r"discover .*[1-9]\d* URL")
 
-    def test_bad_specs(self):
+    def test_bad_specifications_are_refused(self):
         for spec, why in [("dns:chat.test", "not HOST:PORT"), ("dns:chat.test:0", "not HOST:PORT"),
                           ("dns:chat.test:99999", "not HOST:PORT"), ("dns:a..b:1", "no host name"),
                           ("dns:" + "a" * 64 + ":1", "no host name"), ("dns:x:1?colour=red", "no option of dns:"),
@@ -194,7 +194,7 @@ class Fakes(Discovery):
             self.assertEqual(done.returncode, 1, spec)
             self.assertRegex(done.stderr, "cannot discover by .*" + why)
 
-    def test_list(self):
+    def test_a_url_is_a_list_of_one(self):
         """A URL is a list with one entry. An actor that sleeps until the next look-up does not delay the end of the
         node."""
         a = self.node("a", f"ipc://{self.folder}/a")

@@ -129,7 +129,7 @@ class WithEtcd(unittest.TestCase):
 
 
 class Discovery(WithEtcd):
-    def test_nodes_find_each_other(self):
+    def test_nodes_find_each_other_by_etcd(self):
         a = self.node("a")
         a.log("discover .*0 URLs")
         b = self.node("b")
@@ -167,7 +167,7 @@ class Discovery(WithEtcd):
         a.log("discover .*1 URL:")  # The entry is back.
         b.stop()
 
-    def test_bad_specs(self):
+    def test_bad_specifications_are_refused(self):
         for spec, why in [("etcd:127.0.0.1:2379", "not a URL like"), ("etcd:ftp://x:1", "not a URL like"),
                           ("etcd:http://x", "not HOST:PORT"), ("etcd:http://x:1?ttl=1", "seconds from 2 to"),
                           ("etcd:http://x:1?ttl=x", "seconds from 2 to"), ("etcd:http://x:1?user=a", "go together"),

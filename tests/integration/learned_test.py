@@ -81,7 +81,7 @@ class Learned(unittest.TestCase):
         self.assertLess(stranger.came, 50)
         self.node_n.stop()
 
-    def test_sockets_of_other_programs(self):
+    def test_a_node_does_not_dial_sockets_of_other_programs(self):
         self.node()
         path = os.path.join(self.cluster.folder.name, "elsewhere", "other.sock")
         os.mkdir(os.path.dirname(path))
@@ -94,14 +94,14 @@ class Learned(unittest.TestCase):
         self.assertEqual(stranger.came, 0)
         self.node_n.stop()
 
-    def test_another_machine(self):
+    def test_a_node_does_not_dial_networks_in_which_it_has_no_address(self):
         self.node("--dial-only", "10.0.0.0/8")
         liar = self.liar()
         self.tell(liar, 100, "tcp://192.0.2.1:1")
         self.node_n.log("cannot connect to tcp://192.0.2.1:1: this node has no other address of a network")
         self.node_n.stop()
 
-    def test_a_range_that_is_none(self):
+    def test_a_bad_range_is_refused(self):
         node = Program(WEFT, "run", MODULE, "--dial-only", "10.0.0.0/33", "--", "idle", env=self.cluster.env)
         self.addCleanup(node.kill)
         node.log("dial_only: 10.0.0.0/33 is no address, ADDRESS/BITS, name or .DOMAIN")

@@ -296,7 +296,7 @@ class Look(unittest.TestCase):
         tracer.log("weft trace: .* on node a")
         return tracer
 
-    def test_messages_as_they_pass(self):
+    def test_a_tracer_prints_messages_as_they_pass(self):
         self.node("echo")
         echo = self.objects("inspect", "echo")[0]["pid"]
         by_tag = self.traced("--tag", "5", "--count", "1", "--json")
@@ -366,7 +366,7 @@ class Look(unittest.TestCase):
                 [node for node in self.objects("nodes", "--node", n) if node["state"] == "up"]))
         return {name: self.objects("inspect", "hop", "--node", name)[0]["pid"] for name in "abc"}
 
-    def test_across_nodes(self):
+    def test_a_trace_follows_a_message_across_nodes(self):
         pids = self.hops()
         tracer = self.traced("--tag", "5", "--json", "--count", "7", "--node", "a")
         for _ in "bc":
@@ -385,7 +385,7 @@ class Look(unittest.TestCase):
         for name in "abc":  # So do the lines that they have logged.
             self.cluster.nodes[name].log(f"trace={rows[0]['trace']} msg=\"passes on \\d\"")
 
-    def test_a_topic(self):
+    def test_a_trace_follows_publications_of_a_topic(self):
         self.hops()
         tracer = self.traced("--topic", "tea.*", "--count", "4", "--json", "--node", "a")
         for _ in "bc":

@@ -203,7 +203,7 @@ class Manager(Operate):
         self.assertIn("STOPPING=1", self.heard())
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (Debian: systemd)")
-    def test_unit(self):
+    def test_systemd_accepts_the_unit(self):
         """The unit is the installed one, but for the path of the program."""
         unit = self.path("weft@.service")
         with open(unit, "w", encoding="utf-8") as file:
@@ -240,7 +240,7 @@ class Metrics(Operate):
         self.assertIsNotNone(found, name)
         return float(found[1])
 
-    def test_figures(self):
+    def test_metrics_count_messages_actors_and_memory(self):
         self.serve()
         for _ in range(3):
             self.weft("call", "echo", "[]", "--node", "a")
@@ -264,7 +264,7 @@ class Metrics(Operate):
         self.assertEqual(len(set(reasons)), len(reasons))
         self.assertLessEqual({"no-actor", "mailbox-full", "slow-reader", "send-queue-full", "link-lost"}, set(reasons))
 
-    def test_links(self):
+    def test_metrics_count_links(self):
         node = self.serve("echo", "--listen", "tcp://127.0.0.1:0")
         self.assertEqual(self.value('weft_peers{state="up"}'), 0)
         url = json.loads(self.weft("nodes", "--json")[0].splitlines()[0])["urls"][0]
@@ -275,7 +275,7 @@ class Metrics(Operate):
                    self.value('weft_link_received_frames_total{peer="b"}') > 0)
         self.assertGreater(self.value('weft_link_sent_bytes_total{peer="b"}'), 0)
 
-    def test_health(self):
+    def test_a_running_node_is_healthy_and_ready(self):
         self.serve()
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
         self.assertEqual(self.get("/readyz"), (200, "ready\n"))

@@ -43,7 +43,7 @@ class ForeignDescriptor(unittest.TestCase):
         """Waits until the actor listens: LISTEN comes after "connected", and an answered query after both."""
         self.assertEqual(self.rows("SELECT 1"), [["1"]])
 
-    def test_queries(self):
+    def test_queries_return_rows_and_errors(self):
         self.assertEqual(self.rows("SELECT $1::int + 1, $2", "41", "a'b"), [["42", "a'b"]])
         self.assertEqual(self.rows("CREATE TABLE orders(what text, count int)"), [])
         self.assertEqual(self.rows("INSERT INTO orders VALUES($1, 7), ('', NULL) RETURNING *", "tea"),

@@ -12,7 +12,7 @@ from members import MODULE, Members, WEFT, news_of
 
 
 class Seeded(Members):
-    """Nodes of which only the first one is told where to listen."""
+    """Starts nodes of which only the first one is told where to listen."""
 
     def started(self, name, *options, tls=None):
         words = [*self.prefix(name), built("cli", "weft"), "run", MODULE, "--name", name, *options]
@@ -39,7 +39,7 @@ class Seed(unittest.TestCase):
                     self.becomes(of, name, "up")
 
     def three_are_one_cluster(self, seed, tls=None):
-        """a listens there, b and c are given that alone."""
+        """Node a listens at this URL, and b and c are given this URL alone."""
         a = self.cluster.started("a", "--listen", seed, tls=tls)
         seed = self.cluster.rows("a")[0]["urls"][0]
         b, c = (self.cluster.started(name, "--join", seed, tls=tls) for name in "bc")
@@ -60,23 +60,23 @@ class Seed(unittest.TestCase):
         self.cluster.ordered("c", "whereis boss", 0)
         return [self.cluster.rows(name)[0]["urls"] for name in "bc"]
 
-    def test_tcp(self):
+    def test_nodes_find_each_other_over_tcp(self):
         for urls in self.three_are_one_cluster("tcp://127.0.0.1:0"):
             self.assertRegex(urls[0], r"^tcp://127\.0\.0\.1:[1-9]\d*$")
 
-    def test_by_name(self):
+    def test_nodes_find_each_other_by_host_name(self):
         for urls in self.three_are_one_cluster(f"tcp://localhost:{free_port()}"):
             self.assertRegex(urls[0], r"^tcp://(127\.0\.0\.1|\[.*:1\]):[1-9]\d*$")
 
-    def test_local_socket(self):
+    def test_nodes_find_each_other_over_local_sockets(self):
         for name, urls in zip("bc", self.three_are_one_cluster(self.cluster.url("a"))):
             self.assertEqual(urls, [self.cluster.url(name)])
 
-    def test_web_socket(self):
+    def test_nodes_find_each_other_over_websockets(self):
         for urls in self.three_are_one_cluster(f"ws://127.0.0.1:{free_port()}/weft"):
             self.assertRegex(urls[0], r"^ws://127\.0\.0\.1:[1-9]\d*/weft$")
 
-    def test_tls(self):
+    def test_nodes_find_each_other_over_tls(self):
         if subprocess.run([WEFT, "certs", "--help"], capture_output=True).returncode != 0:
             self.skipTest("this build has no TLS")
         with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ class Seed(unittest.TestCase):
                 self.assertRegex(urls[0], r"^tls\+tcp://127\.0\.0\.1:[1-9]\d*$")
 
     def test_a_restarted_node_is_found_at_its_new_port(self):
-        """Another port, and the others hear of it."""
+        """A restarted node has another port, and the others learn it."""
         self.cluster.started("a", "--listen", self.cluster.url("a"))
         seed = ("--join", self.cluster.url("a"))
         b, c = (self.cluster.started(name, *seed) for name in "bc")
@@ -98,7 +98,7 @@ class Seed(unittest.TestCase):
         self.becomes("c", "b", "up")
 
     def test_same_name_in_another_cluster(self):
-        """The socket of one must not take the other's place."""
+        """The socket of one node must not take the place of the other's."""
         self.cluster.started("a", "--listen", self.cluster.url("a"))
         b = self.cluster.started("b", "--join", self.cluster.url("a"))
         self.linked("a", "b")
@@ -115,14 +115,14 @@ class Seed(unittest.TestCase):
         self.linked("a", "b", "c")
 
     def test_warnings_of_many_seeds_that_are_down_are_bounded(self):
-        """A few warnings and one for all others, not one for each."""
+        """The log has a few warnings and one for all others, not one for each seed."""
         seeds = [word for _ in range(12) for word in ("--join", f"tcp://127.0.0.1:{free_port()}")]
         a = self.cluster.started("a", *seeds)
         self.assertEqual(int(a.log(r"cannot connect to .*no process listens.*\(and (\d+) more like it")[1]), 7)
         self.assertEqual(len([line for line in a.err.seen if "cannot connect to" in line]), 5)
 
     def test_weft_nodes_causes_no_warning_in_the_nodes_it_tries(self):
-        """weft nodes without a name tries all sockets of this user."""
+        """Without a name, weft nodes tries all sockets of this user."""
         nodes = [self.cluster.started(name, "--join", self.cluster.url("a")) for name in "bc"]
         done = subprocess.run([WEFT, "nodes"], env=self.cluster.env, capture_output=True, text=True)
         self.assertIn("several nodes run here", done.stderr)
@@ -144,7 +144,7 @@ class Seed(unittest.TestCase):
         return a, b, c
 
     def test_nodes_that_listen_nowhere_are_leaves(self):
-        """Two that listen nowhere have no link and say so; a third that listens has one with each."""
+        """Two nodes that listen nowhere have no link and say so; a third one that listens has a link with each."""
         self.leaves()
         self.assertEqual(self.cluster.rows("b")[0]["urls"], [])
         self.cluster.started("d", "--join", self.cluster.url("a"))
@@ -154,21 +154,21 @@ class Seed(unittest.TestCase):
         self.becomes("b", "c", "leaf")
 
     def test_the_younger_of_two_leaves_with_one_name_loses_it(self):
-        """The node between them tells the younger one that it has lost."""
+        """The node between them tells the younger holder that it has lost the name."""
         _, b, c = self.leaves()
         self.cluster.ordered("b", "register boss", 0)
         self.cluster.ordered("a", "whereis boss", 0)
         self.assertEqual(self.cluster.order("c", "register boss"), 0)
         c.out.next(lambda line: line == "lost boss", c)
         self.cluster.ordered("c", "whereis boss", -6)
-        # It is b's alone: when b is gone c may have it.
+        # The name is b's alone: when b is gone, c may have it.
         b.stop()
         news_of(self.cluster.nodes["a"], "b", "down")
         self.cluster.ordered("c", "register boss", 0)
         self.cluster.ordered("a", "whereis boss", 0)
 
     def test_leaves_that_held_one_name_before_they_share_a_node_settle_it(self):
-        """Both had it before there was anybody between them."""
+        """Both had the name before any node was linked with both."""
         seed = ("--listen", "none", "--join", self.cluster.url("a"))
         b, c = (self.cluster.started(name, *seed) for name in "bc")
         self.assertEqual(self.cluster.order("b", "register boss"), 0)
@@ -181,9 +181,9 @@ class Seed(unittest.TestCase):
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Address(unittest.TestCase):
-    """Seeds on an address that other machines reach: the rules of --listen hold."""
+    """The seeds have addresses that other machines reach, so the rules of --listen apply."""
 
-    def test_other_machines(self):
+    def test_nodes_find_each_other_on_several_machines(self):
         for options in (), ("--insecure",):
             with self.subTest(options=options), Hosts("abc") as cluster:
                 self.three(cluster, *options)

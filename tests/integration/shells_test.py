@@ -25,21 +25,21 @@ class Shells(unittest.TestCase):
         return done.stdout
 
     def words(self, *typed):
-        """What may stand for the last word, without what it means."""
+        """Returns the words that may stand for the last word, without their descriptions."""
         out = self.run_it(WEFT, "completion", "words", "--", *typed)
         return [line.split("\t")[0] for line in out.splitlines()]
 
     def verbs(self):
-        """As help lists them, but for itself."""
+        """Returns the verbs that help lists, except help itself."""
         return [v for v in re.findall(r"^  ([\w-]+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M) if v != "help"]
 
     def told(self, verb):
-        """The options in its help."""
+        """Returns the options in the help of a verb."""
         return self.run_it(WEFT, *verb.split(), "--help").split("options:")[1]
 
 
 class Completion(Shells):
-    def test_verbs(self):
+    def test_verbs_are_completed(self):
         self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()} | {"help"})
         self.assertEqual(self.words("in"), ["inspect"])
         self.assertEqual(self.words("certs", ""), ["init", "issue", "show", "reload"])
@@ -53,7 +53,7 @@ class Completion(Shells):
             options = re.findall(r"^  (?:-\w, |    )?(--[\w-]+)", self.told(verb), re.M)
             self.assertEqual(sorted(self.words(*verb.split(), "-")), sorted(options), verb)
 
-    def test_values(self):
+    def test_values_of_options_are_completed(self):
         self.assertEqual(self.words("run", "--carrier", ""), ["nng", "tcp"])
         self.assertEqual(self.words("run", "--log", "d"), ["debug"])
         self.assertEqual(self.words("run", "-w", ""), [])
@@ -74,14 +74,14 @@ class Completion(Shells):
                         given += 1
         self.assertGreater(given, 20)
 
-    def test_nodes_that_run_here(self):
+    def test_names_of_running_nodes_are_completed(self):
         node = self.cluster.run("anna", built("tests", "test_modules.so"), "echo")
         self.assertEqual(node.line(), "ready")
         self.assertEqual(self.words("ps", "--node", ""), ["anna"])
         self.assertEqual(self.words("ps", "-N", "an"), ["anna"])
         self.assertEqual(self.words("ps", "--node", "b"), [])
 
-    def test_unknown_shell(self):
+    def test_an_unknown_shell_is_refused(self):
         done = subprocess.run([WEFT, "completion", "fihs"], capture_output=True, text=True, timeout=PATIENCE,
                               env=self.env)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -93,17 +93,17 @@ class InTheShell(Shells):
         if shutil.which(shell) is None:
             self.skipTest(f"{shell} is not installed")
 
-    def test_bash(self):
+    def test_bash_completes_options(self):
         typed = 'COMP_WORDS=(weft run --hear) COMP_CWORD=2; _weft; printf "%s\\n" "${COMPREPLY[@]}"'
         out = self.run_it("bash", "--norc", "-c", f'eval "$(weft completion bash)"; {typed}')
         self.assertEqual(out.split(), ["--heartbeat", "--heartbeats-lost"])
 
-    def test_fish(self):
+    def test_fish_completes_words(self):
         self.needs("fish")
         out = self.run_it("fish", "-c", 'weft completion fish | source; complete -C "weft certs i"')
         self.assertEqual([line.split("\t")[0] for line in out.splitlines()], ["init", "issue"])
 
-    def test_zsh(self):
+    def test_zsh_completes_words(self):
         self.needs("zsh")
         shown = 'words=(weft certs i) CURRENT=3; _describe() { print -l "${(@P)2}" }; _weft'
         out = self.run_it("zsh", "-fc", f'compdef() {{ :; }}; eval "$(weft completion zsh)"; {shown}')
@@ -111,7 +111,7 @@ class InTheShell(Shells):
 
 
 class Manual(Shells):
-    def test_a_page_for_each_verb(self):
+    def test_every_verb_has_a_manual_page(self):
         first = self.run_it(WEFT, "manual")
         self.assertTrue(first.startswith("weft(1)\n"))
         for verb in self.verbs():
@@ -125,7 +125,7 @@ class Manual(Shells):
                 self.assertTrue(os.path.exists(os.path.join(FOLDER, name + ".1")), f"{name}.1 is not built")
                 subprocess.run(["scdoc"], input=page, text=True, check=True, stdout=subprocess.DEVNULL)
 
-    def test_unknown_verb(self):
+    def test_an_unknown_verb_has_no_manual_page(self):
         self.run_it(WEFT, "manual", "nothing", code=2)
         self.run_it(WEFT, "manual", "certs", code=2)
 

@@ -3,8 +3,9 @@ from harness import built
 
 
 def open_shop(cluster):
-    """Nodes shop, depot and branch, linked with each other; the address of the page of shop."""
-    cluster.env.pop("MALLOC_PERTURB_", None)  # with it meson lets all be filled that is allocated, which takes memory
+    """Starts nodes shop, depot and branch, linked with each other, and returns the address of the page of shop."""
+    # With this variable of meson all allocated memory would be filled, which takes memory.
+    cluster.env.pop("MALLOC_PERTURB_", None)
     for name, seeds in ("shop", []), ("depot", ["shop"]), ("branch", ["shop", "depot"]):
         node = cluster.run(name, built("tests", "test_shop.so"), join=seeds, options=["--metrics", "0"])
         if name == "shop":

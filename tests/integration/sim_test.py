@@ -30,7 +30,7 @@ class Sim(unittest.TestCase):
         return done.stdout if code < 2 else done.stderr
 
     def same_again(self, said):
-        """Runs exactly the command that was printed; returns what it says, which begins with the same failure."""
+        """Runs exactly the command that was printed, and returns its output, which begins with the same failure."""
         command = re.search(r"^Again, with what is logged: (.*?)(\n[0-9]+ turns, |\n\Z)", said, re.M | re.S).group(1)
         return self.run_again(command, said.splitlines()[0])
 
@@ -49,7 +49,7 @@ class Sim(unittest.TestCase):
         self.assertRegex(said, r"n1 +[0-9.]+ s  "
                                r"n1/ledger\(0\.2\.1\d+\) receives deposit from n[23]/main\(0\.2\.[23]\d+\)\n")
         faults = re.findall(r"^ +[0-9]+\. at ", said, re.M)
-        self.assertLessEqual(len(faults), 2, said)  # of six or so
+        self.assertLessEqual(len(faults), 2, said)  # Without minimising there are about six.
         again = re.search(r"--replay ([0-9:,]+)", said).group(1)
         first, second = (self.sim(LEDGER, "--replay", again, code=1) for _ in range(2))
         self.assertEqual(first, second)
@@ -59,13 +59,13 @@ class Sim(unittest.TestCase):
         self.assertEqual((told["failed"], len(told["faults"])), (True, len(faults)))
         self.assertIn("no deposit is made twice", told["what"])
         self.assertIn(f"{told['turns']} turns, trace {told['trace']}", first)
-        # Each of them is needed.
+        # Each of these faults is needed.
         seed, numbers = again.split(":")
         for number in numbers.split(","):
             rest = ",".join(other for other in numbers.split(",") if other != number)
             if rest:
                 self.sim(LEDGER, "--replay", f"{seed}:{rest}")
-        # Without them it is another run, and a good one.
+        # Without the faults the run is another one, and finds nothing.
         other = self.sim(LEDGER, "--replay", seed, "--faults", "none")
         self.assertNotEqual(first.splitlines()[-1], other.splitlines()[-1])
 
@@ -75,15 +75,15 @@ class Sim(unittest.TestCase):
                      "all,memory"):
             first = self.sim(LEDGER, "--replay", "3", "--faults", kind, "--", "--once")
             logged = self.logged
-            self.assertIn("time=2001-01-01T00:0", logged)  # the simulated clock
+            self.assertIn("time=2001-01-01T00:0", logged)  # This is the simulated clock.
             self.assertEqual(first, self.sim(LEDGER, "--replay", "3", "--faults", kind, "--", "--once"))
             self.assertEqual(logged, self.logged)
             self.assertIn("no fault found", first)
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
-    def test_protocols(self):
+    def test_no_fault_is_found_in_the_protocols_of_weft(self):
         scenarios = [("children", "10"), ("groups", "10"), ("names", "10"), ("supervisors", "10"), ("ties", "4"), ("topics", "10")]
-        if not SANITIZED:  # megabytes of messages, which take minutes there
+        if not SANITIZED:  # These are megabytes of messages, which take minutes with a sanitizer.
             scenarios.append(("links", "2"))
         for name, seeds in scenarios:
             self.assertIn("nothing found", self.sim(built("tests", f"sim_{name}.so"), "--seeds", seeds))
@@ -98,7 +98,7 @@ class Sim(unittest.TestCase):
     def test_runs_that_end_badly_are_reported(self):
         for how, said in (("never", "not within 5 s after the last fault: it happens"),
                           ("says", "node n[12] says 7"),
-                          ("crash", "the process ended (by signal|with code)"),  # sanitizers take the signal
+                          ("crash", "the process ended (by signal|with code)"),  # Sanitizers take the signal.
                           ("exit", "the process ended with code 3")):
             self.assertRegex(self.sim(BROKEN, "--seeds", "2", "--nodes", "2", "--faults", "none", "--settle", "5",
                                       "--", how, code=1), said)
@@ -119,7 +119,7 @@ class Sim(unittest.TestCase):
                 words = ("--seeds", "60", *words)
                 said = self.sim(module, *words, code=1)
                 again = self.same_again(said)
-                # The same again and again, and JSON has the same command and the same trace.
+                # Each run is the same, and JSON has the same command and the same trace.
                 self.assertEqual(again.splitlines()[:-1], said.splitlines())
                 self.assertEqual(again, self.same_again(again))
                 told = json.loads(self.sim(module, "--json", *words, code=1))
@@ -131,22 +131,22 @@ class Sim(unittest.TestCase):
     @unittest.skipUnless(sys.platform == "linux", "weft sim can count the allocations of a program on Linux only")
     def test_leaks_and_large_allocations_are_found_with_heap(self):
         one = ("--nodes", "1", "--faults", "none", "--seeds", "1", "--time", "1", "--settle", "1")
-        # A leak is seen by --heap only, and where it is from.
+        # Only --heap sees a leak, and reports where the memory was allocated.
         self.sim(BROKEN, *one, "--", "leaks")
         said = self.sim(BROKEN, *one, "--heap", "1000", "--", "leaks", code=1)
         self.assertRegex(said, r"not freed in the end: 37035 bytes: 3 of 12345 bytes from test_broken_sim\.so\+0x")
         self.assertIn(" --heap 1000 -- leaks\n", said)
         self.same_again(said)
-        # A sanitizer's malloc, which is in weft, is the first caller there.
+        # The first caller there is a sanitizer's malloc, which is part of weft.
         leaks = r"^not freed: 12345 bytes, from (?:weft\+0x\w+ )?test_broken_sim\.so\+0x"
         ways = re.findall(leaks, self.logged, re.M)
         self.assertEqual(len(ways), 3)
-        # Neither is it too much for a moment, nor is what is freed in the end missed.
+        # This peak is below the limit, and memory that is freed in the end is no leak.
         self.sim(BROKEN, *one, "--heap", "1000", "--", "grows")
         said = self.sim(BROKEN, *one, "--heap", "90", "--", "grows", code=1)
         self.assertRegex(said, r"allocated at a moment, more than 90 MiB: \d+ bytes: 1 of 104857600 bytes from test")
         self.same_again(said)
-        # What nodes have is freed, also of those that crash and of those that find no memory.
+        # The memory of nodes is freed, also of those that crash and of those that find no memory.
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "20", "--heap", "100", "--faults", "all,memory",
                                                 "--", "--once"))
 
@@ -173,7 +173,7 @@ class Sim(unittest.TestCase):
         return set(told["what"].split()[1:])
 
     def plan(self, *words):
-        """The faults of a seed, from a run that fails before they happen."""
+        """Returns the faults of a seed, from a run that fails before they happen."""
         return json.loads(self.sim(*words, "--json", "--", "says", code=1))["faults"]
 
     def test_faults_name_the_nodes_that_they_befall(self):
@@ -184,7 +184,7 @@ class Sim(unittest.TestCase):
                 words = (BROKEN, "--nodes", "4", "--time", "10", "--faults", kind, "--replay", f"{seed}:1")
                 if seen == 3:
                     break
-                # Shorter ones are not heard; after longer ones a link is given up, in both directions.
+                # Shorter faults are not noticed; after longer ones a link is given up, in both directions.
                 fault = self.plan(*words)[0]
                 if not 2.5e9 < fault["span_ns"] < 4e9 or fault["at_ns"] < 2e9:
                     continue
@@ -200,7 +200,7 @@ class Sim(unittest.TestCase):
                               if (x in fault["nodes"]) != (y in fault["nodes"])}
                 elif kind == "freeze":
                     wanted = {f"{x}>{y}" for x in nodes for y in nodes if x != y and a in (x, y)}
-                else:  # a new node has no memory of when it heard the others
+                else:  # A new node does not know when it last heard the others.
                     wanted = {f"{a}>{x}" for x in nodes if x != a}
                 self.assertEqual(self.silent(told), wanted, told)
                 text = self.sim(*words, "--", "says", code=1)
@@ -267,7 +267,7 @@ class Sim(unittest.TestCase):
         told = json.loads(self.reach("2", "--seeds", "40", "--json"))
         self.assertEqual((told["failed"], told["states"]),
                          (False, [{"name": "state 1", "seeds": 40}, {"name": "state 2", "seeds": some}]))
-        # All that are missing are named, and none that is not.
+        # All missing states are named, and no others.
         said = self.reach("4", code=1)
         self.assertEqual(re.findall(r"^FAILED  never reached in 40 seeds from 1: (.*)$", said, re.M),
                          ["state 3", "state 4"])
@@ -296,7 +296,7 @@ class Sim(unittest.TestCase):
         self.assertIn("seed 3+17+4: no fault found", changed)
         other = self.sim(LEDGER, "--replay", "3", "--", "--once")
         self.assertNotEqual(changed.splitlines()[-1], other.splitlines()[-1])
-        # A bug in a run with a changed plan, made shorter.
+        # The next run has a changed plan and a bug, and is made shorter.
         seed = re.match(r"FAILED  seed (\d+), ", self.sim(LEDGER, "--seeds", "100", code=1)).group(1)
         runs = (self.any_code(LEDGER, "--replay", f"{seed}+{n}", "--minimise") for n in range(50))
         said = next(said for said in runs if said.startswith(f"FAILED  seed {seed}+"))
@@ -315,8 +315,8 @@ class Sim(unittest.TestCase):
         self.assertIn("60 runs from seed 1, 1 nodes each: nothing found", said)
         told = json.loads(self.reach("2", "--hunt", "1", "--seeds", "60", "--json"))
         self.assertEqual((told["runs"], told["combinations"], told["failed"]), (60, 3, False))
-        self.assertLess(told["seeds"], 60)  # the others were changed plans
-        # What is never reached fails it, as without a hunt.
+        self.assertLess(told["seeds"], 60)  # The other runs were changed plans.
+        # A state that is never reached is a failure, as without a hunt.
         said = self.reach("3", "--hunt", "1", "--seeds", "60", code=1)
         self.assertIn("FAILED  never reached in 60 runs from 1: state 3\n", said)
 
@@ -344,7 +344,7 @@ class Sim(unittest.TestCase):
         for minutes in ("0", "x", "-1", "10081"):
             self.assertIn("a number from 1 to 10080", self.sim(LEDGER, "--hunt", minutes, code=2))
         for run in ("1+", "+1", "1+x", "1++2", "1+-2", "1+4294967296", "1" + 17 * "+1", "1+2:", "1+2:0", "-1", ""):
-            if run != "1+2:":  # no faults at all
+            if run != "1+2:":  # This means no faults at all.
                 self.assertIn("a seed", self.sim(LEDGER, "--replay", run, code=2), run)
         for words, said in ((("--replay", "x"), "a seed"), (("--replay", "1:0"), "a seed"),
                             (("--replay", "1:16"), "the plan of seed 1 has"),

@@ -10,7 +10,7 @@ SOON_LOST = ("--heartbeat", "0.2", "--resume-window", "1")
 
 
 class StoreCase(unittest.TestCase):
-    module = None  # that the nodes run; its actors print "ready" first
+    module = None  # The nodes run this module; its actors print "ready" first.
 
     def setUp(self):
         self.cluster = Cluster()
@@ -21,7 +21,7 @@ class StoreCase(unittest.TestCase):
         self.listen = self.cluster.url("store")
 
     def weft(self, *words, code=0):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")

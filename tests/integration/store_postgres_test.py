@@ -15,12 +15,12 @@ KILLS = 3
 
 
 def without():
-    """Why there is nothing to test, or None."""
+    """Returns the reason why there is nothing to test, or None."""
     linked = subprocess.run(["ldd", LIBRARY], capture_output=True, text=True, check=False).stdout
     return missing() or (None if "libpq" in linked else "built without libpq (Debian: libpq-dev)")
 
 
-SERVER = None  # of all classes
+SERVER = None  # All classes share this server.
 
 
 def setUpModule():
@@ -32,7 +32,7 @@ def setUpModule():
 
 
 class InPostgres(StoreCase):
-    """What the tests of stores in files do with a file, with an empty database."""
+    """Does with an empty database what the tests of stores in files do with a file."""
 
     def setUp(self):
         super().setUp()
@@ -42,11 +42,11 @@ class InPostgres(StoreCase):
 
 
 class QueuesInPostgres(InPostgres, queue_processes_test.Queues):
-    """Workers and stores that are killed."""
+    """Workers and stores are killed."""
 
 
 class StatesInPostgres(InPostgres, persist_processes_test.States):
-    """Actors that remember, and their stores, which are killed."""
+    """Actors that remember, and their stores, are killed."""
 
 
 class StoreInPostgres(InPostgres):
@@ -56,7 +56,7 @@ class StoreInPostgres(InPostgres):
         return self.start(*what, name=name, options=("--store", url or self.url, "--stored", "room.>"))
 
     def stored(self, topic):
-        """{offset: text} of a log, which has no hole."""
+        """Returns {offset: text} of a log, and checks that the log has no hole."""
         rows = [json.loads(line) for line in
                 self.weft("store", "read", topic, "--store", self.url, "--json")[0].splitlines()]
         self.assertEqual([row["offset"] for row in rows], list(range(1, len(rows) + 1)))
@@ -66,7 +66,7 @@ class StoreInPostgres(InPostgres):
         stored = self.stored("room.a")
         for line in lines:
             words = line.split(" ")
-            if len(words) == 3:  # the last line of a killed node may be cut
+            if len(words) == 3:  # The last line of a killed node may be cut.
                 self.assertEqual(stored.get(int(words[1])), words[2])
         self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
 
@@ -83,7 +83,7 @@ class StoreInPostgres(InPostgres):
             self.check_acknowledged(acknowledged)
 
     def test_a_node_goes_on_after_a_crash_of_the_postgresql_server(self):
-        """Publishers get an error while it is away, and the node goes on when it is back."""
+        """Publishers get an error while the server is away, and the node goes on when it is back."""
         node = self.node("publish", "room.a", "8")
         for turn in range(2):
             for _ in range(60):

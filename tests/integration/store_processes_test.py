@@ -26,7 +26,7 @@ class Store(StoreCase):
         return self.start(*what, name=name, options=(*stores, *options))
 
     def stored(self, topic):
-        """{offset: text} of a log, which has no hole."""
+        """Returns {offset: text} of a log, and checks that the log has no hole."""
         rows = [json.loads(line) for line in
                 self.weft("store", "read", topic, "--store", self.url, "--json")[0].splitlines()]
         self.assertEqual([row["offset"] for row in rows], list(range(1, len(rows) + 1)))
@@ -54,7 +54,7 @@ class Store(StoreCase):
         err = self.weft("store", "read", "room.tea", "--store", self.url, "--from", "1:1", code=1)[1]
         self.assertIn("another epoch", err)
         self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
-        # Beside the node that has it open.
+        # The tool reads beside the node that has the store open.
         out = self.weft("store", "topics", "--store", self.url)[0].splitlines()
         self.assertEqual([line.split()[:2] for line in out], [["few.x", "2"], ["room.tea", "2"]])
         self.assertEqual(self.stored("room.tea")[1], "one")
@@ -88,13 +88,13 @@ class Store(StoreCase):
         self.assertEqual([row["offset"] for row in rows], [2, 3, 1, 2, 3, 4, 5])
         self.assertEqual(self.export(self.url, "few.x").splitlines(), all_of_it.splitlines()[:2])
         self.assertIn("no topic", self.weft("store", "export", "room.x", "--store", self.url, code=1)[1])
-        self.assertIn("open", self.read_in(self.url, all_of_it, code=1))  # a node has it
+        self.assertIn("open", self.read_in(self.url, all_of_it, code=1))  # A node has the store open.
         copy = self.url + ".copy"
         self.assertIn("7 records", self.read_in(copy, all_of_it))
         self.assertEqual(self.export(copy), all_of_it)
         self.assertIn("no fault", self.weft("store", "check", "--store", copy)[0])
         node.stop()
-        # It goes on behind what was imported, and takes nothing twice, nothing else, and no hole.
+        # The reader continues behind the imported records: it gets nothing twice, no other record, and no hole.
         node = Program(WEFT, "run", MODULE, "--name", "b", "--store", copy, "--stored", "room.>", "--", "idle", env=self.env)
         self.addCleanup(node.kill)
         node.line()
@@ -132,7 +132,7 @@ class Store(StoreCase):
         out, err = self.weft("subscribe", "few.*", "--cursor", "c", "--json", "--count", "1", "--node", "a")
         self.assertEqual((json.loads(out)["text"], json.loads(out)["offset"]), ("xd", 4))
         self.assertIn("2 records before 4 are not stored any more", err)
-        # Killed: what was printed and acknowledged does not come again, and nothing is left out.
+        # The reader is killed: printed and acknowledged records do not come again, and none is left out.
         reader = Program(WEFT, "subscribe", ">", "--cursor", "c", "--node", "a", env=self.env)
         self.addCleanup(reader.kill)
         self.assertIn(" xe", reader.line())
@@ -202,7 +202,7 @@ class Store(StoreCase):
             node.out.rest()
             for line in node.out.seen:
                 words = line.split(" ")
-                if len(words) == 3:  # the last line may be cut
+                if len(words) == 3:  # The last line may be cut.
                     acknowledged[int(words[1])] = (words[0], words[2])
             if not LINES:
                 self.check_acknowledged(acknowledged)
@@ -211,11 +211,11 @@ class Store(StoreCase):
         print(f"{len(acknowledged)} acknowledged, {KILLS} kills")
 
     def test_killed_readers_and_stores_lose_no_cursor(self):
-        """A reader that is killed continues: what it had not acknowledged comes again, and nothing is left out."""
+        """A killed reader continues: the records that it had not acknowledged come again, and none is left out."""
         store_url = self.cluster.url("store")
         link = ("--heartbeat", "0.2", "--resume-window", "1")
         store = self.node("publish", "room.a", "4", options=("--listen", store_url, *link))
-        done = handled = 0  # the last one that was acknowledged, and the last one that was ever brought
+        done = handled = 0  # The last record that was acknowledged, and the last one that was ever delivered.
         for turn in range(KILLS):
             reader = self.node("follow", "room.a", "c", options=("--join", store_url, *link), name=f"r{turn}",
                                store=False)
@@ -226,7 +226,7 @@ class Store(StoreCase):
                 store.process.kill()
                 store.process.wait()
                 store = self.node("publish", "room.a", "4", options=("--listen", store_url, *link))
-                for _ in range(40):  # it goes on with the new process of the store
+                for _ in range(40):  # The reader goes on with the new process of the store.
                     reader.line()
             reader.process.kill()
             reader.process.wait()
@@ -234,11 +234,11 @@ class Store(StoreCase):
             lines = [line.split() for line in reader.out.seen[:-1]]
             got = [int(words[1]) for words in lines if words[0] == "got"]
             self.assertTrue(done < got[0] <= handled + 1, (done, got[0], handled))
-            # The advance whose answer was not read may be on disk, and no later one.
+            # The advance whose answer was not read may be on disk, and no later one is.
             self.assertLessEqual(got[0], done + 2)
             self.assertEqual(got, list(range(got[0], got[0] + len(got))))
             done = max(int(words[1]) for words in lines if words[0] == "did")
-            handled = got[-1] + 1  # the last line may be cut
+            handled = got[-1] + 1  # The last line may be cut.
             row = json.loads(self.weft("store", "cursors", "--store", self.url, "--json")[0])
             self.assertEqual((row["cursor"], row["topic"]), ("c", "room.a"))
             self.assertIn(row["offset"], (done, done + 1))
@@ -265,7 +265,8 @@ class Store(StoreCase):
         wanted, expected = set(acknowledged), 1
         while wanted:
             line = reader.line()
-            self.assertEqual(line.split(" ")[1], str(expected), line)  # no gap, no double, and no news
+            # The reader sees no gap, no double, and no notification.
+            self.assertEqual(line.split(" ")[1], str(expected), line)
             expected += 1
             wanted.discard(line)
 

@@ -12,7 +12,7 @@ from harness import Cluster, PATIENCE, built, eventually, free_port, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
-# A signal finds the stack only where the thread takes signals at any time; and names need the program's own.
+# A signal finds the stack only where the thread takes signals at any time, and names need symbols of the program.
 NAMED = sys.platform == "linux" and os.environ.get("WEFT_SANITIZED") != "1"
 
 
@@ -36,7 +36,7 @@ class Stuck(unittest.TestCase):
             self.assertEqual(int(found[1]) + 1, int(found[2]))
             if NAMED and found[4] != "":
                 self.assertEqual(found[4], " in never_waits < spinner")
-            elif NAMED:  # it got no processor for the 200 ms that the watchdog waits for it
+            elif NAMED:  # The thread got no processor for the 200 ms that the watchdog waits for it.
                 eventually("the functions of the stuck actor are known", lambda n=found[2]: "never_waits" in self.weft(
                     "inspect", f"the-spinner-{n}", "--node", "a")[0])
         return node
@@ -44,7 +44,7 @@ class Stuck(unittest.TestCase):
     def test_a_node_whose_workers_are_all_held_up_answers_its_tools(self):
         node = self.all_held_up("--stuck-after", "0.2")
         out, err = self.weft("ps", "--node", "a")
-        self.assertIn("$node", out)  # weft's own actors are told of
+        self.assertIn("$node", out)  # The list has weft's own actors.
         for i in (0, 1):
             self.assertRegex(err, rf"worker {i} is held up by actor the-spinner-{i + 1} \(spinner {i}\.\d+\.\d+\) ")
         self.weft("inspect", "--node", "a")
@@ -61,7 +61,7 @@ class Stuck(unittest.TestCase):
         self.assertEqual(sorted(one["name"] for one in told["stuck"]), ["the-spinner-1", "the-spinner-2"])
         self.assertEqual([w["own"] for w in told["workers"]], [False, False, True])
         self.assertGreater(min(w["longest_ns"] for w in told["workers"][:2]), 200_000_000)
-        # Nothing ends it but the process's end, which says why.
+        # Only the end of the process ends this actor, and the log says why.
         self.weft("stop", "--node", "a", "--drain", "0.1", "--timeout", "30", code=5)
         node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
         node.end(5)
@@ -81,10 +81,10 @@ class Stuck(unittest.TestCase):
         self.assertNotIn("held up by", " ".join(node.err.seen))
 
     def test_a_node_whose_workers_are_all_held_up_answers_over_tcp(self):
-        """Connections of plain TCP are the workers' own: new ones go to one that turns."""
+        """Connections of plain TCP belong to workers; new ones go to a worker that turns."""
         url = f"tcp://127.0.0.1:{free_port()}"
         self.all_held_up("--stuck-after", "0.2", "--listen", url, "--loopback-control")
-        for _ in range(3):  # each worker of users has its turn
+        for _ in range(3):  # Each worker of users gets a connection.
             self.assertIn("$node", self.weft("ps", "--node", url)[0])
         b = self.cluster.run("b", MODULE, "idle", options=["--join", url])
         b.log("linked with node a")
@@ -94,8 +94,8 @@ class Stuck(unittest.TestCase):
         return json.loads(self.weft("top", "--once", "--json", "--node", "a")[0].splitlines()[0])
 
     def flood(self, batch, most):
-        """A peer sends the batch again and again, ten times what may be under way: the node stops reading from it,
-        and answers others. `most`: MiB that the node takes for it."""
+        """A peer sends the batch again and again, ten times as much as may be under way: the node stops reading from
+        it, and still answers others. `most`: MiB by which the node may grow."""
         url = f"tcp://127.0.0.1:{free_port()}"
         self.all_held_up("--stuck-after", "0.2", "--listen", url)
         before = self.told()["resident_bytes"]
@@ -106,7 +106,7 @@ class Stuck(unittest.TestCase):
             for _ in range((640 << 20) // len(batch)):
                 peer.connection.send(batch)
         more = self.told()["resident_bytes"] - before
-        if os.environ.get("WEFT_SANITIZED") != "1":  # a sanitizer takes memory of its own for each byte
+        if os.environ.get("WEFT_SANITIZED") != "1":  # A sanitizer needs memory of its own for each byte.
             self.assertLess(more, most << 20)
         self.assertRegex(self.weft("nodes", "--node", "a")[0], r"(?m)^flooder +\w+ up ")
 

@@ -37,7 +37,7 @@ def change(how, code):
 
 
 def as_page(shown):
-    """The page, and the lines of text on it."""
+    """Returns the page, and the lines of text on it."""
     how, spans, text = {}, [], []
     for part in re.split(r"(\x1b\[[\d;]*m)", shown.rstrip("\n")):
         if part.startswith("\x1b"):

@@ -10,7 +10,7 @@ import wire_peer as wire
 from harness import Client, Cluster, PATIENCE, Program, built, eventually
 
 WEFT = built("cli", "weft")
-# A C1 control, as UTF-8 and as a raw byte; an escape; directions of text; a line of its own.
+# The lie has a C1 control as UTF-8 and as a raw byte, an escape, directions of text, and a line end.
 EVIL = "x\u009b2J\u202ey\u2066z\x1b[2J\x07\ntail"
 OBEYED = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
           if chr(code) != "\n"]
@@ -46,12 +46,13 @@ static void first(const void *arg, size_t size)
 WEFT_MODULE(first)
 """
 
-INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, WHO = 12, 13, 14, 16, 19, 20, 21, 26  # verbs of $node
+# These are the numbers of verbs of $node.
+INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, WHO = 12, 13, 14, 16, 19, 20, 21, 26
 LIE = 'x", "y": \x1b[2J\u009b2J\n\\'
 
 
 class Liar:
-    """A node that says the same of everything, whatever asks."""
+    """A node that gives the same lie for everything that it is asked."""
 
     def __init__(self):
         self.peer = wire.Peer(None, "liar", heartbeat=3_600_000).listen()
@@ -98,7 +99,7 @@ class Terminal(unittest.TestCase):
         self.env = dict(self.cluster.env, XDG_CACHE_HOME=os.path.join(folder, "cache"), LC_ALL="C.UTF-8")
 
     def is_plain(self, data):
-        text = data.decode()  # raw bytes are no UTF-8
+        text = data.decode()  # Raw bytes are no UTF-8.
         self.assertEqual([char for char in OBEYED if char in text], [])
         return text
 
@@ -106,7 +107,7 @@ class Terminal(unittest.TestCase):
         done = subprocess.run([WEFT, *words, "--node", "a"], capture_output=True, env=self.env, timeout=PATIENCE)
         return self.is_plain(done.stdout) + self.is_plain(done.stderr)
 
-    def test_verbs_and_log(self):
+    def test_verbs_and_the_log_print_no_control_characters(self):
         path = os.path.join(self.cluster.folder.name, "evil.c")
         log = os.path.join(self.cluster.folder.name, "log")
         with open(path, "w", encoding="utf-8") as file:
@@ -122,14 +123,15 @@ class Terminal(unittest.TestCase):
                 self.weft(*words)
         self.assertIn("x??2J", self.weft("ps"))
         kinds = [json.loads(line)["kind"] for line in self.weft("ps", "--json").splitlines()]
-        self.assertTrue(any(kind.startswith("x\u009b2J") for kind in kinds), kinds)  # a program is told what it was
+        # A program gets the original bytes.
+        self.assertTrue(any(kind.startswith("x\u009b2J") for kind in kinds), kinds)
         with open(log, "rb") as file:
             said = self.is_plain(file.read())
         self.assertIn(r"said x\u009b2J\ufffd2J\u202ey\u2066z\u001b[2J\u0007\ntail", said)
         node.stop()
 
     def test_the_answers_of_a_lying_node_are_harmless_text_and_proper_json(self):
-        """As text it is harmless; as JSON it is proper, and what the node has said."""
+        """As text the answers are harmless; as JSON they are proper, and have what the node sent."""
         liar = Liar()
         for words in (["why-dropped"], ["inspect"], ["inspect", "0.1.1"], ["log"], ["certs", "reload"],
                       ["trace", "--count", "1"]):

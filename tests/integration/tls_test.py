@@ -20,7 +20,7 @@ ANY = "tls+tcp://127.0.0.1:0"
 
 
 class Tls(unittest.TestCase):
-    """A folder with an authority and certificates, made once."""
+    """Makes a folder with an authority and certificates, once."""
 
     @classmethod
     def setUpClass(cls):
@@ -44,7 +44,7 @@ class Tls(unittest.TestCase):
         return done.stdout if code == 0 else done.stderr
 
     def run_node(self, name, *options, tls=None, listen=ANY):
-        """Starts a node that listens on a free port; returns it and its URL."""
+        """Starts a node that listens on a free port, and returns it with its URL."""
         node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--tls", tls or self.certs, *options,
                        "--", "echo", env=self.env)
         self.addCleanup(node.kill)
@@ -59,13 +59,13 @@ class Tls(unittest.TestCase):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=cwd or self.certs, timeout=PATIENCE)
 
     def peer(self, who, url, name, incarnation=1, flags=0):
-        """A node by hand, with that certificate and any name; not linked yet."""
+        """Returns a node by hand, with this certificate and any name, which is not linked yet."""
         peer = Peer(url, name, incarnation, flags, tls=(self.certs, who))
         self.addCleanup(peer.close)
         return peer
 
     def refusal(self, *args, **more):
-        """Of a peer that is not let in: code and reason."""
+        """Returns code and reason for a peer that is refused."""
         with self.assertRaises(wire_peer.Refused) as why:
             self.peer(*args, **more).link()
         return why.exception.code, why.exception.reason
@@ -76,7 +76,7 @@ class Tls(unittest.TestCase):
         return folder.name
 
     def other_authority(self):
-        """A folder with a certificate for b that is worth nothing here."""
+        """Returns a folder with a certificate for b that another authority has signed."""
         folder = self.other_folder()
         env = dict(self.env, WEFT_CERTS=folder)
         self.weft("certs", "init", env=env)
@@ -91,7 +91,7 @@ class Tls(unittest.TestCase):
 
 
 class Members(Tls):
-    def test_two_nodes(self):
+    def test_two_nodes_link_over_tls(self):
         a, url = self.run_node("a")
         b, other = self.run_node("b", "--join", url)
         b.log("linked with node a")
@@ -124,7 +124,8 @@ class Roles(Tls):
         denied = "permission denied|does not grant"
         for who, verb, words, allowed in (("eye", "ps", (), True), ("eye", "nodes", (), True),
                                           ("eye", "call", ("echo", "[1]"), False),
-                                          ("eye", "send", ("echo", "[1]"), True),  # not heard, see below
+                                          # The tool gets no answer; that the node refuses this message is tested below.
+                                          ("eye", "send", ("echo", "[1]"), True),
                                           ("eye", "publish", ("t", "[1]"), False), ("eye", "stop", (), False),
                                           ("g", "call", ("echo", "[1]"), True), ("g", "publish", ("t", "[1]"), True),
                                           ("g", "ps", (), False), ("g", "stop", (), False),
@@ -136,10 +137,11 @@ class Roles(Tls):
                 said = self.ask(verb, url, *words, who=who, code=0 if allowed else 1)
                 if not allowed:
                     self.assertRegex(said, denied)
-        self.assertIn("has no migrate hook", self.ask("reload", url, MODULE, who="boss", code=1))  # it was heard
+        # The node has executed this request.
+        self.assertIn("has no migrate hook", self.ask("reload", url, MODULE, who="boss", code=1))
         a.log(r"refused a CALL_NAME of eye-\w+ \(127.0.0.1:\d+\): no role of its certificate grants it")
         self.assertIn("a has ended", self.ask("stop", url, who="boss"))
-        self.assertEqual(a.end(), ["asked to stop"])  # nothing of what eye sent
+        self.assertEqual(a.end(), ["asked to stop"])  # No message of eye has arrived.
 
     def test_frames_that_a_guest_has_no_right_to_send_are_refused(self):
         _, url = self.run_node("a")
@@ -151,10 +153,10 @@ class Roles(Tls):
         self.assertNotEqual(echo, 0)
         guest.send([20, echo, 7, 0, 0, b""], [46, echo, 7, 0, 0, b""], [43, echo, 7, 0, 9, b""],
                    [62, 0, 7, 0, 3, pack(["x", b"", False, False])], [25, "$node", 7, 4, 4, pack(0)])
-        self.assertEqual(struct.unpack("<i", guest.frame(45)[5][:4])[0], -17)  # LINK: WEFT_EACCESS
+        self.assertEqual(struct.unpack("<i", guest.frame(45)[5][:4])[0], -17)  # The answer to LINK is WEFT_EACCESS.
         self.assertEqual(guest.frame(19)[3:5], [17, 3])
         self.assertIn(b"does not grant", guest.frame(18)[5])
-        guest.send([25, "echo", 7, 5, 2, b"\xc0"])  # it lives
+        guest.send([25, "echo", 7, 5, 2, b"\xc0"])  # The actor lives.
         self.assertEqual(guest.frame(18)[4], 2)
         nodes = {n["name"]: n for n in map(json.loads, self.ask("nodes", url, "--json").splitlines())}
         self.assertEqual(nodes["g"]["refused"], 5)
@@ -200,7 +202,7 @@ class Roles(Tls):
 
 
 class Renewed(Tls):
-    """Certificates that are replaced while nodes run."""
+    """Certificates are replaced while nodes run."""
 
     def own_folder(self, name):
         folder = self.other_folder()
@@ -218,7 +220,7 @@ class Renewed(Tls):
         return said.strip().removeprefix("serial=").lower()
 
     def served(self, url):
-        """The serial of the certificate that a connection gets now."""
+        """Returns the serial number of the certificate that a new connection gets."""
         done = subprocess.run(["openssl", "s_client", "-connect", "127.0.0.1:" + url.rsplit(":", 1)[1], "-tls1_2",
                                "-cert", f"{self.certs}/boss.crt", "-key", f"{self.certs}/boss.key"], input="",
                               text=True, capture_output=True, timeout=PATIENCE, check=False)
@@ -236,7 +238,7 @@ class Renewed(Tls):
         self.assertEqual(self.served(url), first)
         second = self.issue(folder, "a")
         self.assertNotEqual(second, first)
-        self.assertEqual(self.served(url), first)  # it was not told yet
+        self.assertEqual(self.served(url), first)  # The node was not told yet.
         said = json.loads(self.ask("certs reload", url, "--json"))
         self.assertEqual((said["node"], said["serial"]), ("a", second))
         self.assertEqual(self.served(url), second)
@@ -246,12 +248,12 @@ class Renewed(Tls):
         self.assertEqual(self.served(url), third)
         nodes = [json.loads(line) for line in self.ask("nodes", url, "--json").splitlines()]
         self.assertEqual([(n["name"], n["state"], n.get("resumes", 0)) for n in nodes if n["name"] == "b"],
-                         [("b", "up", 0)])  # the link that was there goes on
+                         [("b", "up", 0)])  # The existing link goes on.
         c, _ = self.run_node("g", "--join", url)
         c.log("linked with node a")
 
     def test_a_node_that_dials_shows_its_new_certificate(self):
-        """A node whose certificate has been replaced by one of another authority is refused where it dials next."""
+        """A node whose certificate was replaced by one of another authority is refused where it dials next."""
         folder = self.own_folder("b")
         _, url = self.run_node("a")
         b, other = self.run_node("b", tls=folder)
@@ -262,7 +264,7 @@ class Renewed(Tls):
         b.process.send_signal(signal.SIGHUP)
         b.log("reloaded its certificates")
         self.weft("ps", "--node", url, "--tls", folder, "--as", "b", code=3)
-        self.ask("ps", other, code=3)  # b trusts the other authority now, and no longer boss
+        self.ask("ps", other, code=3)  # Now b trusts the other authority, and no longer boss.
         self.weft("ps", "--node", other, "--tls", folder, "--as", "b")
 
     def test_wrong_files_change_nothing(self):
@@ -281,7 +283,7 @@ class Renewed(Tls):
         self.assertEqual(self.served(url), first)
         self.assertRegex(self.ask("certs reload", url, who="eye", code=1), "does not grant")
 
-    def test_a_node_without_any(self):
+    def test_a_node_without_certificates_has_none_to_reload(self):
         node = Program(WEFT, "run", MODULE, "--name", "plain", "--listen", "tcp://127.0.0.1:0", "--loopback-control",
                        "--", "echo", env=self.env)
         self.addCleanup(node.kill)
@@ -290,14 +292,14 @@ class Renewed(Tls):
 
 
 class Refused(Tls):
-    """Each wrong certificate: what this side says, and what the other side says, at once."""
+    """Each wrong certificate causes a message on this side, and another one on the other side, at once."""
 
     def wrong(self, folder, who, here, there):
-        """A tool with that folder's certificates dials a good node."""
+        """A tool with the certificates of this folder dials a good node."""
         a, url = self.run_node("a")
         self.assertIn(here, self.ask("ps", url, who=who, tls=folder, code=3))
         a.log("closed a connection from 127.0.0.1:[0-9]+: " + there)
-        self.assertIn("echo", self.ask("ps", url))  # it has not suffered
+        self.assertIn("echo", self.ask("ps", url))  # The node still works.
 
     def expired(self, name, *days):
         folder = self.other_folder()
@@ -333,13 +335,13 @@ class Refused(Tls):
             file.write("-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n")
         self.assertRegex(self.weft(*ps, code=1), "b.crt is no certificate")
 
-    def test_another_authority(self):
+    def test_a_certificate_of_another_authority_is_refused(self):
         folder = self.other_authority()
         a, url = self.run_node("a")
         said = self.ask("ps", url, who="b", tls=folder, code=3)
         self.assertIn("its certificate is not of this cluster's authority", said)
         a.log("it refuses our certificate, which is not of its authority")
-        # A stranger that takes any server still has to show a certificate of ours.
+        # A stranger that accepts any server still has to show a certificate of our authority.
         self.copy(folder, "ca.crt")
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate is not of this cluster's authority")
@@ -349,10 +351,11 @@ class Refused(Tls):
         a.log("closed a connection")
 
     def test_a_node_that_refuses_a_certificate_waits_until_its_alert_was_read(self):
-        """Closing while bytes of the other side are on their way resets the connection; the alert may be lost."""
+        """If a side closes while bytes of the other side are under way, the connection is reset, and the alert may be
+        lost."""
         folder = self.other_authority()
         a, url = self.run_node("a")
-        done = bytes.fromhex("16030300040e000000")  # the last record of what a server says first
+        done = bytes.fromhex("16030300040e000000")  # This is the last record of the server's first flight.
         with socket.create_server(("127.0.0.1", 0)) as between, \
                 socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE) as node:
             between.settimeout(PATIENCE)
@@ -388,7 +391,7 @@ class Refused(Tls):
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate has expired")
 
-    def test_no_role(self):
+    def test_a_certificate_without_a_role_is_refused(self):
         folder = self.expired("b", "-days", "9")
         with open(f"{folder}/ext", "w", encoding="ascii") as file:
             file.write("subjectAltName=URI:weft:role:king\n")
@@ -399,11 +402,12 @@ class Refused(Tls):
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate, of b, grants no role")
 
-    def test_plain_and_tls(self):
+    def test_a_node_may_listen_with_and_without_tls(self):
         a, url = self.run_node("a", "--listen", "tcp://127.0.0.1:0")
         lines = " ".join(a.err.seen)
         plain = re.search(r"tcp://127.0.0.1:\d+", lines.split(url)[1]).group(0)
-        self.assertIn("not by this address", self.weft("ps", "--node", plain, code=1))  # whose user may be anybody
+        # The user of this certificate may be anybody.
+        self.assertIn("not by this address", self.weft("ps", "--node", plain, code=1))
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", plain).strip(), "[1]")
         said = self.weft("ps", "--node", url.replace("tls+", ""), code=3)
         self.assertIn("that port speaks TLS: use tls+tcp:// and --tls", said)
@@ -413,7 +417,7 @@ class Refused(Tls):
         self.assertIn("TLS needs a certificate: give --tls DIR", self.weft("ps", "--node", url, code=3))
         with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE) as s:
             s.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            self.assertEqual(s.recv(100)[0], 0x15)  # an alert
+            self.assertEqual(s.recv(100)[0], 0x15)  # The answer is an alert.
         a.log("it speaks no TLS")
 
     def test_a_plain_node_and_a_tls_node(self):
@@ -461,7 +465,7 @@ class Refused(Tls):
                       self.run_tool("certs", "issue", "y", "--dir", folder))
 
     def run_tool(self, *words):
-        """What a verb that succeeds says on its standard error."""
+        """Returns the standard error of a verb that succeeds."""
         done = subprocess.run([WEFT, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr

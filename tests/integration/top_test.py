@@ -18,13 +18,13 @@ from styled import as_page
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 BUILT_IN = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
-# Says how it ended, and whether the terminal is as it was before.
+# This script prints how top ended, and whether the terminal is as it was before.
 SCRIPT = 'echo $$ >shell; set -m; before=$(stty -g); "$@"; code=$?; ' \
          '[ "$before" = "$(stty -g)" ] && echo "ended with $code, restored"; exec cat'
 
 
 class Terminal:
-    """A window of a tmux server of its own. What is on it is looked at whenever something was written to it."""
+    """A window of a tmux server of its own. The test looks at its contents whenever something was written to it."""
 
     def __init__(self, cluster, width, height, *command, **env):
         self.folder = os.path.join(cluster.folder.name, f"tmux{width}x{height}")
@@ -48,7 +48,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p", *how)
 
     def until(self, what, holds):
-        """What is on it once holds(text) does."""
+        """Returns the contents of the window once holds(text) is true."""
         by = time.monotonic() + PATIENCE
         while not holds(text := self.text()):
             ready = select.select([self.written], [], [], max(0, by - time.monotonic()))[0]
@@ -90,21 +90,22 @@ class Top(unittest.TestCase):
         eventually("the two nodes know each other", lambda: len(json.loads(self.weft(
             "top", "--node", "a", "--once", "--json"))["links"]) == 1)
 
-    def test_keys(self):
+    def test_keys_sort_filter_and_inspect(self):
         for _ in range(3):
             self.weft("send", "silent", "[1]", "--tag", "1")
         t = self.terminal(100, 30)
         t.shows("weft top  a", "by mailbox", "*MAILBOX", "dropped: unread-at-exit 2", "NODE", "WORKER", "KIND",
                 "STACK  MBOX-P50  MBOX-P99")
-        # What top itself asks is mail of $node.
+        # The requests of top itself are mail of $node.
         t.until("shows the time that messages of $node spend in the mailbox", lambda text: re.search(
             r"(?m)^\$node +1 +\d+ +\d+ +\d\S* [nmu]?s +\d\S* [nmu]?s", text))
-        # One look at all of it: the next one may be at a picture that is half drawn.
+        # Look at everything at once, because the next look may find a picture that is half drawn.
         t.until("shows the fullest mailbox first",
                 lambda text: text.split("*MAILBOX")[1].split("\n")[1].split()[1] == "silent" and "$node" in text and
                 re.search(r"silent +silent +on sleep.* 3/65536 ", text))
         t.keys("f", "TIE", "Enter")
-        t.until("shows only the actor of the filter", lambda text: "1 actors" in text and " tied " in text and "$node" not in text)
+        t.until("shows only the actor of the filter",
+                lambda text: "1 actors" in text and " tied " in text and "$node" not in text)
         t.keys("Enter")
         t.shows("waits_for", "an answer", "asks", "links", "Esc back")
         t.keys("Escape")
@@ -131,7 +132,8 @@ class Top(unittest.TestCase):
         t.keys("a")
         t.shows("a and all others", "a>b", "b>a", "NODE      ")
         t.tmux("resize-window", "-x", "60", "-y", "10")
-        t.until("has the new number of lines", lambda text: text.startswith("weft top") and len(text.rstrip("\n").split("\n")) == 10)
+        t.until("has the new number of lines",
+                lambda text: text.startswith("weft top") and len(text.rstrip("\n").split("\n")) == 10)
         t.tmux("resize-window", "-x", "30", "-y", "5")
         t.shows("too small")
         t.tmux("resize-window", "-x", "130", "-y", "40")
@@ -145,7 +147,7 @@ class Top(unittest.TestCase):
         plain.shows("left")
         self.assertNotRegex(plain.text("-e"), "\x1b\\[[0-9;]*3[0-7]m")
 
-    def test_ends(self):
+    def test_top_restores_the_terminal_when_it_ends(self):
         t = self.terminal(80, 24)
         t.shows("*MAILBOX")
         with open(os.path.join(t.folder, "shell"), encoding="ascii") as file:
@@ -158,7 +160,7 @@ class Top(unittest.TestCase):
         self.cluster.nodes["a"].stop()
         t.shows("weft top: node a is gone", "ended with 3, restored")
 
-    def test_printed(self):
+    def test_top_once_prints_text_and_json(self):
         self.other_node()
         text = self.weft("top", "--node", "a", "--once", "--interval", "0.1", "--all", "--sort", "pid")
         self.assertRegex(text, r"(?m)^a +up +\d+ +\d+ ")
@@ -178,7 +180,8 @@ class Top(unittest.TestCase):
         self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
 
 
-@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM, "ncurses, tmux or chromium-headless-shell is missing")
+@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM,
+                     "ncurses, tmux or chromium-headless-shell is missing")
 class AShop(unittest.TestCase):
     def test_the_picture_of_top_has_all_nodes_in_colour(self):
         cluster = self.enterContext(Cluster())
@@ -188,7 +191,7 @@ class AShop(unittest.TestCase):
         terminal.shows("shop>depot", "shop>branch", "customer")
         terminal.until("shows a till that cannot keep up", lambda text: re.search(
             r"\*MAILBOX.*\nshop .* till .* (1[5-9]|2\d)\d/256 ", text))
-        terminal.keys("Down")  # the line of the first one is seen in its own colour then
+        terminal.keys("Down")  # The line of the first actor has its own colour then.
         terminal.until("shows the till in yellow or red", lambda text: re.search(
             r"\x1b\[3[13]m[^\n]* till ", terminal.text("-e")))
         html, lines = as_page(terminal.text("-e", "-N"))

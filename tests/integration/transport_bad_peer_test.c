@@ -383,7 +383,7 @@ START_TEST(a_node_that_leaves_ends_a_link_that_the_other_side_has_ended)
     HEAR("stopped 0");
     expect_closed(fd);
     socket_poll again = {.fd = (socket_number)listener, .events = POLLIN};
-    ck_assert_msg(poll_sockets(&again, 1, 0) == 0, "it has dialled once more");
+    ck_assert_msg(poll_sockets(&again, 1, 0) == 0, "the node has dialled once more");
     close(listener);
 }
 END_TEST

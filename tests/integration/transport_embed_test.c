@@ -19,18 +19,18 @@ static bool readable(weft_node *n)
 }
 
 /* The whole loop: watches the descriptors, calls those that are readable. */
-#define LOOP_UNTIL(condition, ...)                                                                      \
-    do {                                                                                                \
-        weft_node *const nodes_[] = {__VA_ARGS__};                                                      \
-        enum { COUNT_ = sizeof nodes_ / sizeof nodes_[0] };                                             \
-        while (!(condition)) {                                                                          \
-            struct pollfd p_[COUNT_];                                                                   \
-            for (int i_ = 0; i_ < COUNT_; i_++)                                                         \
-                p_[i_] = (struct pollfd){.fd = weft_node_fd(nodes_[i_]), .events = POLLIN};             \
-            if (poll(p_, COUNT_, 20000) == 0) ck_abort_msg("nobody became readable until " #condition); \
-            for (int i_ = 0; i_ < COUNT_; i_++)                                                         \
-                if (p_[i_].revents != 0) ck_assert_int_ge(weft_node_turn(nodes_[i_], WEFT_NOW), 0);     \
-        }                                                                                               \
+#define LOOP_UNTIL(condition, ...)                                                                              \
+    do {                                                                                                        \
+        weft_node *const nodes_[] = {__VA_ARGS__};                                                              \
+        enum { COUNT_ = sizeof nodes_ / sizeof nodes_[0] };                                                     \
+        while (!(condition)) {                                                                                  \
+            struct pollfd p_[COUNT_];                                                                           \
+            for (int i_ = 0; i_ < COUNT_; i_++)                                                                 \
+                p_[i_] = (struct pollfd){.fd = weft_node_fd(nodes_[i_]), .events = POLLIN};                     \
+            if (poll(p_, COUNT_, 20000) == 0) ck_abort_msg("no descriptor became readable before " #condition); \
+            for (int i_ = 0; i_ < COUNT_; i_++)                                                                 \
+                if (p_[i_].revents != 0) ck_assert_int_ge(weft_node_turn(nodes_[i_], WEFT_NOW), 0);             \
+        }                                                                                                       \
     } while (0)
 
 static weft_node *embedded(const char *name, const char *listen, const char *join)

@@ -260,8 +260,8 @@ START_TEST(a_spawn_is_not_answered_by_a_reply)
     HEAR("answer 0 ");
     do {
         ck_assert(get_frame(asked, &f));
-        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNLINK), "it was linked");
-        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNWATCH), "it was monitored");
+        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNLINK), "the failed spawn had set a link");
+        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNWATCH), "the failed spawn had set a monitor");
     } while (f.kind != wf_frame_of(WF_MSG_SEND));
 }
 END_TEST

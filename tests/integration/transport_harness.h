@@ -91,7 +91,7 @@ __attribute__((unused)) static int place_of(const char *line)
     while (at < said_count && strcmp(said[at], line) != 0) at++;
     bool found = at < said_count;
     pf_mutex_unlock(said_lock);
-    if (!found) ck_abort_msg("not heard: %s", line);
+    if (!found) ck_abort_msg("no actor has said '%s'", line);
     return at;
 }
 
@@ -115,13 +115,13 @@ __attribute__((unused)) static const char *next_carrier(void)
 }
 
 /* Waits until it holds; the message says what did not. For what no line says. */
-#define UNTIL(condition)                                                 \
-    do {                                                                 \
-        int64_t until_ = patience();                                     \
-        while (!(condition)) {                                           \
-            if (weft_now() > until_) ck_abort_msg("never: " #condition); \
-            LET_NODES_RUN();                                             \
-        }                                                                \
+#define UNTIL(condition)                                                                      \
+    do {                                                                                      \
+        int64_t until_ = patience();                                                          \
+        while (!(condition)) {                                                                \
+            if (weft_now() > until_) ck_abort_msg("this has never become true: " #condition); \
+            LET_NODES_RUN();                                                                  \
+        }                                                                                     \
     } while (0)
 
 /* Starts a node with 2 workers, and senders that wait however slow the machine is, unless `o` says otherwise;

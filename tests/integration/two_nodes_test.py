@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-PATIENCE = 90  # seconds
+PATIENCE = 90  # Seconds.
 
 
 def start(*words):

@@ -12,7 +12,8 @@ import unittest
 
 from harness import PATIENCE, Client, Cluster, Program, built, eventually
 
-SOME_TIME = str(max(2, int(PATIENCE / 6)))  # for who does not answer; others have to answer within it
+# The patience for a client that does not answer; other clients have to answer within it.
+SOME_TIME = str(max(2, int(PATIENCE / 6)))
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 PROGRAM = built("examples", "webchat")
 
@@ -23,7 +24,7 @@ def split(url):
 
 
 class Browser:
-    """What a page's WebSocket does; a pong is sent by receive()."""
+    """A client that does what the WebSocket of a page does; receive() sends pongs."""
 
     def __init__(self, url, nick, room="lobby", receive_buffer=0, **headers):
         self.socket, self.bytes = socket.socket(), b""
@@ -80,7 +81,7 @@ class Browser:
         return first & 0x0F, self.take(size)
 
     def receive(self):
-        """The next message; a close frame's code and text as a tuple. Pings are no answer."""
+        """Returns the next message; a close frame is a tuple of code and text. Pings are skipped."""
         by = time.monotonic() + PATIENCE
         while True:
             assert time.monotonic() < by, "nothing but pings"
@@ -96,7 +97,7 @@ class Browser:
         self.frame(TEXT, text.encode())
 
     def line(self):
-        """The next line that somebody says."""
+        """Returns the next line that a member has sent."""
         while "text" not in (message := self.receive()):
             assert isinstance(message, dict), message
         return message["nick"], message["text"]
@@ -139,7 +140,7 @@ class WebChat(unittest.TestCase):
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
-    def test_the_page(self):
+    def test_the_page_is_served(self):
         program = self.one()
         status, page = self.get("GET", "/")
         self.assertEqual(status, 200)
@@ -166,8 +167,9 @@ class WebChat(unittest.TestCase):
             browser = self.browser(self.url, **{"nick": "ann", **headers})
             self.assertEqual(browser.status, expected, headers)
 
-    def test_two_nodes(self):
-        """Who is there, what is said; from one's key to the other's screen nothing waits for anything else."""
+    def test_browsers_on_two_nodes_read_each_other(self):
+        """Members and lines reach the other page; from one's key to the other's screen nothing waits for anything
+        else."""
         cluster, urls = self.two()
         ann, bob = self.browser(urls["a"], "ann"), self.browser(urls["b"], "bob")
         ann.sees("ann@a", "bob@b"), bob.sees("ann@a", "bob@b")
@@ -192,15 +194,15 @@ class WebChat(unittest.TestCase):
         bob = self.browser(urls["b"], "bob")
         ann.sees("ann@a", "bob@b")
         bob.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        bob.close()  # without a word
+        bob.close()  # The client ends without a close frame.
         ann.sees("ann@a")
         cluster.nodes["b"].stop()
         self.assertEqual(eve.receive(), (1001, "the server stops"))
         ann.say("still here")
         self.assertEqual(ann.line(), ("ann", "still here"))
 
-    def test_with_clients_of_lines(self):
-        """A room is the same one for browsers and for those of examples/chat.c."""
+    def test_browsers_and_clients_of_lines_share_a_room(self):
+        """A room is the same one for browsers and for clients of examples/chat.c."""
         cluster = Cluster()
         self.addCleanup(cluster.__exit__)
         web = cluster.run("a", built("examples", "webchat.so"), "--port", "0").line().split(": chat on ")[1]
@@ -215,7 +217,7 @@ class WebChat(unittest.TestCase):
         self.assertEqual((ann.line(), bob.line()), (("ann", "to the? terminal"), "[lobby] ann: to the? terminal"))
 
     def test_a_newcomer_on_another_node_gets_the_last_hundred_lines(self):
-        """A newcomer on another node gets the last hundred lines, in order, each once, and then what is said."""
+        """A newcomer on another node gets the last hundred lines, in order and each once, and then new lines."""
         _, urls = self.two()
         ann = self.browser(urls["a"], "ann")
         euros = "\u20ac" * 400
@@ -224,13 +226,13 @@ class WebChat(unittest.TestCase):
             self.assertEqual(ann.line(), ("ann", f"{i} {euros}"))
         bob = self.browser(urls["b"], "bob")
         ann.say("live"), bob.say("live, too")
-        told = []  # other actors say what is live: it may overtake the past, whose last line is the 105th
+        told = []  # Other actors send live lines, which may arrive before the history, whose last line is the 105th.
         while not {"live", "live, too", f"104 {euros}"} <= {text for _, text in told}:
             message = bob.receive()
             if "nick" in message:
                 told.append(("earlier" in message, message.get("earlier") or message["text"]))
         before = [int(text.split()[0]) for is_earlier, text in told if is_earlier and not text.startswith("live")]
-        self.assertIn(len(before), (98, 99, 100))  # those that were said meanwhile are the newest of the hundred
+        self.assertIn(len(before), (98, 99, 100))  # The lines that were sent meanwhile are the newest of the hundred.
         self.assertEqual(before, list(range(105 - len(before), 105)))
         self.assertEqual(len({text for _, text in told}), len(told))
         eve = self.browser(urls["b"], "eve", "other")
@@ -242,14 +244,14 @@ class WebChat(unittest.TestCase):
         program = self.one("--ping", "1", "--patience", SOME_TIME)
         ann, deaf = self.browser(self.url, "ann"), self.browser(self.url, "deaf")
         ann.sees(*(f"{nick}@{self.node}" for nick in ("ann", "deaf")))
-        ann.sees(f"ann@{self.node}")  # and answers pings meanwhile
+        ann.sees(f"ann@{self.node}")  # The client answers pings meanwhile.
         program.log("deaf is dropped: deadline passed")
         with self.assertRaises(EOFError):
             while True:
                 deaf.receive_frame()
 
     def test_a_browser_that_does_not_read_is_dropped(self):
-        """He is dropped; the others notice nothing."""
+        """The client is dropped; the others do not notice."""
         program = self.one("--patience", SOME_TIME)
         deaf, ann = self.browser(self.url, "deaf", receive_buffer=4096), self.browser(self.url, "ann")
         ann.sees(*(f"{nick}@{self.node}" for nick in ("ann", "deaf")))
@@ -268,7 +270,7 @@ class WebChat(unittest.TestCase):
         program.log("deaf is dropped: deadline passed")
         program.stop()
 
-    def test_frames(self):
+    def test_frames_in_parts_and_malformed_frames_are_handled(self):
         self.one()
         ann = self.browser(self.url, "ann")
         ann.frame(TEXT, b"in ", fin=False)
@@ -293,7 +295,7 @@ class WebChat(unittest.TestCase):
         ann.say("still there")
         self.assertEqual(ann.line(), ("ann", "still there"))
 
-    def test_abrupt_ends(self):
+    def test_browsers_that_reset_their_connections_leave_the_room(self):
         program = self.one()
         ann = self.browser(self.url, "ann")
         for i in range(100):

@@ -19,7 +19,7 @@ ENV = dict(os.environ, WINEPATH="Z:" + BUILD, LC_ALL="C.UTF-8")
 
 class Windows(unittest.TestCase):
     def weft(self, *words, code=0):
-        """Runs a verb to its end; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error."""
         done = subprocess.run([*WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
                               env=ENV)
         out, err = done.stdout.decode().replace("\r", ""), done.stderr.decode().replace("\r", "")
@@ -27,7 +27,7 @@ class Windows(unittest.TestCase):
         return out, err
 
     def node(self, name, module, *args, join=(), options=(), listen="tcp://127.0.0.1:0"):
-        """A running node, and where it listens."""
+        """Starts a node, and returns it with the address at which it listens."""
         words = [word for url in join for word in ("--join", url)]
         node = Program(*WEFT, "run", built(*module), "--name", name, "--listen", listen, "--loopback-control", *words,
                        *options, "--",
@@ -41,12 +41,12 @@ class Windows(unittest.TestCase):
         return folder.name
 
     def certs(self, folder, *words, code=0):
-        """What it said: as text, or where it failed."""
+        """Returns the output of the verb, or its error if there is no output."""
         out, err = self.weft("certs", *words, "--dir", "Z:" + folder, code=code)
         return out or err
 
     def stop(self, node, url):
-        """What it still wrote. It may be gone before its answer is out."""
+        """Returns the rest of the output. The node may be gone before its answer is printed."""
         subprocess.run([*WEFT, "stop", "--node", url], stdin=subprocess.DEVNULL, timeout=PATIENCE, env=ENV)
         return node.end()
 
@@ -60,7 +60,7 @@ class Windows(unittest.TestCase):
             self.addCleanup(person.close)
             self.assertIn("welcome to", person.line())
             self.assertEqual(person.ask("/nick " + name), f"* you are {name}")
-        for person in people: # each node learns of the other's members a little later
+        for person in people:  # Each node learns the other's members a little later.
             eventually("both nodes are listed", lambda person=person: person.ask("/who") == "* lobby: ann@a ben@b")
         for person, name in zip(people, ("ann", "ben")):
             person.send("hello from " + name)
@@ -76,7 +76,7 @@ class Windows(unittest.TestCase):
         self.stop(b, url_b), self.stop(a, url_a)
 
     def test_idle(self):
-        """Threads of wine's are threads of the kernel, which counts how often each has run."""
+        """Threads of wine are threads of the kernel, which counts how often each has run."""
         node, url = self.node("i", ("examples", "echo.dll"), "--port", "0")
         node.line()
         settle(node.pid)
@@ -105,7 +105,7 @@ class Windows(unittest.TestCase):
         folder = self.folder() + "/new/one"
         self.certs(folder, "init")
         self.assertIn("a (node)", self.certs(folder, "issue", "a", "--san", "127.0.0.1", "--san", "::1"))
-        for secret in "ca.key", "a.key", ".": # wine shows an access list of one user as his and his group's
+        for secret in "ca.key", "a.key", ".":  # Wine shows an access list of one user as that of the user and the group.
             self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, secret)).st_mode) & 0o007, 0, secret)
         self.assertEqual(stat.S_IMODE(os.stat(folder + "/ca.crt").st_mode) & 0o044, 0o044)
         subprocess.run(["openssl", "verify", "-x509_strict", "-verify_ip", "127.0.0.1", "-CAfile", "ca.crt", "a.crt"],

@@ -18,20 +18,20 @@ from wire_test import (CALL_IT, FIND, FORGET, GLOBAL, GONE, HIGHEST, JOIN, LEND,
 
 
 class Messages(Wire):
-    def test_sends_and_calls(self):
+    def test_sends_and_calls_reach_an_actor_by_pid_and_by_name(self):
         peer = self.peer().link()
         actor = self.puppet(peer, SELF)
         for to in actor, "puppet":
             send, call = (SEND, CALL) if to == actor else (SEND_NAME, CALL_NAME)
             peer.send([send, to, 0, 9, 0, b"from nobody"], [send, to, ME, 9, 12345, b"from me"],
-                      [call, to, 0, SELF, 1, b""])  # its answer goes nowhere
+                      [call, to, 0, SELF, 1, b""])  # The answer to this request goes nowhere.
             self.assertEqual([self.node.line(), self.node.line()], ["got 9 from nobody", "got 9 from me"])
             for left in [], [NO_DEADLINE], [60_000_000]:
                 ref = random.getrandbits(64)
                 peer.send([call, to, HIGHEST, SELF, ref, b"", *left])
                 self.assertEqual(peer.frame(REPLY)[:5], [REPLY, HIGHEST, actor, SELF, ref])
 
-    def test_failures(self):
+    def test_a_call_to_no_actor_fails_and_a_send_is_dropped(self):
         peer = self.peer().link()
         for to, code in ((GONE, 6), ("nobody", 6), ("puppet", 21)):
             got = peer.call(to, FORGET)
@@ -42,8 +42,8 @@ class Messages(Wire):
         drops = dict(peer.ask(14)[0])
         self.assertEqual([drops[why] for why in ("no-actor", "no-name", "late-reply")], [2, 2, 1])
 
-    def test_the_time_that_is_left(self):
-        """An actor that is busy: what is over when it gets there is dropped, and not answered."""
+    def test_an_expired_request_is_dropped_and_not_answered(self):
+        """The actor is busy. A request that is over when the actor gets to it is dropped, and not answered."""
         peer = self.peer().link()
         slow = self.puppet(peer, SLOW)
         peer.send([CALL, slow, ME, 1, 1, b""], [CALL, slow, ME, 1, 2, b"", 1],
@@ -52,7 +52,7 @@ class Messages(Wire):
         self.assertEqual([peer.frame(REPLY)[4] for _ in range(2)], [1, 3])
         self.assertEqual(dict(peer.ask(14)[0])["expired"], 1)
 
-    def test_a_node_that_asks(self):
+    def test_the_node_takes_answers_and_errors_to_its_calls(self):
         peer = self.peer().link()
         for answer, says in (([REPLY, 5, b"good"], "answer 5 good"), ([FAILED, 6, b""], "answer -6"),
                              ([FAILED, 40000, b""], "answer -9")):
@@ -65,7 +65,7 @@ class Messages(Wire):
                       [kind, ask[2], ME, tag, ask[4], b"twice"])
             self.assertEqual(self.node.line(), says)
 
-    def test_stop_and_kill(self):
+    def test_a_peer_may_stop_and_kill_actors(self):
         peer = self.peer().link()
         for kind, why in ((STOP, 1), (KILL, 2)):
             actor = self.puppet(peer, LEND)
@@ -74,7 +74,7 @@ class Messages(Wire):
 
 
 class MonitorsAndLinks(Wire):
-    def test_watching(self):
+    def test_a_peer_may_monitor_actors(self):
         peer = self.peer().link()
         actor = self.puppet(peer, LEND)
         peer.send([WATCH, actor, ME, 0, 1, b""], [WATCH, actor, ME, 0, HIGHEST, b"x" * 131],
@@ -89,7 +89,7 @@ class MonitorsAndLinks(Wire):
         self.assertEqual((down[2], down[4], reason(down[5])), (actor, 9, (3, "")))
         self.assertEqual((end[1:3], reason(end[5])), ([ME, actor], (3, "")))
 
-    def test_being_watched(self):
+    def test_the_node_monitors_actors_of_a_peer(self):
         peer = self.peer().link()
         puppet = self.puppet(peer, SELF)
         self.assertEqual(self.puppet(peer, WATCH_IT, numbers(ME)), 0)
@@ -105,10 +105,11 @@ class MonitorsAndLinks(Wire):
         peer.leave()
         self.assertEqual(self.node.line(), "down 4")
 
-    def test_links(self):
+    def test_a_peer_may_link_actors(self):
         peer = self.peer().link()
         puppet, actor = self.puppet(peer, SELF), self.puppet(peer, LEND)
-        peer.send([LINK, actor, ME, 0, 1, b""], [EXIT, actor, ME, 0, 0, struct.pack("<i", 0)],  # 0: it goes on
+        # An EXIT with reason 0 does not end the actor.
+        peer.send([LINK, actor, ME, 0, 1, b""], [EXIT, actor, ME, 0, 0, struct.pack("<i", 0)],
                   [LINK, actor, ME, 0, 2, b""], [WATCH, actor, ME, 0, 1, b""],
                   [EXIT, actor, ME, 0, 0, struct.pack("<i", 55)])
         self.assertEqual(reason(peer.frame(DOWN)[5]), (55, ""))
@@ -119,14 +120,14 @@ class MonitorsAndLinks(Wire):
         end = peer.frame(EXIT)
         self.assertEqual((end[1:3], reason(end[5])), ([ME, actor], (77, "wire.c: why")))
 
-    def test_unlinking(self):
+    def test_each_side_takes_back_its_own_link(self):
         peer = self.peer().link()
         puppet = self.puppet(peer, SELF)
         peer.send([CALL_NAME, "puppet", 5, LINK_IT, 1, numbers(ME)])
         link = peer.frame(LINK)
         theirs = link[4]
         self.assertTrue(0 < theirs < 2 ** 32)
-        # Its number is taken back by us, ours stays: still linked.
+        # We take back the number of the node; our own one stays, so they are still linked.
         peer.send([LINK, puppet, ME, 0, 8, b""], [UNLINK, puppet, ME, 0, theirs, b""],
                   [EXIT, puppet, ME, 0, 0, struct.pack("<i", 55)])
         self.assertEqual(self.node.line(), "exit 55")
@@ -170,30 +171,31 @@ class Spawning(Wire):
             if answer[0]:
                 peer.send([DOWN, got[2], 88, 0, monitor, struct.pack("<i", 5) + b"x"])
                 self.assertEqual(self.node.line(), "child down 5 x")
-        peer.send([SPAWNED, GONE, 66, 0, 1234, b""])  # nobody waits for it
+        peer.send([SPAWNED, GONE, 66, 0, 1234, b""])  # No actor waits for this answer.
         self.assertEqual(peer.frame(KILL)[1], 66)
 
 
 class Credits(Wire):
-    ASKER = 2 << 24 | 1  # no actor has this number
+    ASKER = 2 << 24 | 1  # No actor has this number.
 
-    def test_the_node_keeps_to_it(self):
-        """The node waits for credit, and then continues; nothing is lost."""
+    def test_the_node_keeps_to_its_credit(self):
+        """The node waits for credit, and then continues; no message is lost."""
         peer = self.peer(capabilities=CREDITS).link()
-        self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # three units each
+        self.puppet(peer, POUR, numbers(ME, 2000, 2048))  # Each message costs three units.
         awaited, granted, last, requested = 1, 256, 0, 0
         while awaited <= 2000:
             got = peer.frame(SEND, CREDIT_REQUEST)
             if got[0] == SEND:
                 self.assertEqual(number(got[5][:8]), awaited)
                 awaited += 1
-                self.assertLessEqual(3 * (awaited - 1) - last, granted + 2)  # the last one may go over
+                self.assertLessEqual(3 * (awaited - 1) - last, granted + 2)  # The last message may exceed the credit.
                 continue
             self.assertEqual((got[1], got[5]), (ME, bytes(4)))
             self.assertTrue(0 < got[3] < 2 ** 31)
             self.assertNotEqual(got[3], requested)
             last, granted, requested = 3 * (awaited - 1), 300, got[3]
-            peer.send([CREDIT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],  # another one's
+            # The first CREDIT has the number of another request.
+            peer.send([CREDIT, got[2], ME, got[3] + 1, got[4], struct.pack("<I", 2 ** 20)],
                       [CREDIT, got[2], ME, got[3], got[4], struct.pack("<I", granted)])
         self.assertEqual(self.node.line(), "poured 0")
 
@@ -207,13 +209,13 @@ class Credits(Wire):
                              (self.request(GONE, 3), 0), (self.request("nobody", 4, CREDIT_REQUEST_NAME), 0),
                              (self.request(slow, 5), None)):
             to = frame[1] if isinstance(frame[1], int) else GONE
-            peer.send([CREDIT_REQUEST, to, self.ASKER, 99, 5, b""], frame)  # the first one is malformed
+            peer.send([CREDIT_REQUEST, to, self.ASKER, 99, 5, b""], frame)  # The first entry is malformed.
             got = peer.frame(CREDIT)
             self.assertEqual((got[1], got[3:5]), (self.ASKER, [frame[3], 5]))
             self.assertNotEqual(got[2], 0)
             given = struct.unpack("<I", got[5])[0]
             self.assertEqual(given > 0, units is None)
-        # Full: the CREDIT waits until there is space, and a new CREDIT_REQUEST replaces the old one.
+        # The mailbox is full: the CREDIT waits until there is space, and a new CREDIT_REQUEST replaces the old one.
         peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(100)), self.request(slow, 6))
         peer.send(self.request(slow, 7))
         peer.fence()
@@ -222,7 +224,7 @@ class Credits(Wire):
         self.assertEqual(peer.frame(CREDIT)[3], 7)
         self.assertEqual(dict(peer.ask(14)[0])["mailbox-full"], 0)
 
-    def test_far_too_much(self):
+    def test_a_peer_that_far_exceeds_its_credit_loses_its_link(self):
         peer = self.peer(capabilities=CREDITS).link()
         slow = self.puppet(peer, SLOW)
         try:
@@ -232,7 +234,7 @@ class Credits(Wire):
             pass
         self.node.log("it sends more than it was given credit for")
 
-    def test_without_it_what_does_not_fit_is_dropped(self):
+    def test_messages_of_a_peer_without_credit_that_do_not_fit_are_dropped(self):
         peer = self.peer().link()
         slow = self.puppet(peer, SLOW)
         peer.send(*([SEND, slow, ME, NUMBERED, 0, b""] for _ in range(1000)))
@@ -244,7 +246,7 @@ class Tables(Wire):
     def link(self, name="p", incarnation=None, **more):
         return self.peer(name, incarnation, capabilities=more.pop("capabilities", TABLES), **more).link()
 
-    def test_global_names(self):
+    def test_global_names_are_exchanged(self):
         peer = self.link()
         self.assertEqual(peer.frame(TABLE), [TABLE, 3])
         self.assertEqual(self.puppet(peer, GLOBAL, "clock"), 0)
@@ -256,18 +258,18 @@ class Tables(Wire):
                   [TABLE, 1, 1, "other", ME, 6], [TABLE, 2, 1, "other", ME])
         peer.fence()
         self.assertEqual([self.puppet(peer, FIND, name) for name in ("mine", "other")], [ME, 0])
-        # An older entry takes the name of the node's own.
+        # An older entry takes the name from the node's own actor.
         peer.send([TABLE, 1, 1, "clock", ME, 5])
         gone = peer.frame(TABLE)
         self.assertEqual(gone, [TABLE, 2, 1, "clock", set_[4]])
         self.assertEqual(self.puppet(peer, FIND, "clock"), ME)
-        # To the name's actor, from the node: it is the peer's.
+        # This goes from the node to the actor with the name, which is now the peer's.
         peer.send([TABLE, 3])
         peer.fence()
         self.assertEqual(self.puppet(peer, FIND, "mine"), 0)
 
-    def test_two_leaves(self):
-        """A node that is linked with both tells the one whose name is the younger."""
+    def test_the_younger_of_two_leaves_is_told_that_it_lost_the_name(self):
+        """A node that is linked with both tells the peer whose registration is younger."""
         first, second = self.link("first"), self.link("second")
         first.send([TABLE, 1, 1, "only", ME, 5])
         first.fence()
@@ -275,15 +277,15 @@ class Tables(Wire):
         told = second.frame(TABLE, where=lambda f: f[1] == 4)
         self.assertEqual(told, [TABLE, 4, 1, "only", ME, 5, first.incarnation])
 
-    def test_being_told_by_another_node(self):
-        """A node that listens has links with all others, and takes no other one's word for them."""
+    def test_a_node_does_not_believe_a_peer_about_names_of_third_nodes(self):
+        """A node that listens has links with all others, and does not believe what they say about third nodes."""
         peer = self.link()
         self.puppet(peer, GLOBAL, "kept")
         peer.send([TABLE, 4, 1, "kept", 9, 5, 12345])
         peer.fence()
         self.assertEqual(self.puppet(peer, FIND, "kept"), self.puppet(peer, SELF))
 
-    def test_groups(self):
+    def test_members_of_groups_are_exchanged(self):
         peer = self.link()
         self.puppet(peer, JOIN, "all")
         self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 1)[2:4], [2, "all"])
@@ -303,13 +305,13 @@ class Tables(Wire):
 class Topics(Wire):
     ALL = TABLES | TOPICS | PATTERNS
 
-    def test_queue_groups(self):
+    def test_queue_groups_are_exchanged(self):
         peer = self.peer(capabilities=self.ALL).link()
         self.puppet(peer, QUEUE, "jobs.*")
         self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 1), [TABLE, 1, 3, "jobs.*", "workers"])
         peer.fence()
         self.assertNotIn(INTEREST, [frame[0] for frame in peer.inbox])
-        # One member, asked how many; passed on to nobody; not for the group.
+        # The message goes to one member, which the answer counts. It is passed on to no other node.
         peer.send([PUBLISH_TO, "jobs.a", 0, ME, 3, 0, 0, 55, ["jobs.*", "workers"], b"job"])
         self.assertEqual(self.node.line(), "got 3 job")
         got = peer.frame(REPLY)
@@ -318,7 +320,7 @@ class Topics(Wire):
                   [PUBLISH_TO, "jobs.a", 9, ME, 3, 0, 2, 57, ["jobs.*", "workers"], b"passed on"])
         self.assertEqual(peer.frame(REPLY)[4:], [56, struct.pack("<I", 0)])
         self.assertEqual(self.node.line(), "got 3 passed on")
-        # What comes by PUBLISH is for subscriptions without a queue.
+        # A message that comes by PUBLISH is for subscriptions without a queue.
         self.puppet(peer, SUBSCRIBE, "plain.*")
         peer.send([PUBLISH, "jobs.a", ME, 3, b"not heard"], [PUBLISH_TO, "plain.a", 0, ME, 4, 1, 0, 0, [], b"heard"])
         self.assertEqual(self.node.line(), "got 4 heard")
@@ -335,7 +337,7 @@ class Topics(Wire):
         peer.send([REPLY, got[3], 0, 0, got[7], struct.pack("<I", 2)])
         self.assertEqual(number(peer.frame(REPLY)[5]), 2)
 
-    def test_a_peer_without_bit_6(self):
+    def test_queue_groups_work_with_a_peer_without_bit_6(self):
         """INTEREST names queue groups, too, and PUBLISH goes to one member of each."""
         peer = self.peer(capabilities=TABLES).link()
         self.puppet(peer, QUEUE, "jobs.*")
@@ -343,7 +345,7 @@ class Topics(Wire):
         peer.send([PUBLISH, "jobs.a", ME, 3, b"job"])
         self.assertEqual(self.node.line(), "got 3 job")
 
-    def test_retained(self):
+    def test_retained_messages_are_exchanged(self):
         peer = self.peer(capabilities=self.ALL).link()
         self.puppet(peer, SUBSCRIBE, "state.*")
         node = peer.incarnation
@@ -356,7 +358,8 @@ class Topics(Wire):
         self.assertEqual((got[1], got[2], got[4], got[5] & 1, got[7]), ("state.c", peer.node, 7, 1, b"kept"))
         self.assertGreater(got[6], 10 ** 15)
         self.assertEqual(self.node.line(), "got 7 kept")
-        # A new link: what was published here, or on nodes that are not linked, and not by the peer itself.
+        # A new link gets the messages that were published here, or on nodes that are not linked, but not those of the
+        # peer itself.
         other = self.peer("q", capabilities=self.ALL).link()
         told = other.frame(RETAINED)
         self.assertEqual((told[1], told[5] & 1), ("state.c", 0))
@@ -365,7 +368,7 @@ class Topics(Wire):
         told = sorted((f[1], f[7]) for f in (third.frame(RETAINED) for _ in range(3)))
         self.assertEqual(told, [("state.a", b"live"), ("state.b", b""), ("state.c", b"kept")])
 
-    def test_missed(self):
+    def test_a_peer_may_report_missed_messages(self):
         peer = self.peer(capabilities=self.ALL).link()
         peer.send([MISSED, "state.*", 5])
         peer.fence()
@@ -384,18 +387,18 @@ class Membership(Wire):
         peer.members.greet()
         return peer
 
-    def test_greeting_digest_and_metadata(self):
+    def test_a_greeting_has_digest_and_metadata(self):
         peer = self.greet()
         greeting = peer.frame(SWIM_PING)
         self.assertEqual((greeting[3] & 1, greeting[4][0][0]), (1, peer.node))
         self.assertEqual(greeting[4][0][4][0], "n")
         peer.frame(SWIM_ACK)
-        # When both know the same the digests are the same.
+        # When both know the same members, the digests are the same.
         eventually("the digests agree", lambda: peer.frame(SWIM_PING)[2] == peer.members.digest())
         self.assertEqual(next(row[16] for row in peer.ask(2) if row[0] == "p"), {"zone": "eu"})
 
-    def test_no_digest(self):
-        """Who sends 0 is sent the whole table."""
+    def test_a_peer_without_a_digest_is_sent_the_whole_table(self):
+        """A peer that sends 0 is sent the whole table."""
         peer = self.peer(capabilities=GOSSIP)
         peer.members.computes = False
         peer.link()
@@ -409,7 +412,7 @@ class Membership(Wire):
         eventually("the node sends its whole table and asks for the peer's", is_told)
         self.assertIn(peer.node, [update[0] for update in peer.frame(SWIM_SYNC)[2]])
 
-    def test_asking_for_the_whole_table(self):
+    def test_a_peer_may_ask_for_the_whole_table(self):
         peer = self.greet()
         peer.send([SWIM_SYNC, 1, []])
         known = [update[0] for update in peer.frame(SWIM_SYNC, where=lambda f: len(f[2]) > 1)[2]]
@@ -422,10 +425,11 @@ class Membership(Wire):
         second.accept().link()
         self.node.log("linked with node second")
         second.members.greet()
-        eventually("the second peer knows the first one", lambda: second.pump() or first.incarnation in second.members.table)
+        eventually("the second peer knows the first one",
+                   lambda: second.pump() or first.incarnation in second.members.table)
         self.assertNotIn(PEERS, [frame[0] for frame in second.inbox])
 
-    def test_refuting(self):
+    def test_a_suspected_member_refutes(self):
         """A suspected member raises its number; the next PING tells a suspected member that it is suspected."""
         peer = self.greet()
         peer.frame(SWIM_ACK)
@@ -436,21 +440,21 @@ class Membership(Wire):
         tool = self.peer("tool", flags=TOOL).link()
         eventually("the node takes the peer to be up", lambda: peer.pump() or self.states(tool)["p"] == "up")
 
-    def test_asked_for_another(self):
+    def test_a_node_probes_another_member_on_request(self):
         first, second = self.greet("first"), self.greet("second")
-        second.frame(SWIM_ACK)  # the node knows of it
+        second.frame(SWIM_ACK)  # The node knows this member.
         first.send([SWIM_ASK, 41, second.incarnation, []])
 
         def answered():
-            second.fence()  # it answers what it reads meanwhile: PINGs of the node's own, too
+            second.fence()  # The peer answers what it reads meanwhile, which may be PINGs of the node.
             first.fence()
             return any(f[0] == SWIM_ACK and f[1] == 41 for f in first.inbox)
         eventually("the node has probed the second peer", answered)
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 41)[3], 1)
-        first.send([SWIM_ASK, 42, 98765, []])  # nobody
+        first.send([SWIM_ASK, 42, 98765, []])  # No member has this number.
         self.assertEqual(first.frame(SWIM_ACK, where=lambda f: f[1] == 42)[3], 0)
 
-    def test_leaving(self):
+    def test_a_member_that_leaves_is_known_to_have_left(self):
         peer = self.greet("p")
         peer.frame(SWIM_ACK)
         peer.leave()
@@ -462,8 +466,8 @@ class Membership(Wire):
 class TracesAndChunks(Wire):
     ID = bytes(range(1, 17))
 
-    def test_trace_ids(self):
-        """A node on which no tool looks carries on what was not begun by a tool."""
+    def test_trace_ids_are_passed_on(self):
+        """A node on which no tool looks passes on ids that a tool did not begin."""
         peer = self.peer().link()
         peer.send([INTEREST, 1, ["news.*"]])
         self.in_effect(peer)
@@ -483,7 +487,7 @@ class TracesAndChunks(Wire):
         peer.send([CALL_NAME, "puppet", 5, SELF, 1, b"", NO_DEADLINE, self.ID + b"\0"])
         self.assertEqual(peer.frame(REPLY)[6], self.ID + b"\0")
 
-    def test_a_trace_shows_it(self):
+    def test_a_trace_shows_the_id_of_a_message(self):
         peer = self.peer().link()
         peer.send([CALL_NAME, "$node", ME, 15, 1, pack([None, "puppet", "", False])])
         self.assertEqual(peer.frame(REPLY)[5], b"\xc0")
@@ -491,11 +495,11 @@ class TracesAndChunks(Wire):
         peer.send([SEND_NAME, "puppet", ME, 9, 0, b"seen", self.ID + b"\1"])
         row = unpack(peer.frame(SEND, where=lambda f: f[3] == 16)[5])[0][3]
         self.assertEqual((row[1], row[4], row[5], row[9], row[10]), (2, 9, self.ID.hex(), 4, None))
-        # A pid of the peer's, as text.
+        # This is a pid of the peer, as text.
         self.assertEqual(row[3], f"0.{ME}.0@{peer.incarnation:016x}")
 
-    def test_chunks(self):
-        """Other messages go between the parts; a part may be small; the deadline counts from the first."""
+    def test_a_message_in_chunks_is_put_together(self):
+        """Other messages go between the parts; a part may be small; the deadline counts from the first part."""
         peer = self.peer(capabilities=CHUNKS).link()
         body = b"".join(numbers(i) for i in range(100))
         peer.send([CHUNK, len(body), [CALL_NAME, "puppet", ME, WATCH_IT, 9, b""]])
@@ -526,7 +530,7 @@ class Control(Wire):
             found = re.search(rf"^\| {verb} \| {tag} \|", PAGE, re.M)
             self.assertTrue(found, verb)
 
-    def test_shapes(self):
+    def test_answers_of_node_have_the_documented_shapes(self):
         peer = self.peer("p", 0xABC).link()
         self.puppet(peer, JOIN, "group")
         self.puppet(peer, GLOBAL, "clock")
@@ -554,7 +558,7 @@ class Control(Wire):
         who = peer.ask(26, [False, ["puppet", "nobody"]])
         self.assertEqual((sorted(row[0] for row in who), {len(row) for row in who}), (["nobody", "puppet"], {12}))
 
-    def test_top(self):
+    def test_the_answer_for_top_has_the_documented_keys(self):
         peer = self.peer().link()
         for more in [], [True]:
             one = peer.ask(18, ["mailbox", 10, "", True, *more])[0]
@@ -563,7 +567,7 @@ class Control(Wire):
                 self.assertIn(key, one)
             self.assertEqual(one["incarnation"], f"{peer.node:016x}")
 
-    def test_pages(self):
+    def test_lists_come_in_pages(self):
         peer = self.peer().link()
         rows, at = [], b""
         while True:
@@ -588,10 +592,10 @@ class Control(Wire):
         topic, tag, _, body = unpack(news[5])[0]
         self.assertEqual((news[3], topic, tag, body), (8, "news.x", 3, b"body"))
         self.assertEqual(unpack(next(frame for frame in frames if frame[0] == REPLY)[5])[0], [1, 1, 0])
-        peer.send([REPLY, hold[2], ME, 0, hold[4], b""])  # no more
+        peer.send([REPLY, hold[2], ME, 0, hold[4], b""])  # No further message comes.
         eventually("the subscription has ended", lambda: peer.ask(5, ["news.x", 3, b"body"]) == 0)
 
-    def test_control(self):
+    def test_requests_to_control_are_executed(self):
         peer = self.peer().link()
         self.assertRegex(peer.ask(20, ""), "info")
         self.assertIsNone(peer.ask(22, True))
@@ -600,7 +604,7 @@ class Control(Wire):
         self.assertIn("cannot", peer.ask(17, "/nothing.so"))
         self.assertEqual(peer.ask(99), "unknown request")
         self.assertIn("malformed", peer.ask(24, "no page"))
-        peer.send([SEND_NAME, "$node", ME, 4, 0, pack(0)])  # no CALL: nothing happens
+        peer.send([SEND_NAME, "$node", ME, 4, 0, pack(0)])  # This is no CALL, so nothing happens.
         self.assertIsNone(peer.ask(4, 30_000))
         self.assertEqual(peer.frame(BYE)[0], BYE)
         peer.close()

@@ -21,8 +21,8 @@ WATCH, UNWATCH, DOWN, LINK, UNLINK, EXIT, KILL, PROBE = 40, 41, 42, 43, 44, 45, 
 SWIM_PING, SWIM_ACK, SWIM_ASK, SWIM_SYNC, TABLE, GROUP_SEND, PUBLISH_TO, RETAINED, MISSED = range(50, 59)
 CREDIT_REQUEST, CREDIT, SPAWN, SPAWNED, CREDIT_REQUEST_NAME = range(60, 65)
 RESUME, CHUNKS, GOSSIP, TABLES, CREDITS, SPAWNS, TOPICS, PATTERNS = (1 << bit for bit in range(8))
-TOOL = 1  # of the flags of HELLO
-OVER, BROKEN, UP = range(3)  # the state of a link in WELCOME
+TOOL = 1  # A bit of the flags of HELLO.
+OVER, BROKEN, UP = range(3)  # The state of a link in WELCOME.
 UNCOUNTED = {0, HELLO, WELCOME, REFUSED, PING, PONG, ACK, START, 12, 13, 14, 15}
 NO_DEADLINE = 2 ** 64 - 1
 BEGIN_MAX, BATCH_MAX = 4096, 256 * 1024 + 16 * 1024 * 1024 + 1024
@@ -32,7 +32,7 @@ PATIENCE = 60.0
 
 
 class Refused(Exception):
-    """The node does not want this peer, or the peer does not want the node."""
+    """The node refuses this peer, or the peer refuses the node."""
 
     def __init__(self, code, reason):
         super().__init__(f"{code}: {reason}")
@@ -40,13 +40,13 @@ class Refused(Exception):
 
 
 class Closed(ConnectionError):
-    """There is no connection any more."""
+    """The connection is gone."""
 
 
 # ---- msgpack
 
 def pack(value):
-    """None, booleans, integers, texts, bytes, lists and tuples, dictionaries."""
+    """Packs None, booleans, integers, texts, bytes, lists and tuples, and dictionaries."""
     if value is None or isinstance(value, bool):
         return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
     if isinstance(value, int):
@@ -73,7 +73,7 @@ def _head(size, short, shorts, kinds):
 
 
 def unpack(data, at=0):
-    """A value and where it ends."""
+    """Returns a value and the place where it ends."""
     kind = data[at]
     if kind < 0x80 or kind >= 0xE0:
         return (kind if kind < 0x80 else kind - 256), at + 1
@@ -117,7 +117,7 @@ def _unpack_map(data, at, count):
 # ---- Bytes
 
 class WebSocket:
-    """A stream in the binary messages of a WebSocket, with what the standard asks for and no more."""
+    """A stream in the binary messages of a WebSocket, which does what the standard asks for and no more."""
 
     def __init__(self, plain, masks):
         self.plain, self.masks, self.left = plain, masks, 0
@@ -125,7 +125,7 @@ class WebSocket:
 
     @classmethod
     def dial(cls, plain, host, path, *more):
-        """`more`: lines that go along in the request."""
+        """`more` has further lines of the request."""
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
                  f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {SUBPROTOCOL}"]
@@ -185,7 +185,7 @@ class WebSocket:
         self.plain.sendall(head + mask + data)
 
     def recv(self, most):
-        """At most so many bytes, as of a socket; b"": the other side has closed."""
+        """Returns at most `most` bytes, like a socket; b"" means that the other side has closed."""
         while self.left == 0:
             try:
                 first, second = self._take(2)
@@ -231,7 +231,8 @@ def tls_context(certs, who, server=False):
 
 
 def dial(url, tls=None):
-    """A stream to that URL, and whether it is a Unix socket. `tls`: a folder with certificates, and whose."""
+    """Connects to the URL, and returns the stream and whether it is a Unix socket. `tls` is (folder with certificates,
+    name of the certificate)."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme in ("ipc", "abstract"):
         plain = socket.socket(socket.AF_UNIX)
@@ -248,7 +249,7 @@ def dial(url, tls=None):
 
 
 class Connection:
-    """One connection: batches of frames, there and back."""
+    """One connection, which carries batches of frames in both directions."""
 
     def __init__(self, stream, local=False):
         self.stream, self.prefix = stream, b"\1" if local else b""
@@ -285,7 +286,7 @@ class Connection:
             raise Closed(f"no SP header of PAIR but {header}")
 
     def batch(self):
-        """The frames of the next batch. Half a batch counts as nothing."""
+        """Returns the frames of the next batch. An incomplete batch counts as nothing."""
         head = len(self.prefix) + 8
         self._need(head)
         assert self.bytes[:len(self.prefix)] == self.prefix
@@ -303,7 +304,7 @@ class Connection:
         return self.prefix + struct.pack(">Q", len(data)) + data
 
     def send(self, data):
-        """One batch, packed already."""
+        """Sends one batch, which is packed already."""
         try:
             self.stream.sendall(self.wrapped(data))
         except TimeoutError:
@@ -318,12 +319,12 @@ class Connection:
 # ---- Links
 
 class LinkState:
-    """What a link keeps from one connection to the next. Number 0: it cannot be resumed."""
+    """The state that a link keeps from one connection to the next. A link with number 0 cannot be resumed."""
 
     def __init__(self, number):
         self.number, self.received, self.sent = number, 0, 0
-        self.kept = collections.deque()  # (number, packed frame) that were not acknowledged
-        self.part = None  # of a message that comes in chunks: [frame, how many bytes are missing, parts]
+        self.kept = collections.deque()  # Each is (number, packed frame), and not acknowledged yet.
+        self.part = None  # A message that comes in chunks: [frame, how many bytes are missing, parts].
 
     def acknowledged(self, count):
         assert count <= self.sent, f"{count} acknowledged, {self.sent} sent"
@@ -355,14 +356,14 @@ class Peer:
         return self
 
     def listen(self, scheme="tcp"):
-        """From now on the HELLOs of this peer say where it may be dialled: before it is linked."""
+        """From now on the HELLOs of this peer say where it may be dialled. To be called before it is linked."""
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(PATIENCE)
         self.urls = [f"{scheme}://127.0.0.1:{self.listener.getsockname()[1]}" + ("/peer" if scheme == "ws" else "")]
         return self
 
     def accept(self):
-        """Instead of connect(): the node dials."""
+        """Replaces connect(): the node dials."""
         stream = self.listener.accept()[0]
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.urls[0].startswith("ws"):
@@ -381,14 +382,14 @@ class Peer:
         return self.connection.stream
 
     def cut(self):
-        """The connection is gone, and what had come of a batch with it."""
+        """Drops the connection, and the part of a batch that has arrived."""
         self.connection.close()
         self.connection = None
 
     # ---- The handshake
 
     def greet(self):
-        """HELLO, there and back."""
+        """Exchanges HELLO."""
         hello = [self.version, self.capabilities, self.cluster, self.name, self.incarnation, self.flags,
                  self.heartbeat, self.urls]
         if self.newest is not None:
@@ -398,7 +399,7 @@ class Peer:
         return self
 
     def during(self, wanted):
-        """The next frame of the handshake; what stands behind it in its batch stays for later."""
+        """Returns the next frame of the handshake; the frames behind it in its batch stay for later."""
         while True:
             while self.early:
                 frame = self.early.popleft()
@@ -417,7 +418,7 @@ class Peer:
 
     @property
     def node(self):
-        """The incarnation of the other side."""
+        """Returns the incarnation of the other side."""
         return self.hello[4]
 
     def can(self, capability):
@@ -430,9 +431,9 @@ class Peer:
         return pack([WELCOME, number, count, state] if self.can_resume() else [WELCOME])
 
     def link(self, *frames, resend=False):
-        """Connects if need be, greets if need be, and agrees on a link, with the one there is or with a new one.
-        `frames`: they go in the batch of the second WELCOME, or behind it. `resend`: all that no ACK was for is
-        sent again, whatever WELCOME says."""
+        """Connects and greets if that was not done yet, and agrees on a link: the existing one, or a new one. `frames`
+        go in the batch of the second WELCOME, or behind it. With `resend` all frames without an ACK are sent again,
+        whatever WELCOME says."""
         if self.connection is None:
             self.connect()
         if not hasattr(self.connection, "early"):
@@ -446,7 +447,8 @@ class Peer:
     resume = link
 
     def _offer(self):
-        """The higher incarnation: WELCOME, and what the other side makes of it: its count, None of a new link."""
+        """Does the part of the side with the higher incarnation: it sends WELCOME. Returns the other side's count, or
+        None for a new link."""
         s = self.state
         if s is None:
             self.connection.send(self.welcome(self.last_number, 0, OVER))
@@ -463,7 +465,7 @@ class Peer:
         return None
 
     def _decide(self):
-        """The lower one, with a link that has no connection, or with none."""
+        """Does the part of the side with the lower incarnation, which has a link without a connection, or no link."""
         said, s = self.during(WELCOME) + [0, 0, 0], self.state
         number, count, state = said[1:4]
         goes_on = s is not None and s.number != 0 and self.can_resume() and (
@@ -495,7 +497,7 @@ class Peer:
         self.connection.at = 0
 
     def give_up(self):
-        """This side's link is over; a new one may follow."""
+        """Ends the link on this side; a new one may follow."""
         self.state = None
 
     # ---- Frames
@@ -509,11 +511,11 @@ class Peer:
         return packed
 
     def send(self, *frames):
-        """One batch."""
+        """Sends one batch."""
         self.connection.send(b"".join(map(self._counted, frames)))
 
     def send_part(self, part, *frames):
-        """As send(), but the connection is cut when so many of the batch's bytes have gone, if it is as long."""
+        """Works like send(), but cuts the connection after `size` bytes of the batch, if it is as long."""
         data = self.connection.wrapped(b"".join(map(self._counted, frames)))
         try:
             self.connection.stream.sendall(data[:part])
@@ -525,7 +527,7 @@ class Peer:
         self.connection.send(pack([ACK, self.state.received]))
 
     def _take(self, frames):
-        """Of a batch: what belongs to the link is done, the rest goes to the inbox."""
+        """Handles a batch: frames of the link are processed here, the others go to the inbox."""
         for frame in frames:
             kind = frame[0]
             if kind == START:
@@ -562,7 +564,7 @@ class Peer:
             self.inbox.append(frame)
 
     def _take_chunk(self, frame):
-        """A whole message with the last of its chunks."""
+        """Puts a message together, and returns it with the last of its chunks."""
         s = self.state
         if len(frame) > 2:
             assert s.part is None
@@ -585,7 +587,7 @@ class Peer:
         self._take(self.connection.batch())
 
     def frame(self, *kinds, where=None):
-        """The next frame of these kinds that is as wanted. All others stay for later."""
+        """Returns the next frame that has one of these kinds and is as wanted. All others stay for later."""
         until, at = time.monotonic() + PATIENCE, 0
         while True:
             for at in range(at, len(self.inbox)):
@@ -595,7 +597,8 @@ class Peer:
                     return found
             at = len(self.inbox)
             if time.monotonic() > until:
-                raise TimeoutError(f"the node sent no expected frame of {kinds}; the last ones: {list(self.inbox)[-9:]}")
+                raise TimeoutError(f"the node sent no expected frame of {kinds}; the last ones: "
+                                   f"{list(self.inbox)[-9:]}")
             self.pump()
 
     def closed(self):
@@ -609,25 +612,25 @@ class Peer:
         return False
 
     def fence(self):
-        """All that this side has sent on this connection so far has been looked at."""
+        """Waits until the other side has read all frames that this side has sent on this connection."""
         number = secrets.randbits(60)
         self.connection.send(pack([PING, number]))
         self.frame(PONG, where=lambda frame: frame[1] == number)
 
     def forget(self):
-        """What has come so far is not looked at."""
+        """Drops the frames that have arrived."""
         self.inbox.clear()
 
     # ---- Messages
 
     def call(self, to, tag, body=b"", sender=5, kinds=(REPLY, FAILED)):
-        """The frame that answers; `to` is an actor or a name."""
+        """Sends a request, and returns the frame that answers it; `to` is an actor or a name."""
         ref = secrets.randbits(60)
         self.send([CALL_NAME if isinstance(to, str) else CALL, to, sender, tag, ref, body])
         return self.frame(*kinds, where=lambda got: got[4] == ref)
 
     def ask(self, verb, body=b""):
-        """What $node answers to a request: the value, or the text of an error."""
+        """Returns the answer of $node to a request: the value, or the text of an error."""
         if not isinstance(body, bytes):
             body = pack(body)
         got = self.call("$node", verb, body)
@@ -635,7 +638,7 @@ class Peer:
         return got[5].decode() if got[3] == 0 else unpack(got[5])[0]
 
     def leave(self):
-        """BYE behind all that was sent; the other side acknowledges, and closes."""
+        """Sends BYE behind all earlier frames; the other side acknowledges, and closes."""
         if self.members is not None:
             self.members.say_left()
         self.send([BYE, "left"])
@@ -658,11 +661,12 @@ def mix(x):
 
 
 class Members:
-    """What a small peer has to do: it answers, refutes and says that it leaves; it probes nobody."""
+    """The members that a small peer knows. It answers probes, refutes and says that it leaves; it probes no member."""
 
     def __init__(self, peer, metadata=None):
         self.peer, self.metadata, self.computes = peer, metadata or {}, True
-        self.table = {peer.incarnation: [ALIVE, 1, 0, None]}  # node -> state, number, by, record
+        # Maps a node to its state, number, suspecting node and record.
+        self.table = {peer.incarnation: [ALIVE, 1, 0, None]}
 
     def own(self):
         return [self.peer.name, self.peer.urls, self.metadata]

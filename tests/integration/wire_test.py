@@ -24,16 +24,17 @@ WEFT = built("cli", "weft")
 MODULE = built("tests", "test_wire.so")
 LOWEST, HIGHEST, COUNT = 1, 2 ** 64 - 1, itertools.count(2)
 (SELF, POUR, WATCH_IT, LINK_IT, UNLINK_IT, CALL_IT, ORDER, GLOBAL, FIND, JOIN, TO_GROUP, SUBSCRIBE, QUEUE, PUBLISH_IT,
- REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # as in wire.c
+ REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # The same numbers are in wire.c.
 NUMBERED = 100
 GONE = 0x7F000000
-ME = 77  # an actor of the peer
+ME = 77  # This is an actor of the peer.
 with open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8") as page:
     PAGE = page.read()
 
 
 def both():
-    """Two new incarnations, one below that of any node, one above: one that has left does not come back."""
+    """Returns two new incarnations, one below that of any node and one above, because one that has left does not come
+    back."""
     low = next(COUNT)
     return low, HIGHEST - low
 
@@ -51,12 +52,12 @@ def number(body):
 
 
 def reason(body):
-    """Of DOWN and EXIT: the number and the text, without the line."""
+    """Returns the number and the text of DOWN and EXIT, without the line."""
     return struct.unpack("<i", body[:4])[0], re.sub(r":\d+:", ":", body[4:].decode())
 
 
 class Wire(unittest.TestCase):
-    """A node that listens, and peers."""
+    """Tests with a node that listens, and with peers."""
     options = ()
     incarnations = itertools.count(1000)
 
@@ -66,7 +67,7 @@ class Wire(unittest.TestCase):
         self.node, self.url = self.start("n", *self.options)
 
     def run(self, result=None):
-        """Of a test that fails, what its node has said is printed, too."""
+        """If a test fails, the output of its node is printed, too."""
         before = len(result.failures) + len(result.errors)
         super().run(result)
         if len(result.failures) + len(result.errors) > before and hasattr(self, "node"):
@@ -86,13 +87,13 @@ class Wire(unittest.TestCase):
         return peer
 
     def puppet(self, peer, tag, body=b""):
-        """What the node's actor answers, a number."""
+        """Returns the answer of the node's actor, a number."""
         got = peer.call("puppet", tag, body if isinstance(body, bytes) else body.encode())
         self.assertEqual(got[0], REPLY, got)
         return number(got[5])
 
     def in_effect(self, peer):
-        """All INTEREST that was said before is in effect for what the puppet publishes."""
+        """Waits until all earlier INTEREST is in effect for publications of the puppet."""
         mark = f"mark.{next(self.incarnations)}"
         peer.send([INTEREST, 1, [mark]])
 
@@ -110,14 +111,14 @@ class Wire(unittest.TestCase):
         return Peer(url or self.url, "raw", next(self.incarnations)).connect().connection
 
     def closes(self, connection, why):
-        """The node closes it, and its log says why."""
+        """The node closes the connection, and its log says why."""
         with self.assertRaises(Closed):
             while True:
                 connection.batch()
         self.node.log(why)
 
     def works(self, **more):
-        """The node has not suffered."""
+        """The node still works."""
         peer = self.peer(f"works-{next(self.incarnations)}", **more).link()
         self.assertGreater(self.puppet(peer, SELF), 0)
         peer.close()
@@ -136,7 +137,7 @@ class Bytes(Wire):
         self.assertEqual(s.recv(100), b"")
         self.node.log("does not speak the SP protocol of PAIR")
 
-    def test_byte_by_byte(self):
+    def test_a_handshake_may_come_byte_by_byte(self):
         peer = self.peer()
         hello = pack([HELLO, [1, 0, "weft", "p", HIGHEST, 0, 60000, []]])
         s = self.connect()
@@ -148,7 +149,7 @@ class Bytes(Wire):
         self.assertEqual(got[:8], wire_peer.SP)
         self.assertEqual(unpack(got, 16)[0][0], HELLO)
         peer.link()
-        peer.connection.send(b"")  # an empty batch
+        peer.connection.send(b"")  # This is an empty batch.
         self.assertGreater(self.puppet(peer, SELF), 0)
 
     def test_a_length_over_the_limit(self):
@@ -173,13 +174,13 @@ class WebSockets(Wire):
         super().setUp()
         self.node, self.ws = self.start("w", listen="ws://127.0.0.1:0/some/where")
 
-    def test_a_peer(self):
+    def test_a_peer_over_websocket_is_linked(self):
         for incarnation in both():
             peer = self.peer("p", incarnation, url=self.ws).link()
             self.assertGreater(self.puppet(peer, SELF), 0)
             stream = peer.connection.stream
             data = peer.connection.wrapped(pack([CALL_NAME, "puppet", 5, SELF, 9, b""]))
-            stream.sendall(b"are you there?", 9)  # a ping
+            stream.sendall(b"are you there?", 9)  # This is a ping.
             stream.sendall(data[:3], 2, False)
             stream.sendall(data[3:7], 0, False)
             stream.sendall(data[7:], 0, True)
@@ -205,7 +206,7 @@ class WebSockets(Wire):
         plain.sendall(text.encode())
         return plain.recv(12).decode().split()[1]
 
-    def test_requests(self):
+    def test_requests_for_a_websocket_are_answered_as_documented(self):
         for old, new, status in (
                 ("", "", "101"), ("Host: HOST", "Host: localhost", "101"),
                 ("HTTP/1.1", "HTTP/1.0", "400"), ("X-Other: 1", "Host: HOST", "400"), ("dGhl", "dG", "400"),
@@ -217,7 +218,7 @@ class WebSockets(Wire):
             with self.subTest(old=old, new=new[:40]):
                 self.assertEqual(self.answer(old, new), status)
 
-    def test_frames_that_end_it(self):
+    def test_bad_frames_of_a_websocket_end_the_link(self):
         for data, why in ((b"\x81\x80\0\0\0\0", "not binary"), (b"\x82\x01a", "not masked"),
                           (b"\xc2\x80\0\0\0\0", "reserved bits set"),
                           (b"\x89\xfe\0\x7e\0\0\0\0", "bad control"),
@@ -249,8 +250,9 @@ class WebSockets(Wire):
 
 
 class Frames(Wire):
-    def test_encodings(self):
-        """Wide numbers, signed ones, wide lengths; more values; frames of unknown kinds, whatever is in them."""
+    def test_every_encoding_of_msgpack_is_read(self):
+        """Numbers and lengths may be wide, numbers signed, frames may have more values, and unknown kinds may have any
+        values."""
         peer = self.peer(capabilities=RESUME).link()
         deep = b"\x91" * 31 + b"\xc0"
         for kind in (b"\xcd\0\x19", b"\xd0\x19", b"\xd3" + struct.pack(">q", 25), b"\xcf" + struct.pack(">Q", 25)):
@@ -261,7 +263,7 @@ class Frames(Wire):
             peer.state.sent += 2
             self.assertEqual(peer.frame(REPLY)[4], 7)
         peer.fence()
-        self.assertEqual(peer.state.sent, 12)  # what the node has acknowledged since: see LinkState.acknowledged
+        self.assertEqual(peer.state.sent, 12)  # The node has acknowledged this since: see LinkState.acknowledged.
 
     def test_a_frame_of_the_wrong_shape_ends_the_link(self):
         for frame, says in (
@@ -290,7 +292,7 @@ class Frames(Wire):
         c.send(pack([99]) + pack([PING, 1]))
         self.closes(c, "PING instead of HELLO")
 
-    def test_bounds(self):
+    def test_messages_and_patterns_at_their_bounds_are_accepted(self):
         peer = self.peer().link()
         peer.send([SEND_NAME, "puppet", 0, 0xFFFFFEFF, 0, b"x" * 16 * 1024 * 1024])
         self.assertRegex(self.node.line(), f"^got {0xFFFFFEFF} x+$")
@@ -303,7 +305,7 @@ class Frames(Wire):
         peer.connection.send(pack([INTEREST, 1, ["x"] * 4097]))
         self.closes(peer.connection, "malformed INTEREST")
 
-    def test_names_and_topics(self):
+    def test_names_and_topics_follow_their_grammar(self):
         peer = self.peer().link()
         for name in ("a", "A.b_c-d$9", "n" * 64):
             self.assertEqual(peer.call(name, 1)[3], 6, name)
@@ -335,7 +337,7 @@ class Handshake(Wire):
         self.assertRegex(why.exception.reason, reason)
         return peer
 
-    def test_versions(self):
+    def test_versions_are_negotiated(self):
         for version, newest in ((1, None), (1, 1), (1, 2), (2, None), (1, 9), (0, 1)):
             for incarnation in both():
                 with self.subTest(version=version, newest=newest, incarnation=incarnation):
@@ -354,25 +356,25 @@ class Handshake(Wire):
             self.assertEqual(c.batch()[0][0], WELCOME)
             c.close()
 
-    def test_refusals(self):
+    def test_a_peer_that_does_not_fit_is_refused_with_its_reason(self):
         self.refused(2, "node n is in cluster weft, node p in cluster other", cluster="other")
         self.refused(3, "there is another node named n", name="n")
         peer = self.peer("p", 5).link()
-        peer.fence()  # the node knows, too, that it is linked
+        peer.fence()  # The node knows, too, that it is linked.
         self.refused(3, "there is another node named p", name="p", incarnation=6)
         self.refused(5, "this is the node itself", incarnation=peer.node)
         self.refused(7, "node q uses the incarnation of node p", name="q", incarnation=5)
 
     def test_the_refused_side_closes_the_connection(self):
-        """The refused side; the refusing one reads nothing more, and closes some time."""
+        """The refused side closes. The refusing side reads nothing more, and closes later."""
         peer = self.peer(cluster="other")
         with self.assertRaises(Refused):
             peer.link()
         peer.connection.send(pack([WELCOME]))
         self.assertTrue(peer.closed())
 
-    def test_a_second_connection(self):
-        """Without bit 0 the lower one refuses it; with bit 0 it does if both say that the link is up."""
+    def test_a_second_connection_is_refused_while_the_link_is_up(self):
+        """Without bit 0 the lower one refuses the connection; with bit 0 it does if both say that the link is up."""
         high, other = HIGHEST, HIGHEST - 1
         first = self.peer("p", high).link()
         self.refused(4, "linked already", incarnation=high)
@@ -386,7 +388,7 @@ class Handshake(Wire):
         self.assertEqual(why.exception.code, 4)
         self.assertGreater(self.puppet(first, SELF), 0)
 
-    def test_faults(self):
+    def test_a_peer_has_to_wait_after_its_second_fault(self):
         """The first fault may be a mishap; after the second one the peer has to wait."""
         for _ in range(2):
             peer = self.peer("p", 5).link()
@@ -407,15 +409,15 @@ class Handshake(Wire):
         return True
 
     def test_frames_behind_the_second_welcome(self):
-        """The lower one may send them in the batch of its WELCOME."""
+        """The lower one may send frames in the batch of its WELCOME."""
         for capabilities in 0, RESUME:
             peer = self.peer("p", both()[0], capabilities=capabilities)
             peer.link([CALL_NAME, "puppet", 5, SELF, 3, b""])
             self.assertEqual(peer.frame(REPLY)[4], 3)
             peer.leave()
 
-    def test_a_tool(self):
-        """No node, and not resumed whatever it says."""
+    def test_a_tool_is_no_node_and_is_not_resumed(self):
+        """A tool is no node, and is not resumed whatever it offers."""
         tool = self.peer("n", flags=TOOL, capabilities=255).link()
         self.assertEqual(tool.state.number, 0)
         self.assertEqual(tool.ask(3)[0], "n")
@@ -432,8 +434,8 @@ class Handshake(Wire):
         except Closed:
             return False
 
-    def test_both_dial(self):
-        """Of two connections at the same time one is the link."""
+    def test_one_of_two_connections_at_the_same_time_becomes_the_link(self):
+        """Of two connections at the same time one becomes the link."""
         for incarnation in both():
             name = f"p{incarnation}"
             peer = self.peer(name, incarnation).listen()
@@ -476,7 +478,7 @@ class Heartbeats(Wire):
                 self.assertGreaterEqual(float(found[1]), silent_for if beats else 0.0)
 
     def test_any_frame_of_a_peer_is_a_sign_of_life(self):
-        """Frames that say nothing do for heartbeats, for longer than silence may last."""
+        """Frames without any meaning count as heartbeats, for longer than silence may last."""
         peer = self.peer(heartbeat=100).link()
         peer.answers_pings = False
         for _ in range(15):
@@ -489,12 +491,12 @@ class Links(Wire):
     options = "--resume-window", "60"
 
     def counted(self, peer, count):
-        """All numbered messages have come once, in order."""
+        """All numbered messages have arrived once, in order."""
         got = peer.call("puppet", COUNTED)
         self.assertEqual(struct.unpack("<QQ", got[5]), (count + 1, 0))
 
     def test_a_resumed_link_loses_and_doubles_no_frame(self):
-        """Cuts at any byte, while both sides send: numbers both ways."""
+        """The connection is cut at any byte, while both sides send numbered messages."""
         for incarnation, resend in itertools.product(both(), (False, True)):
             with self.subTest(incarnation=incarnation, resend=resend):
                 peer = self.peer(f"p{incarnation}-{resend}", incarnation + 2 * resend - 1, capabilities=RESUME).link()
@@ -550,7 +552,7 @@ class Links(Wire):
         return self.see_inbox(peer, awaited)
 
     def test_large_messages_are_cut_within_a_chunk(self):
-        """A body of three parts each way; the connection ends in the middle of the second one."""
+        """A body of three parts goes each way; the connection ends in the middle of the second part."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME | CHUNKS).link()
             peer.fence()
@@ -578,7 +580,8 @@ class Links(Wire):
     def test_versions_do_not_matter(self):
         peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
         self.assertGreater(peer.state.number, 0)
-        peer.fence()  # or the link may come to the next connection first, then to this one, which is closed
+        # Without this the link may come to the next connection first, and then to this one, which is closed.
+        peer.fence()
         peer.cut()
         peer.resume()
         self.node.log("the link with node p is resumed")
@@ -593,7 +596,7 @@ class Links(Wire):
             self.node.log("node p is down: connection lost")
 
     def test_the_node_dials_again(self):
-        """It knows where the peer listens."""
+        """The node knows where the peer listens."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).listen().link()
             self.puppet(peer, POUR, numbers(ME, 10, 8))
@@ -605,7 +608,7 @@ class Links(Wire):
             peer.leave()
 
     def test_a_new_connection_while_the_old_one_is_there(self):
-        """The old one is read to its end first."""
+        """The old connection is read to its end first."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
             before = struct.unpack("<QQ", peer.call("puppet", COUNTED)[5])[0] - 1
@@ -617,7 +620,7 @@ class Links(Wire):
             peer.leave()
 
     def test_a_link_that_one_side_has_given_up(self):
-        """State 0 of its number, or another number: a new one."""
+        """State 0 with this number, or another number, makes a new link."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
             self.assertGreater(self.puppet(peer, SELF), 0)
@@ -632,7 +635,8 @@ class Links(Wire):
             peer.leave()
 
     def test_a_welcome_that_was_lost(self):
-        """The higher one never heard of the link: it goes on, as nothing has come from that side."""
+        """The side with the higher incarnation never learned of the link. The link goes on, because nothing has arrived
+        from that side."""
         peer = self.peer("p", HIGHEST, capabilities=RESUME).connect().greet()
         peer.connection.send(pack([WELCOME, 0, 0, OVER]))
         peer.during(WELCOME)
@@ -664,7 +668,7 @@ class Links(Wire):
         self.assertTrue(peer.closed())
         self.node.log(why)
 
-    def test_faults(self):
+    def test_frames_out_of_place_end_the_link(self):
         self.fault("acknowledges frames that were never sent", [ACK, 1000000])
         self.fault("START in the middle of a connection", [START, 0])
         self.fault("a chunk without a message", [CHUNK, b"x"])
@@ -696,7 +700,7 @@ class Links(Wire):
 
 
 class WhileLinked(Wire):
-    def test_interest_and_publications(self):
+    def test_publications_follow_interest(self):
         peer = self.peer().link()
         self.assertEqual(self.puppet(peer, SUBSCRIBE, "room.*"), 0)
         self.assertEqual(peer.frame(INTEREST), [INTEREST, 1, ["room.*"]])
@@ -722,8 +726,8 @@ class WhileLinked(Wire):
         self.assertTrue(peer.closed())
         node.log("too many topic patterns, more than --max-patterns 10")
 
-    def test_peers(self):
-        """Nodes without membership hear of each other so, and each one that comes later is told, too."""
+    def test_nodes_without_membership_are_told_of_each_other(self):
+        """Nodes without membership learn of each other in this way, and each node that comes later is told, too."""
         first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
         second = self.peer("second").link()
         self.assertEqual(second.frame(PEERS)[1], [["first", first.incarnation, ["tcp://127.0.0.1:1"]]])
@@ -736,7 +740,7 @@ class WhileLinked(Wire):
         other.accept().link()
         self.node.log("linked with node other")
 
-    def test_leaving(self):
+    def test_a_peer_that_leaves_is_down_with_its_reason(self):
         for text, logged in (("left", "left"), ("left, not drained", "left, not drained"), ("anything else", "left")):
             for capabilities in 0, RESUME:
                 peer = self.peer(capabilities=capabilities).link()

@@ -18,12 +18,12 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIST = os.path.join(ROOT, "packaging", "abi.txt")
 HEADERS = ["weft.h", "weft/msgpack.h", "weft/sim.h", "weft/test.h"]
-# A library beside libweft: its list and its headers.
+# A library beside libweft has its own list and headers.
 BESIDE = {"libweft-store": ("abi-store.txt", ["weft/store.h", "weft/queue.h", "weft/persist.h"])}
 
 
 def exported(library):
-    """Names by version tag, without the tags themselves."""
+    """Returns the names of each version tag, without the tags themselves."""
     done = subprocess.run(["readelf", "--dyn-syms", "--wide", library], check=True, capture_output=True, text=True)
     tags = {}
     for line in done.stdout.splitlines():
@@ -101,7 +101,7 @@ print("\n".join(sorted(set(re.sub(r" +(?=[;(), ])", "", line) for line in lines)
 
 
 def described(include, names, headers):
-    """One line for each function, object and type that the public headers define."""
+    """Returns one line for each function, object and type that the public headers define."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "all.c"), os.path.join(folder, "all.o")
         with open(source, "w", encoding="utf-8") as out:

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FAULTY = bytes(range(256)) * 16  # the longest input there is
+FAULTY = bytes(range(256)) * 16  # This is the longest input that is allowed.
 TARGET = """#!/usr/bin/env python3
 import sys
 prefix = next((word.split("=")[1] for word in sys.argv if word.startswith("-artifact_prefix=")), None)
@@ -28,7 +28,7 @@ class Fuzz(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="weft-fuzz-")
         self.addCleanup(holder.cleanup)
         self.folder = holder.name
-        for tool in ("llvm-profdata", "llvm-cov"):  # of what is no program there is no coverage
+        for tool in ("llvm-profdata", "llvm-cov"):  # A file that is no program has no coverage.
             self.program(os.path.join("bin", tool), "#!/bin/sh\nexit 1\n")
 
     def program(self, name, text):
@@ -54,7 +54,7 @@ class Fuzz(unittest.TestCase):
             self.assertGreater(at, len(lines) - 10)
             coded = re.fullmatch(r"base64 -d >input <<<'(.*)'", lines[at - 1])
             self.assertEqual(base64.b64decode(coded[1]), FAULTY)
-        self.assertEqual(lines.count("json.c:1: not true"), 2)  # what each of them said
+        self.assertEqual(lines.count("json.c:1: not true"), 2)  # Each of the two targets printed this.
         self.assertNotIn("./dev fuzz --input link input", lines)
 
     def test_without_a_failure_nothing_is_printed_but_the_table(self):

@@ -10,12 +10,12 @@ import shutil
 import subprocess
 import sys
 
-# The largest cycle that a layer may have. A bound may only fall: who unties a knot lowers it here.
+# The largest cycle that each layer may have. A bound may only fall: untie a knot, then lower it here.
 BOUNDS = {"runtime": 6, "actors": 4, "transport": 4, "cli": 3}
 
 
 def objects(build, source):
-    """{source file: object} of all libraries and the command, by layer."""
+    """Returns {source file: object} of all libraries and the command, by layer."""
     found = collections.defaultdict(dict)
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / entry["file"]).resolve()
@@ -29,7 +29,7 @@ def objects(build, source):
 
 
 def symbols(files):
-    """{file: (what it defines, what it wants)}, by one run of nm."""
+    """Returns {file: (symbols it defines, symbols it needs)}, from one run of nm."""
     names = {str(path): name for name, path in files.items()}
     found = {name: (set(), set()) for name in files}
     out = subprocess.run(["nm", "-gA", *names], capture_output=True, text=True, check=True).stdout
@@ -45,7 +45,7 @@ def symbols(files):
 
 
 def calls_of(files):
-    """{file: {file it calls: symbols}}."""
+    """Returns {file: {file it calls: symbols}}."""
     where, wants = {}, {}
     for name, (defined, wanted) in symbols(files).items():
         wants[name] = wanted
@@ -60,7 +60,7 @@ def calls_of(files):
 
 
 def cycles(calls):
-    """The largest cycle of calls: Tarjan's strongly connected components, without recursion."""
+    """Returns the largest cycle of calls: Tarjan's strongly connected components, without recursion."""
     index, low, on, stack, best = {}, {}, set(), [], []
     for root in calls:
         if root in index:
@@ -99,7 +99,7 @@ def room_of(name):
 
 
 def two_way(calls):
-    """[(room, room, a call there, a call back)] of those that call each other."""
+    """Returns [(room, room, a call there, a call back)] for rooms that call each other."""
     ways = {}
     for name, targets in calls.items():
         for target, used in targets.items():

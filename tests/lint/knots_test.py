@@ -26,14 +26,14 @@ class Knots(unittest.TestCase):
         self.assertEqual(knots.two_way({"runtime/platform/a.c": {"runtime/platform/linux/b.c": {"f"}},
                                         "runtime/platform/linux/b.c": {"runtime/platform/a.c": {"g"}}}), [])
 
-    def test_order_of_rooms(self):
+    def test_rooms_in_disorder_are_found(self):
         rooms = ["runtime/memory", "runtime/sched", "actors"]
         fine = {"runtime/memory": set(), "runtime/sched": {"runtime/memory"}, "actors": set(rooms[:2])}
         self.assertEqual(upward.order_faults(rooms, fine), [])
         self.assertEqual(len(upward.order_faults(rooms, {**fine, "runtime/memory": {"runtime/sched"}})), 1)
         self.assertEqual(len(upward.order_faults(rooms, {**fine, "runtime/memory": {"actors"}})), 2)
 
-    def test_nouns(self):
+    def test_headers_of_several_files_are_found(self):
         def found(header, **files):
             texts = {pathlib.Path(f"l/{name}.c"): text for name, text in files.items()}
             texts[pathlib.Path("l/a.h")] = header

@@ -9,7 +9,7 @@ import sys
 
 LAYERS = ["runtime", "actors", "transport", "cli"]
 
-# {"header: file", or the beginning of it: why the file defines what the header declares}
+# {"header: file", or the beginning of that text: the reason why the file defines what the header declares}
 ALLOWED = {
     "runtime/platform/": "the contract: each system's folder has files of its own",
     "transport/carrier/carrier.h: transport/carrier/carrier_nng.c": "carrier_nng.h needs NNG's headers",
@@ -25,7 +25,7 @@ TYPE = re.compile(r"(typedef|static|inline)\b|(struct|enum|union)(\s+\w+)?\s*(\{
 
 
 def flat(text):
-    """C without comments, literals and directives, and with {} for each body."""
+    """Returns the C code without comments, literals and directives, and with {} for each body."""
     text = BESIDE.sub(" ", DIRECTIVE.sub("", TEXT.sub(" ", text)))
     out, depth = [], 0
     for piece in re.split(r"([{}])", text):
@@ -37,26 +37,27 @@ def flat(text):
 
 
 def names(text):
-    """[(name, whether it is defined here)] of the functions and variables with external linkage."""
+    """Returns [(name, whether it is defined here)] for functions and variables with external linkage."""
     found = []
     for statement in (s.strip() for s in STATEMENT.findall(flat(text))):
         if TYPE.match(statement):
             continue
         body = statement.endswith("}") or "=" in statement
-        head = re.split(r"[(=]", statement)[0]  # a function, or one variable, or several
+        head = re.split(r"[(=]", statement)[0]  # A declaration of a function, or of one or several variables.
         found += [(re.findall(r"\w+", part.split("[")[0])[-1], body) for part in head.rstrip("; {}").split(",")
                   if re.search(r"\w+[\s\[\]]*$", part.split("[")[0])]
     return found
 
 
 def fits(header, files):
-    """Whether that header may declare what `files` define: one has its name, or a build takes one of NAME_*.c."""
+    """Returns whether the header may declare what `files` define: one has its name, or a build chooses one of
+    NAME_*.c."""
     return any(f.stem == header.stem for f in files) or (
         len(files) > 1 and all(f.stem.startswith(header.stem + "_") for f in files))
 
 
 def offenders(files):
-    """[(header, file that defines what it declares, names)]; files: {path: text}"""
+    """Returns [(header, file that defines what it declares, names)]; `files` is {path: text}."""
     where = collections.defaultdict(set)
     for path, text in files.items():
         if path.suffix == ".c":

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 DEV = pathlib.Path(__file__).resolve().parent.parent.parent / "dev"
-# The functions of `dev` that run steps, and steps of our own.
+# The script has the functions of `dev` that run steps, and steps of the test.
 SCRIPT = r"""
 set -uo pipefail
 logs=. flaky=./flaky passed=0 failed=0 skipped=0 last_start=100 last_end=$LAST_END

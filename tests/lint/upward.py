@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 
-LAYERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]  # from the bottom up
+LAYERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]  # From the bottom up.
 
 
 def layer_of(path, source):
@@ -20,20 +20,20 @@ def layer_of(path, source):
 
 
 def room_of(path, source):
-    """The folder; the platform's folders are one room, as each system has its own ones."""
+    """Returns the room of a folder; the platform's folders are one room, because each system has its own."""
     layer = layer_of(path, source)
     return layer if layer == "runtime/platform" else str(path.parent.relative_to(source))
 
 
 def flags_by_room(build, source):
-    """The compiler and its -I and -D flags, from the first source file of each room."""
+    """Returns the compiler and its -I and -D flags, from the first source file of each room."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / entry["file"]).resolve()
         if path.suffix != ".c" or layer_of(path, source) is None or not path.is_relative_to(source):
             continue
         if entry["output"].split("/")[0] != path.relative_to(source).parts[0]:
-            continue  # a test that compiles the file again
+            continue  # A test compiles this file again.
         words = shlex.split(entry["command"])
         compiler = words[: next(i for i, w in enumerate(words) if w.startswith("-"))]
         found.setdefault(room_of(path, source), compiler + [w for w in words if w.startswith(("-I", "-D"))])
@@ -45,8 +45,8 @@ def folders_of(command, build):
 
 
 def reached(command, headers, build):
-    """Which of these very headers `#include "name"` finds (and not one of the system's with the same name)."""
-    # -MG: what is not found is named, without a folder, and is no error.
+    """Returns which of these very headers `#include "name"` finds, and not one of the system's with the same name."""
+    # With -MG a missing header is named, without a folder, and is no error.
     names = sorted({h.name for h in headers})
     done = subprocess.run(command + ["-xc", "-M", "-MG", "-"], cwd=build, text=True, capture_output=True, check=True,
                           input="".join(f'#include "{name}"\n' for name in names))
@@ -55,12 +55,12 @@ def reached(command, headers, build):
 
 
 def rank(room):
-    """The layer of a room, as a number."""
+    """Returns the number of a room's layer."""
     return max(i for i, l in enumerate(LAYERS) if room == l or room.startswith(l + "/"))
 
 
 def order_faults(rooms, sees):
-    """What is wrong with who sees whom: a layer above, or each other."""
+    """Returns the faults of the order: a room that is given a higher layer, or two rooms that are given each other."""
     faults = []
     for a in rooms:
         for b in sees[a]:
@@ -80,7 +80,7 @@ def main():
     headers = {room: sorted((source / room).glob("*.h")) for room in flags}
     checked = 0
     for room, command in sorted(flags.items()):
-        # That lower layers can be seen is proved by compiling.
+        # Compiling proves that lower layers can be seen.
         tried = [o for o in sorted(flags) if rank(o) >= rank(room)]
         found = reached(command, [h for o in tried for h in headers[o]], build)
         for other in tried:

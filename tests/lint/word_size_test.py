@@ -18,18 +18,18 @@ class WordSize(unittest.TestCase):
                               input=source, text=True, capture_output=True, check=False)
         return done.returncode, done.stderr
 
-    def test_headers(self):
+    def test_the_headers_refuse_32_bits(self):
         for option in ("-m32", "-mx32"):
             code, said = self.compile(option)
             self.assertNotEqual(code, 0)
             self.assertIn(WORDS, said)
         self.assertEqual(self.compile("-m64"), (0, ""))
 
-    def test_build(self):
+    def test_the_build_refuses_32_bits(self):
         with tempfile.TemporaryDirectory() as folder:
             cross = os.path.join(folder, "cross.ini")
             with open(cross, "w", encoding="utf-8") as f:
-                # Where the C library for 32 bits is missing a compiler cannot link, which meson would try first.
+                # Without the C library for 32 bits a compiler cannot link, which meson would try first.
                 f.write("[binaries]\nc = ['gcc', '-m32']\nar = 'ar'\n[properties]\nskip_sanity_check = true\n"
                         "[host_machine]\nsystem = 'linux'\ncpu_family = 'x86'\ncpu = 'i686'\nendian = 'little'\n")
             done = subprocess.run(["meson", "setup", os.path.join(folder, "build"), ROOT, "--cross-file", cross],

@@ -276,7 +276,7 @@ START_TEST(the_end_of_a_child_is_told)
     read_exactly(&c.out, text, 5);
     ck_assert_mem_eq(text, "hello", 5);
     ck_assert_int_eq(pf_process_reap(&c.process, &how), PF_AGAIN);
-    ck_assert_msg(!seen[CHILD].readable, "it has not ended yet");
+    ck_assert_msg(!seen[CHILD].readable, "the end was reported before the child has ended");
     take_out(&c.in);
     await_hint(&seen[CHILD].readable);
     how = reap(&c);

@@ -14,10 +14,11 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "semantics.md"
 SKIPPED = 77
-# A node of Erlang/OTP that is heard on 127.0.0.1 only: see rows_epmd.erl.
+# This node of Erlang/OTP listens on 127.0.0.1 only: see rows_epmd.erl.
 NODE = ["-noshell", "-noinput", "-start_epmd", "false", "-epmd_module", "rows_epmd", "-setcookie", "rows",
         "-kernel", "inet_dist_use_interface", "{127,0,0,1}", "-name", "rows@127.0.0.1"]
-SILENCES = 1000, 6000  # ms without a message that count as none; the longer for rows that a slow machine may have cut
+# After this many ms without a message a row has none. The longer time is for rows that a slow machine may have cut.
+SILENCES = 1000, 6000
 
 
 def cells(line):
@@ -25,7 +26,7 @@ def cells(line):
 
 
 def table():
-    """{row: (weft, erlang or None, remark)}, and what is wrong with the form of the page."""
+    """Returns {row: (weft, erlang or None, remark)}, and the faults in the form of the page."""
     rows, faults = {}, []
     for number, line in enumerate(PAGE.read_text(encoding="utf-8").splitlines(), 1):
         row = cells(line) if line.startswith("|") else []
@@ -49,7 +50,7 @@ def table():
 
 
 def tests(pattern, row):
-    """The names of the tests in these files."""
+    """Returns the names of the tests in these files."""
     found = set()
     for file in HERE.glob(pattern):
         prefix = file.stem.removeprefix("rows_") + "_"

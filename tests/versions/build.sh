@@ -20,7 +20,7 @@ if [[ ! -e $folder/built ]]; then
     touch "$folder/built"
 fi
 
-# module NAME SOURCE [LIBRARY...]: these change with today's tests
+# module NAME SOURCE [LIBRARY...]: builds a module, again whenever today's tests have changed
 module()
 {
     cc -std=gnu11 -D_GNU_SOURCE -O1 -g -w -shared -fPIC -I"$folder/tree/include" "${defines[@]}" \

@@ -21,7 +21,7 @@ from store_nodes import SOON_LOST
 
 
 class Version:
-    """A build of weft: its command, the modules that were compiled with its headers, and what it can do."""
+    """A build of weft: its command, the modules that were compiled with its headers, and its abilities."""
 
     def __init__(self, build, modules, include):
         self.build, self.modules = build, modules
@@ -36,7 +36,7 @@ class Version:
                               env=self.env(os.environ)).stdout
 
     def env(self, more):
-        """It runs with its own libraries, whatever the environment says."""
+        """Makes a program run with its own libraries, whatever the environment says."""
         return dict(more, LD_LIBRARY_PATH=self.build)
 
     def has(self, module):
@@ -52,7 +52,7 @@ if folder := os.environ.get("WEFT_OTHER"):
 
 
 class Wire:
-    """Stands between the socket of a node and those that dial it, and cuts all connections when it is told to."""
+    """Stands between the socket of a node and the peers that dial it, and cuts all connections on demand."""
 
     def __init__(self, path):
         self.path, self.real, self.lock, self.open = path, path + ".real", threading.Lock(), set()
@@ -68,7 +68,7 @@ class Wire:
                 near, far = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
                 far.connect(self.real)
             except OSError:
-                return  # the test is over
+                return  # The test is over.
             with self.lock:
                 self.open |= {near, far}
             for one, other in ((near, far), (far, near)):
@@ -130,7 +130,8 @@ class Case(unittest.TestCase):
         return node
 
     def weft(self, version, *words, code=0):
-        """Runs a verb to its end, which may be any for `code` None; its standard output and error."""
+        """Runs a verb to its end, and returns its standard output and error. With None for `code` any exit code is
+        right."""
         done = subprocess.run([version.weft, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(version.env(self.env)))
         if code is not None:
@@ -143,7 +144,7 @@ class Case(unittest.TestCase):
 
 
 class Pair:
-    """What works between a node of the version `server` and a node, or a tool, of the version `client`."""
+    """Tests that work between a node of the version `server` and a node, or a tool, of the version `client`."""
     server = client = None
 
     def both(self, question):
@@ -190,7 +191,7 @@ class Pair:
         for verb, uses in tried.items():
             for words, expected in uses if verb in self.client.verbs else ():
                 with self.subTest(verb, words=words):
-                    # Without these verbs of its own the node may not know what the tool asks for, which says so then.
+                    # A node that lacks these verbs may not know the request of the tool, which then says so.
                     if not {verb, "names"} <= self.server.verbs:
                         out, err = self.weft(self.client, verb, *words, "--node", "s", code=None)
                         self.assertRegex(out + err, f"{expected}|s runs a version of weft that does not know this request")
@@ -280,10 +281,11 @@ class Pair:
         first = token(a)
         b = holder(self.client, "b")
         b.log("linked with node a")
-        self.weft(self.client, "send", "holder", "[]", "--tag", "1", "--node", "a")  # it gives the name back
+        self.weft(self.client, "send", "holder", "[]", "--tag", "1", "--node", "a")  # The node gives the name back.
         self.assertTrue(a.line().startswith("let go"))
         second = token(b)
-        self.weft(self.server, "send", "holder", "[]", "--tag", "2", "--node", "a")  # it wants it again
+        # The node registers the name again.
+        self.weft(self.server, "send", "holder", "[]", "--tag", "2", "--node", "a")
         b.stop()
         third = token(a)
         self.assertLess(first, second)
@@ -299,13 +301,13 @@ class Pair:
         return self.ready(version, name, "storing", "idle", options=options)
 
     def publications(self, version, at_least):
-        """Stores publications until so many are acknowledged: all that are, by position."""
+        """Stores publications until `count` are acknowledged, and returns these by position."""
         node = self.ready(version, "writer", "storing", "publish", "room.tea", "2", join=("store",))
         lines = [node.line() for _ in range(at_least)] + node.stop()
         return {tuple(line.split()[:2]): line.split()[2] for line in lines}
 
     def check_records(self, version, written):
-        """A reader of that version gets all that was written."""
+        """A reader of this version gets all records."""
         node = self.ready(version, "reader", "storing", "read", "room.tea", join=("store",))
         self.assertEqual(node.line(), "subscribed")
         got = {}
@@ -342,7 +344,7 @@ class Pair:
             lines = [line.split() for worker in workers for line in list(worker.out.seen)]
             return sorted(words[1] for words in lines if words and words[0] == "did")
         eventually("all jobs are done", lambda: set(done()) == jobs or os.sched_yield())
-        self.assertEqual(len(done()), 30)  # once each
+        self.assertEqual(len(done()), 30)  # Each job is done once.
 
     def test_states_and_their_owners(self):
         self.need("actors that remember", self.both(lambda v: v.has("remembering")))
@@ -353,7 +355,7 @@ class Pair:
                               options=SOON_LOST)
             word, opening, loaded = node.line().split()
             self.assertEqual((word, int(opening)), ("opened", turn))
-            self.assertGreaterEqual(int(loaded), last)  # an event may be stored, and its answer lost
+            self.assertGreaterEqual(int(loaded), last)  # An event may be stored although its answer is lost.
             for _ in range(80):
                 word, number, _ = node.line().split()
                 self.assertEqual(word, "event")
@@ -365,7 +367,7 @@ class Pair:
             return file.execute("PRAGMA user_version").fetchone()[0]
 
     def test_file_of_a_store(self):
-        """Made by the server's version, gone on with by the client's, and opened by the server's again."""
+        """The server's version makes the file, the client's goes on with it, and the server's opens it again."""
         self.need("store", self.both(lambda v: v.has("storing")))
         s = self.store(self.server)
         written = self.publications(self.server, 100)
@@ -402,7 +404,7 @@ class Pair:
         return number
 
     def refuses(self, node):
-        """It does not open the file of a later version, and does not touch it."""
+        """A version does not open the file of a later version, and does not change it."""
         with open(self.file, "rb") as file:
             before = file.read()
         node.log("use a newer weft|newer version")
@@ -436,7 +438,7 @@ class OtherServes(Pair, Case):
 
 
 class Rolling(Case):
-    """Five nodes with traffic; one after the other is stopped in order, and started with the other version."""
+    """Five nodes have traffic; one after the other is stopped in order, and started with the other version."""
     NODES = [f"n{i}" for i in range(5)]
 
     def setUp(self):
@@ -463,7 +465,7 @@ class Rolling(Case):
                 self.ends[line.split()[1]] = len(self.ends)
 
     def all_talk(self):
-        """Each node has got new answers of each node."""
+        """Each node has got new answers from each node."""
         begun = {name: len(node.out.seen) for name, node in self.nodes.items()}
         for name, node in self.nodes.items():
             def heard(name=name, node=node):
@@ -506,11 +508,11 @@ class Rolling(Case):
                 sent[words[0], words[1]] = int(words[2])
             elif what == "published":
                 published[words[0]] = int(words[1])
-        # What was answered was counted; what was counted beyond that was asked by a call that has failed.
+        # Every answered call was counted; further counts belong to calls that have failed.
         for node, count in answered.items():
             self.assertGreaterEqual(counted[node], count, node)
         self.assertLessEqual(sum(counted.values()), sum(answered.values()) + unknown)
-        # What a node has sent before it left arrives, unless the receiver has left before it.
+        # Messages that a node has sent before it left arrive, unless the receiver has left before.
         whole = 0
         for (sender, to), count in sent.items():
             got = heard.get((to, sender), (0, 0))[0]

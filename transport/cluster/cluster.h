@@ -55,7 +55,7 @@ struct wf_cluster {
     struct wf_watcher *watchers;
     uint32_t watcher_count, watcher_capacity;
     bool ever_up, leaving;
-    bool draining;        /* as watchers were notified last */
+    bool draining;        /* the value of which watchers were notified last */
     bool leaf_told;       /* the log has said that this node does not listen */
     int64_t tables_at;    /* when wf_tables_retry is called next: once per heartbeat */
     struct wf_swim *swim; /* NULL: this is a client */

@@ -26,7 +26,7 @@ struct wf_dialer {
     uint32_t source;       /* the source (discover.h) that lists it now: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count, next_url;
-    uint64_t incarnation; /* of the node there; 0: not known */
+    uint64_t incarnation; /* the incarnation of the node there; 0: not known */
     uint64_t learned;     /* wf_learned_key of the present dial; 0: its result is not reported to learned.c */
     uint32_t attempts;
     int64_t next_at, give_up_at;

@@ -327,7 +327,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
                  f->number == WF_REFUSED_NAME_TAKEN);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
         wf_dialers_know(c, d, ch->incarnation);
-        snprintf(d->last, sizeof d->last, "%s", why); /* so it is not logged: the two are linked */
+        snprintf(d->last, sizeof d->last, "%s", why); /* the reason is not logged again, because the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)
         wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), "refused by node", "%s", why);

@@ -19,7 +19,7 @@ enum {
     WF_LEARNED_ADDRESSES = 256, /* addresses that are remembered: those that were dialled last */
     WF_LEARNED_DIALS = 16,      /* dials at a time */
     WF_LEARNED_BURST = 64,      /* dials without success at once; then one per WF_LEARNED_EACH */
-    WF_LEARNED_RANGES = 16,     /* of the option dial_only */
+    WF_LEARNED_RANGES = 16,     /* the ranges of the option dial_only */
     WF_LEARNED_RANGE = 64,      /* bytes of one, with its NUL */
 };
 #define WF_LEARNED_EACH WEFT_MS(100)

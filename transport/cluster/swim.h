@@ -115,7 +115,7 @@ struct wf_swim {
     uint32_t count, capacity, next;
     uint32_t present;                  /* ALIVE and SUSPECT, self among them */
     struct wf_hash_table nodes, names; /* names: the newest member of each name */
-    uint64_t secret;                   /* of their hashes */
+    uint64_t secret;                   /* the secret of their hashes */
     uint64_t digest;
     struct wf_list updates[WF_SWIM_SENDS_MAX + 1];
     uint32_t update_count;

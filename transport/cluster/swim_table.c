@@ -28,7 +28,7 @@ uint32_t wf_swim_below(struct wf_swim *s, uint32_t bound)
 
 uint32_t wf_swim_logarithm(uint32_t n)
 {
-    static const uint32_t powers[] = {3, 8, 21, 55, 149, 404, 1097, 2981, 8104}; /* of e, rounded up */
+    static const uint32_t powers[] = {3, 8, 21, 55, 149, 404, 1097, 2981, 8104}; /* powers of e, rounded up */
     uint32_t log = 1;
     while (log < WF_COUNT(powers) && n >= powers[log - 1]) log++;
     return log;

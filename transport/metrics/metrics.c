@@ -24,7 +24,7 @@ struct wf_metrics {
     enum { BEGINS, AWAKE, CLOSED } state;
     struct wf_pages pages;
     /* Of $metrics: */
-    struct wf_node_stats stats;        /* with kinds */
+    struct wf_node_stats stats;        /* with statistics of kinds */
     int64_t tallied_at;                /* 0: never */
     struct wf_histogram answers;       /* times until workers handled a question */
     uint64_t received[WF_WORKERS_MAX]; /* the highest value that was reported: a counter never decreases */

@@ -10,7 +10,7 @@
 struct wf_text_buffer {
     char *data; /* malloc'ed, NUL-terminated; NULL: nothing was written */
     size_t size, capacity;
-    bool failed; /* for lack of memory something is missing */
+    bool failed; /* a part is missing for lack of memory */
 };
 
 WEFT_PRINTF(2, 3) void wf_text_buffer_put(struct wf_text_buffer *o, const char *format, ...);

@@ -22,7 +22,7 @@ struct wf_web {
     void *arg;
     const char *const *paths;
     int count;
-    char address[64], host[64]; /* to listen on; the name in it, "": it is none */
+    char address[64], host[64]; /* the address to listen on, and the host name in it; "": it has none */
     pf_mutex *lock;
     pf_cond *changed;
     bool started; /* under lock, as the next two */

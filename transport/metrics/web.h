@@ -18,7 +18,7 @@ struct wf_web;
 
 /* One request. The function that gets it answers it once, then or later, on any thread. */
 struct wf_web_ask {
-    struct wf_list_node in_queue; /* for the user */
+    struct wf_list_node in_queue; /* the user's queue */
     int path;                     /* index in `paths` */
     const char *policy; /* the answer's Content-Security-Policy, static; NULL: nothing may be run or loaded */
 };

@@ -19,7 +19,7 @@ enum { WF_IDENTITY_NAME = 65 };
 struct wf_identity {
     char name[WF_IDENTITY_NAME];
     uint32_t roles;  /* a mask */
-    uint32_t rights; /* of those roles */
+    uint32_t rights; /* the rights of those roles */
 };
 
 /* From a certificate in DER or (`size` counts the final NUL) PEM, the first if there are several. False: `why`

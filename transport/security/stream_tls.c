@@ -271,7 +271,7 @@ static int64_t layer_write(struct wf_layer *base, const void *data, size_t size)
 {
     struct layer *l = layer_of(base);
     if (l->failed < 0 && (!l->secured || l->failed != WEFT_ERESET)) return l->failed;
-    if (l->ended) return WEFT_ERESET; /* as a plain socket, once its writing side is shut down */
+    if (l->ended) return WEFT_ERESET; /* a plain socket does the same once its writing side is shut down */
     int n = mbedtls_ssl_write(&l->ssl, data, WF_MIN(size, (size_t)RECORD));
     return n < 0 ? fail(l, n) : n;
 }

@@ -16,7 +16,7 @@ struct wf_tls {
     struct wf_identity self;
     char *authority, *certificate, *key;
     char *folder;      /* where they were found */
-    char serial[64];   /* of the certificate, in hex digits; */
+    char serial[64];   /* the serial number of the certificate, in hex digits */
     char until[16];    /* its last day, "2027-11-22" */
     char warning[256]; /* "" or a warning for the log */
 };

@@ -10,7 +10,7 @@ bool wf_tls_folder(const char *given, char *out, size_t size)
 {
     /* Races with setenv only, which no program with threads may call. NOLINTBEGIN(concurrency-mt-unsafe) */
     const char *certs = getenv("WEFT_CERTS"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    const char *data = getenv("APPDATA"); /* of Windows */
+    const char *data = getenv("APPDATA"); /* Windows sets this variable */
     /* NOLINTEND(concurrency-mt-unsafe) */
     int n = -1;
     if (strcmp(given, "auto") != 0) n = snprintf(out, size, "%s", given);

@@ -17,15 +17,15 @@
 enum {
     WF_WIRE_OLDEST = 1, /* versions that this node speaks: wire.md describes them */
     WF_WIRE_NEWEST = 2,
-    WF_FRAME_URLS = 8,      /* of one node */
+    WF_FRAME_URLS = 8,      /* the URLs of one node */
     WF_FRAME_URL_MAX = 255, /* bytes */
     WF_NODE_NAME_MAX = 64,
     WF_FRAME_TRACE = 17,           /* bytes of a trace id and its flags */
     WF_FRAME_SPARE = 72,           /* bytes of a message's frame at most, without body and name */
     WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT; also the limit for kinds without a body */
     WF_FRAME_PROBE_MAX = 8192,     /* bytes of the body of PROBE */
-    WF_FRAME_SPAWN_MAX = 65536,    /* of SPAWN: WEFT_REMOTE_ARGS_MAX, a name, and values of later versions */
-    WF_FRAME_SPAWNED_MAX = 512,    /* of SPAWNED: struct weft_why has 160 */
+    WF_FRAME_SPAWN_MAX = 65536,    /* bytes of SPAWN: WEFT_REMOTE_ARGS_MAX, a name, and values of later versions */
+    WF_FRAME_SPAWNED_MAX = 512,    /* bytes of the body of SPAWNED: struct weft_why has 160 */
     WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */
 };
 

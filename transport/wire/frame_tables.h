@@ -28,7 +28,7 @@ struct wf_publish_to {
     uint32_t count; /* how many are in this frame: set by wf_publish_to_size */
     const void *body;
     size_t size;
-    weft_text trace; /* as wf_frame.trace */
+    weft_text trace; /* see wf_frame.trace */
 };
 /* The most bytes that the frame can have. Call it before wf_put_publish_to. */
 size_t wf_publish_to_size(struct wf_publish_to *p);

@@ -56,7 +56,7 @@ struct wf_swim_message {
     uint64_t digest;   /* PING, ACK: of the sender's table */
     uint64_t node;     /* ASK */
     uint64_t flags;    /* PING, SYNC: see above; ACK: `there` */
-    uint32_t count;    /* of updates, still in `items` */
+    uint32_t count;    /* the number of updates, which are still in `items` */
     weft_reader items;
 };
 

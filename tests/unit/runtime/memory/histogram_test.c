@@ -11,7 +11,7 @@ static int place_of(int64_t ns)
     wf_histogram_add(&h, ns, 1);
     for (int i = 0; i < WF_SPAN_BUCKETS; i++)
         if (h.bucket[i] == 1) return i;
-    ck_abort_msg("in no bucket");
+    ck_abort_msg("the span is in no bucket");
     return -1;
 }
 

@@ -77,7 +77,7 @@ END_TEST
 START_TEST(bad_addresses_are_refused)
 {
     struct pf_address a;
-    ck_assert_msg(pf_address_parse(BAD[_i], &a) == WEFT_EADDRESS, "\"%s\" was taken", BAD[_i]);
+    ck_assert_msg(pf_address_parse(BAD[_i], &a) == WEFT_EADDRESS, "the address \"%s\" was accepted", BAD[_i]);
 }
 END_TEST
 

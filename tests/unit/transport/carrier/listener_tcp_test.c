@@ -133,7 +133,7 @@ static void expect_greeting(int fd)
     char header[WF_SP_HEADER];
     for (size_t done = 0; done < sizeof header;) {
         ssize_t n = recv(fd, header + done, sizeof header - done, 0);
-        ck_assert_msg(n > 0, "nobody accepts");
+        ck_assert_msg(n > 0, "no connection was accepted");
         done += (size_t)n;
     }
     ck_assert_mem_eq(header, wf_sp_header, WF_SP_HEADER);

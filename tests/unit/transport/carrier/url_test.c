@@ -147,7 +147,7 @@ START_TEST(inherited_sockets_beyond_loopback_need_insecure)
         ck_assert_msg(wf_url_check_inherited(world[i], true, why) == WEFT_OK, "%s", world[i]);
         why[0] = '\0';
         ck_assert_msg(wf_url_check_inherited(world[i], false, why) == WEFT_EADDRESS, "%s", world[i]);
-        ck_assert_msg(strstr(why, "or say --insecure (option insecure)") != NULL, "cut: %s", why);
+        ck_assert_msg(strstr(why, "or say --insecure (option insecure)") != NULL, "the reason is cut: %s", why);
     }
 }
 END_TEST

@@ -26,7 +26,7 @@ static void check_plan(const struct wf_sim_origin *from, const struct wf_sim_pla
         ck_assert_int_ge(f->at, i == 0 ? 0 : f[-1].at);
         ck_assert_int_lt(f->at, from->time);
         ck_assert_int_le(f->span, WEFT_SEC(40));
-        ck_assert_msg(f->lasts ? f->span == 0 : f->span > 0, "span %lld", (long long)f->span);
+        ck_assert_msg(f->lasts ? f->span == 0 : f->span > 0, "the span is %lld", (long long)f->span);
         ck_assert_uint_ne(from->kinds >> f->kind & 1, 0);
         ck_assert_uint_lt(f->a, from->nodes);
         ck_assert_uint_lt(f->b, from->nodes);
