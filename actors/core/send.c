@@ -210,6 +210,12 @@ int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_ms
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
+    uint64_t weighed = 0;
+    return wf_send_copy_or_drop(w, to, m, &weighed);
+}
+
+int wf_send_copy_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m, uint64_t *weighed)
+{
     WF_ASSERT(w == wf_here);
     weft_node *node = wf_node_of(w);
     uint32_t index = wf_id_worker(to.actor);
@@ -228,9 +234,10 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
         return WEFT_ENOACTOR;
     }
     if (target != w) {
-        bool full = wf_worker_is_congested(target) || wf_actor_is_full(a);
+        uint32_t own = (*weighed >> index & 1) == 0 ? 0 : m->size >> WF_KIB_SHIFT; /* it counts there already */
+        bool full = wf_worker_is_congested_beside(target, own) || wf_actor_is_full(a);
         if (full) wf_drop(w, m, WF_DROP_FULL);
-        else wf_msg_send_to(w, index, m);
+        else wf_msg_send_copy_to(w, index, m, weighed);
         return full ? WEFT_EFULL : WEFT_OK;
     }
     weft_full_policy policy = wf_actor_policy(a);

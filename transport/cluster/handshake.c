@@ -223,7 +223,6 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
 {
     struct wf_link *old = wf_links_find(c, ch->incarnation);
     WF_SOMETIMES("handshake: the other side has given up a link that this side still has", old != NULL);
-    WF_SOMETIMES("handshake: a tool has the incarnation of a node", old != NULL && old->client && !ch->client);
     if (old != NULL) wf_links_end(c, old, old->number == 0 ? "replaced by a new connection" : given_up);
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
     wf_links_bring_up(c, ch, number);

@@ -65,7 +65,6 @@ static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t i
 /* The node was known only from others, who were wrong about its name. Nothing that they said of it stays. */
 static void correct(struct wf_cluster *c, struct wf_peer *p, const struct wf_link *l, char (*urls)[WF_URL_TEXT])
 {
-    WF_SOMETIMES("peers: a node was reported under the name of another one", true);
     pf_mutex_lock(c->t->lock);
     snprintf(p->name, sizeof p->name, "%s", l->name);
     free((char *)p->record.data);
@@ -290,7 +289,6 @@ static void refresh(struct wf_cluster *c, struct wf_dialer *d)
     if (same) return;
     weft_text urls[WF_FRAME_URLS];
     for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
-    WF_SOMETIMES("peers: a node that is dialled has other addresses now", true);
     if (wf_dialers_readdress(d, urls, p->url_count)) d->proven = has_announced_urls(c, p);
 }
 

@@ -98,7 +98,6 @@ int wf_swim_show(struct wf_swim *s, uint64_t node, weft_text record)
 {
     struct wf_swim_member *m = wf_swim_find(s, node);
     if (m == NULL || wf_text_equal(m->name, wf_swim_record_of(record).name)) return WEFT_OK;
-    WF_SOMETIMES("gossip: a node shows another name than others have reported", true);
     int rc = wf_swim_set_record(s, m, record);
     if (rc == WEFT_OK) s->user->changed(s->arg, m, m->state);
     return rc;
