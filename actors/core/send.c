@@ -259,7 +259,7 @@ static inline weft_msg *copy_of(struct wf_actor *self, uint32_t tag, const void 
         return NULL;
     }
     struct wf_worker *w = self->task.worker;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     *why = WEFT_ENOMEM;
     weft_msg *m = wf_msg_new(w, tag, size);
     if (WF_UNLIKELY(m == NULL)) return NULL;
@@ -529,7 +529,7 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
            : wf_is_wrong_message(tag, data, size) ? wf_wrong_message("weft_send_name", tag, data, size)
                                                   : WEFT_ENOMEM;
     if (*why != WEFT_ENOMEM) return NULL;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return NULL;
     if (size > 0) memcpy(m + 1, data, size);

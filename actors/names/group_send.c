@@ -91,7 +91,7 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     if (wf_is_wrong_message(tag, data, size)) return wf_wrong_message("weft_group_send", tag, data, size);
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_groups *all = wf_groups_here(self);
     weft_text name = weft_cstr(group);
     pf_mutex_lock(all->lock);

@@ -417,7 +417,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     weft_text topic = weft_cstr(name);
     int rc;
     if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_publish", tag, data, size);
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_worker *w = self->task.worker;
     bool in_vain = !wf_await_others(self, name);
     struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
