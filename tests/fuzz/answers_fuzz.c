@@ -162,7 +162,7 @@ static int (*const tools[])(const struct cli *c) = {cli_ps,      cli_nodes,     
 static bool is_json(const char *text, size_t size)
 {
     json_error_t error;
-    json_t *json = json_loadb(text, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    json_t *json = json_loadb(text, size, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
     if (json != NULL) json_decref(json);
     return json != NULL;
 }
