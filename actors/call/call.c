@@ -193,7 +193,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     int rc = check(self, tag, data, size);
     if (rc < 0) return rc;
     if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call: there is no place for the answer: it is NULL");
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_worker *w = self->task.worker;
     struct wf_actor *called = find_called(w, to);
     if (closes_cycle(self, called)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
@@ -214,7 +214,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     if (rc < 0) return rc;
     if (name == NULL) return wf_wrong_name(WEFT_EINVAL, NULL);
     if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call_name: there is no place for the answer: it is NULL");
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct weft_answer one = {.from = weft_nobody()};
     rc = wf_resolve(self->task.worker, name, &one.from);
     if (rc < 0) return rc;
@@ -311,7 +311,7 @@ int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t
     int rc = check(self, tag, data, size);
     if (rc < 0) return rc;
     if (answers == NULL || need == 0 || need > count || count > WEFT_GATHER_MAX) return WEFT_EINVAL;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
     return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, need, WF_MSG_CALL, tag, body, deadline);
 }
@@ -405,6 +405,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     int rc = check_request("weft_reply", ask);
     if (rc < 0) return rc;
     if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_reply", tag, data, size);
+    wf_task_charge(&self->task, size);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);

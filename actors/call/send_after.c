@@ -137,7 +137,7 @@ int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, s
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, to, tag, data, size);
     if (rc < 0) return rc;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_later *l = arm(self, when, 0, to, tag);
     if (l == NULL) return WEFT_ENOMEM;
     l->once = wf_msg_new(self->task.worker, tag, size);
@@ -156,7 +156,7 @@ int weft_send_every(int64_t first, int64_t period, weft_pid to, uint32_t tag, co
     int rc = check(self, to, tag, data, size);
     if (rc < 0) return rc;
     if (period <= 0) return wf_wrong(WEFT_EINVAL, "weft_send_every: the period is %lld", (long long)period);
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_later *l = arm(self, first, period, to, tag);
     if (l == NULL) return WEFT_ENOMEM;
     l->body = wf_body_new(self->task.worker, NULL, 0, data, size);

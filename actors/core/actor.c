@@ -68,6 +68,7 @@ void wf_actors_finish(struct wf_worker *w)
         free(wa->slots[(*f)->slot]);
         wa->slots[(*f)->slot] = NULL;
     }
+    wf_remains_finish(w);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
     pf_aligned_free(wa);

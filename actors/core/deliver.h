@@ -39,6 +39,15 @@ static inline void wf_msg_send_to(struct wf_worker *w, uint32_t index, weft_msg 
     if (wf_msg_is_heavy(m)) wf_msg_weigh(w->set->at[index], m);
     wf_worker_send(w, index, &m->post);
 }
+/* The same for a message that shares its body with others: the body counts once at each worker. Before the first of
+ * them `*weighed` is 0. */
+static inline void wf_msg_send_copy_to(struct wf_worker *w, uint32_t index, weft_msg *m, uint64_t *weighed)
+{
+    bool first = (*weighed >> index & 1) == 0;
+    *weighed |= UINT64_C(1) << index;
+    if (first) wf_msg_send_to(w, index, m);
+    else wf_worker_send(w, index, &m->post);
+}
 /* Any thread: at once. */
 static inline void wf_msg_post_to(struct wf_worker *to, weft_msg *m)
 {

@@ -11,15 +11,16 @@
 #include <string.h>
 
 static __attribute__((noinline)) void put_elsewhere(weft_node *node, struct wf_inbound *in, uint32_t worker,
-                                                    weft_msg *m)
+                                                    weft_msg *m, uint64_t *weighed)
 {
     struct wf_post *p = &m->post;
     in->reached |= UINT64_C(1) << worker;
     if (in->here != NULL) {
-        wf_msg_send_to(in->here, worker, m);
+        wf_msg_send_copy_to(in->here, worker, m, weighed);
         return;
     }
-    if (wf_msg_is_heavy(m)) wf_msg_weigh(node->workers.at[worker], m);
+    if (wf_msg_is_heavy(m) && (*weighed >> worker & 1) == 0) wf_msg_weigh(node->workers.at[worker], m);
+    *weighed |= UINT64_C(1) << worker;
     p->next = in->to[worker].newest;
     in->to[worker].newest = p;
     if (in->to[worker].oldest == NULL) in->to[worker].oldest = p;
@@ -27,20 +28,32 @@ static __attribute__((noinline)) void put_elsewhere(weft_node *node, struct wf_i
     in->mask |= UINT64_C(1) << worker;
 }
 
-void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m)
+static void put_copy(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m, uint64_t *weighed)
 {
     WF_ASSERT(worker < node->workers.count);
     if (in->here != NULL && worker == in->here->index) wf_deliver(in->here, m);
-    else put_elsewhere(node, in, worker, m);
+    else put_elsewhere(node, in, worker, m, weighed);
+}
+
+void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m)
+{
+    uint64_t weighed = 0;
+    put_copy(node, in, worker, m, &weighed);
 }
 
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
+{
+    uint64_t weighed = 0;
+    wf_inbound_add_copy(node, in, m, &weighed);
+}
+
+void wf_inbound_add_copy(weft_node *node, struct wf_inbound *in, weft_msg *m, uint64_t *weighed)
 {
     uint32_t worker = wf_id_worker(m->to_actor);
     if (wf_is_tapped(node)) m = node->tracing->in(node, in->here, m);
     /* A message to an id that this node never gave goes to worker 0, which finds no such actor, counts the message
      * and answers a request. */
-    wf_inbound_put(node, in, worker < node->workers.count ? worker : 0, m);
+    put_copy(node, in, worker < node->workers.count ? worker : 0, m, weighed);
 }
 
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m)

@@ -27,6 +27,8 @@ struct wf_inbound {
 /* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. If this node has no worker with that index,
  * the message is dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
+/* The same for one of many messages that share a body: see wf_msg_send_copy_to. */
+void wf_inbound_add_copy(weft_node *node, struct wf_inbound *in, weft_msg *m, uint64_t *weighed);
 /* Posts `m`, unchanged, to that worker. */
 void wf_inbound_put(weft_node *node, struct wf_inbound *in, uint32_t worker, weft_msg *m);
 /* The same to a name of this node. If no actor has the name, the message is dropped and counted, and the result is

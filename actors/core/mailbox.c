@@ -655,8 +655,15 @@ void wf_mailbox_close(struct wf_actor *a)
     wf_mailbox_leave(a);
     while (a->mail.first != NULL) {
         weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
-        if (m == NULL) drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
-        else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
+        if (m == NULL) {
+            drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
+        } else if (wf_remains_may_take(w, m)) {
+            wf_note_drop(w, WF_DROP_UNREAD, a->id, m->from, m->post.word);
+            wf_remains_take(w, m);
+        } else {
+            m->to_actor = a->id;
+            wf_drop(w, m, WF_DROP_UNREAD);
+        }
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
     WF_SOMETIMES("mailbox: its actor ends while senders wait for space",

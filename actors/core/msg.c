@@ -52,6 +52,7 @@ void *weft_msg_body(weft_msg *m)
 static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf_actor *self, weft_msg *m)
 {
     if (self != NULL) {
+        wf_task_charge(&self->task, m->size);
         wf_release(self, m);
         if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL)) {
             wf_refuse(w, m, WEFT_ENOREPLY);

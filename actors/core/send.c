@@ -210,6 +210,12 @@ int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_ms
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
+    uint64_t weighed = 0;
+    return wf_send_copy_or_drop(w, to, m, &weighed);
+}
+
+int wf_send_copy_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m, uint64_t *weighed)
+{
     WF_ASSERT(w == wf_here);
     weft_node *node = wf_node_of(w);
     uint32_t index = wf_id_worker(to.actor);
@@ -228,9 +234,10 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
         return WEFT_ENOACTOR;
     }
     if (target != w) {
-        bool full = wf_worker_is_congested(target) || wf_actor_is_full(a);
+        uint32_t own = (*weighed >> index & 1) == 0 ? 0 : m->size >> WF_KIB_SHIFT; /* it counts there already */
+        bool full = wf_worker_is_congested_beside(target, own) || wf_actor_is_full(a);
         if (full) wf_drop(w, m, WF_DROP_FULL);
-        else wf_msg_send_to(w, index, m);
+        else wf_msg_send_copy_to(w, index, m, weighed);
         return full ? WEFT_EFULL : WEFT_OK;
     }
     weft_full_policy policy = wf_actor_policy(a);
@@ -252,7 +259,7 @@ static inline weft_msg *copy_of(struct wf_actor *self, uint32_t tag, const void 
         return NULL;
     }
     struct wf_worker *w = self->task.worker;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     *why = WEFT_ENOMEM;
     weft_msg *m = wf_msg_new(w, tag, size);
     if (WF_UNLIKELY(m == NULL)) return NULL;
@@ -522,7 +529,7 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
            : wf_is_wrong_message(tag, data, size) ? wf_wrong_message("weft_send_name", tag, data, size)
                                                   : WEFT_ENOMEM;
     if (*why != WEFT_ENOMEM) return NULL;
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return NULL;
     if (size > 0) memcpy(m + 1, data, size);

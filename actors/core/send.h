@@ -15,6 +15,8 @@ enum { WF_SEND_TIMEOUT = -1 }; /* this deadline means the node's send timeout, c
 /* A SEND from worker `w`, not from the running actor; it does not wait. Consumes. Without space or receiver the
  * message is dropped and counted: WEFT_EFULL, WEFT_ENOACTOR, WEFT_ENONODE. */
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
+/* The same for one of many messages that share a body: see wf_msg_send_copy_to. */
+int wf_send_copy_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m, uint64_t *weighed);
 /* The running actor sends a SEND or CALL. On failure `m` is freed (a request that it passes on is answered with the
  * error), and the result says why. Callers call wf_task_tick before they allocate `m`: a kill while the task yields
  * would leak a message that is on no list. */

@@ -66,6 +66,7 @@ static int send_to(struct wf_actor *self, weft_text group, const struct wf_group
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
     int handed = 0;
+    uint64_t weighed = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         weft_msg *m = wf_msg_share(w, tag, body);
         if (m == NULL) {
@@ -73,7 +74,7 @@ static int send_to(struct wf_actor *self, weft_text group, const struct wf_group
             continue;
         }
         m->from = wf_actor_pid(self);
-        handed += wf_send_or_drop(w, list->pids[i], m) == WEFT_OK;
+        handed += wf_send_copy_or_drop(w, list->pids[i], m, &weighed) == WEFT_OK;
     }
     for (uint32_t i = 0; i < list->node_count; i++) {
         int rc = route->send_group(w, list->nodes[i].node, group, tag, wf_actor_pid(self), body);
@@ -90,7 +91,7 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     if (wf_is_wrong_message(tag, data, size)) return wf_wrong_message("weft_group_send", tag, data, size);
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_groups *all = wf_groups_here(self);
     weft_text name = weft_cstr(group);
     pf_mutex_lock(all->lock);
@@ -117,13 +118,14 @@ void wf_groups_arrived(weft_node *node, struct wf_inbound *in, weft_text group, 
     struct wf_group_list *list = g == NULL || g->member_count == 0 ? NULL : list_of(g);
     bool lost = list == NULL && g != NULL && g->member_count > 0;
     pf_mutex_unlock(all->lock);
+    uint64_t weighed = 0;
     for (uint32_t i = 0; list != NULL && i < list->count; i++) {
         weft_msg *m = wf_msg_share(in->here, tag, body);
         lost |= m == NULL;
         if (m == NULL) continue;
         m->from = from;
         m->to_actor = list->pids[i].actor;
-        wf_inbound_add(node, in, m);
+        wf_inbound_add_copy(node, in, m, &weighed);
     }
     if (list != NULL) in->copies += list->count;
     if (lost)

@@ -213,6 +213,7 @@ struct choice {
     struct wf_body *body;
     const struct wf_route *route;
     struct wf_chosen *remote; /* at most one for each group */
+    uint64_t weighed;         /* workers where the body counts already: wf_msg_send_copy_to */
     uint32_t handed;
 };
 
@@ -223,18 +224,21 @@ static struct wf_actor *find_anywhere(weft_node *node, uint64_t id)
 }
 
 /* A hint; exact on the actor's own worker. */
-static bool has_space(weft_node *node, uint64_t id)
+static bool has_space(weft_node *node, uint64_t id, const struct wf_body *body, uint64_t weighed)
 {
     struct wf_actor *a = find_anywhere(node, id);
     if (a == NULL) return false;
     struct wf_worker *there = node->workers.at[wf_id_worker(id)];
     if (there == wf_here) return !wf_mailbox_full(a);
-    return !wf_worker_is_congested(there) && !atomic_load_explicit(&a->full, memory_order_relaxed);
+    bool counts = (weighed >> there->index & 1) != 0;
+    if (wf_worker_is_congested_beside(there, counts ? (uint32_t)(body->size >> WF_KIB_SHIFT) : 0)) return false;
+    return !atomic_load_explicit(&a->full, memory_order_relaxed);
 }
 
 static bool publisher_has_space(uint64_t actor, void *arg)
 {
-    return has_space(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
+    const struct choice *c = arg;
+    return has_space(wf_node_of(c->self->task.worker), actor, c->body, c->weighed);
 }
 
 static void publisher_take(const struct wf_queue_member *to, void *arg)
@@ -247,7 +251,7 @@ static void publisher_take(const struct wf_queue_member *to, void *arg)
         return;
     }
     m->from = c->body->from;
-    c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
+    c->handed += wf_send_copy_or_drop(w, (weft_pid){m->from.node, to->actor}, m, &c->weighed) == WEFT_OK;
 }
 
 static bool publisher_reaches(uint64_t node, void *arg)
@@ -300,11 +304,13 @@ struct arrival {
     uint64_t peer; /* the node that sent it */
     uint64_t next; /* the node that must get it; 0: none */
     bool taken;    /* a member here gets it */
+    uint64_t weighed;
 };
 
 static bool arrival_has_space(uint64_t actor, void *arg)
 {
-    return has_space(((struct arrival *)arg)->node, actor);
+    const struct arrival *a = arg;
+    return has_space(a->node, actor, a->body, a->weighed);
 }
 
 static void arrival_take(const struct wf_queue_member *to, void *arg)
@@ -320,7 +326,7 @@ static void arrival_take(const struct wf_queue_member *to, void *arg)
     m->to_actor = to == NULL ? 0 : to->actor;
     a->taken = to != NULL;
     if (to == NULL) m->post.flags = WF_MSG_LOST;
-    wf_inbound_add(a->node, a->in, m);
+    wf_inbound_add_copy(a->node, a->in, m, &a->weighed);
 }
 
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
@@ -411,7 +417,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     weft_text topic = weft_cstr(name);
     int rc;
     if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_publish", tag, data, size);
-    wf_task_tick(&self->task);
+    wf_task_tick_for(&self->task, size);
     struct wf_worker *w = self->task.worker;
     bool in_vain = !wf_await_others(self, name);
     struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);

@@ -34,7 +34,7 @@ static void print_object(weft_reader *r, const char *const *keys, uint32_t key_c
 
 static void skip_rest(weft_reader *r, uint32_t left)
 {
-    while (left-- > 0) weft_skip(r);
+    while (left-- > 0 && r->error == 0) weft_skip(r);
 }
 
 static void print_actor(weft_reader *r)
@@ -85,7 +85,7 @@ static void print_node(weft_reader *r)
         resumes = weft_get_uint(r);
         unacked = weft_get_uint(r);
     } else {
-        skip_rest(r, count > 14 ? count - 14 : count > 12 ? 0 : count - 8);
+        skip_rest(r, count > 14 ? count - 14 : count > 12 || count < 8 ? 0 : count - 8);
     }
     weft_text carrier = carrier_of(r, count);
     char took[24] = "", limits[64] = "";

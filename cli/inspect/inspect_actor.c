@@ -227,12 +227,13 @@ static int print_actor_json(struct cli_client *k, weft_reader *r, const struct c
         weft_text key = weft_get_str(r);
         const uint8_t *start = r->at;
         weft_skip(r);
-        if (i > 0) fputs(", ", stdout);
+        if (r->error < 0) break; /* the key is no text */
         cli_print_string(stdout, key.data, key.size);
         fputs(": ", stdout);
         cli_print_json(stdout, start, (size_t)(r->at - start));
+        fputs(", ", stdout);
     }
-    fputs(", \"names\": {", stdout);
+    fputs("\"names\": {", stdout);
     for (size_t i = 0; i < whos->count; i++) {
         const struct cli_who *w = &whos->at[i];
         if (i > 0) fputs(", ", stdout);
@@ -294,7 +295,7 @@ int cli_inspect_actor(struct cli_client *k)
     collect(r, &whos, &pid);
     char self[CLI_WHO_ASKED];
     snprintf(self, sizeof self, "%.*s", WEFT_STR(pid));
-    rc = cli_who_ask(k, &whos);
+    rc = weft_peek_type(&r) == WEFT_MAP ? cli_who_ask(k, &whos) : cli_cannot_decode(k);
     if (rc == CLI_OK) rc = cli_chain_follow(chain, self, ask_for_one, &asking);
     if (rc == CLI_OK && k->c->json) rc = print_actor_json(k, &r, &whos, chain);
     else if (rc == CLI_OK) rc = print_actor(k, &r, &whos, chain);

@@ -113,6 +113,11 @@ bool wf_worker_is_congested(const struct wf_worker *target)
     return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
 }
 
+bool wf_worker_is_congested_beside(const struct wf_worker *target, uint32_t kib)
+{
+    return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX + kib;
+}
+
 void wf_worker_when_space(struct wf_worker *target, struct wf_call *c)
 {
     push_chain(&target->space_calls, &c->post, &c->post);

@@ -66,6 +66,8 @@ void wf_worker_weigh(struct wf_worker *target, uint32_t kib);
 void wf_worker_unweigh(struct wf_worker *target, uint32_t kib);
 /* Whether so many posts, or so many bytes, are on their way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_congested(const struct wf_worker *target);
+/* The same, but `kib` of these bytes do not count. */
+bool wf_worker_is_congested_beside(const struct wf_worker *target, uint32_t kib);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */
 void wf_worker_when_space(struct wf_worker *target, struct wf_call *c);

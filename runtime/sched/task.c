@@ -11,6 +11,7 @@
 
 enum { PREFER_FRESH = 1, PREFER_READY };
 enum { LONG_QUEUE = 4, FRAME_LINES = 8 };
+enum { WORK_SHIFT = 8 }; /* 16 MiB are WF_TURN_WORK */
 
 static struct wf_task *older(const struct wf_task *t)
 {
@@ -445,6 +446,16 @@ int64_t wf_task_finish_wait(int64_t result)
     if (result <= 0 && WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
     if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
     return result;
+}
+
+void wf_task_charge_large(struct wf_task *t, size_t bytes)
+{
+    struct wf_worker *w = t->worker;
+    uint32_t ops = (uint32_t)WF_MIN(bytes >> WF_TASK_BYTES_SHIFT, (size_t)UINT32_MAX);
+    WF_ASSERT(w == wf_here && w->current == t && t->ops > 0);
+    t->ops = ops < t->ops ? t->ops - ops : 1; /* the next operation yields */
+    wf_worker_charge(w, (uint32_t)WF_MIN(bytes >> WORK_SHIFT, (size_t)WF_TURN_WORK));
+    if (wf_worker_is_spent(w)) w->budget = 0;
 }
 
 void wf_task_yield(void)

@@ -152,6 +152,21 @@ static inline void wf_task_tick(struct wf_task *t)
 {
     if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
 }
+/* The running task copies or frees so many bytes, which may take as long as thousands of operations: the pages of a large
+ * block are given by the system one by one, and taken back. 64 KiB count as an operation, and 16 MiB end the turn when
+ * the task yields, also if no other task is ready. */
+enum { WF_TASK_BYTES_SHIFT = 16 };
+void wf_task_charge_large(struct wf_task *t, size_t bytes);
+static inline void wf_task_charge(struct wf_task *t, size_t bytes)
+{
+    if (WF_UNLIKELY(bytes >> WF_TASK_BYTES_SHIFT != 0)) wf_task_charge_large(t, bytes);
+}
+/* As wf_task_tick, before a call that copies so many bytes. */
+static inline void wf_task_tick_for(struct wf_task *t, size_t bytes)
+{
+    wf_task_charge(t, bytes);
+    wf_task_tick(t);
+}
 /* Tell a span from a point in time, see WF_CLOCK_BEGIN. WEFT_NOW and WEFT_FOREVER may be either. */
 static inline bool wf_is_span(int64_t time)
 {

@@ -1,5 +1,6 @@
 /* A peer's side of the handshake and of a link: a byte that chooses the beginning (link_world.h), then messages, each
  * after its size. The node survives, and accepts another peer afterwards. */
+#include "peers.h"
 #include "transport.h"
 #include "link_world.h"
 
@@ -26,8 +27,9 @@ int fuzz_one_input(const uint8_t *data, size_t size)
     link_break(&w);
     w.mode = LINK_GREETS | LINK_CLIENT;
     w.name = "another";
-    /* No input names this incarnation by chance: docs/security.md says what a member may say of others. */
-    w.incarnation = UINT64_C(0x9D3C1A52E7F40B68);
+    /* The input may say of this incarnation what it likes, but if it has linked with it, the incarnation is a node's. */
+    const struct wf_peer *p = wf_peers_find(t->cluster, 2);
+    w.incarnation = p == NULL || p->linked_at == 0 ? 2 : UINT64_C(0x9D3C1A52E7F40B68);
     w.welcomed = false;
     link_dial(&w);
     MUST(w.welcomed);

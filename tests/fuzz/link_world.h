@@ -12,11 +12,12 @@
 enum { NODE, PEER };
 /* The first byte of an input. */
 enum {
-    LINK_GREETS = 1,   /* HELLO, WELCOME and START have been said properly when the input begins */
-    LINK_LOWER = 2,    /* the peer's incarnation is the lower one, else the higher */
-    LINK_OLD = 4,      /* it has no capabilities */
-    LINK_CLIENT = 8,   /* it is a tool */
-    LINK_FOREIGN = 16, /* nothing is tied to a link: it never acknowledges, and a broken one is a new one */
+    LINK_GREETS = 1,    /* HELLO, WELCOME and START have been said properly when the input begins */
+    LINK_LOWER = 2,     /* the peer's incarnation is the lower one, else the higher */
+    LINK_OLD = 4,       /* it has no capabilities */
+    LINK_CLIENT = 8,    /* it is a tool */
+    LINK_FOREIGN = 16,  /* nothing is tied to a link: it never acknowledges, and a broken one is a new one */
+    LINK_OPERATOR = 32, /* a tool here may do what an operator may */
 };
 /* In the place of a message's size. */
 enum { LINK_AGAIN = 0xFFFF /* the connection breaks, the next one goes on with the link */, LINK_WAIT = 0xFFFE };
@@ -26,7 +27,9 @@ struct link_world {
     struct wf_carrier *carrier; /* the peer's */
     struct wf_conn *conn;
     bool sending, welcomed;
-    uint64_t number; /* of the link, as the node says */
+    uint64_t number;              /* of the link, as the node says */
+    uint64_t awaited, replies;    /* REPLY frames of that request */
+    uint64_t call_from, call_ref; /* of the last CALL; 0: there was none */
     uint64_t incarnation;
     const char *name;
     unsigned mode;
@@ -83,6 +86,11 @@ static enum wf_receive peer_message(void *owner, struct wf_conn *c, const uint8_
     int got;
     (void)c;
     while ((got = wf_frame_next(&r, &f)) == 1) {
+        if (f.kind == wf_frame_of(WF_MSG_REPLY) && f.ref == w->awaited) w->replies++;
+        if (f.kind == wf_frame_of(WF_MSG_CALL)) {
+            w->call_from = f.from;
+            w->call_ref = f.ref;
+        }
         if (f.kind != WF_FRAME_WELCOME) continue;
         w->welcomed = true;
         if (f.number != 0) w->number = f.number;
@@ -194,8 +202,12 @@ static inline void link_world_init(struct link_world *w, unsigned mode)
     weft_log_set(WEFT_SILENT, false);
     wf_sim_world_init(&w->world, 1);
     wf_sim_url(NODE, url);
-    const weft_node_options o = {
-        .name = "node", .listen = listen, .listen_count = 1, .record_events = -1, .actors_max = 64};
+    const weft_node_options o = {.name = "node",
+                                 .listen = listen,
+                                 .listen_count = 1,
+                                 .record_events = mode & LINK_OPERATOR ? 64 : -1,
+                                 .actors_max = 64,
+                                 .loopback_control = (mode & LINK_OPERATOR) != 0};
     MUST(wf_sim_start(&w->world, NODE, &o) == WEFT_OK);
     MUST(weft_node_spawn(w->world.host[NODE].node, &w->echo, link_echo, NULL, 0, NULL) == WEFT_OK);
     link_pass(w, WEFT_MS(5));

@@ -6,6 +6,8 @@
 #include "frame_chunks.h"
 #include "frame_tables.h"
 #include "link_world.h"
+#include "requests.h"
+#include "answer.h"
 #include "sp.h"
 #include "swim_wire.h"
 
@@ -327,6 +329,114 @@ static void link_seeds(void)
     link_seed("old", LINK_GREETS | LINK_OLD, put_messages, to);
 }
 
+/* ---- Requests to $node ----------------------------------------------------------------------------------------- */
+
+static void control_request(uint32_t verb, const weft_writer *w)
+{
+    script_byte(verb);
+    script_message(w);
+}
+
+static void control_plain(void)
+{
+    static const uint32_t verbs[] = {WF_CONTROL_PS,    WF_CONTROL_NODES,  WF_CONTROL_INFO,
+                                     WF_CONTROL_NAMES, WF_CONTROL_GROUPS, WF_CONTROL_WAITS,
+                                     WF_CONTROL_DROPS, WF_CONTROL_STUCK,  WF_CONTROL_RECORD};
+    weft_writer w = start();
+    script_size = 0;
+    for (size_t i = 0; i < WF_COUNT(verbs); i++) control_request(verbs[i], &w);
+    seed("control", "plain", script, script_size);
+}
+
+static void control_pages(void)
+{
+    static const uint32_t lists[] = {WF_CONTROL_PS, WF_CONTROL_NAMES, WF_CONTROL_GROUPS};
+    script_size = 0;
+    for (size_t i = 0; i < WF_COUNT(lists); i++) {
+        weft_writer w = start();
+        weft_put_array(&w, 5);
+        weft_put_uint(&w, lists[i]);
+        weft_put_bin(&w, "", 0);
+        weft_put_uint(&w, i == 0 ? 1 : 100);
+        weft_put_str(&w, weft_cstr(""));
+        weft_put_str(&w, weft_cstr(i == 1 ? "e" : ""));
+        control_request(WF_CONTROL_PAGE, &w);
+    }
+    weft_writer w = start();
+    wf_put_text(&w, "echo");
+    control_request(WF_CONTROL_INSPECT, &w);
+    w = start();
+    weft_put_array(&w, 5);
+    wf_put_text(&w, "mailbox");
+    weft_put_uint(&w, 10);
+    wf_put_text(&w, "");
+    weft_put_bool(&w, true);
+    weft_put_bool(&w, true);
+    control_request(WF_CONTROL_TOP, &w);
+    w = start();
+    weft_put_array(&w, 2);
+    weft_put_bool(&w, true);
+    weft_put_array(&w, 3);
+    wf_put_text(&w, "echo");
+    wf_put_text(&w, "echo@node");
+    wf_put_text(&w, "0.1.1@0000000000000001");
+    control_request(WF_CONTROL_WHO, &w);
+    script_byte(254);
+    seed("control", "pages", script, script_size);
+}
+
+static void control_watching(void)
+{
+    script_size = 0;
+    weft_writer w = start();
+    wf_put_text(&w, "room.>");
+    control_request(WF_CONTROL_SUBSCRIBE, &w);
+    w = start();
+    weft_put_array(&w, 3);
+    wf_put_text(&w, "room.a");
+    weft_put_uint(&w, 3);
+    weft_put_bin(&w, "x", 1);
+    control_request(WF_CONTROL_PUBLISH, &w);
+    w = start();
+    weft_put_array(&w, 4);
+    wf_put_text(&w, "room.a");
+    weft_put_uint(&w, 3);
+    weft_put_bin(&w, "x", 1);
+    weft_put_uint(&w, 100);
+    control_request(WF_CONTROL_PUBLISH, &w);
+    script_byte(255);
+    for (uint32_t verb = WF_CONTROL_TRACE; verb <= WF_CONTROL_TRACE_BODIES; verb += 4) {
+        w = start();
+        weft_put_array(&w, 4);
+        weft_put_nil(&w);
+        wf_put_text(&w, verb == WF_CONTROL_TRACE ? "echo" : "");
+        wf_put_text(&w, verb == WF_CONTROL_TRACE ? "" : "room.*");
+        weft_put_bool(&w, true);
+        control_request(verb, &w);
+        script_byte(254);
+        script_byte(255);
+    }
+    seed("control", "watching", script, script_size);
+}
+
+static void control_settings(void)
+{
+    script_size = 0;
+    weft_writer w = start();
+    wf_put_text(&w, "info,transport=debug");
+    control_request(WF_CONTROL_LOG, &w);
+    w = start();
+    weft_put_bool(&w, true);
+    control_request(WF_CONTROL_DRAIN, &w);
+    w = start();
+    weft_put_uint(&w, 100);
+    control_request(WF_CONTROL_STOP, &w);
+    w = start();
+    wf_put_text(&w, "/nowhere/module.so");
+    control_request(WF_CONTROL_RELOAD, &w);
+    seed("control", "settings", script, script_size);
+}
+
 static void swim_seeds(void)
 {
     static const uint32_t kinds[] = {WF_SWIM_SYNC, WF_SWIM_PING, WF_SWIM_ACK, WF_SWIM_ASK};
@@ -369,6 +479,10 @@ int main(int argc, char **argv)
     folder = argv[argc - 1];
     frame_seeds();
     link_seeds();
+    control_plain();
+    control_pages();
+    control_watching();
+    control_settings();
     swim_seeds();
     framing_seeds();
     return different == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

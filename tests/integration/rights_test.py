@@ -14,7 +14,7 @@ import unittest
 
 from harness import PATIENCE, ROOT, Program, eventually
 from tls_test import MODULE, WEFT, Tls
-from wire_peer import Peer, TABLES, pack, unpack
+from wire_peer import GOSSIP, Peer, Refused, TABLES, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
@@ -255,6 +255,23 @@ class Rights(Tls):
             else:
                 peer.frame(54, where=lambda frame: frame[1:4] == [1, 1, "prize"] and frame[5] == 1999)
                 self.assertEqual(self.node.out.queue.qsize(), 0)
+
+    def test_a_member_keeps_no_node_away(self):
+        """It reports the incarnation of a node under another name, and cannot have it once the node is linked."""
+        guest = Peer(self.tls, "g", next(self.incarnations), capabilities=GOSSIP, tls=(self.certs, "g")).link()
+        self.addCleanup(guest.close)
+        reported = next(self.incarnations)
+        guest.send([7, [["ghost", reported, []]]], [53, 0, [[reported, 0, 9, 0, ["ghost", [], {}]]]])
+        guest.fence()
+        node = Peer(self.tls, "b", reported, tls=(self.certs, "b")).link()
+        self.addCleanup(node.close)
+        guest.send([53, 0, [[reported, 3, 10, 0]]])
+        guest.fence()
+        thief = Peer(self.tls, "g", reported, tls=(self.certs, "g"))
+        self.addCleanup(thief.close)
+        with self.assertRaisesRegex(Refused, "node g uses the incarnation of node b"):
+            thief.link()
+        self.assertEqual(self.call(node, "target", 1)[2], self.target)
 
     def test_every_role_may_subscribe(self):
         for role, way in WAYS:

@@ -16,7 +16,7 @@ import unittest
 
 import wire_peer
 from harness import Cluster, ROOT, Program, built, eventually
-from wire_peer import (ACK, BYE, CALL, CALL_NAME, CHUNK, CHUNKS, HELLO, INTEREST, NO_DEADLINE, OVER, PEERS, PING,
+from wire_peer import (ACK, BYE, CALL, CALL_NAME, CHUNK, CHUNKS, GOSSIP, HELLO, INTEREST, NO_DEADLINE, OVER, PEERS, PING,
                        PUBLISH, PUBLISH_TO, REPLY, RESUME, RETAINED, SEND, SEND_NAME, START, SWIM_PING, SWIM_SYNC,
                        TABLE, TOOL, UP, WATCH, WELCOME, Closed, Peer, Refused, pack, unpack)
 
@@ -364,6 +364,45 @@ class Handshake(Wire):
         self.refused(3, "there is another node named p", name="p", incarnation=6)
         self.refused(5, "this is the node itself", incarnation=peer.node)
         self.refused(7, "node q uses the incarnation of node p", name="q", incarnation=5)
+
+    def test_a_node_keeps_its_incarnation_whatever_others_report(self):
+        """A reported name or state does not keep the node away, and the node keeps the incarnation afterwards."""
+        for gossips in False, True:
+            liar = self.peer("liar", next(COUNT), capabilities=GOSSIP if gossips else 0).link()
+            for incarnation in both():
+                with self.subTest(gossips=gossips, incarnation=incarnation):
+                    if gossips:
+                        liar.send([SWIM_SYNC, 0, [[incarnation, 0, 7, 0, ["ghost", [], {}]]]])
+                        liar.send([SWIM_SYNC, 0, [[incarnation, 3, 8, 0]]])
+                    else:
+                        liar.send([PEERS, [["ghost", incarnation, []]]])
+                    liar.fence()
+                    peer = self.peer("p", incarnation).link()
+                    self.node.log("linked with node p")
+                    liar.send([PEERS, [["ghost", incarnation, []]]])
+                    liar.fence()
+                    self.assertGreater(self.puppet(peer, SELF), 0)
+                    self.refused(7, "node liar2 uses the incarnation of node p", name="liar2", incarnation=incarnation)
+                    self.refused(7, "tool p uses the incarnation of node p", name="p", incarnation=incarnation, flags=TOOL)
+                    peer.leave()
+                    self.node.log("node p is down")
+            liar.leave()
+
+    def test_a_handshake_gets_no_link_of_a_node_that_linked_meanwhile(self):
+        """The handshake shows the number of the link, and is refused nonetheless."""
+        for incarnation in both():
+            thief = self.peer("thief", incarnation, capabilities=RESUME).connect().greet()
+            peer = self.peer("p", incarnation, capabilities=RESUME).link()
+            peer.fence()
+            thief.connection.send(pack([WELCOME, peer.state.number, 0, 1]))
+            with self.assertRaises(Refused) as why:
+                while True:
+                    thief.during(WELCOME)
+            self.assertEqual(why.exception.code, 7)
+            self.assertGreater(self.puppet(peer, SELF), 0)
+            thief.close()
+            peer.leave()
+            self.node.log("node p is down")
 
     def test_the_refused_side_closes_the_connection(self):
         """The refused side closes. The refusing side reads nothing more, and closes later."""

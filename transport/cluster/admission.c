@@ -13,13 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An incarnation belongs to one node forever. Pids contain it, so no other node may use it. */
-static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
+/* An incarnation belongs to one node forever. Pids contain it, so no other node, and no tool, may use it. Its node is
+ * the one that has linked with it. What members report of an incarnation gives nobody a right to it. */
+bool wf_rights_own(struct wf_cluster *c, const struct wf_channel *ch, char *why)
 {
-    const struct wf_link *l = wf_links_find(c, incarnation);
-    if (l != NULL) return l->name;
-    const struct wf_peer *p = wf_peers_find(c, incarnation);
-    return p == NULL ? NULL : p->name;
+    const struct wf_link *l = wf_links_find(c, ch->incarnation);
+    const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
+    const char *node = l != NULL && !l->client ? l->name : p != NULL && p->linked_at != 0 ? p->name : NULL;
+    const char *tool = l != NULL && l->client && ch->client ? l->name : NULL; /* a tool gives way to a node */
+    const char *owner = node != NULL ? node : tool;
+    if (owner == NULL || (strcmp(owner, ch->name) == 0 && ch->client == (node == NULL))) return true;
+    snprintf(why, WF_REASON_TEXT, "%s %.40s uses the incarnation of %s %.40s", ch->client ? "tool" : "node", ch->name,
+             node != NULL ? "node" : "tool", owner);
+    return false;
 }
 
 /* Rights that are never granted over ws://, as web pages can use it: to control this node, and for tools also to end
@@ -37,14 +43,13 @@ static uint32_t denied_without_certificate(const struct wf_transport *t, const s
 bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
 {
     const struct wf_identity *who = ch->conn->who;
-    const char *owner = owner_of(c, ch->incarnation);
     char roles[WF_ROLE_TEXT];
     ch->denied = who == NULL ? denied_without_certificate(c->t, ch) : WF_RIGHT_ALL & ~who->rights;
     if (ch->conn->plain_ws) ch->denied |= ch->client ? OVER_WS_OF_A_TOOL : OVER_WS;
     if (ch->client) ch->denied |= WF_RIGHT_JOIN; /* a tool is not a node, whatever its certificate says */
     ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
-    if (owner != NULL && strcmp(owner, ch->name) != 0) {
-        snprintf(why, WF_REASON_TEXT, "node %.40s uses the incarnation of node %.40s", ch->name, owner);
+    if (!wf_rights_own(c, ch, why)) {
+        return false;
     } else if (who != NULL && !wf_identity_may_be(who, ch->name, ch->client)) {
         snprintf(why, WF_REASON_TEXT, "it claims to be node %.50s, but has the certificate of %.50s", ch->name,
                  who->name);

@@ -24,6 +24,18 @@ struct wf_dialer *wf_dialers_add(struct wf_cluster *c, const weft_text *urls, ui
     return d;
 }
 
+bool wf_dialers_readdress(struct wf_dialer *d, const weft_text *urls, uint32_t count)
+{
+    WF_ASSERT(!d->busy && !d->seed);
+    char(*copy)[WF_URL_TEXT] = wf_urls_copy(urls, count);
+    if (copy == NULL) return false;
+    free(d->url);
+    d->url = copy;
+    d->url_count = count;
+    d->next_url = 0;
+    return true;
+}
+
 struct wf_dialer *wf_dialers_find(const struct wf_cluster *c, uint64_t incarnation)
 {
     WF_HASHED_WITH(e, &c->dialed, wf_cluster_hash(c, incarnation))

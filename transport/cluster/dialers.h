@@ -22,7 +22,7 @@ struct wf_dialer {
     struct wf_hashed by_incarnation; /* wf_cluster.dialed, if the incarnation is known */
     bool in_table;
     bool seed, self, busy; /* self: dials this node itself; busy: it is dialling, or has a connection */
-    bool proven;           /* its node has been linked, so the addresses are right */
+    bool proven;           /* its node has been linked, and has announced these addresses itself */
     uint32_t source;       /* the source (discover.h) that lists it now: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count, next_url;
@@ -47,6 +47,8 @@ void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, 
 /* Dials the next address that may be dialled now; else sets `next_at`. */
 void wf_dialers_dial(struct wf_cluster *c, struct wf_dialer *d);
 const char *wf_dialers_url(const struct wf_dialer *d); /* the URL that was dialled last */
+/* Replaces the addresses of `d`, which is not busy. False: no memory; it keeps those that it has. */
+bool wf_dialers_readdress(struct wf_dialer *d, const weft_text *urls, uint32_t count);
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
 void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link has ended */

@@ -60,7 +60,7 @@ static bool is_heard(const struct wf_link *l)
 static bool on_heard(void *arg, uint64_t node)
 {
     const struct wf_link *l = wf_links_find(arg, node);
-    return l != NULL && is_heard(l);
+    return l != NULL && !l->client && is_heard(l);
 }
 
 bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_link *l)
@@ -85,7 +85,18 @@ static bool on_introduced(void *arg, uint64_t from)
     return wf_gossip_may_introduce(arg, wf_links_find(arg, from));
 }
 
-static const struct wf_swim_user user = {on_send, on_changed, on_heard, on_number_max, on_introduced};
+static bool may_be_named(void *arg, uint64_t node, weft_text name)
+{
+    const struct wf_peer *p = wf_peers_find(arg, node);
+    return p == NULL || p->linked_at == 0 || wf_text_equal(weft_cstr(p->name), name);
+}
+
+static const struct wf_swim_user user = {.send = on_send,
+                                         .changed = on_changed,
+                                         .heard = on_heard,
+                                         .number_max = on_number_max,
+                                         .may_introduce = on_introduced,
+                                         .may_be_named = may_be_named};
 
 /* ---- Consequences for links and peers -------------------------------------------------------------------------- */
 
@@ -133,10 +144,17 @@ static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, st
     }
 }
 
+/* Whether it is said to have the name of this node, or of a linked one: then it is no successor of that node yet. */
+static bool has_name_of_another(struct wf_cluster *c, const struct wf_swim_member *m)
+{
+    const struct wf_link *l = wf_links_named(c, m->name);
+    return (l != NULL && l->incarnation != m->node) || wf_text_equal(m->name, weft_cstr(c->t->node->name));
+}
+
 static void review(struct wf_cluster *c, const struct wf_swim_member *m)
 {
     if (m == c->swim->self) return;
-    wf_partition_review(&c->partition, m);
+    if (!has_name_of_another(c, m)) wf_partition_review(&c->partition, m);
     char why[WF_REASON_TEXT];
     explain(c, m, why);
     struct wf_peer *p = wf_swim_present(m) ? wf_peers_member(c, m) : wf_peers_find(c, m->node);
@@ -170,8 +188,24 @@ void wf_gossip_look(struct wf_cluster *c, const struct wf_link *l)
 
 /* ---- Events of links ------------------------------------------------------------------------------------------- */
 
+/* The node has shown its name in the handshake. */
+static void show(struct wf_cluster *c, const struct wf_link *l)
+{
+    uint8_t buffer[WF_SWIM_RECORD_MAX];
+    struct wf_swim_record r = {.name = weft_cstr(l->name), .url_count = l->url_count};
+    for (uint32_t i = 0; i < r.url_count; i++) r.url[i] = weft_cstr(l->url[i]);
+    weft_writer w = weft_writer_on(buffer, sizeof buffer);
+    wf_put_swim_record(&w, &r);
+    WF_ASSERT(w.error == 0);
+    if (wf_swim_show(c->swim, l->incarnation, (weft_text){(const char *)buffer, w.size}) < 0)
+        weft_log(WEFT_ERROR, "out of memory: node %s keeps the name that others have reported", l->name);
+    const struct wf_swim_member *m = wf_swim_find(c->swim, l->incarnation);
+    if (m != NULL) wf_partition_review(&c->partition, m); /* it may be the successor of another one: see review */
+}
+
 void wf_gossip_linked(struct wf_cluster *c, struct wf_link *l)
 {
+    if (c->swim != NULL) show(c, l);
     if (!can_gossip(c, l)) return;
     wf_swim_greet(c->swim, l->incarnation);
     settle(c);

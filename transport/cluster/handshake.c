@@ -104,6 +104,13 @@ static bool resumable(const struct wf_channel *ch)
     return (ch->capabilities & WF_CAN_RESUME) != 0;
 }
 
+/* Its link with this node. A tool may be linked with the incarnation of a node: that link is not the node's. */
+static struct wf_link *link_of(struct wf_cluster *c, const struct wf_channel *ch)
+{
+    struct wf_link *l = wf_links_find(c, ch->incarnation);
+    return l != NULL && l->client == ch->client ? l : NULL;
+}
+
 static void send_welcome(struct wf_channel *ch, uint64_t number, uint64_t received, enum wf_welcome_state state)
 {
     uint8_t frame[WF_FRAME_SPARE];
@@ -116,7 +123,7 @@ static void send_welcome(struct wf_channel *ch, uint64_t number, uint64_t receiv
 /* The first WELCOME describes the last link with that node, as far as this node knows it. */
 static void send_welcome_first(struct wf_cluster *c, struct wf_channel *ch)
 {
-    const struct wf_link *l = wf_links_find(c, ch->incarnation);
+    const struct wf_link *l = link_of(c, ch);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     if (l != NULL)
         send_welcome(ch, l->number, atomic_load_explicit(&l->received, memory_order_relaxed),
@@ -145,7 +152,7 @@ static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
 /* Whether the connection is refused before any WELCOME, because the two are linked and cannot resume. */
 static bool is_duplicate(struct wf_cluster *c, const struct wf_channel *ch)
 {
-    return c->t->node->incarnation < ch->incarnation && !resumable(ch) && wf_links_find(c, ch->incarnation) != NULL;
+    return c->t->node->incarnation < ch->incarnation && !resumable(ch) && link_of(c, ch) != NULL;
 }
 
 /* Whether the peer comes back too soon: its links failed through its own faults. The text is the same each time, so
@@ -179,7 +186,7 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
         refuse(c, ch, WF_REFUSED_IDENTITY, why);
     } else if (is_held(c, ch, why)) {
         refuse(c, ch, WF_REFUSED_FAULT, why);
-    } else if (c->leaving && wf_links_find(c, h->incarnation) == NULL) {
+    } else if (c->leaving && link_of(c, ch) == NULL) {
         WF_SOMETIMES("handshake: a node that stops refuses a new link", true);
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
     } else if (name_clashes(c, ch)) {
@@ -206,7 +213,7 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
 static bool has_left(struct wf_cluster *c, const struct wf_channel *ch)
 {
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
-    return p != NULL && p->left;
+    return p != NULL && p->said_bye;
 }
 
 static const char given_up[] = "the other side has given the link up";
@@ -236,7 +243,7 @@ static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l
 /* The node with the higher incarnation gets the decision of the other one. */
 static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_link *l = wf_links_find(c, ch->incarnation);
+    struct wf_link *l = link_of(c, ch);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     uint64_t number = resumable(ch) ? f->number : 0;
     bool current = number != 0 && l != NULL && l->number == number;
@@ -271,7 +278,7 @@ static enum decision decide(struct wf_link *l, const struct wf_channel *ch, cons
 
 static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_link *l = wf_links_find(c, ch->incarnation);
+    struct wf_link *l = link_of(c, ch);
     enum decision d = decide(l, ch, f);
     WF_SOMETIMES("handshake: a crossing dial is refused", d == REFUSE);
     WF_SOMETIMES("handshake: a node that has sent BYE on another connection dials", d != REFUSE && has_left(c, ch));
@@ -298,7 +305,9 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
  * connection the link's channel. */
 static void on_welcome(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
-    if (c->t->node->incarnation > ch->incarnation) on_decision(c, ch, f);
+    char why[WF_REASON_TEXT];
+    if (!wf_rights_own(c, ch, why)) refuse(c, ch, WF_REFUSED_IDENTITY, why); /* a node has linked with it meanwhile */
+    else if (c->t->node->incarnation > ch->incarnation) on_decision(c, ch, f);
     else on_offer(c, ch, f);
 }
 
@@ -326,16 +335,17 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     WF_SOMETIMES("handshake: a node is refused because the old link of its name still seems to be up",
                  f->number == WF_REFUSED_NAME_TAKEN);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
-        wf_dialers_know(c, d, ch->incarnation);
+        /* Without a link, this node cannot know whether the incarnation is that of the node there. */
+        if (link_of(c, ch) != NULL) wf_dialers_know(c, d, ch->incarnation);
         snprintf(d->last, sizeof d->last, "%s", why); /* the reason is not logged again, because the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)
         wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
     wf_channel_enter(ch, WF_PHASE_REFUSED);
     wf_conn_close(ch->conn, why);
-    struct wf_link *l = wf_links_find(c, ch->incarnation);
-    if (l == NULL || l->state != WF_STATE_BROKEN) return;
-    if (f->number == WF_REFUSED_STOPPING) wf_links_end(c, l, WF_LEFT);
+    struct wf_link *l = link_of(c, ch);
+    if (l == NULL || l->state != WF_STATE_BROKEN || !wf_rights_own(c, ch, why)) return;
+    if (f->number == WF_REFUSED_STOPPING) wf_links_bye(c, l, WF_LEFT);
     if (f->number == WF_REFUSED_FAULT) wf_links_end(c, l, why);
 }
 

@@ -222,6 +222,13 @@ static void notify_lost(struct wf_link *l)
     }
 }
 
+void wf_links_bye(struct wf_cluster *c, struct wf_link *l, const char *reason)
+{
+    struct wf_peer *p = wf_peers_find(c, l->incarnation);
+    if (p != NULL && !l->client) p->said_bye = true;
+    wf_links_end(c, l, reason);
+}
+
 void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
@@ -401,7 +408,7 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf
         (void)wf_frame_next(&r, &f);
         WF_SOMETIMES("link: the other node sends BYE", true);
         wf_link_acknowledge(l);
-        wf_links_end(c, l, is_text(f.name, WF_LEFT_UNDRAINED) ? WF_LEFT_UNDRAINED : WF_LEFT);
+        wf_links_bye(c, l, is_text(f.name, WF_LEFT_UNDRAINED) ? WF_LEFT_UNDRAINED : WF_LEFT);
     } else if (e->number != WF_FRAME_PEERS) {
         wf_gossip_frame(c, l, e->data, e->size);
     } else if (!c->t->client && !l->client) {

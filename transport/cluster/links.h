@@ -22,6 +22,8 @@ void wf_links_go_on(struct wf_cluster *c, struct wf_link *l);
 void wf_links_lost(struct wf_cluster *c, struct wf_link *l, const char *reason);
 /* Ends the link for good and notifies workers, peers and watchers. `l` may be freed by it. */
 void wf_links_end(struct wf_cluster *c, struct wf_link *l, const char *reason);
+/* The node itself has announced that it leaves: the same, and this incarnation gets no other link. */
+void wf_links_bye(struct wf_cluster *c, struct wf_link *l, const char *reason);
 /* Others report that the node has left. If its link is up, its BYE ends the link, behind its last messages. If the link
  * has lost its connection, the node resumes it for those messages, as long as it has time for that. */
 void wf_links_has_left(const struct wf_cluster *c, struct wf_link *l);

@@ -41,9 +41,13 @@ void wf_partition_review(struct wf_partition *p, const struct wf_swim_member *m)
         if (known != NULL) drop(p, known);
         return;
     }
-    if (known != NULL || !wf_swim_present(m)) return;
+    if (!wf_swim_present(m)) return;
     char name[WF_NODE_NAME_MAX + 1];
     snprintf(name, sizeof name, "%.*s", WEFT_STR(m->name));
+    if (known != NULL) {
+        memcpy(known->name, name, sizeof name); /* another member may have reported a wrong one */
+        return;
+    }
     for (uint32_t i = p->count; i-- > 0;)
         if (strcmp(p->base[i].name, name) == 0) drop(p, &p->base[i]); /* `m` is its successor */
     if (!grow(p)) return;                                             /* the next change of the member tries again */

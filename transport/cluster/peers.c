@@ -62,6 +62,19 @@ static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t i
     return p;
 }
 
+/* The node was known only from others, who were wrong about its name. Nothing that they said of it stays. */
+static void correct(struct wf_cluster *c, struct wf_peer *p, const struct wf_link *l, char (*urls)[WF_URL_TEXT])
+{
+    pf_mutex_lock(c->t->lock);
+    snprintf(p->name, sizeof p->name, "%s", l->name);
+    free((char *)p->record.data);
+    p->record = (weft_text){0};
+    free(p->url);
+    p->url = urls;
+    p->url_count = urls == NULL ? 0 : l->url_count;
+    pf_mutex_unlock(c->t->lock);
+}
+
 /* ---- States of a peer ------------------------------------------------------------------------------------------ */
 
 void wf_peers_up(struct wf_cluster *c, struct wf_link *l)
@@ -71,6 +84,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_link *l)
     struct wf_peer *p = wf_peers_find(c, l->incarnation);
     if (p == NULL) p = peer_add(c, weft_cstr(l->name), l->incarnation, urls, l->url_count);
     if (p == NULL) return;
+    if (strcmp(p->name, l->name) != 0) correct(c, p, l, wf_urls_copy(urls, l->url_count));
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_UP;
     p->link = l;
@@ -87,6 +101,13 @@ static int64_t patience_with(const struct wf_cluster *c, const struct wf_peer *p
     return p->linked_at == 0 ? WF_GIVE_UP_NEW * c->t->resume_window : WF_GIVE_UP;
 }
 
+/* Whether its addresses come from the node itself, which was linked, and not from other nodes. */
+static bool has_announced_urls(const struct wf_cluster *c, const struct wf_peer *p)
+{
+    const struct wf_swim_member *m = wf_gossip_member(c, p->incarnation);
+    return p->linked_at != 0 && (m == NULL || m->own);
+}
+
 static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
 {
     const struct wf_transport *t = c->t;
@@ -99,7 +120,7 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     int64_t now = wf_transport_now(t);
     bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0;
     wf_dialers_know(c, d, p->incarnation);
-    d->proven = p->linked_at != 0;
+    d->proven = has_announced_urls(c, p);
     d->next_at = WF_MAX(now + (first ? 0 : WF_OTHER_DIALS), p->held_until);
     d->give_up_at = now + patience_with(c, p);
 }
@@ -192,6 +213,7 @@ static void keep_record(struct wf_cluster *c, struct wf_peer *p, weft_text recor
     }
     memcpy(copy, record.data, record.size);
     pf_mutex_lock(c->t->lock);
+    if (p->linked_at == 0) snprintf(p->name, sizeof p->name, "%.*s", WEFT_STR(r.name)); /* others may correct a lie */
     free((char *)p->record.data);
     free(p->url);
     p->record = (weft_text){copy, record.size};
@@ -257,6 +279,24 @@ static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
     wf_dialers_free(c, d);
 }
 
+/* The addresses of a node may have changed since the dialer began, or those that others reported first were wrong. */
+static void refresh(struct wf_cluster *c, struct wf_dialer *d)
+{
+    const struct wf_peer *p = d->seed ? NULL : wf_peers_find(c, d->incarnation);
+    if (p == NULL || p->url_count == 0) return;
+    bool same = d->url_count == p->url_count;
+    for (uint32_t i = 0; same && i < p->url_count; i++) same = strcmp(d->url[i], p->url[i]) == 0;
+    if (same) return;
+    weft_text urls[WF_FRAME_URLS];
+    for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
+    if (wf_dialers_readdress(d, urls, p->url_count)) d->proven = has_announced_urls(c, p);
+}
+
+static bool is_node_up(struct wf_cluster *c, uint64_t incarnation)
+{
+    return wf_links_is_up(c, incarnation) && !wf_links_find(c, incarnation)->client;
+}
+
 int64_t wf_peers_tick(struct wf_cluster *c, int64_t now)
 {
     int64_t at = WEFT_FOREVER;
@@ -264,7 +304,7 @@ int64_t wf_peers_tick(struct wf_cluster *c, int64_t now)
         struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
         if (d->busy || d->self) continue;
         if (c->leaving && wf_links_find(c, d->incarnation) == NULL) continue; /* only existing links are resumed */
-        if (d->incarnation != 0 && wf_links_is_up(c, d->incarnation)) {
+        if (d->incarnation != 0 && is_node_up(c, d->incarnation)) {
             if (!d->seed) wf_dialers_free(c, d);
             continue;
         }
@@ -272,7 +312,10 @@ int64_t wf_peers_tick(struct wf_cluster *c, int64_t now)
             given_up(c, d, now);
             continue;
         }
-        if (now >= d->next_at) wf_dialers_dial(c, d);
+        if (now >= d->next_at) {
+            refresh(c, d);
+            wf_dialers_dial(c, d);
+        }
         if (!d->busy) at = WF_MIN(at, WF_MIN(d->next_at, d->give_up_at));
     }
     return at;

@@ -28,9 +28,10 @@ struct wf_peer {
     char (*url)[WF_URL_TEXT];
     uint32_t url_count;
     bool left;        /* it has sent BYE, or gossip says that it has left */
+    bool said_bye;    /* it has announced itself, over its link, that it leaves */
     weft_text record; /* a copy of wf_swim_member.record; size 0: none */
     int64_t since;
-    int64_t linked_at;  /* when its last link began; 0: never */
+    int64_t linked_at;  /* when its last link began; 0: never. Then even its name is only what others say */
     uint32_t faults;    /* how many links in a row have failed through its own faults */
     int64_t held_until; /* until then it is not dialled, and is refused; 0: no such limit */
 };

@@ -3,6 +3,7 @@
 
 #include "hash.h"
 #include "swim_table.h"
+#include "typed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,15 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
     (void)send_message(s, node, &m, first != NULL ? first : s->self);
 }
 
+int wf_swim_show(struct wf_swim *s, uint64_t node, weft_text record)
+{
+    struct wf_swim_member *m = wf_swim_find(s, node);
+    if (m == NULL || wf_text_equal(m->name, wf_swim_record_of(record).name)) return WEFT_OK;
+    int rc = wf_swim_set_record(s, m, record);
+    if (rc == WEFT_OK) s->user->changed(s->arg, m, m->state);
+    return rc;
+}
+
 void wf_swim_greet_suspect(struct wf_swim *s, uint64_t node, int64_t now)
 {
     struct wf_swim_member *m = wf_swim_find(s, node);
@@ -181,7 +191,7 @@ static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int6
 {
     if (s->leaving || u->number < s->self->number) return;
     if (u->state == WF_SWIM_ALIVE) {
-        if (u->number > s->self->number) raise_own(s, u->number, now);
+        if (u->number > s->self->number || !wf_text_equal(u->record, s->self->record)) raise_own(s, u->number, now);
         return;
     }
     WF_SOMETIMES("gossip: a suspicion is refuted", u->state == WF_SWIM_SUSPECT);
@@ -215,7 +225,7 @@ static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const s
 {
     bool newer = u->number > m->number;
     if (newer) {
-        if (u->record.size == 0 || wf_swim_set_record(m, u->record) < 0) return;
+        if (u->record.size == 0 || wf_swim_set_record(s, m, u->record) < 0) return;
     } else if (u->state == WF_SWIM_ALIVE || u->number < m->number || !wf_swim_present(m)) {
         return;
     }
@@ -235,6 +245,11 @@ void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t no
 {
     if (s->user->number_max != NULL && u->number > s->user->number_max(s->arg)) {
         s->unbelieved++; /* note (8) */
+        return;
+    }
+    bool named = u->record.size > 0 && s->user->may_be_named != NULL;
+    if (named && !s->user->may_be_named(s->arg, u->node, wf_swim_record_of(u->record).name)) {
+        s->unbelieved++;
         return;
     }
     struct wf_swim_member *m = wf_swim_find(s, u->node);
@@ -435,16 +450,27 @@ static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
     send_ack(s, from, m->sequence, false);
 }
 
+/* A member has told this of itself. */
+static void note_own_words(struct wf_swim *s, const struct wf_swim_update *u)
+{
+    struct wf_swim_member *m = wf_swim_find(s, u->node);
+    if (m != NULL && u->record.size > 0 && wf_text_equal(m->record, u->record)) m->own = true;
+}
+
 int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t size, int64_t now)
 {
     struct wf_swim_message m;
     int rc = wf_swim_read_frame(frame, size, &m);
     if (rc < 0 || s->leaving || from == s->self->node) return rc;
     s->speaker = from;
+    bool of_itself = false;
     for (uint32_t i = 0; i < m.count; i++) {
         struct wf_swim_update u;
         wf_swim_read_update(&m.items, &u);
+        if (u.node == from && !of_itself && wf_swim_find(s, from) == NULL) wf_swim_make_room(s);
+        of_itself = of_itself || u.node == from; /* once in a message: it may search the whole table */
         wf_swim_learn(s, &u, now);
+        if (u.node == from) note_own_words(s, &u);
     }
     s->speaker = 0;
     switch (m.kind) {
@@ -558,7 +584,7 @@ void wf_swim_accuse(struct wf_swim *s, uint64_t node, int64_t now)
 
 int wf_swim_describe(struct wf_swim *s, weft_text record, int64_t now)
 {
-    int rc = wf_swim_set_record(s->self, record);
+    int rc = wf_swim_set_record(s, s->self, record);
     if (rc == WEFT_OK) raise_own(s, s->self->number, now);
     return rc;
 }

@@ -27,7 +27,10 @@
  *     and only the member itself raises its number. So there is a limit that no honest member can have reached
  *     (wf_swim_user.number_max), and updates with higher numbers are ignored. The limit grows with time: if a false
  *     update has used the highest number, the member refutes it and is believed a moment later.
- * (9) Only new members and new records need memory. Lack of memory has the same effect as a lost message: the digests
+ * (9) What a member says of another one is hearsay. It gives way to what that member says itself, or shows when a
+ *     connection is made (wf_swim_user.may_be_named, wf_swim_show): its name, and a place in a full table. A member
+ *     that learns that something else is said of it than its own record raises its number.
+ *(10) Only new members and new records need memory. Lack of memory has the same effect as a lost message: the digests
  *     stay different, so the update comes again. */
 #ifndef WF_SWIM_H
 #define WF_SWIM_H
@@ -74,6 +77,7 @@ struct wf_swim_member {
     struct wf_list_node in_changed;  /* for the user; unlinked when the member is freed, without a call */
     struct wf_hashed by_node;        /* wf_swim.nodes */
     struct wf_hashed by_name;        /* wf_swim.names */
+    bool own;                        /* its record is what it has told this member itself */
     bool newest;                     /* it is the newest member of its name, so it is in wf_swim.names */
     weft_text name;                  /* in `record` */
     weft_text record;                /* malloc'ed */
@@ -94,6 +98,8 @@ struct wf_swim_user {
     bool (*heard)(void *arg, uint64_t node);
     /* The highest number that a member can have now: note (8). NULL: no limit. */
     uint64_t (*number_max)(void *arg);
+    /* Whether that member may have that name: not if it has shown another one itself. NULL: it may have any. */
+    bool (*may_be_named)(void *arg, uint64_t node, weft_text name);
     /* Whether `from` may introduce a member that is new here. NULL: all may. */
     bool (*may_introduce)(void *arg, uint64_t from);
 };
@@ -148,6 +154,9 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
 /* There is a new connection to that node, which may not be a member yet: sends it PING, and its own entry if it is
  * not ALIVE here. */
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
+/* That member has shown its name, for example by a certificate. If others have reported another name, it gets this
+ * record, in which the metadata are missing, until it sends its own. WEFT_ENOMEM: it keeps the other name. */
+int wf_swim_show(struct wf_swim *s, uint64_t node, weft_text record);
 /* The same for a member that is heard although it is SUSPECT, DOWN or LEFT here, but not if it was greeted just before
  * for the same state. Each greeting costs the member an answer and perhaps its whole table, and each answer may cause
  * another greeting. Without this limit a slow node that is suspected would have no time to refute it. */

@@ -78,18 +78,24 @@ static void take_name(struct wf_swim *s, struct wf_swim_member *m)
     m->newest = false;
 }
 
+/* False: no memory; it is found by no name. */
+static bool give_name(struct wf_swim *s, struct wf_swim_member *m, weft_text name)
+{
+    struct wf_swim_member *before = newest_named(s, name);
+    take_name(s, m);
+    if (!wf_hash_table_add(&s->names, &m->by_name, name_hash(s, name))) return false;
+    m->newest = true;
+    if (before != NULL) take_name(s, before);
+    return true;
+}
+
 /* False: no memory; it is in neither table. */
 static bool put_in(struct wf_swim *s, struct wf_swim_member *m)
 {
     if (!wf_hash_table_add(&s->nodes, &m->by_node, node_hash(s, m->node))) return false;
-    struct wf_swim_member *before = newest_named(s, m->name);
-    if (!wf_hash_table_add(&s->names, &m->by_name, name_hash(s, m->name))) {
-        wf_hash_table_remove(&s->nodes, &m->by_node);
-        return false;
-    }
-    m->newest = true;
-    if (before != NULL) take_name(s, before);
-    return true;
+    if (give_name(s, m, m->name)) return true;
+    wf_hash_table_remove(&s->nodes, &m->by_node);
+    return false;
 }
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
@@ -111,17 +117,21 @@ static uint64_t digest_of(const struct wf_swim_member *m)
     return wf_swim_present(m) ? wf_mix(wf_mix(m->node) ^ (m->number * 2 + (m->state == WF_SWIM_SUSPECT) + 1)) : 0;
 }
 
-int wf_swim_set_record(struct wf_swim_member *m, weft_text record)
+int wf_swim_set_record(struct wf_swim *s, struct wf_swim_member *m, weft_text record)
 {
     const char *had = m->record.data;
     if (had != NULL && m->record.size == record.size && memcmp(had, record.data, record.size) == 0) return WEFT_OK;
     weft_text name = wf_swim_record_of(record).name;
-    if (m->record.size > 0 && !wf_text_equal(m->name, name)) return WEFT_EINVAL;
+    bool renamed = m->record.size > 0 && !wf_text_equal(m->name, name);
     char *copy = malloc(record.size);
-    if (copy == NULL) return WEFT_ENOMEM;
+    if (copy == NULL || (renamed && !give_name(s, m, name))) {
+        free(copy);
+        return WEFT_ENOMEM;
+    }
     memcpy(copy, record.data, record.size);
     free((char *)m->record.data);
     m->record = (weft_text){copy, record.size};
+    m->own = false; /* wf_swim_receive knows whether it is the member that speaks */
     m->name = wf_swim_record_of(m->record).name;
     return WEFT_OK;
 }
@@ -144,7 +154,7 @@ struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t nu
     m->number = number;
     m->state = WF_SWIM_ALIVE;
     m->since = now;
-    if (wf_swim_set_record(m, record) < 0 || !put_in(s, m)) {
+    if (wf_swim_set_record(s, m, record) < 0 || !put_in(s, m)) {
         free((char *)m->record.data);
         free(m);
         return NULL;
@@ -165,6 +175,7 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
     wf_unlink(&m->in_updates);
     wf_unlink(&m->in_state);
     wf_unlink(&m->in_rechecks);
+    s->digest ^= digest_of(m);
     if (wf_swim_present(m)) s->present--;
     wf_unlink(&m->in_changed);
     wf_hash_table_remove(&s->nodes, &m->by_node);
@@ -183,6 +194,21 @@ void wf_swim_forget_old(struct wf_swim *s, int64_t now)
         if (now - m->since < s->o.keep) return;
         forget(s, m);
     }
+}
+
+static bool is_hearsay(const struct wf_swim *s, const struct wf_swim_member *m)
+{
+    bool heard = s->user->heard != NULL && s->user->heard(s->arg, m->node);
+    return m != s->self && !m->own && !heard;
+}
+
+void wf_swim_make_room(struct wf_swim *s)
+{
+    if (s->count < WF_SWIM_MEMBERS_MAX) return;
+    struct wf_list_node *k = wf_list_first(&s->gone);
+    struct wf_swim_member *m = k == NULL ? NULL : WF_CONTAINER(k, struct wf_swim_member, in_state);
+    for (uint32_t i = 0; m == NULL && i < s->count; i++) m = is_hearsay(s, s->at[i]) ? s->at[i] : NULL;
+    if (m != NULL) forget(s, m);
 }
 
 void wf_swim_enter(struct wf_swim *s, struct wf_swim_member *m, enum wf_swim_state state, uint64_t number,

@@ -10,8 +10,11 @@ uint64_t wf_swim_random(struct wf_swim *s);
 uint32_t wf_swim_below(struct wf_swim *s, uint32_t bound); /* bound > 0 */
 /* Adds an ALIVE member at a random place in the probing order. NULL: no memory, or too many members. */
 struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t number, weft_text record, int64_t now);
-/* WEFT_ENOMEM; WEFT_EINVAL: it has another name. */
-int wf_swim_set_record(struct wf_swim_member *m, weft_text record);
+/* WEFT_ENOMEM: it keeps the record that it has. */
+int wf_swim_set_record(struct wf_swim *s, struct wf_swim_member *m, weft_text record);
+/* The table is full, and a member that is known from itself needs a place: forgets one that is known only from others.
+ * If there is none, it forgets nothing. */
+void wf_swim_make_room(struct wf_swim *s);
 /* Puts it on the lists of its new state and calls wf_swim_user.changed. */
 void wf_swim_enter(struct wf_swim *s, struct wf_swim_member *m, enum wf_swim_state state, uint64_t number,
                    int64_t now);

@@ -606,6 +606,118 @@ START_TEST(senders_wait_for_a_congested_worker)
 }
 END_TEST
 
+/* ---- Large messages and other actors of the worker --------------------------------------------------------------- */
+
+enum { HUGE_SIZE = 16 * 1024 * 1024, HUGE_COUNT = 12 };
+static char huge[HUGE_SIZE];
+static int64_t others_ran;
+static bool others_end;
+
+static void runs_beside(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (; !others_end; others_ran++) want_int(weft_yield(), 0);
+}
+
+static void takes_huge(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    want_int(weft_subscribe("huge", NULL), 0);
+    want_int(weft_group_join("huge"), 0);
+    want_int(weft_register("huge"), 0);
+    want_int(say(k.parent, DONE, 0), 0);
+    weft_msg *m;
+    want_int(k.n == 0 || weft_recv_tag(&m, GO, WEFT_FOREVER) == 0, 1);
+    if (k.n > 0) weft_msg_free(m);
+    for (int64_t i = 0; i < k.n; i++) {
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        weft_msg_free(m);
+    }
+    want_int(say(k.parent, DONE, 0), 0);
+}
+
+enum { BY_SEND, BY_NAME, BY_PUBLISH, BY_GROUP, BY_AFTER, BY_CALL, HUGE_WAYS };
+
+static int send_huge(int way, weft_pid to)
+{
+    weft_msg *answer = NULL;
+    int rc = way == BY_SEND      ? weft_send(to, DATA, huge, HUGE_SIZE)
+             : way == BY_NAME    ? weft_send_name("huge", DATA, huge, HUGE_SIZE)
+             : way == BY_PUBLISH ? weft_publish("huge", DATA, huge, HUGE_SIZE)
+             : way == BY_GROUP   ? weft_group_send("huge", DATA, huge, HUGE_SIZE)
+             : way == BY_AFTER   ? weft_send_after(WEFT_SEC(9), to, DATA, huge, HUGE_SIZE, NULL)
+                                 : weft_call(to, DATA, huge, HUGE_SIZE, &answer, WEFT_NOW);
+    weft_msg_free(answer);
+    return rc;
+}
+
+/* A large message takes as long as thousands of small ones: it is the only one in a turn. */
+static void huge_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int way = 0; way < HUGE_WAYS; way++) {
+        weft_spawn_options there = {.worker = 1, .mailbox_bytes = SIZE_MAX};
+        int64_t comes = way == BY_AFTER || way == BY_CALL ? 0 : HUGE_COUNT;
+        weft_pid to = kid_with(takes_huge, (struct kid){.n = comes}, &there);
+        hear(DONE);
+        others_end = false;
+        weft_pid other = kid_on(1, runs_beside, 0);
+        want_int(weft_yield(), 0);
+        int64_t before = others_ran;
+        for (int i = 0; i < HUGE_COUNT; i++) (void)send_huge(way, to);
+        want(others_ran - before >= HUGE_COUNT - 1);
+        before = others_ran;
+        if (comes > 0) {
+            want_int(say(to, GO, 0), 0);
+            hear(DONE);
+            want(others_ran - before >= HUGE_COUNT - 1); /* the memory is given back one by one, too */
+        }
+        others_end = true;
+        await_end(other);
+        (void)weft_stop(to);
+        await_end(to);
+    }
+}
+
+/* An actor ends with a mailbox of large messages. */
+static void remains_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const struct wf_remains *remains = &wf_actors_of(wf_here)->remains;
+    weft_spawn_options there = {.worker = 1, .mailbox_bytes = SIZE_MAX};
+    weft_pid to = kid_with(takes_huge, (struct kid){.n = HUGE_COUNT}, &there);
+    hear(DONE);
+    for (int i = 0; i < HUGE_COUNT; i++) want_int(weft_send(to, DATA, huge, HUGE_SIZE), 0);
+    others_end = false;
+    weft_pid other = kid_on(1, runs_beside, 0);
+    uint64_t unread = drops(weft_here(), WF_DROP_UNREAD);
+    int64_t before = others_ran;
+    want_int(weft_kill(to), 0);
+    await_end(to);
+    want_int((int64_t)(drops(weft_here(), WF_DROP_UNREAD) - unread), HUGE_COUNT);
+    while (remains->first != NULL) want_int(weft_yield(), 0);
+    want(others_ran - before >= HUGE_COUNT - 3);
+    others_end = true;
+    await_end(other);
+    to = kid_with(takes_huge, (struct kid){.n = HUGE_COUNT}, &there);
+    hear(DONE);
+    for (int i = 0; i < HUGE_COUNT; i++) want_int(weft_send(to, DATA, huge, HUGE_SIZE), 0);
+    want_int(weft_kill(to), 0); /* the node ends meanwhile, and frees what is left */
+}
+
+START_TEST(the_large_messages_of_an_actor_that_ends_are_freed_in_parts)
+{
+    run_on(1, remains_body);
+}
+END_TEST
+
+START_TEST(a_turn_copies_or_frees_few_large_messages)
+{
+    run_on(1, huge_body);
+}
+END_TEST
+
 /* ---- Space that is made by dropping ----------------------------------------------------------------------------- */
 
 static void waits_for_one(const void *arg, size_t size)
@@ -665,5 +777,6 @@ TEST_MAIN("backpressure", a_full_mailbox_suspends_its_senders_and_loses_nothing,
           a_message_that_is_taken_is_no_space_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one_place,
           space_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_space_has_it,
-          senders_wait_for_a_congested_worker, the_bytes_under_way_to_a_worker_are_bounded,
+          senders_wait_for_a_congested_worker, the_large_messages_of_an_actor_that_ends_are_freed_in_parts,
+          a_turn_copies_or_frees_few_large_messages, the_bytes_under_way_to_a_worker_are_bounded,
           messages_that_were_looked_at_may_be_dropped)

@@ -1,5 +1,6 @@
 /* actors/names/group.c: members, sending to all, notifications: one for each change, in any race. */
 #include "group_copy.h"
+#include "group_send.h"
 #include "../node_harness.h"
 
 #include "../random.h"
@@ -203,6 +204,125 @@ static void full_body(const void *arg, size_t size)
 START_TEST(a_full_member_holds_nobody_up)
 {
     run_on(1, full_body);
+}
+END_TEST
+
+enum { LARGE = 1024 * 1024, LARGE_KIDS = 3 };
+static char large[16 * LARGE];
+static atomic_bool hold_worker, held_worker;
+
+static void hog(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    atomic_store(&held_worker, true);
+    while (atomic_load(&hold_worker)) pf_cpu_relax();
+}
+
+/* Nothing that is sent to worker 2 is taken there. */
+static void hold(void)
+{
+    atomic_store(&hold_worker, true);
+    atomic_store(&held_worker, false);
+    kid_on(2, hog, 0);
+    until(atomic_load(&held_worker));
+}
+
+/* Members on both workers, whose mailboxes have no limit of bytes. */
+static void join_large(weft_pid *kid, int kids, weft_actor *body, int64_t n)
+{
+    for (int i = 0; i < kids; i++) {
+        weft_spawn_options o = {.worker = 1 + (i != 0), .mailbox_bytes = SIZE_MAX};
+        kid[i] = kid_with(body, (struct kid){.n = n}, &o);
+        hear(GO);
+    }
+}
+
+static void hears_large(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    want_int(weft_group_join("large"), 0);
+    want_int(say(k.parent, GO, 0), 0);
+    for (int64_t i = 0; i < k.n; i++) {
+        weft_msg *m;
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        weft_msg_free(m);
+    }
+    want_int(say(k.parent, DONE, 0), 0);
+}
+
+/* The members share one body: it counts once, however many they are. */
+static void one_large_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { KIDS = 20 };
+    weft_pid kid[KIDS];
+    join_large(kid, KIDS, hears_large, 2);
+    hold();
+    want_int(weft_group_send("large", DATA, large, sizeof large), KIDS);
+    want_int(weft_group_send("large", DATA, large, sizeof large), KIDS);
+    atomic_store(&hold_worker, false);
+    for (int i = 0; i < KIDS; i++) want_int(hear(DONE), 0);
+    for (int i = 0; i < KIDS; i++) await_end(kid[i]);
+}
+
+START_TEST(one_large_message_reaches_all_members_of_another_worker)
+{
+    run_on(2, one_large_body);
+}
+END_TEST
+
+/* Else the peer's connection would be paused for one message. */
+static void arrived_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { KIDS = 20 };
+    weft_pid kid[KIDS];
+    weft_node *node = weft_here();
+    struct wf_inbound in = {.here = NULL};
+    join_large(kid, KIDS, hears_large, 3);
+    hold();
+    for (int i = 0; i < 3; i++) {
+        in.here = i == 0 ? NULL : wf_here;
+        struct wf_body *body = wf_body_new(wf_here, NULL, 0, large, sizeof large);
+        wf_groups_arrived(node, &in, weft_cstr("large"), DATA, weft_self(), body);
+        wf_inbound_post(node, &in);
+        want(wf_inbound_congested(node, &in) == NULL);
+    }
+    atomic_store(&hold_worker, false);
+    for (int i = 0; i < KIDS; i++) want_int(hear(DONE), 0);
+    for (int i = 0; i < KIDS; i++) await_end(kid[i]);
+}
+
+START_TEST(a_large_message_of_a_peer_counts_once_at_each_worker)
+{
+    run_on(2, arrived_body);
+}
+END_TEST
+
+/* Bodies that are under way to a worker take 64 MiB there, as the bodies of other messages do. */
+static void many_large_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { MOST = (int64_t)WF_INBOX_MAX * 1024 / LARGE };
+    weft_pid kid[LARGE_KIDS];
+    join_large(kid, LARGE_KIDS, hears_large, MOST);
+    hold();
+    int sent = 0;
+    while (sent <= 2 * MOST && weft_group_send("large", DATA, large, LARGE) == LARGE_KIDS) {
+        sent++;
+        want_int(weft_yield(), 0);
+    }
+    want_int(sent, MOST);
+    want_int(drops(weft_here(), WF_DROP_FULL), LARGE_KIDS - 1); /* its own worker takes it */
+    atomic_store(&hold_worker, false);
+    for (int i = 0; i < LARGE_KIDS; i++) want_int(hear(DONE), 0);
+    for (int i = 0; i < LARGE_KIDS; i++) await_end(kid[i]);
+}
+
+START_TEST(large_messages_under_way_to_another_worker_are_bounded)
+{
+    run_on(2, many_large_body);
 }
 END_TEST
 
@@ -502,6 +622,8 @@ START_TEST(members_of_one_group_are_seen_once_in_parts)
 END_TEST
 
 TEST_MAIN("group", members_join_and_leave, bad_arguments, every_member_gets_it_once_in_order,
-          a_full_member_holds_nobody_up, a_watcher_is_told_each_change_with_its_reason,
+          a_full_member_holds_nobody_up, one_large_message_reaches_all_members_of_another_worker,
+          large_messages_under_way_to_another_worker_are_bounded,
+          a_large_message_of_a_peer_counts_once_at_each_worker, a_watcher_is_told_each_change_with_its_reason,
           a_watch_begins_with_who_is_there, no_change_is_lost_or_told_twice,
           members_of_one_group_are_seen_once_in_parts)

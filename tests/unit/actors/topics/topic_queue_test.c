@@ -1,6 +1,8 @@
 /* actors/topics/queue_groups.c: queue groups, and subscribers whose publishers wait. */
 #include "../node_harness.h"
+#include "inbound.h"
 #include "queue_groups.h"
+#include "topic.h"
 
 enum { NEWS = 1, READY = 2, GO = 3, MESSAGES = 100 };
 
@@ -204,6 +206,70 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
+/* ---- Large publications ---------------------------------------------------------------------------------------- */
+
+enum { GROUPS = 12 };
+static char large[16 * 1024 * 1024];
+static atomic_bool hold_worker, held_worker;
+
+static void hog(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    atomic_store(&held_worker, true);
+    while (atomic_load(&hold_worker)) pf_cpu_relax();
+}
+
+static void takes_large(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    char queue[16];
+    weft_msg *m;
+    snprintf(queue, sizeof queue, "q%d", (int)k.n);
+    want_int(weft_subscribe_with("job.*", &(weft_subscribe_options){.queue = queue}, NULL), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        want_int((int64_t)weft_size(m), sizeof large);
+        weft_msg_free(m);
+    }
+}
+
+/* Many queue groups have their members on one other worker, and these share one body: it counts once there. */
+static void large_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_node *node = weft_here();
+    weft_pid kids[GROUPS];
+    struct wf_inbound in = {.here = wf_here};
+    for (int i = 0; i < GROUPS; i++) {
+        weft_spawn_options o = {.worker = 2, .mailbox_bytes = SIZE_MAX};
+        kids[i] = kid_with(takes_large, (struct kid){.n = i}, &o);
+        hear(READY);
+    }
+    atomic_store(&hold_worker, true);
+    atomic_store(&held_worker, false);
+    kid_on(2, hog, 0);
+    until(atomic_load(&held_worker));
+    want_int(weft_publish("job.large", NEWS, large, sizeof large), GROUPS);
+    struct wf_body *body = wf_body_new(wf_here, "job.large", 9, large, sizeof large);
+    wf_inbound_sign(&in, NEWS, weft_self(), body);
+    wf_topics_choose_inbound(node, &in, body);
+    wf_body_drop(wf_here, body);
+    wf_inbound_post(node, &in);
+    want(wf_inbound_congested(node, &in) == NULL);
+    atomic_store(&hold_worker, false);
+    for (int i = 0; i < GROUPS; i++) await_end(kids[i]);
+    want_int(drops(node, WF_DROP_SLOW_READER) + drops(node, WF_DROP_FULL), 0);
+}
+
+START_TEST(one_large_publication_reaches_all_queue_groups_of_another_worker)
+{
+    run_on(2, large_body);
+}
+END_TEST
+
 TEST_MAIN("topic_queue", members_of_a_queue_group_get_messages_in_turn, a_full_member_is_passed_over,
           a_publisher_waits_for_a_subscriber_that_wants_it_until_the_deadline,
-          a_publisher_killed_while_it_waits_leaves_nothing, options_are_checked)
+          a_publisher_killed_while_it_waits_leaves_nothing, options_are_checked,
+          one_large_publication_reaches_all_queue_groups_of_another_worker)

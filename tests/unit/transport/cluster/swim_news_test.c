@@ -1,6 +1,7 @@
 /* One member and its behaviour, rule by rule: which updates about which members it sends, how often, and in which
  * form. */
 #include "frame.h"
+#include "hash.h"
 #include "swim_one.h"
 #include "../../../suite.h"
 #include "swim_table.h"
@@ -78,10 +79,72 @@ START_TEST(a_new_record_spreads_with_a_new_number)
     told(3, other);
     ck_assert_uint_eq(change_count, 1);
     ck_assert_int_eq(memcmp(wf_swim_record_of(wf_swim_find(s, 3)->record).value[0].data, "green", 5), 0);
-    other.number = 2;
-    other.record = record("other", "green"); /* a name is for life */
-    told(3, other);
+}
+END_TEST
+
+static bool is_named(uint64_t node, const char *name)
+{
+    const struct wf_swim_member *m = wf_swim_find(s, node);
+    return m != NULL && wf_text_equal(m->name, weft_cstr(name)) && wf_swim_named(s, m->name) == m;
+}
+
+/* Only the member raises its number, so a wrong name that others have reported gives way to a higher number. */
+START_TEST(a_name_that_was_reported_gives_way_to_a_higher_number)
+{
+    struct wf_swim_update u = update(3, WF_SWIM_ALIVE, 0, 0);
+    u.record = record("other", "red");
+    told(4, u);
+    ck_assert(is_named(3, "m3"));
+    u.number = 1;
+    told(4, u);
+    ck_assert(is_named(3, "other") && !wf_swim_find(s, 3)->own);
+    ck_assert_ptr_null(wf_swim_named(s, weft_cstr("m3")));
+    u = update(3, WF_SWIM_ALIVE, 2, 0);
+    told(3, u);
+    ck_assert(is_named(3, "m3") && wf_swim_find(s, 3)->own);
+    ck_assert_ptr_null(wf_swim_named(s, weft_cstr("other")));
+    u.number = 3;
+    u.record = record("m3", "green");
+    told(4, u);
+    ck_assert(!wf_swim_find(s, 3)->own);
+}
+END_TEST
+
+START_TEST(a_name_that_a_member_has_shown_is_for_life)
+{
+    forget_sent();
+    ck_assert_int_eq(wf_swim_show(s, 3, record("shown", "red")), 0);
+    shown = 3;
+    ck_assert(is_named(3, "shown"));
+    ck_assert_uint_eq(change_count, 1);
+    struct wf_swim_update u = update(3, WF_SWIM_ALIVE, 1, 0);
+    told(4, u);
+    u.state = WF_SWIM_SUSPECT;
+    told(4, u);
+    ck_assert(is_named(3, "shown"));
+    ck_assert_int_eq(state_of(3), WF_SWIM_ALIVE);
+    ck_assert_uint_eq(wf_swim_find(s, 3)->number, 0);
+    ck_assert_uint_eq(s->unbelieved, 2);
+    u.state = WF_SWIM_ALIVE;
+    u.record = record("shown", "blue");
+    told(4, u);
     ck_assert_uint_eq(wf_swim_find(s, 3)->number, 1);
+    ck_assert_int_eq(wf_swim_show(s, 3, record("shown", "red")), 0); /* it keeps what is known of it */
+    ck_assert_int_eq(memcmp(wf_swim_record_of(wf_swim_find(s, 3)->record).value[0].data, "blue", 4), 0);
+    ck_assert_int_eq(wf_swim_show(s, 77, record("m77", "red")), 0); /* not a member: its own words make it one */
+    ck_assert_ptr_null(wf_swim_find(s, 77));
+}
+END_TEST
+
+START_TEST(another_record_of_itself_is_refuted)
+{
+    struct wf_swim_update u = update(ME, WF_SWIM_ALIVE, 0, 0);
+    told(4, u);
+    ck_assert_uint_eq(s->self->number, 0); /* this is its record */
+    u.record = record("ghost", "red");
+    told(4, u);
+    ck_assert_uint_eq(s->self->number, 1);
+    ck_assert(is_named(ME, "m1"));
 }
 END_TEST
 
@@ -163,6 +226,34 @@ START_TEST(tables_grow_and_are_found_again)
     wf_swim_forget_old(s, now + s->o.keep);
     for (uint64_t node = 100; node < 2000; node++)
         ck_assert_int_eq(wf_swim_find(s, node) != NULL, (node - 100) % 3 != 0);
+    for (uint32_t i = 0; i < s->count; i++) ck_assert_uint_eq(s->at[i]->place, i);
+}
+END_TEST
+
+static uint64_t digest(void)
+{
+    uint64_t d = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct wf_swim_member *m = s->at[i];
+        if (wf_swim_present(m)) d ^= wf_mix(wf_mix(m->node) ^ (m->number * 2 + 1 + (m->state == WF_SWIM_SUSPECT)));
+    }
+    return d;
+}
+
+START_TEST(a_member_that_speaks_for_itself_gets_a_place_in_a_full_table)
+{
+    enum { NEW = 9000 };
+    told(3, update(3, WF_SWIM_ALIVE, 1, 0));
+    for (uint64_t node = 100; node < 5000; node++) told(2, update(node, WF_SWIM_ALIVE, 0, 0));
+    told(2, update(NEW, WF_SWIM_ALIVE, 0, 0));
+    ck_assert_ptr_null(wf_swim_find(s, NEW));
+    told(NEW, update(NEW, WF_SWIM_ALIVE, 0, 0));
+    ck_assert(wf_swim_find(s, NEW)->own);
+    for (uint64_t node = NEW + 1; node < NEW + 5000; node++) told(node, update(node, WF_SWIM_ALIVE, 0, 0));
+    ck_assert_uint_eq(s->count, WF_SWIM_MEMBERS_MAX);
+    ck_assert(wf_swim_find(s, 3)->own && wf_swim_find(s, NEW)->own); /* none of these gives its place away */
+    ck_assert_ptr_null(wf_swim_find(s, NEW + 4999));
+    ck_assert_uint_eq(s->digest, digest());
     for (uint32_t i = 0; i < s->count; i++) ck_assert_uint_eq(s->at[i]->place, i);
 }
 END_TEST
@@ -311,12 +402,16 @@ int main(void)
     tcase_add_test(t, the_updates_in_a_message_are_bounded_and_the_rest_comes_later);
     tcase_add_test(t, tables_that_differ_are_sent_whole);
     tcase_add_test(t, a_new_record_spreads_with_a_new_number);
+    tcase_add_test(t, a_name_that_was_reported_gives_way_to_a_higher_number);
+    tcase_add_test(t, a_name_that_a_member_has_shown_is_for_life);
+    tcase_add_test(t, another_record_of_itself_is_refuted);
     tcase_add_test(t, a_successor_of_the_same_name_ends_a_suspect);
     tcase_add_test(t, leaving_is_told_and_then_silence);
     tcase_add_test(t, a_declared_state_is_sent_like_an_update);
     tcase_add_test(t, members_that_are_down_are_forgotten);
     tcase_add_test(t, a_member_without_others_has_no_timer);
     tcase_add_test(t, tables_grow_and_are_found_again);
+    tcase_add_test(t, a_member_that_speaks_for_itself_gets_a_place_in_a_full_table);
     tcase_add_test(t, cut_and_malformed_messages_are_refused);
     tcase_add_test(t, updates_in_a_message_are_bounded);
     tcase_add_test(t, metadata_is_bounded);

@@ -4,6 +4,7 @@
 
 #include "swim.h"
 #include "swim_table.h"
+#include "typed.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -64,7 +65,16 @@ static inline uint64_t most(void *arg)
     return number_most;
 }
 
-static const struct wf_swim_user user = {.send = on_send, .changed = on_changed, .heard = hears, .number_max = most};
+static uint64_t shown; /* that member has shown that its name is "shown"; 0: none has */
+
+static inline bool may_be_named(void *arg, uint64_t node, weft_text name)
+{
+    (void)arg;
+    return node != shown || wf_text_equal(name, weft_cstr("shown"));
+}
+
+static const struct wf_swim_user user = {
+    .send = on_send, .changed = on_changed, .heard = hears, .number_max = most, .may_be_named = may_be_named};
 
 /* A record of that name with one entry of metadata. Valid until the next but three. */
 static inline weft_text record(const char *name, const char *color)
@@ -198,7 +208,7 @@ static inline void setup_with(struct wf_swim_options o, uint32_t others)
         struct wf_swim_update u = update(2 + i, WF_SWIM_ALIVE, 0, 0);
         wf_swim_learn(s, &u, now);
     }
-    unreachable = silent = 0;
+    unreachable = silent = shown = 0;
     forget_sent();
     tick();
 }
