@@ -4,13 +4,15 @@ full: a figure to compare; quick: all of them in about two minutes; tiny: does i
 """
 import collections
 
-# Other runtimes that have a program for a workload; those of FLOOR do less than an actor runtime does (bare TCP, bare
-# timers), so they are shown and not counted in the ratio.
+# Other runtimes that have a program for a workload; those of FLOOR do less than weft does (bare TCP, bare timers, no sync
+# before an acknowledgement), so they are shown and not counted in the ratio.
 LOCAL = ("erlang", "go", "boost-fiber", "caf")
 NO_FIBER = ("erlang", "go", "caf")
 REMOTE = ("erlang", "nng", "nats", "zmq", "go", "libuv", "epoll", "weft-tcp")
 ONEWAY = ("erlang", "nng", "zmq", "go", "epoll", "weft-tcp")
-FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",)}
+STORED = ("redis", "nats", "nats-unsynced")
+FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",),
+         "stored": ("nats-unsynced",)}
 
 # weft-tcp: weft with `--carrier tcp`, beside NNG, which carries by default.
 # setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
@@ -39,6 +41,12 @@ def apart(arguments, full, quick, tiny):
 def remote(arguments, full, quick, tiny, peers, targets=None, setting="", carried=None):
     return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting,
                     carried=carried or {})
+
+
+def stored(where, what, full, quick, tiny, peers=STORED):
+    """The others' servers are always in a process of their own."""
+    like = (what.split()[0], "apart,", "embedded,") if where == "embedded" else None
+    return Workload("bench_stored", [where, *what.split()], numbers(full, quick, tiny), peers, like=like)
 
 
 def per_message(what, ns):
@@ -130,6 +138,13 @@ WORKLOADS = [
     remote("publish", "50 100000", "50 20000", "5 200", ("redis", "nats"),
            rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]
+# On a disk, with a sync before each acknowledgement. 100 B and 1 KiB; milliseconds, or records.
+for where in ("apart", "embedded"):
+    for size in ("100", "1024"):
+        for publishers in ("1", "64", "512"):
+            WORKLOADS.append(stored(where, f"append {publishers} {size}", "3000", "1000", "20"))
+        # All records are in the stream before its time begins, so it does not matter how they came there.
+        WORKLOADS.append(stored(where, f"replay {size}", "200000", "50000", "1000", ("redis", "nats-unsynced")))
 
 SAVINA = {  # name: full, quick, tiny
     "pingpong": ("1000000", "300000", "200"),
