@@ -142,7 +142,7 @@ WORKLOADS = [
 for where in ("apart", "embedded"):
     for size in ("100", "1024"):
         for publishers in ("1", "64", "512"):
-            WORKLOADS.append(stored(where, f"append {publishers} {size}", "3000", "1000", "20"))
+            WORKLOADS.append(stored(where, f"append {publishers} {size}", "2000", "1000", "20"))
         # All records are in the stream before its time begins, so it does not matter how they came there.
         WORKLOADS.append(stored(where, f"replay {size}", "200000", "50000", "1000", ("redis", "nats-unsynced")))
 
