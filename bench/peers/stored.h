@@ -1,6 +1,6 @@
 /* bench/peers/stored.h -- what the clients of servers that store messages share, for bench/stored.c: a body that says
- * its number, the time of each acknowledgement, and the results. A connection has a number of publications on their
- * way: each time one is acknowledged, the next one is sent. Acknowledgements come in the order of publications. */
+ * its number, the time of each acknowledgement, and the results. Each time a publication is acknowledged, the next one
+ * is sent. On a connection acknowledgements, and records, come in the order of publications. */
 #ifndef BENCH_STORED_H
 #define BENCH_STORED_H
 
@@ -65,10 +65,10 @@ static bool stored_next(void)
     return true;
 }
 
-static void stored_acknowledge(void)
+static void stored_acknowledge(uint64_t number)
 {
-    int64_t *took = &stored.took[stored.acknowledged++];
-    *took = stored_now() - *took;
+    stored.took[number] = stored_now() - stored.took[number];
+    stored.acknowledged++;
 }
 
 /* Whether publications are on their way. */

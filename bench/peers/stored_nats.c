@@ -149,7 +149,7 @@ static void publish_all(natsSubscription *acknowledgements)
         natsMsg *m = receive(acknowledgements);
         check_acknowledgement(m);
         natsMsg_Destroy(m);
-        stored_acknowledge();
+        stored_acknowledge(stored.acknowledged);
     }
 }
 
