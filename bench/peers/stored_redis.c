@@ -2,9 +2,9 @@
  *
  *     [BENCH_DISK=FOLDER] stored_redis append PUBLISHERS SIZE MILLISECONDS | replay SIZE N
  *
- * Starts redis-server on a free port of 127.0.0.1, with its file in BENCH_DISK, and ends it. Up to 64
- * connections have the publishers' commands on their way: the server reads 16 KiB of a connection before it syncs, so
- * with one connection its batches stay small, and with more than 64 there are only more system calls. A page of XRANGE has
+ * Starts redis-server on a free port of 127.0.0.1, with its file in BENCH_DISK, and ends it. The server
+ * reads 16 KiB of a connection before it syncs, so there are as many connections as the commands on their way need, 64 at
+ * most: with fewer its batches stay small, and with more there are only more system calls. A page of XRANGE has
  * 1,000 records: of 100, 1,000 and 10,000 this is the fastest. */
 #include "stored.h"
 
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { PAGE = 1000, IN_MAX = 1024 * 1024, OUT_MAX = 1024 * 1024, CONNECTIONS = 64 };
+enum { PAGE = 1000, IN_MAX = 1024 * 1024, OUT_MAX = 1024 * 1024, CONNECTIONS = 64, READ_AT_ONCE = 16 * 1024 };
 
 static pid_t server;
 static struct sockaddr_in address = {.sin_family = AF_INET};
@@ -233,7 +233,9 @@ int main(int argc, char **argv)
         return 2;
     }
     start_server();
-    connections = stored.publishers < CONNECTIONS ? stored.publishers : CONNECTIONS;
+    connections = 1 + stored.publishers * (stored.size + 80) / READ_AT_ONCE;
+    if (connections > CONNECTIONS) connections = CONNECTIONS;
+    if (connections > stored.publishers) connections = stored.publishers;
     for (long i = 0; i < connections; i++) all[i] = dial();
     if ((of = calloc(stored.took_max, 1)) == NULL) fail("no memory");
     publish_all();
