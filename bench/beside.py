@@ -108,7 +108,7 @@ def own_cells(s):
 
 def print_table(rows):
     rows = [row for row in rows if "carried" not in row]
-    names = [n for n in (*NAMES, "weft-tcp") if any(n in row["results"] for row in rows)]
+    names = [n for n in (*NAMES, "nats-unsynced", "weft-tcp") if any(n in row["results"] for row in rows)]
     lines = [["workload params metric", "weft", "min", "max", "slow", *names, "best other", "ratio"]]
     for row in rows:
         cells = [cell(row["results"].get(n)) + ("*" if n in row["floor"] else "") for n in names]
@@ -120,7 +120,7 @@ def print_table(rows):
     print("Medians; ± half the range of the runs; slow: runs 1.5 times worse than the best. Ratio: above 1 weft is "
           "better than the best other.")
     if any(row["floor"] for row in rows):
-        print("* no actors: the floor, not counted in the ratio.")
+        print("* no actors, or no sync: the floor, not counted in the ratio.")
 
 
 # ---- what was to be reached ----------------------------------------------------------------------------------------

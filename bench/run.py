@@ -102,7 +102,8 @@ def parse():
     parser.add_argument("--runs", type=int)
     options = parser.parse_intermixed_args()
     options.size = "tiny" if options.tiny else "quick" if options.quick else "full"
-    # Scripts may set RUNS=, and LIMIT= in seconds, instead.
+    # Scripts may set RUNS= and LIMIT= (seconds each) instead, and BENCH_DISK=, the folder for stored messages, which
+    # is FOLDER otherwise.
     options.runs = options.runs or int(os.environ.get("RUNS", "3" if options.size == "full" else "1"))
     options.limit = int(os.environ.get("LIMIT", "120"))
     return options
@@ -110,7 +111,9 @@ def parse():
 
 def main():
     options = parse()
+    os.environ.setdefault("BENCH_DISK", os.path.abspath(options.folder))
     chosen = [w for w in WORKLOADS
+              if os.path.exists(own_command(options.folder, w, options.size)[0]) or w.program != "bench_stored"
               if not options.words or any(word in " ".join([w.program] + w.arguments) for word in options.words)]
     rows = []
     if options.check or options.store:

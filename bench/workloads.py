@@ -5,13 +5,15 @@ workload works, for the test suite.
 """
 import collections
 
-# Other runtimes that have a program for a workload; those of FLOOR do less than an actor runtime does (bare TCP, bare
-# timers), so they are shown and not counted in the ratio.
+# Other runtimes that have a program for a workload; those of FLOOR do less than weft does (bare TCP, bare timers, no sync
+# before an acknowledgement), so they are shown and not counted in the ratio.
 LOCAL = ("erlang", "go", "boost-fiber", "caf")
 NO_FIBER = ("erlang", "go", "caf")
 REMOTE = ("erlang", "nng", "nats", "zmq", "go", "libuv", "epoll", "weft-tcp")
 ONEWAY = ("erlang", "nng", "zmq", "go", "epoll", "weft-tcp")
-FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",)}
+STORED = ("redis", "nats", "nats-unsynced")
+FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",),
+         "stored": ("nats-unsynced",)}
 
 # The peer weft-tcp is weft with `--carrier tcp`; by default NNG is the carrier.
 # `setting` says how the machine is used: "" as it is; "pinned": all processes run on one core; "awake": a thread of the
@@ -42,6 +44,12 @@ def apart(arguments, full, quick, tiny, peers=LOCAL):
 def remote(arguments, full, quick, tiny, peers, targets=None, setting="", carried=None):
     return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting,
                     carried=carried or {})
+
+
+def stored(where, what, full, quick, tiny, peers=STORED):
+    """The others' servers are always in a process of their own."""
+    like = (what.split()[0], "apart,", "embedded,") if where == "embedded" else None
+    return Workload("bench_stored", [where, *what.split()], numbers(full, quick, tiny), peers, like=like)
 
 
 def per_message(what, ns):
@@ -136,6 +144,13 @@ WORKLOADS = [
     remote("publish", "50 100000", "50 20000", "5 200", ("redis", "nats"),
            rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]
+# On a disk, with a sync before each acknowledgement. 100 B and 1 KiB; milliseconds, or records.
+for where in ("apart", "embedded"):
+    for size in ("100", "1024"):
+        for publishers in ("1", "64", "512"):
+            WORKLOADS.append(stored(where, f"append {publishers} {size}", "2000", "1000", "20"))
+        # All records are in the stream before its time begins, so it does not matter how they came there.
+        WORKLOADS.append(stored(where, f"replay {size}", "200000", "50000", "1000", ("redis", "nats-unsynced")))
 
 SAVINA = {  # Each row has a name and the parameters of full, quick and tiny.
     "pingpong": ("1000000", "300000", "200"),

@@ -25,10 +25,15 @@ BUILDS = {  # This is the order of the table's columns.
     "libuv": (["gcc", *C, "-o", "{out}/peer_uv", "uv.c", "-luv"], {}),
     "epoll": (["gcc", *C, "-o", "{out}/peer_epoll", "epoll.c"], {}),
 }
+STORED = {  # beside "redis" and "nats", which have other programs for messages that are not stored
+    "redis": ["gcc", *C, "-o", "{out}/stored_redis", "stored_redis.c"],
+    "nats": ["gcc", *C, "-o", "{out}/stored_nats", "stored_nats.c", "-lnats"],
+}
 NAMES = tuple(BUILDS)
 SERVERS = {"redis": "redis-server", "nats": "nats-server"}
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin"  # Debian installs nats-server in this folder.
 NATS = 'max_pending: 1GB\nwrite_deadline: "60s"\n'  # With this limit a subscriber that falls behind is not cut off.
+JETSTREAM = 'jetstream {{ store_dir: "{0}", max_file: 100GB }}\n'
 PROGRAMS = {"go": "peer_go", "boost-fiber": "peer_fiber", "caf": "peer_caf"}
 
 
@@ -38,7 +43,7 @@ class Peers:
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="weft-peers-")
-        self.names, self.servers, self.nats = [], [], {}
+        self.names, self.servers, self.nats, self.disk = [], [], {}, []
         for name, (command, extra) in BUILDS.items():
             fill = {"out": self.folder.name}
             command = [self.folder.name if c == "." else c.format(**fill) for c in command]
@@ -49,6 +54,9 @@ class Peers:
                 continue
             environment = {**os.environ, **{k: v.format(**fill) for k, v in extra.items()}}
             done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode == 0 and name in STORED:
+                command = [c.format(**fill) for c in STORED[name]]
+                done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
             if done.returncode:
                 print(f"{name} is left out: it does not build\n{done.stdout}{done.stderr}", file=sys.stderr)
             else:
@@ -63,22 +71,35 @@ class Peers:
         for server in self.servers:
             server.terminate()
             server.wait()
+        for folder in self.disk:
+            folder.cleanup()
         self.folder.cleanup()
 
-    def nats_url(self, pinned):
-        """Returns the URL of a server that is started when it is first needed: one runs on the first core for pinned
-        workloads, one serves all others."""
-        if pinned not in self.nats:
+    def nats_url(self, kind):
+        """Returns the URL of a server that is started when it is first needed. Kinds: "pinned", on the first core;
+        "synced" and "unsynced", with streams on disk; "", for all other workloads."""
+        if kind not in self.nats:
             folder = tempfile.mkdtemp(dir=self.folder.name)
             config = os.path.join(folder, "nats.conf")
             with open(config, "w", encoding="utf-8") as file:
-                file.write(NATS)
+                file.write(NATS + (JETSTREAM.format(self.disk_folder(kind == "synced")) if "sync" in kind else ""))
             server = subprocess.Popen(
                 [shutil.which("nats-server", path=PATH), "--config", config, "--addr", "127.0.0.1", "--port", "-1",
-                 "--ports_file_dir", folder], stderr=subprocess.DEVNULL, preexec_fn=on_first_core if pinned else None)
+                 "--ports_file_dir", folder], stderr=subprocess.DEVNULL,
+                preexec_fn=on_first_core if kind == "pinned" else None)
             self.servers.append(server)
-            self.nats[pinned] = self.url_in(os.path.join(folder, f"nats-server_{server.pid}.ports"))
-        return self.nats[pinned]
+            self.nats[kind] = self.url_in(os.path.join(folder, f"nats-server_{server.pid}.ports"))
+        return self.nats[kind]
+
+    def disk_folder(self, synced):
+        """For a server's files, in BENCH_DISK. NATS 2.9 acknowledges a message when it has written it, and syncs every
+        two minutes; later versions can sync each message. `synced`: the file system does that, by the attribute S: each
+        write to a file in the folder waits until it is on disk."""
+        folder = tempfile.TemporaryDirectory(prefix="nats-", dir=os.environ.get("BENCH_DISK", "."))
+        self.disk.append(folder)
+        if synced:
+            subprocess.run(["chattr", "+S", folder.name], check=True)
+        return folder.name
 
     @staticmethod
     def url_in(path):
@@ -94,16 +115,18 @@ class Peers:
 
     def command(self, name, workload, size):
         """Returns the command for a workload of ours, or None."""
-        if name not in self.names or name not in workload.peers:
+        if name.split("-un")[0] not in self.names or name not in workload.peers:
             return None
         what, *rest = (workload.arguments or [workload.program.removeprefix("bench_")]) + workload.sizes[size]
         parked = what == "parked"
         what = workload.like[0] if workload.like else what
         far = workload.program == "bench_remote"
+        if workload.program == "bench_stored":
+            return self.stored_command(name, rest)
         if name == "redis":
             return [os.path.join(self.folder.name, "peer_redis"), *rest]
         if name == "nats":
-            url = self.nats_url(workload.setting == "pinned")
+            url = self.nats_url("pinned" if workload.setting == "pinned" else "")
             return [os.path.join(self.folder.name, "peer_nats"), url, what, *rest]
         if name in ("epoll", "nng", "libuv", "zmq"):
             return [os.path.join(self.folder.name, "peer_uv" if name == "libuv" else "peer_" + name), what, *rest]
@@ -116,3 +139,9 @@ class Peers:
             return ["erl", "-noinput", "+P", "4194304", "+S", f"{threads}:{threads}", *node, "-pa", self.folder.name,
                     "-run", "bench_peer", "main", what, *rest]
         return [os.path.join(self.folder.name, PROGRAMS[name]), what, threads, *rest]
+
+    def stored_command(self, name, rest):
+        if name == "redis":
+            return [os.path.join(self.folder.name, "stored_redis"), *rest]
+        url = self.nats_url("unsynced" if name == "nats-unsynced" else "synced")
+        return [os.path.join(self.folder.name, "stored_nats"), url, *rest]

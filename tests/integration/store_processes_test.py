@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Stored topics in real processes: the command line, and nodes that are killed while they publish.
 
-STORE_KILLS=N: the number of kills (default 6). STORE_LINES=N: the number of acknowledged publications before each
-(default: 50 and more)."""
+STORE_KILLS=N: the number of kills of readers (default 6)."""
 import base64
 import json
 import os
@@ -11,11 +10,11 @@ import subprocess
 import unittest
 
 from harness import PATIENCE, Program, built, patient
+from store_kills import Kills
 from store_nodes import StoreCase, WEFT
 
 MODULE = built("tests", "test_storing.so")
 KILLS = int(os.environ.get("STORE_KILLS", "6"))
-LINES = int(os.environ.get("STORE_LINES", "0"))
 
 
 class Store(StoreCase):
@@ -185,30 +184,18 @@ class Store(StoreCase):
 
     # ---- Killed while they publish --------------------------------------------------------------------------------
 
-    def check_acknowledged(self, acknowledged):
-        stored = self.stored("room.a")
-        for offset, (_, text) in acknowledged.items():
-            self.assertEqual(stored.get(offset), text)
-        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])
+    def test_killed_stores_lose_nothing(self):
+        self.kill_stores(power=False)
 
-    def test_killed_nodes_lose_nothing(self):
-        acknowledged = {}
-        for turn in range(KILLS):
-            node = self.node("publish", "room.a", "64" if LINES else "8")
-            for _ in range(LINES or 50 + 37 * turn):
-                node.line()
-            node.process.kill()
-            node.process.wait()
-            node.out.rest()
-            for line in node.out.seen:
-                words = line.split(" ")
-                if len(words) == 3:  # The last line may be cut.
-                    acknowledged[int(words[1])] = (words[0], words[2])
-            if not LINES:
-                self.check_acknowledged(acknowledged)
-        self.check_acknowledged(acknowledged)
-        self.assertEqual(len({epoch for epoch, _ in acknowledged.values()}), 1)
-        print(f"{len(acknowledged)} acknowledged, {KILLS} kills")
+    def test_killed_stores_lose_nothing_without_what_was_not_synced(self):
+        self.kill_stores(power=True)
+
+    def kill_stores(self, power):
+        kills = Kills(self.cluster.folder.name, 1, power)
+        kills.run(800, 8)
+        kills.compare()
+        self.assertEqual((kills.faults, kills.kills), ([], 8))
+        self.assertGreaterEqual(len(kills.acknowledged), 800)
 
     def test_killed_readers_and_stores_lose_no_cursor(self):
         """A killed reader continues: the records that it had not acknowledged come again, and none is left out."""

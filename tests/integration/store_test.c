@@ -459,6 +459,31 @@ START_TEST(no_gap_and_no_double_while_others_publish)
 }
 END_TEST
 
+static void read_pages(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    weft_stored_subscription reading = subscribe("room.a", WEFT_FROM_START);
+    for (uint64_t i = 1; i <= 2 * PUBLISHERS * EACH; i++) expect_record("room.a", i, "x");
+    ck_assert_int_eq(weft_unsubscribe_stored(reading), WEFT_OK);
+    say("read");
+}
+
+/* Four pages: the store reads the next one ahead for a reader that is alone, and not for readers that take turns. */
+START_TEST(pages_follow_each_other)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    for (int i = 0; i < 2 * PUBLISHERS; i++) run_actor(a, publish_many, NULL, 0);
+    ck_assert_int_ge(heard("published", 2 * PUBLISHERS), 2 * PUBLISHERS);
+    run_actor(b, read_pages, NULL, 0);
+    ck_assert_int_ge(heard("read", 1), 1);
+    for (int i = 0; i < PUBLISHERS; i++) run_actor(b, read_pages, NULL, 0);
+    ck_assert_int_ge(heard("read", PUBLISHERS), PUBLISHERS);
+}
+END_TEST
+
 static void slow_reader(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -754,6 +779,7 @@ int main(void)
     tcase_add_test(c, many_topics_may_begin_at_once);
     tcase_add_test(c, a_node_without_the_store_uses_it);
     tcase_add_test(c, no_gap_and_no_double_while_others_publish);
+    tcase_add_test(c, pages_follow_each_other);
     tcase_add_test(c, a_slow_reader_loses_nothing);
     tcase_add_test(c, the_owner_is_gone_and_it_is_said);
     tcase_add_test(c, two_nodes_that_do_not_know_each_other_cannot_share_a_file);

@@ -15,8 +15,8 @@ struct page {
     char key[WF_STORE_TOPIC_MAX + 1];
     uint64_t owner, from;
     int rc;
-    struct store_item row[WF_STORE_PAGE_RECORDS];
-    size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
+    struct store_item row[WF_STORE_PAGE_ITEMS];
+    size_t at[WF_STORE_PAGE_ITEMS]; /* where the body of each row is in `body` */
     size_t rows;
     char *body;
     size_t size, capacity;
@@ -56,7 +56,7 @@ static bool add_row(void *arg, const struct wf_store_item *item)
 static void read_page(void *block)
 {
     struct page *p = *(struct page **)block;
-    int rc = p->file->store->engine->read_state(p->file->store, p->key, p->owner, p->from, WF_STORE_PAGE_RECORDS,
+    int rc = p->file->store->engine->read_state(p->file->store, p->key, p->owner, p->from, WF_STORE_PAGE_ITEMS,
                                                 WF_STORE_PAGE_BYTES, add_row, p);
     if (p->rc == WEFT_OK || p->rows > 0) p->rc = rc < 0 ? rc : WEFT_OK;
 }

@@ -19,6 +19,7 @@
 #include <weft/trace.h>
 
 #include "append_batch.h"
+#include "hash.h"
 #include "new_topics.h"
 #include "parked_reads.h"
 #include "store_actor.h"
@@ -353,6 +354,14 @@ static void forward(struct store_actor *s, weft_msg *ask)
     weft_ignore(weft_send_msg(s->reader[s->turn++ % READERS], ask)); /* the caller gets the error */
 }
 
+/* All requests of a subscription go to the same reader, which may have read the next page already. */
+static void forward_read(struct store_actor *s, weft_msg *ask)
+{
+    weft_pid from = weft_from(ask);
+    weft_ignore(
+        weft_send_msg(s->reader[wf_mix(from.node ^ from.actor) % READERS], ask)); /* the caller gets the error */
+}
+
 static void answer_find(const weft_msg *ask, int error, const struct wf_store_log *log)
 {
     struct store_page out = {.error = error};
@@ -389,7 +398,7 @@ static void take_read(struct store_actor *s, weft_msg *ask)
         rc = wf_parked_reads_add(&s->parked, topic, ask);
         if (rc == WEFT_OK) return;
     } else if (rc == WEFT_OK && weft_tag(ask) == WF_STORE_READ) {
-        forward(s, ask);
+        forward_read(s, ask);
         return;
     }
     answer_find(ask, rc, &log);

@@ -6,7 +6,8 @@
 #include <weft/typed.h>
 
 enum {
-    WF_STORE_PAGE_RECORDS = 256,      /* records of a page, at most */
+    WF_STORE_PAGE_RECORDS = 1024,     /* records of a page, at most */
+    WF_STORE_PAGE_ITEMS = 256,        /* a state's snapshot and events of a page, at most */
     WF_STORE_PAGE_BYTES = 256 * 1024, /* bytes of its bodies, if it has more than one record */
     WF_STORE_PAGE_LOGS = 200,
 };

@@ -14,7 +14,8 @@
 #include "store_reader.h"
 #include "stored_topic.h"
 
-/* A page that is being read; it owns all memory that its job uses. */
+/* A page that is being read; it owns all memory that its job uses. Its rows are packed as they are read, so that the
+ * answer is made by copying them. */
 struct page {
     struct wf_store_file *file;
     char topic[WF_STORE_TOPIC_MAX + 1];
@@ -22,38 +23,45 @@ struct page {
     size_t count, bytes;
     struct wf_store_log log;
     int rc;
-    struct store_row row[WF_STORE_PAGE_RECORDS];
-    size_t at[WF_STORE_PAGE_RECORDS]; /* where the body of each row is in `body` */
     size_t rows;
-    char *body;
+    uint8_t *packed;
     size_t size, capacity;
 };
+
+enum { ROW_HEAD_MAX = 1 + 4 * 9 }; /* bytes of a packed row without its body */
 
 static void free_page(void *block)
 {
     struct page *p = *(struct page **)block;
     wf_store_file_release(p->file);
-    free(p->body);
+    free(p->packed);
     free(p);
+}
+
+static bool has_space(struct page *p, size_t size)
+{
+    if (p->size + size <= p->capacity) return true;
+    size_t capacity = (p->size + size) * 2;
+    uint8_t *packed = realloc(p->packed, capacity);
+    if (packed == NULL) return false;
+    p->packed = packed;
+    p->capacity = capacity;
+    return true;
 }
 
 static bool add_row(void *arg, const struct wf_store_record *r)
 {
     struct page *p = arg;
     if (p->rows == WF_STORE_PAGE_RECORDS) return false;
-    if (p->size + r->size > p->capacity) {
-        size_t capacity = (p->size + r->size) * 2;
-        char *body = realloc(p->body, capacity);
-        if (body == NULL) p->rc = WEFT_ENOMEM;
-        if (body == NULL) return false;
-        p->body = body;
-        p->capacity = capacity;
+    if (!has_space(p, ROW_HEAD_MAX + r->size)) {
+        p->rc = WEFT_ENOMEM;
+        return false;
     }
-    if (r->size > 0) memcpy(p->body + p->size, r->data, r->size);
-    p->at[p->rows] = p->size;
-    p->row[p->rows++] = (struct store_row){
-        .offset = r->offset, .time = r->time, .tag = r->tag, .body = {.size = r->size}};
-    p->size += r->size;
+    struct store_row row = {.offset = r->offset, .time = r->time, .tag = r->tag, .body = weft_str(r->data, r->size)};
+    weft_writer w = weft_writer_on(p->packed + p->size, p->capacity - p->size);
+    store_row_put(&w, &row);
+    p->size += w.size;
+    p->rows++;
     return true;
 }
 
@@ -85,9 +93,9 @@ static void answer_page(const weft_msg *ask, struct page *p, int rc)
 {
     struct store_page out = {.error = rc};
     if (rc == WEFT_OK) {
-        for (size_t i = 0; i < p->rows; i++) p->row[i].body.data = p->body == NULL ? "" : p->body + p->at[i];
         out = (struct store_page){.error = p->rc, .epoch = p->log.epoch, .first = p->log.first, .last = p->log.last};
-        out.rows = store_row_list(p->row, p->rows);
+        if (p->rows > 0)
+            out.rows = (weft_list_store_row){.count = p->rows, .packed = p->packed, .end = p->packed + p->size};
     }
     wf_store_answer(ask, store_page_type(), &out);
 }
@@ -105,16 +113,77 @@ int wf_reader_run(const weft_msg *ask, weft_blocking *run, weft_blocking *drop, 
     return rc;
 }
 
-static void read_for(struct wf_store_file *file, const weft_msg *ask)
+/* ---- Reading ahead --------------------------------------------------------------------------------------------- */
+
+/* The page behind the one that was answered last. If the request before was for the page before, it is read while its
+ * reader handles that one; readers that take turns would only undo each other's work. A page says what the log was
+ * when it was read. */
+struct ahead {
+    bool runs;
+    weft_job job;
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    struct store_read of; /* without its topic; from 0: none */
+};
+
+static bool is_ahead(const struct ahead *a, const struct store_read *in)
+{
+    return weft_text_equal(in->topic, a->topic) && in->epoch == a->of.epoch && in->from == a->of.from &&
+           in->count == a->of.count && in->bytes == a->of.bytes;
+}
+
+static void drop_ahead(struct ahead *a)
+{
+    if (a->runs) (void)weft_offload_drop(a->job);
+    a->runs = false;
+}
+
+static void start_ahead(struct ahead *a, struct wf_store_file *file)
+{
+    a->of.topic = weft_cstr(a->topic);
+    struct page *p = new_page(file, &a->of);
+    if (p == NULL) return;
+    a->runs = weft_offload_start(&a->job, read_page, free_page, &p, sizeof p, WEFT_NOW) == WEFT_OK;
+    if (!a->runs) free_page(&p);
+}
+
+/* At the end of a log there is nothing to be read yet. */
+static void read_ahead(struct ahead *a, const struct store_read *in, const struct page *last)
+{
+    uint64_t next = (last->log.first > in->from ? last->log.first : in->from) + last->rows;
+    bool goes_on = is_ahead(a, in);
+    drop_ahead(a);
+    a->of.from = 0;
+    if (last->rc != WEFT_OK || last->rows == 0 || next > last->log.last) return;
+    a->of = (struct store_read){.epoch = last->log.epoch, .from = next, .count = in->count, .bytes = in->bytes};
+    memcpy(a->topic, last->topic, sizeof a->topic);
+    if (goes_on) start_ahead(a, last->file);
+}
+
+/* NULL: that page has to be read. */
+static struct page *take_ahead(struct ahead *a, const weft_msg *ask, const struct store_read *in)
+{
+    struct page *p;
+    if (!a->runs || !is_ahead(a, in) || weft_offload_take(a->job, &p, sizeof p, weft_deadline(ask)) < 0) return NULL;
+    a->runs = false;
+    if (p->rc == WEFT_OK && p->rows > 0) return p;
+    free_page(&p);
+    return NULL;
+}
+
+static void read_for(struct wf_store_file *file, struct ahead *a, const weft_msg *ask)
 {
     struct store_read in;
     int rc = weft_typed_read(store_read_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    struct page *p = rc < 0 ? NULL : new_page(file, &in);
+    struct page *p = rc < 0 ? NULL : take_ahead(a, ask, &in);
     if (p == NULL) {
-        answer_page(ask, NULL, rc < 0 ? rc : WEFT_ENOMEM);
-        return;
+        p = rc < 0 ? NULL : new_page(file, &in);
+        if (p == NULL) {
+            answer_page(ask, NULL, rc < 0 ? rc : WEFT_ENOMEM);
+            return;
+        }
+        rc = wf_reader_run(ask, read_page, free_page, &p);
     }
-    rc = wf_reader_run(ask, read_page, free_page, &p);
+    if (rc == WEFT_OK) read_ahead(a, &in, p);
     answer_page(ask, p, rc);
     if (rc == WEFT_OK) free_page(&p);
 }
@@ -260,10 +329,25 @@ static void release(void *file)
     wf_store_file_leave(file);
 }
 
-static void answer(struct wf_store_file *file, const weft_msg *ask)
+/* Before this actor ends, so that the file is closed then. */
+static void await_ahead(struct ahead *a)
+{
+    struct page *p;
+    if (!a->runs || weft_offload_take(a->job, &p, sizeof p, WEFT_FOREVER) < 0) return;
+    a->runs = false;
+    free_page(&p);
+}
+
+static void release_ahead(void *ahead)
+{
+    drop_ahead(ahead);
+    free(ahead);
+}
+
+static void answer(struct wf_store_file *file, struct ahead *ahead, const weft_msg *ask)
 {
     switch (weft_tag(ask)) {
-    case WF_STORE_READ: read_for(file, ask); break;
+    case WF_STORE_READ: read_for(file, ahead, ask); break;
     case WF_STORE_LIST: wf_listing_for(file, ask, &logs_kind); break;
     case WF_STORE_QUEUES: wf_listing_for(file, ask, &queues_kind); break;
     case WF_STORE_CURSOR: wf_listing_for(file, ask, &cursor_kind); break;
@@ -286,10 +370,17 @@ void wf_store_reader(const void *arg, size_t size)
         wf_store_file_leave(file);
         return;
     }
+    struct ahead *ahead = calloc(1, sizeof *ahead);
+    if (ahead == NULL) return;
+    if (weft_defer(release_ahead, ahead) < 0) {
+        free(ahead);
+        return;
+    }
     weft_msg *m;
     for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(m) == WF_STORE_QUIT;
-        if (!weft_expired(m)) answer(file, m);
+        if (!weft_expired(m)) answer(file, ahead, m);
         weft_msg_free(m);
     }
+    await_ahead(ahead);
 }

@@ -18,11 +18,51 @@ static bool is_stopped(int rc)
     return rc == WEFT_ECANCELED || rc == WEFT_ENOACTOR;
 }
 
+/* What the messages of all records of a page have in common, packed: the fields of struct store_news in front of those
+ * of a record, and those behind. */
+struct frame {
+    uint8_t before[300], after[8];
+    size_t before_size, after_size;
+};
+
+/* The fields of a record, packed, in a page of the store. They are the same in struct store_news. */
+struct packed_row {
+    const uint8_t *at;
+    size_t size; /* 0: the store's version is another one, and the row has other fields, too */
+};
+
+static void make_frame(struct frame *f, const struct store_news *news)
+{
+    weft_writer before = weft_writer_on(f->before, sizeof f->before),
+                after = weft_writer_on(f->after, sizeof f->after);
+    weft_put_array(&before, (uint32_t)store_news_type()->count);
+    weft_put_uint(&before, news->kind);
+    weft_put_str(&before, news->topic);
+    weft_put_uint(&before, news->epoch);
+    weft_put_int(&after, 0);  /* error */
+    weft_put_uint(&after, 0); /* missing */
+    f->before_size = before.size;
+    f->after_size = after.size;
+}
+
+static weft_msg *framed(const struct frame *f, const struct packed_row *row)
+{
+    weft_msg *m = weft_msg_new(WEFT_STORED, f->before_size + row->size + f->after_size);
+    if (m == NULL) return NULL;
+    uint8_t *to = weft_msg_body(m);
+    memcpy(to, f->before, f->before_size);
+    memcpy(to + f->before_size, row->at, row->size);
+    memcpy(to + f->before_size + row->size, f->after, f->after_size);
+    return m;
+}
+
 /* Waits for space in the subscriber's mailbox. Errors: the subscriber has ended, or there is no memory. */
-static int tell(const struct wf_stored_reading *r, const struct store_news *news)
+static int tell_framed(const struct wf_stored_reading *r, const struct store_news *news, const struct frame *f,
+                       const struct packed_row *row)
 {
     for (;;) {
-        weft_msg *m = wf_store_message(WEFT_STORED, store_news_type(), news);
+        weft_msg *m = row != NULL && row->size > 0 ? framed(f, row)
+                                                   : wf_store_message(WEFT_STORED, store_news_type(), news);
         if (m == NULL) return WEFT_ENOMEM;
         int rc = weft_send_msg(r->subscriber, m);
         if (rc != WEFT_EFULL) return rc;
@@ -31,21 +71,38 @@ static int tell(const struct wf_stored_reading *r, const struct store_news *news
     }
 }
 
+static int tell(const struct wf_stored_reading *r, const struct store_news *news)
+{
+    return tell_framed(r, news, NULL, NULL);
+}
+
 static struct store_news news_of(const struct wf_stored_reading *r, weft_stored_kind kind, uint64_t offset)
 {
     return (struct store_news){.kind = kind, .topic = weft_cstr(r->topic), .epoch = r->epoch, .offset = offset};
 }
 
+static struct packed_row row_between(const uint8_t *at, const uint8_t *end)
+{
+    weft_reader reader = weft_reader_on(at, (size_t)(end - at));
+    if (weft_get_array(&reader) != store_row_type()->count) return (struct packed_row){NULL, 0};
+    return (struct packed_row){reader.at, (size_t)(end - reader.at)};
+}
+
 static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
 {
+    struct store_news news = news_of(r, WEFT_STORED_RECORD, 0);
+    struct frame frame;
     int rc = WEFT_OK;
-    for (struct store_row row; rc == WEFT_OK && store_row_next(&page->rows, &row);) {
+    make_frame(&frame, &news);
+    const uint8_t *at = page->rows.packed;
+    for (struct store_row row; rc == WEFT_OK && store_row_next(&page->rows, &row); at = page->rows.packed) {
         if (row.offset != r->next) return WEFT_EFORMAT; /* a correct store never sends that */
-        struct store_news news = news_of(r, WEFT_STORED_RECORD, row.offset);
+        struct packed_row packed = row_between(at, page->rows.packed);
+        news.offset = row.offset;
         news.time = row.time;
         news.tag = row.tag;
         news.body = row.body;
-        rc = tell(r, &news);
+        rc = tell_framed(r, &news, &frame, &packed);
         if (rc == WEFT_OK) r->next++;
     }
     return rc;

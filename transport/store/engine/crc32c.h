@@ -8,5 +8,7 @@
 
 /* Continues from `sum`, which is 0 at the beginning. wf_crc32c(0, "123456789", 9) is 0xE3069283. */
 uint32_t wf_crc32c(uint32_t sum, const void *data, size_t size);
+/* The same, as on a processor without an instruction for it. */
+uint32_t wf_crc32c_by_tables(uint32_t sum, const void *data, size_t size);
 
 #endif

@@ -42,13 +42,19 @@ int sql_states_load(struct sql_store *s, struct wf_store_why *why)
     int code;
     int64_t id, count = 0;
     struct wf_store_state state;
+    char before[WF_STORE_TOPIC_MAX + 1] = ""; /* the key of the row before */
     s->damaged_states = 0;
     snprintf(why->text, sizeof why->text, "%s: the tables of states are damaged, or cannot be read", s->name);
     int rc = load_count(s);
     struct sql_row *row = rc < 0 ? NULL : sql_prepare(s->writer, SQL_STATES, &code);
     if (row == NULL) return rc < 0 ? rc : sql_error(code);
     sql_bind_text(row, 1, "");
-    for (; (code = sql_step(row)) == SQL_ROW; count++) s->damaged_states += !sql_state_read(row, &state, &id);
+    for (; (code = sql_step(row)) == SQL_ROW; count++) {
+        /* In a damaged page one row may stand where another one was: then its key comes twice. */
+        bool is_sound = sql_state_read(row, &state, &id) && strcmp(state.key, before) > 0;
+        s->damaged_states += !is_sound;
+        if (is_sound) memcpy(before, state.key, sizeof before);
+    }
     sql_reset(row);
     if (count != s->states) s->damaged_states++;
     return sql_error(code);

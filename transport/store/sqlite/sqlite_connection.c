@@ -113,8 +113,11 @@ static int64_t get_int(struct sql_row *row, int at)
     return sqlite3_column_int64(statement_of(row), at);
 }
 
+/* NULL: it is no text. A damaged type makes it a blob of the same bytes, which has another place in the order of keys, so
+ * that it is not found by its key. */
 static const char *get_text(struct sql_row *row, int at)
 {
+    if (sqlite3_column_type(statement_of(row), at) != SQLITE_TEXT) return NULL;
     return (const char *)sqlite3_column_text(statement_of(row), at);
 }
 

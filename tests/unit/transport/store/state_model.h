@@ -123,13 +123,29 @@ static bool note_state(void *arg, const struct wf_store_state *s)
     return true;
 }
 
+static bool note_tag(void *arg, const struct wf_store_item *item)
+{
+    *(uint32_t *)arg = item->tag;
+    return true;
+}
+
+/* The number of the snapshot. A snapshot that replaces one, without an event in between, changes nothing else. */
+static uint32_t snapshot_of(const struct wf_store_state *found, const char *when)
+{
+    uint32_t number = 0;
+    if (found->key[0] == '\0' || !found->has_snapshot) return 0;
+    int rc = engine->read_state(m.store, found->key, found->owner, 0, 1, 30000, note_tag, &number);
+    MUST(rc == 1, "%s: reading the snapshot of %s: %d", when, found->key, rc);
+    return number;
+}
+
 /* An opening in doubt has a number that nobody was told. */
-static bool has_state(const struct model_state *s, const struct wf_store_state *found)
+static bool has_state(const struct model_state *s, const struct wf_store_state *found, uint32_t snapshot)
 {
     bool exists = found->key[0] != '\0';
     if (!s->exists || !exists) return s->exists == exists;
     return s->opening == found->opening && s->first == found->first && s->last == found->last &&
-           s->has_snapshot == found->has_snapshot;
+           s->has_snapshot == found->has_snapshot && (!s->has_snapshot || s->snapshot == snapshot);
 }
 
 struct state_reading {
@@ -178,8 +194,9 @@ static void decide_states(const char *when)
     MUST(rc == 0, "%s: states: %d", when, rc);
     for (int i = 0; i < STATES; i++) {
         bool same = states.is[i].owner == found[i].owner || !states.is[i].exists;
-        is_old = is_old && same && has_state(&states.is[i], &found[i]);
-        is_new = is_new && has_state(&states.doubt[i], &found[i]);
+        uint32_t snapshot = snapshot_of(&found[i], when);
+        is_old = is_old && same && has_state(&states.is[i], &found[i], snapshot);
+        is_new = is_new && has_state(&states.doubt[i], &found[i], snapshot);
     }
     MUST(is_old || is_new, "%s: %s has %llu-%llu, acknowledged: %llu-%llu; %s has %llu-%llu, acknowledged: %llu-%llu",
          when, state_of[0], (unsigned long long)found[0].first, (unsigned long long)found[0].last,
