@@ -218,6 +218,9 @@ WEFT_API WEFT_CHECKED int weft_queue_counts(const char *after, struct weft_queue
 /* [A, W] A dead job can be taken again, as if it had never been taken; with `id` 0, up to a thousand dead jobs of the
  * queue. Returns the number of revived jobs. Errors: WEFT_ENOTFOUND (no such dead job); those of weft_queue_done. */
 WEFT_API WEFT_CHECKED int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline);
+/* [A, W] Removes a dead job, with its reminder if it has one; with `id` 0, up to a thousand dead jobs of the queue. Returns
+ * their number. Errors: those of weft_queue_retry; WEFT_ENOTSUP (the store is of an older version). */
+WEFT_API WEFT_CHECKED int weft_queue_drop(const char *queue, uint64_t id, int64_t deadline);
 
 WEFT_END
 #endif

@@ -18,17 +18,21 @@ static bool is_stopped(int rc)
     return rc == WEFT_ECANCELED || rc == WEFT_ENOACTOR;
 }
 
-/* Waits for space in the subscriber's mailbox. Errors: the subscriber has ended, or there is no memory. */
-static int tell(const struct wf_stored_reading *r, const struct store_news *news)
+int wf_stored_tell(weft_pid subscriber, const struct store_news *news)
 {
     for (;;) {
         weft_msg *m = wf_store_message(WEFT_STORED, store_news_type(), news);
         if (m == NULL) return WEFT_ENOMEM;
-        int rc = weft_send_msg(r->subscriber, m);
+        int rc = weft_send_msg(subscriber, m);
         if (rc != WEFT_EFULL) return rc;
         rc = weft_sleep(weft_after(WEFT_MS(20))); /* the policy of its mailbox does not let senders wait */
         if (rc < 0) return rc;
     }
+}
+
+static int tell(const struct wf_stored_reading *r, const struct store_news *news)
+{
+    return wf_stored_tell(r->subscriber, news);
 }
 
 static struct store_news news_of(const struct wf_stored_reading *r, weft_stored_kind kind, uint64_t offset)
@@ -73,7 +77,8 @@ static int take_page(struct wf_stored_reading *r, struct store_page *page)
 /* Whether asking the store again would return the same error. */
 static bool is_lasting(int64_t error)
 {
-    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL;
+    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL ||
+           error == WEFT_EEXIST;
 }
 
 static const char *store_of(const struct wf_stored_reading *r)

@@ -147,6 +147,7 @@ struct wf_store_change {
     int64_t next_due; /* take, without a job: when the next job is due; INT64_MAX: no job becomes due. Done, of a
                               * reminder with a period: when it is due again; else 0 */
     uint64_t count;   /* revive, drop: jobs; take: damaged jobs that were skipped; share: new jobs */
+    uint64_t died;    /* take: jobs that have died, because their last lease had ended by time */
     uint64_t skipped; /* share: damaged records that were passed over */
     bool more;        /* share: more records are behind the cursor */
 };

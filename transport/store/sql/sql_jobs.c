@@ -389,6 +389,7 @@ static int take(struct commit *c, struct wf_store_change *x)
         bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
         if (dies) {
             kill_job(&x->job, x->now);
+            x->died++;
         } else {
             x->job.attempts++;
             x->job.lease = new_lease();
@@ -711,7 +712,7 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
     int rc = check_batch(batch, count);
     for (size_t i = 0; i < count; i++) {
         batch[i].body = NULL;
-        batch[i].count = batch[i].removed = batch[i].skipped = 0;
+        batch[i].count = batch[i].removed = batch[i].skipped = batch[i].died = 0;
         batch[i].more = false;
         batch[i].next_due = 0;
         clear_result(&batch[i], rc);
