@@ -315,9 +315,11 @@ WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *to
  * weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded. The
  * other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the record. */
 WEFT_API WEFT_CHECKED int weft_shared_done(const struct weft_stored *got, int64_t deadline);
-/* [A, W] The same for this record and for all records of its topic that the same member was given and that come before it in
- * the topic, in one commit or a few. Records of which the lease is over are passed over. An error other than
- * WEFT_ECLOSED can be that of one of them, and others may be acknowledged then. */
+/* [A, W] The same for this record, and for all records that come before it in its topic and that its member was given before
+ * it, in one commit or a few. Records of which the lease is over are passed over, and so are those that were given before the
+ * store was opened again: these are acknowledged one by one, or come again. Do not use it if the policy of the member's
+ * mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of the records, and others may be
+ * acknowledged then. */
 WEFT_API WEFT_CHECKED int weft_shared_done_upto(const struct weft_stored *got, int64_t deadline);
 /* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once; WEFT_QUEUE_BACKOFF of
  * weft/queue.h: a time that grows with its attempts), or it is dead if this was its last attempt. Errors: those of

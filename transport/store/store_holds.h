@@ -22,6 +22,7 @@ struct wf_hold {
     int64_t due;                 /* when the lease ends */
     uint32_t bound;              /* of a member of a shared cursor: the most that it may have; else 0 */
     uint32_t log;                /* of a record of a shared cursor: the number of the log */
+    uint64_t given;              /* the order in which jobs were given; 0: before the store was opened */
     struct wf_list_node in_line; /* in takers or in `held` of its queue, in `taking`, or in `away` */
     struct wf_chained of_monitor, of_job, of_ticket, of_member;
 };

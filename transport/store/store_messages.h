@@ -64,8 +64,8 @@ WEFT_STRUCT(store_watch, STORE_WATCH)
 WEFT_STRUCT(store_watched, STORE_WATCHED)
 
 /* `kind` is a wf_store_change_kind. `ticket` is a random number of the taker. `delay` 0 extends a lease by the lease
- * time of the queue. `upto`, of a job of a shared cursor that is done: so are those of the same topic that were moved
- * before it and that the same member has. */
+ * time of the queue. `upto`, of a job of a shared cursor that is done: so are those of the same topic that
+ * come before it and that the same member was given before it. */
 #define STORE_CHANGE(F) \
     F(uint, kind)       \
     F(str, queue)       \

@@ -131,7 +131,9 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
     return WEFT_OK;
 }
 
-/* The record of a shared cursor is done: so are those of its topic that its member has and that come before it. */
+/* The record of a shared cursor is done: so are those of its topic that come before it and that its member was given before
+ * it. One that was given later may still be in the member's mailbox. In what order records were given before the store was
+ * opened is not known. */
 static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c)
 {
     const struct wf_hold *is = wf_hold_of_job(q, c->is.id);
@@ -139,7 +141,7 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
     for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, is->who)); h != NULL;
          h = wf_hold_of_member(h->of_member.next)) {
         if (!wf_hold_is_of(h, is->queue, is->who) || h->state != IS_WORKING) continue;
-        if (h->log != is->log || h->id >= is->id) continue;
+        if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
         struct wf_change_wait *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
         if (before != NULL) before->last = c;
         else c->failed = WEFT_ENOMEM;
@@ -449,6 +451,7 @@ static void start_work(struct wf_store_queues *q, struct wf_hold *h, const struc
     h->lease = x->job.lease;
     h->due = x->job.due;
     h->log = x->job.tag;
+    h->given = ++q->given;
     h->state = IS_WORKING;
     wf_hold_found_by_job(q, h);
     if (h->gone || h->gives_up || !give_job(h, x)) give_back(q, h, WF_JOB_UNTAKE);

@@ -43,6 +43,7 @@ struct wf_store_queues {
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     struct wf_chained *by_member[WF_HOLD_BUCKETS]; /* those of shared cursors */
     struct wf_store_shares shares;
+    uint64_t given; /* jobs */
     size_t holds;
     struct wf_node_counts of_node;
     struct wf_list away; /* workers from before the opening whose node is not linked */

@@ -225,8 +225,9 @@ int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_wor
     return rc;
 }
 
+/* It may never have begun: its file was not opened. */
 void wf_shares_free(struct wf_store_shares *s)
 {
-    while (!wf_list_empty(&s->all))
-        wf_shares_leave(s, WF_CONTAINER(wf_list_first(&s->all), struct wf_share, in_all)->queue);
+    for (struct wf_list_node *k; (k = wf_list_first(&s->all)) != NULL;)
+        wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 /* The queue, and the cursors, of the shared cursor `billing` are called "$shared.billing". */
 #define WF_SHARED_PREFIX "$shared."
 enum {
@@ -29,10 +31,10 @@ struct wf_shared_record {
     size_t size;
 };
 
-bool wf_shared_is(const char *name); /* whether this is the name of the queue of a shared cursor */
+WEFT_API bool wf_shared_is(const char *name); /* whether this is the name of the queue of a shared cursor */
 size_t wf_shared_size(const struct wf_shared_record *r);
 void wf_shared_put(const struct wf_shared_record *r, void *out); /* writes as many bytes */
 /* Reads the bytes, to which `out` then points. False: these are no such bytes. */
-bool wf_shared_read(const void *data, size_t size, struct wf_shared_record *out);
+WEFT_API bool wf_shared_read(const void *data, size_t size, struct wf_shared_record *out);
 
 #endif

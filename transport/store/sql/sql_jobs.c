@@ -437,6 +437,14 @@ static int remove_reminder(struct commit *c, struct sql_queue *q, const char *qu
     return sql_reminder_delete(c->s, queue, key);
 }
 
+static int remove_both(struct commit *c, struct sql_queue *q, const char *queue, const struct wf_store_job *job,
+                       const struct sql_reminder *r)
+{
+    int rc = WEFT_OK;
+    if (r != NULL) rc = remove_reminder(c, q, queue, r->key);
+    return rc == WEFT_OK ? remove_job(c, q, job) : rc;
+}
+
 /* The times that have passed meanwhile do not come any more. */
 static int repeat(struct commit *c, struct wf_store_change *x, struct sql_reminder *r)
 {
@@ -458,8 +466,7 @@ static int finish_job(struct commit *c, struct wf_store_change *x)
     if (found == SQL_A_REMINDER && r.period > 0) return repeat(c, x, &r);
     struct sql_queue *q = queue_for(c, x);
     if (q == NULL) return WEFT_OK;
-    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
-    return rc == WEFT_OK ? remove_job(c, q, &x->job) : rc;
+    return remove_both(c, q, x->queue, &x->job, found == SQL_A_REMINDER ? &r : NULL);
 }
 
 static int change_taken(struct commit *c, struct wf_store_change *x)
@@ -500,8 +507,7 @@ static int drop_job(struct commit *c, struct wf_store_change *x, struct wf_store
     struct sql_queue *q = rc == WEFT_OK ? queue_for(c, x) : NULL;
     if (q == NULL || found == SQL_DAMAGED_REMINDER) return rc;
     x->count++;
-    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
-    return rc == WEFT_OK ? remove_job(c, q, j) : rc;
+    return remove_both(c, q, x->queue, j, found == SQL_A_REMINDER ? &r : NULL);
 }
 
 /* Finds dead jobs of the queue, as many as fit into `all`. */
