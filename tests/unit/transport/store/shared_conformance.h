@@ -62,7 +62,7 @@ START_TEST(each_record_behind_a_shared_cursor_becomes_one_job)
     ck_assert_int_eq(done_job(bill, two), WEFT_OK);
     ck_assert_int_eq(done_job(bill, other), WEFT_OK);
     reopen();
-    take_shared("0 orders.a:3 three", 10);
+    take_shared("0 orders.a:3 three", 11);
     take_shared("0 orders.a:1 one", 10 + LEASE); /* which was not acknowledged */
     expect_cursor(bill, "orders.a", find_log("orders.a").epoch, 3);
     ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
@@ -219,8 +219,8 @@ START_TEST(dead_jobs_are_dropped)
     ck_assert_int_eq(change_one(x).error, WEFT_ENOTFOUND);
     uint64_t id = 0;
     for (int i = 0; i < 3; i++) {
-        id = take_shared("0 orders.a:1 one", 10 + i * LEASE).id;
-        take_shared("0 orders.a:2 two", 10 + i * LEASE);
+        id = take_shared("0 orders.a:1 one", 10 + 2 * i * LEASE).id;
+        take_shared("0 orders.a:2 two", 11 + 2 * i * LEASE);
     }
     x.id = id;
     ck_assert_int_eq(change_one(x).error, WEFT_ENOTFOUND); /* it is not dead yet */
