@@ -58,7 +58,8 @@ typedef struct {
 } weft_queue_put_options;
 
 /* [A, W] Puts a job with a copy of `size` bytes into the queue and waits until it is on disk. Queues are named as topics
- * are (weft/topic.h); a queue needs no other beginning. `tag` is below WEFT_TAG_SYSTEM. `options` may be NULL. `out`
+ * are (weft/topic.h); a queue needs no other beginning. Those that begin with "$shared." belong to shared cursors
+ * (weft/store.h): no jobs are put into them or taken from them. `tag` is below WEFT_TAG_SYSTEM. `options` may be NULL. `out`
  * (may be NULL) receives the job's id: 1, 2, 3, ... within the store.
  *
  * With these errors nothing was put:

@@ -394,6 +394,7 @@ static void errors(const void *arg, size_t size)
     struct weft_queue_job job;
     ck_assert_int_eq(weft_queue_put("$shared.bill", DO, "x", 1, NULL, NULL, patience()), WEFT_EINVAL);
     ck_assert_int_eq(weft_queue_take("$shared.bill", &m, &job, patience()), WEFT_EINVAL);
+    ck_assert_int_eq(weft_queue_subscribe("$shared.bill", NULL, patience()), WEFT_EINVAL);
     ck_assert_int_eq(weft_reminder_cancel("$shared.bill", "k", patience()), WEFT_EINVAL);
     for (uint32_t request = WF_STORE_SHARE; request <= WF_STORE_DROP; request++) {
         ck_assert_int_eq(weft_call_name(WEFT_STORE_NAME, request, "\xC1", 1, &m, patience()), WEFT_OK);
