@@ -1,5 +1,5 @@
-/* cli/stored_follow.c -- weft subscribe --cursor and --shared: prints the records of a pattern, and acknowledges what was
- * printed. */
+/* cli/stored_follow.c -- weft subscribe --cursor and --shared: prints the records of a pattern, and acknowledges
+ * what was printed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -168,10 +168,10 @@ typedef enum {
     /* The log is another one than the position was of: `at.epoch` is the new epoch. The records of the new log
      * follow, from its first one on. */
     WEFT_STORED_EPOCH = 2,
-    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription that
-     * begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the file
-     * was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_EEXIST (see weft_subscribe_cursor
-     * and weft_subscribe_shared), WEFT_ENOMEM. */
+    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription
+     * that begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the
+     * file was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_EEXIST (see
+     * weft_subscribe_cursor and weft_subscribe_shared), WEFT_ENOMEM. */
     WEFT_STORED_ENDED = 3,
 } weft_stored_kind;
 
@@ -205,8 +205,9 @@ WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored
  *     rc = weft_cursor_advance("billing", got.topic, got.at, weft_after(WEFT_SEC(5)));
  *
  * Each record is brought at least once: records that were handled but not acknowledged when the reader ended are
- * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-' and
- * '.'. Two subscriptions with the same cursor both get all records: members of a shared cursor (see below) share them. */
+ * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-'
+ * and '.'. Two subscriptions with the same cursor both get all records: members of a shared cursor (see below)
+ * share them. */
 
 /* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins behind the position to which its cursor
  * was advanced, or with all that is stored if there is no cursor. The cursor moves with weft_cursor_advance only. If the
@@ -242,10 +243,10 @@ WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *to
 WEFT_API WEFT_CHECKED int weft_cursor_advance(const char *name, const char *topic, struct weft_position upto,
                                               int64_t deadline);
 
-/* [A, W] Removes the cursor of that name and topic, be it shared or not. Returns 0 when that is on disk, also if there was
- * none. Subscriptions that run go on; later ones begin with all that is stored, until the cursor is advanced again.
- * Members of a shared cursor get all that is stored again, and before that the records that were given already and
- * not acknowledged.
+/* [A, W] Removes the cursor of that name and topic, be it shared or not. Returns 0 when that is on disk, also if
+ * there was none. Subscriptions that run go on; later ones begin with all that is stored, until the cursor is
+ * advanced again. Members of a shared cursor get all that is stored again, and before that the records that were
+ * given already and not acknowledged.
  * Errors: those of weft_cursor_advance, without WEFT_ENOTFOUND and WEFT_EFULL. */
 WEFT_API WEFT_CHECKED int weft_cursor_remove(const char *name, const char *topic, int64_t deadline);
 
@@ -273,57 +274,63 @@ WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct w
  *     ... for each WEFT_STORED message, which may also be a gap:
  *     if (weft_stored_read(m, &got) == 0) { ...; rc = weft_shared_done(&got, weft_after(WEFT_SEC(5))); }
  *
- * A record that a member waits for becomes a job of a queue (weft/queue.h), which is called "$shared.billing", in the same
- * commit in which the cursor goes over it. A copy of the record is in the job, so the limits of its topic do not remove
- * what was given and not acknowledged. The member has a lease for it: 60 seconds, and as many attempts as it
- * takes; or what the store's queues say of that name: `{.pattern = "$shared.>", .lease = WEFT_SEC(30), .attempts = 5}`
+ * A record that a member waits for becomes a job of a queue (weft/queue.h), which is called "$shared.billing", in
+ * the same commit in which the cursor goes over it. A copy of the record is in the job, so the limits of its topic
+ * do not remove what was given and not acknowledged. The member has a lease for it, of 60 seconds, and there are as
+ * many attempts as it takes; the store's queues can say something else of that name:
+ *
+ *     {.pattern = "$shared.>", .lease = WEFT_SEC(30), .attempts = 5}
+ *
  * or `weft run --queues '$shared.>:lease=30:attempts=5'`. The record is given to another member when this one ends
  * (its node stays), gives it back, or when the lease ends by time. So each record comes at least once, also if the
- * store is killed; one that was acknowledged never comes again. After the last attempt it is dead: see weft_queue_counts,
- * weft_queue_retry, weft_queue_drop and `weft store dead` for the queue "$shared.billing".
+ * store is killed; one that was acknowledged never comes again. After the last attempt it is dead: see
+ * weft_queue_counts, weft_queue_retry, weft_queue_drop and `weft store dead` for the queue "$shared.billing".
  *
- * Each member gets the records of a topic in their order, but those that are given again come later. Several members
- * work at a time, so the order of the work is not that of the records. */
+ * A member gets the records of a topic in their order; those that are given again come later, and so does what was on
+ * its way to a member that has ended. Members work at the same time, so the order of the work is not that of the
+ * records. */
 
 typedef struct {
-    /* The records that the member was given and has not acknowledged are no more than these; then it is given none until one
-     * of them is acknowledged, or its lease has ended by time. 1: one after the other. 0: 32. At most
+    /* The records that the member was given and has not acknowledged are no more than these; then it is given none
+     * until one of them is acknowledged, or its lease has ended by time. 1: one after the other. 0: 32. At most
      * WEFT_SHARED_BOUND_MAX. */
     uint32_t bound;
 } weft_shared_options;
 
-/* [A, W] The calling actor becomes a member of the shared cursor `name`: it gets records as messages with the tag WEFT_STORED,
- * which weft_stored_read reads, and ends each by one of the functions below. A message of the kind WEFT_STORED_GAP or
- * WEFT_STORED_EPOCH goes to one member, and has to be acknowledged as a record has.
+/* [A, W] The calling actor becomes a member of the shared cursor `name`: it gets records as messages with the tag
+ * WEFT_STORED, which weft_stored_read reads, and ends each by one of the functions below. A message of the kind
+ * WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, and has to be acknowledged as a record has.
  *
- * The cursor begins with all that is stored. All members have the same pattern. `name` is as that of a cursor,
- * and its dots stand between words; a name has plain cursors or a shared one. Only what members ask for leaves the topic,
- * and a member asks when it has space: a slow one slows only itself. While the store is not reachable it waits.
+ * The cursor begins with all that is stored. All members have the same pattern. `name` is as that of a cursor, and
+ * its dots stand between words; a name has plain cursors or a shared one. Only what members ask for leaves the
+ * topic, and a member asks when it has space: a slow one slows only itself. While the store is not reachable it
+ * waits.
  *
- * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other members
- * get at once what it has not acknowledged. All is copied. `options` and `out` may be NULL.
- * Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name and the bound. WEFT_EEXIST (members with another
- * pattern are there, or a plain cursor has this name; with a pattern the latter comes as WEFT_STORED_ENDED).
- * WEFT_ENOTSUP (the store is of an older version). */
+ * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other
+ * members get at once what it has not acknowledged. All is copied. `options` and `out` may be NULL.
+ * Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name and the bound. WEFT_EEXIST (members with
+ * another pattern are there, or a plain cursor has this name; with a pattern the latter comes as
+ * WEFT_STORED_ENDED). WEFT_ENOTSUP (the store is of an older version). */
 WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *topic,
                                                 const weft_shared_options *options, weft_stored_subscription *out,
                                                 int64_t deadline);
-/* [A, W] The record was handled. When this returns 0 it is never given again. Any actor on any node may call it: `got`
- * may be copied, and its message may be freed before.
- * Errors: WEFT_EINVAL (`got` is not of a shared cursor). WEFT_ECLOSED: the lease is over: another member has the record
- * or has done it, or it was given back or is dead. After an error that leaves open what has happened (see
- * weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded. The
- * other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the record. */
+/* [A, W] The record was handled. When this returns 0 it is never given again. Any actor on any node may call it:
+ * `got` may be copied, and its message may be freed before.
+ * Errors: WEFT_EINVAL (`got` is not of a shared cursor). WEFT_ECLOSED: the lease is over: another member has the
+ * record or has done it, or it was given back or is dead. After an error that leaves open what has happened (see
+ * weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded.
+ * The other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the
+ * record. */
 WEFT_API WEFT_CHECKED int weft_shared_done(const struct weft_stored *got, int64_t deadline);
-/* [A, W] The same for this record, and for all records that come before it in its topic and that its member was given before
- * it, in one commit or a few. Records of which the lease is over are passed over, and so are those that were given before the
- * store was opened again: these are acknowledged one by one, or come again. Do not use it if the policy of the member's
- * mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of the records, and others may be
- * acknowledged then. */
+/* [A, W] The same for this record, and for all records that come before it in its topic and that its member was
+ * given before it, in one commit or a few. Records of which the lease is over are passed over, and so are those
+ * that were given before the store was opened again: these are acknowledged one by one, or come again. Do not use
+ * it if the policy of the member's mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of
+ * the records, and others may be acknowledged then. */
 WEFT_API WEFT_CHECKED int weft_shared_done_upto(const struct weft_stored *got, int64_t deadline);
-/* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once; WEFT_QUEUE_BACKOFF of
- * weft/queue.h: a time that grows with its attempts), or it is dead if this was its last attempt. Errors: those of
- * weft_shared_done; WEFT_EINVAL also: another negative delay. */
+/* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once;
+ * WEFT_QUEUE_BACKOFF of weft/queue.h: a time that grows with its attempts), or it is dead if this was its last
+ * attempt. Errors: those of weft_shared_done; WEFT_EINVAL also: another negative delay. */
 WEFT_API WEFT_CHECKED int weft_shared_return(const struct weft_stored *got, int64_t delay, int64_t deadline);
 /* [A, W] The lease lasts for `time` ns from now on; 0: for the time of the queue. Errors: those of weft_shared_done;
  * WEFT_EINVAL also: a negative time. */

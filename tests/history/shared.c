@@ -2,13 +2,13 @@
  *
  *     history_shared [SEEDS [FIRST SEED [limits]]]
  *
- * Actors on all nodes publish to stored topics. Members of a shared cursor on all nodes acknowledge records, one by one and up
- * to one, give them back, extend their leases, let them end, are killed, and come again. Each giving of a record has a number,
- * its attempts. What is checked, for each record:
+ * Actors on all nodes publish to stored topics. Members of a shared cursor on all nodes acknowledge records, one by
+ * one and up to one, give them back, extend their leases, let them end, are killed, and come again. Each giving of
+ * a record has a number, its attempts. What is checked, for each record:
  *     - no giving comes twice, to one member or to two;
  *     - after an acknowledgement that was confirmed no later giving comes, and the record is no job any more;
- *     - it is never lost: in the end it was acknowledged (perhaps with an unknown result), or it is a job on disk, dead or not,
- *       or it is behind the cursor. No record is two of these, or two jobs;
+ *     - it is never lost: in the end it was acknowledged (perhaps with an unknown result), or it is a job on disk,
+ *       dead or not, or it is behind the cursor. No record is two of these, or two jobs;
  *     - in half of the runs the members go on until all is done: then nothing but dead records is left. */
 #include "store_world.h"
 

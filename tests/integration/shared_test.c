@@ -1,5 +1,5 @@
-/* Shared cursors on one node and on two: each record is given to one of the members, and once more if that one does not
- * acknowledge it. */
+/* Shared cursors on one node and on two: each record is given to one of the members, and once more if that one does
+ * not acknowledge it. */
 #include <weft/queue.h>
 #include <weft/store.h>
 

@@ -1,6 +1,7 @@
-/* A module for shared_processes_test.py: `publish TOPIC N` stores N records, each until it is acknowledged, and prints it;
- * `share PATTERN N` starts N members of the shared cursor `bill`, each of which prints what it is given, and what it has
- * acknowledged: TOPIC:OFFSET, its attempts; `hold PATTERN` is a member that prints two records and keeps them; `idle` does nothing. */
+/* A module for shared_processes_test.py: `publish TOPIC N` stores N records, each until it is acknowledged, and
+ * prints it; `share PATTERN N` starts N members of the shared cursor `bill`, each of which prints what it is given,
+ * and what it has acknowledged: TOPIC:OFFSET, its attempts; `hold PATTERN` is a member that prints two records and
+ * keeps them; `idle` does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* transport/store/store_holds.h -- the takers and the workers of queues, as the store's actor knows them.
  *
- * A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running batch, then it
- * has a job. It has one monitor for all that time. */
+ * A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
+ * batch, then it has a job. It has one monitor for all that time. */
 #ifndef WF_STORE_HOLDS_H
 #define WF_STORE_HOLDS_H
 
@@ -35,14 +35,14 @@ void wf_hold_found_by_job(struct wf_store_queues *q, struct wf_hold *h);
 struct wf_hold *wf_hold_of_job(struct wf_store_queues *q, uint64_t id);
 struct wf_hold *wf_hold_of_ticket(struct wf_store_queues *q, uint64_t ticket, weft_pid from);
 struct wf_hold *wf_hold_of_monitor(struct wf_store_queues *q, uint64_t id);
-/* The first hold of this actor, and the next one, at shared cursors: wf_hold_of_member(*wf_hold_member_bucket(q, who)), and
- * so on with of_member.next. Others may be in between. */
+/* The first hold of this actor, and the next one, at shared cursors: wf_hold_of_member(*wf_hold_member_bucket(q,
+ * who)), and so on with of_member.next. Others may be in between. */
 struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, weft_pid who);
 struct wf_hold *wf_hold_of_member(struct wf_chained *c);
 bool wf_hold_is_of(const struct wf_hold *h, const struct wf_work_queue *w, weft_pid who);
 
-/* Adds a taker, which becomes a user of the queue. `bound`: of a member of a shared cursor; else 0. After an error the caller
- * still owns the request. */
+/* Adds a taker, which becomes a user of the queue. `bound`: of a member of a shared cursor; else 0. After an error
+ * the caller still owns the request. */
 int wf_hold_add(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t ticket, uint32_t bound, weft_msg *ask);
 void wf_hold_leave(struct wf_hold *h); /* leaves the line of its queue */
 /* Frees a hold that is in no line of a queue and in no batch. This may free its queue. */
@@ -51,8 +51,8 @@ void wf_hold_end(struct wf_store_queues *q, uint64_t id); /* that of the actor t
 /* The queue has one user less, and may be freed. */
 void wf_hold_release_queue(struct wf_store_queues *q, struct wf_work_queue *w);
 
-/* Whether the member has as many jobs as it may have. Jobs whose lease has ended by time do not count; the first of the other
- * leases ends at `*due`. */
+/* Whether the member has as many jobs as it may have. Jobs whose lease has ended by time do not count; the first of
+ * the other leases ends at `*due`. */
 bool wf_hold_has_all(struct wf_store_queues *q, const struct wf_hold *taker, int64_t *due);
 /* Takes it out of the line until one of the member's jobs ends, or until `due`. */
 void wf_hold_back(struct wf_store_queues *q, struct wf_hold *h, int64_t due);

@@ -97,8 +97,8 @@ WEFT_STRUCT(store_reminder, STORE_REMINDER)
 #define STORE_REMINDERS(F) F(int, error) F(list(store_reminder), reminders)
 WEFT_STRUCT(store_reminders, STORE_REMINDERS)
 
-/* A member of a shared cursor takes a record, as a worker takes a job. It waits while it has `bound` records. Ticket 0: it
- * only asks whether it may do that. */
+/* A member of a shared cursor takes a record, as a worker takes a job. It waits while it has `bound` records.
+ * Ticket 0: it only asks whether it may do that. */
 #define STORE_SHARE(F) F(str, name) F(str, pattern) F(uint, ticket) F(uint, bound)
 WEFT_STRUCT(store_share, STORE_SHARE)
 /* `kind` is a wf_shared_kind. */
@@ -142,7 +142,8 @@ WEFT_STRUCT(store_state, STORE_STATE)
 #define STORE_STATES(F) F(int, error) F(list(store_state), states)
 WEFT_STRUCT(store_states, STORE_STATES)
 
-/* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. `shared` is the name of a shared cursor; "": it is of none. */
+/* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. `shared` is the name of a shared cursor; "": it
+ * is of none. */
 #define STORE_NEWS(F) \
     F(uint, kind)     \
     F(str, topic)     \

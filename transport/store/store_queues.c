@@ -7,8 +7,8 @@
  * (2) When a worker ends, its job is given back at once. If the worker's node is lost it may still work, so the lease
  *     ends when it expires. The worker's pid is on disk: a store that is opened again monitors it, as soon as its
  *     node is linked.
- * (3) A member of a shared cursor is a taker of its queue, and its records are jobs (store_shares.h). A taker whose member has as
- *     many jobs as it may have is held: it leaves the line until one of these leases ends.
+ * (3) A member of a shared cursor is a taker of its queue, and its records are jobs (store_shares.h). A taker whose
+ *     member has as many jobs as it may have is held: it leaves the line until one of these leases ends.
  * (4) A taker that gives up sends its ticket (WF_STORE_UNTAKE): the job that it did not receive is given back. */
 #include <assert.h>
 #include <stdlib.h>
@@ -131,9 +131,9 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
     return WEFT_OK;
 }
 
-/* The record of a shared cursor is done: so are those of its topic that come before it and that its member was given before
- * it. One that was given later may still be in the member's mailbox. In what order records were given before the store was
- * opened is not known. */
+/* The record of a shared cursor is done: so are those of its topic that come before it and that its member was
+ * given before it. One that was given later may still be in the member's mailbox. In what order records were given
+ * before the store was opened is not known. */
 static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c)
 {
     const struct wf_hold *is = wf_hold_of_job(q, c->is.id);

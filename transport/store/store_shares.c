@@ -1,11 +1,12 @@
 /* transport/store/store_shares.c -- see store_shares.h.
  *
  * Design notes.
- * (1) The records behind a shared cursor become jobs of its queue when a member waits and the queue has none. So members
- *     pull: what nobody asks for stays in the topic. The members are workers of that queue, so leases, attempts, monitors
- *     and dead jobs are those of queues, and all that must survive a crash is on disk as jobs.
- * (2) A scan finds the topics that have records behind the cursor when the first member comes. After that each record that
- *     is stored names its topic. A topic that has no place is found by another scan, when the list is empty.
+ * (1) The records behind a shared cursor become jobs of its queue when a member waits and the queue has none. So
+ *     members pull: what nobody asks for stays in the topic. The members are workers of that queue, so leases,
+ *     attempts, monitors and dead jobs are those of queues, and all that must survive a crash is on disk as jobs.
+ * (2) A scan finds the topics that have records behind the cursor when the first member comes. After that each
+ *     record that is stored names its topic. A topic that has no place is found by another scan, when the list is
+ *     empty.
  * (3) A job has a copy of its record, so the limits of the topic do not take what a member has, or what is dead. */
 #include <stdlib.h>
 #include <string.h>

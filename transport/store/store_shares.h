@@ -1,4 +1,5 @@
-/* transport/store/store_shares.h -- the shared cursors that have members: which topics may have records behind them. */
+/* transport/store/store_shares.h -- the shared cursors that have members: which topics may have records behind
+ * them. */
 #ifndef WF_STORE_SHARES_H
 #define WF_STORE_SHARES_H
 
@@ -56,8 +57,8 @@ bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic
 /* They were moved, or an error came. */
 void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const char *topic, int error,
                     const struct wf_store_change *x);
-/* Starts a job that looks for topics, if a cursor needs that. Returns 1 if it runs, or 0; or an error, and `*w` is the queue
- * whose members get it. */
+/* Starts a job that looks for topics, if a cursor needs that. Returns 1 if it runs, or 0; or an error, and `*w` is
+ * the queue whose members get it. */
 int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w);
 /* Returns 0; or an error, and `*w` is the queue whose members get it; NULL: they have left. */
 int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_work_queue **w);

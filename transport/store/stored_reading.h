@@ -16,8 +16,8 @@ struct wf_stored_reading {
     char cursor[65]; /* "": none. Else the reader begins where that cursor is, if it was ever advanced */
 };
 
-/* Sends the subscriber a WEFT_STORED message, and waits for space in its mailbox. Errors: the subscriber has ended, there is no
- * memory, or the caller is stopped. */
+/* Sends the subscriber a WEFT_STORED message, and waits for space in its mailbox. Errors: the subscriber has ended,
+ * there is no memory, or the caller is stopped. */
 int wf_stored_tell(weft_pid subscriber, const struct store_news *news);
 
 /* A weft_actor: sends the subscriber WEFT_STORED messages until either ends, or the log cannot be read any more. */

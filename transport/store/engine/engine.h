@@ -322,9 +322,10 @@ struct wf_store_engine {
      * WEFT_ECLOSED (the job is gone, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
      * reminder is damaged; cancel removes a damaged reminder, and not its job).
      *
-     * Share makes each record behind the cursor a job, whose body is shared_record.h and whose tag is the number of the
-     * log. Records that the limits have removed are one job, and so is another epoch. Errors: WEFT_EEXIST (there is a
-     * plain cursor of that name), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is damaged). */
+     * Share makes each record behind the cursor a job, whose body is shared_record.h and whose tag is the number of
+     * the log. Records that the limits have removed are one job, and so is another epoch. Errors: WEFT_EEXIST
+     * (there is a plain cursor of that name), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is
+     * damaged). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
     /* Gives the queues that have jobs in the order of their names, as at the time `now`. Its cost does not grow with the
      * number of jobs, but of a store that is open read-only. */

@@ -1,7 +1,7 @@
 /* transport/store/engine/shared_record.c -- see shared_record.h.
  *
- * A version (1), the kind, the size of the topic: a byte each. Then epoch, offset, missing, time (8 bytes each) and tag
- * (4), the lowest byte first; the topic; the bytes of the record. */
+ * A version (1), the kind, the size of the topic: a byte each. Then epoch, offset, missing, time (8 bytes each) and
+ * tag (4), the lowest byte first; the topic; the bytes of the record. */
 #include <assert.h>
 #include <string.h>
 

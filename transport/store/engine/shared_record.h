@@ -1,5 +1,5 @@
-/* transport/store/engine/shared_record.h -- what a job of a shared cursor has as its body: a record of a topic, or that
- * records are missing. It is on disk, so the bytes do not change. */
+/* transport/store/engine/shared_record.h -- what a job of a shared cursor has as its body: a record of a topic, or
+ * that records are missing. It is on disk, so the bytes do not change. */
 #ifndef WF_STORE_SHARED_RECORD_H
 #define WF_STORE_SHARED_RECORD_H
 

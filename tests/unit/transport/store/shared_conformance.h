@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/shared_conformance.h -- tests of the promises of every engine about shared cursors: a part
- * of conformance.h, behind queue_conformance.h. */
+/* tests/unit/transport/store/shared_conformance.h -- tests of the promises of every engine about shared cursors: a
+ * part of conformance.h, behind queue_conformance.h. */
 #ifndef WF_STORE_SHARED_CONFORMANCE_H
 #define WF_STORE_SHARED_CONFORMANCE_H
 
