@@ -218,11 +218,12 @@ static const struct cli_verb verbs[] = {
      "position on, first what is stored, then what is stored later, and nothing is lost; each line begins\n"
      "with its epoch and offset. With --cursor the store remembers under NAME what was printed, of each\n"
      "topic of the pattern: the next one with that name continues there, and a line that was cut off when\n"
-     "this one was killed comes again; each line begins with topic, epoch and offset. The node of --node\n"
-     "has to be the one that runs the store.",
+     "this one was killed comes again; each line begins with topic, epoch and offset. With --shared it is a\n"
+     "member of the shared cursor NAME: each record goes to one member, and is acknowledged when it was\n"
+     "printed. The node of --node has to be the one that runs the store.",
      "weft subscribe 'room.>' --json",
-     {CLI_COUNT, CLI_FROM, CLI_CURSOR, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG,
-      CLI_END},
+     {CLI_COUNT, CLI_FROM, CLI_CURSOR, CLI_SHARED, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
+      CLI_CONFIG, CLI_END},
      1,
      1,
      false,
@@ -284,7 +285,9 @@ static const struct cli_verb verbs[] = {
      "",
      "Lists the cursors in a store: where each is, and how many records are behind it",
      "Reads the store, also while a node has it open. A line for each cursor: name, topic, epoch and "
-     "offset.",
+     "offset.\nOf a shared cursor also how many records of all its topics were given out and not acknowledged, and "
+     "how\n"
+     "many are dead: 'weft store dead $shared.NAME' prints these.",
      "weft store cursors --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -326,13 +329,24 @@ static const struct cli_verb verbs[] = {
     {"store dead",
      "QUEUE",
      "Prints the dead jobs of a queue: those that were taken too often and not done",
-     "Reads the store, also while a node has it open. A line for each job: id, attempts, tag, body.",
+     "Reads the store, also while a node has it open. A line for each job: id, attempts, tag, body. The\n"
+     "queue of a shared cursor is $shared.NAME; each line then has topic, epoch and offset before the tag.",
      "weft store dead mail.out --store sqlite:rooms.db",
      {CLI_STORE, CLI_COUNT, CLI_JSON, CLI_CONFIG, CLI_END},
      1,
      1,
      false,
      cli_store_dead},
+    {"store drop",
+     "QUEUE [ID]",
+     "Removes dead jobs of a queue: one of them, or all",
+     "The node of --node has to be the one that runs the store.",
+     "weft store drop mail.out 17 --node a",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     1,
+     2,
+     false,
+     cli_store_drop},
     {"store retry",
      "QUEUE [ID]",
      "Lets dead jobs of a queue be taken again: one of them, or all",

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "store_client.h"
 #include "store_file.h"
+#include "shared_record.h"
 #include "store_messages.h"
 #include "stored.h"
 #include "talk.h"
@@ -197,10 +198,39 @@ int cli_store_check(const struct cli *c)
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
+/* The queues of shared cursors. */
+struct shared_counts {
+    struct wf_store_queue *of;
+    size_t count, max;
+};
+
 struct printing_cursors {
     const struct cli *c;
     struct wf_store *store;
+    struct shared_counts shared;
 };
+
+static bool add_counts(void *arg, const struct wf_store_queue *q)
+{
+    struct shared_counts *all = arg;
+    if (!wf_shared_is(q->name)) return true;
+    if (all->count == all->max) {
+        size_t max = all->max == 0 ? 16 : all->max * 2;
+        struct wf_store_queue *grown = realloc(all->of, max * sizeof *grown);
+        if (grown == NULL) return false;
+        all->of = grown;
+        all->max = max;
+    }
+    all->of[all->count++] = *q;
+    return true;
+}
+
+static struct wf_store_queue counts_of(const struct printing_cursors *p, const char *name)
+{
+    for (size_t i = 0; i < p->shared.count; i++)
+        if (strcmp(p->shared.of[i].name, name) == 0) return p->shared.of[i];
+    return (struct wf_store_queue){.ready = 0};
+}
 
 static bool print_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
 {
@@ -208,16 +238,26 @@ static bool print_cursor(void *arg, const char *name, const char *topic, struct 
     struct wf_store_log log;
     bool has_log = p->store->engine->find(p->store, topic, &log) == WEFT_OK;
     uint64_t behind = has_log ? wf_store_behind(&log, at) : 0;
+    struct wf_store_queue q = {.ready = 0};
+    bool is_shared = wf_shared_is(name);
+    if (is_shared) q = counts_of(p, name);
+    const uint64_t given = q.ready + q.delayed + q.leased;
+    if (is_shared) name += WF_SHARED_PREFIX_SIZE;
     if (p->c->json) {
         fputs("{\"cursor\": ", stdout);
         cli_print_string(stdout, name, strlen(name));
         fputs(", \"topic\": ", stdout);
         cli_print_string(stdout, topic, strlen(topic));
-        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"behind\": %" PRIu64 "}\n", at.epoch,
-               at.offset, behind);
-    } else {
-        printf("%-24s %-32s %016" PRIx64 ":%-10" PRIu64 " %10" PRIu64 " behind\n", name, topic, at.epoch, at.offset,
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"behind\": %" PRIu64, at.epoch, at.offset,
                behind);
+        if (is_shared)
+            printf(", \"shared\": true, \"unacknowledged\": %" PRIu64 ", \"dead\": %" PRIu64, given, q.dead);
+        puts("}");
+    } else {
+        printf("%-24s %-32s %016" PRIx64 ":%-10" PRIu64 " %10" PRIu64 " behind", name, topic, at.epoch, at.offset,
+               behind);
+        if (is_shared) printf("   shared: %" PRIu64 " unacknowledged, %" PRIu64 " dead", given, q.dead);
+        putchar('\n');
     }
     return true;
 }
@@ -227,8 +267,11 @@ int cli_store_cursors(const struct cli *c)
     int rc;
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
-    struct printing_cursors p = {c, f->store};
-    return end(c, f, f->store->engine->cursors(f->store, "", "", print_cursor, &p));
+    struct printing_cursors p = {.c = c, .store = f->store};
+    rc = f->store->engine->queues(f->store, f->store->engine->clock(f->store), add_counts, &p.shared);
+    if (rc == WEFT_OK) rc = f->store->engine->cursors(f->store, "", "", print_cursor, &p);
+    free(p.shared.of);
+    return end(c, f, rc);
 }
 
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
@@ -300,11 +343,37 @@ int cli_store_reminders(const struct cli *c)
 struct printing_jobs {
     const struct cli *c;
     int64_t left;
+    bool is_shared;
 };
+
+/* A record of a shared cursor: its topic and offset, and its own tag and bytes. */
+static bool print_shared_job(const struct printing_jobs *p, const struct wf_store_job *j, const void *body)
+{
+    struct wf_shared_record r;
+    if (!p->is_shared || !wf_shared_read(body, j->size, &r)) return false;
+    if (p->c->json) {
+        printf("{\"id\": %" PRIu64 ", \"attempts\": %" PRIu32 ", \"put\": %" PRId64 ", \"died\": %" PRId64
+               ", \"topic\": ",
+               j->id, j->attempts, j->time, j->due);
+        cli_print_string(stdout, r.topic, r.topic_size);
+        printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64 ", \"tag\": %" PRIu32
+               ", ",
+               r.epoch, r.offset, r.time, r.tag);
+        cli_print_json_body(r.data, r.size);
+        puts("}");
+    } else {
+        printf("%" PRIu64 " %" PRIu32 " %.*s %016" PRIx64 ":%" PRIu64 " %" PRIu32 " ", j->id, j->attempts,
+               (int)r.topic_size, r.topic, r.epoch, r.offset, r.tag);
+        cli_print_body(stdout, r.data, r.size);
+        putchar('\n');
+    }
+    return true;
+}
 
 static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
 {
     struct printing_jobs *p = arg;
+    if (print_shared_job(p, j, body)) return --p->left > 0;
     if (p->c->json) {
         printf("{\"id\": %" PRIu64 ", \"attempts\": %" PRIu32 ", \"put\": %" PRId64 ", \"died\": %" PRId64
                ", \"tag\": %" PRIu32 ", ",
@@ -322,7 +391,8 @@ static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
 int cli_store_dead(const struct cli *c)
 {
     int rc;
-    struct printing_jobs p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
+    struct printing_jobs p = {
+        .c = c, .left = c->has_count ? c->count : INT64_MAX, .is_shared = wf_shared_is(c->argv[0])};
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     rc = f->store->engine->jobs(f->store, c->argv[0], true, print_job, &p);
@@ -462,11 +532,11 @@ int cli_subscribe_stored(struct cli_client *k)
     return CLI_OK;
 }
 
-/* Each request revives a thousand jobs; repeats it until no dead job is left. */
-static int retry(struct cli_client *k)
+/* Each request revives or drops a thousand jobs; repeats it until no dead job is left. */
+static int change_dead(struct cli_client *k, bool drops)
 {
     char name[96];
-    struct store_change ask = {.kind = WF_JOB_REVIVE,
+    struct store_change ask = {.kind = drops ? WF_JOB_DROP : WF_JOB_REVIVE,
                                .queue = weft_cstr(k->c->argv[0]),
                                .id = k->c->argc > 1 ? strtoull(k->c->argv[1], NULL, 10) : 0};
     uint64_t count = 0;
@@ -474,8 +544,8 @@ static int retry(struct cli_client *k)
     store_of(k, name);
     do {
         weft_msg *answer;
-        int rc = wf_store_ask(name, WF_STORE_CHANGE, store_change_type(), &ask, store_changed_type(), &got, &answer,
-                              k->deadline);
+        int rc = wf_store_ask(name, drops ? WF_STORE_DROP : WF_STORE_CHANGE, store_change_type(), &ask,
+                              store_changed_type(), &got, &answer, k->deadline);
         if (rc < 0) return refused(k, rc);
         weft_msg_free(answer);
         count += got.error == 0 ? got.count : 0;
@@ -485,17 +555,37 @@ static int retry(struct cli_client *k)
     if (got.error == WEFT_EACCESS)
         return cli_fail(k->c, CLI_FAILED, "the store does not take the queue %s", k->c->argv[0]);
     if (got.error != 0 && got.error != WEFT_ENOTFOUND) return refused(k, wf_store_error(got.error));
-    if (k->c->json) printf("{\"retried\": %" PRIu64 "}\n", count);
-    else printf("%s: %" PRIu64 " jobs can be taken again\n", k->c->argv[0], count);
+    if (k->c->json) printf("{\"%s\": %" PRIu64 "}\n", drops ? "dropped" : "retried", count);
+    else printf("%s: %" PRIu64 " jobs %s\n", k->c->argv[0], count, drops ? "are removed" : "can be taken again");
     return CLI_OK;
 }
 
-int cli_store_retry(const struct cli *c)
+static int retry(struct cli_client *k)
+{
+    return change_dead(k, false);
+}
+
+static int drop(struct cli_client *k)
+{
+    return change_dead(k, true);
+}
+
+static int ask_about_dead(const struct cli *c, int (*ask)(struct cli_client *k))
 {
     if (c->argc > 1 && (c->argv[1][strspn(c->argv[1], "0123456789")] != '\0' || strlen(c->argv[1]) > 19 ||
                         strtoull(c->argv[1], NULL, 10) == 0))
         return cli_fail(c, CLI_USAGE, "'%s' is no id of a job", c->argv[1]);
-    return cli_ask_node(c, retry);
+    return cli_ask_node(c, ask);
+}
+
+int cli_store_retry(const struct cli *c)
+{
+    return ask_about_dead(c, retry);
+}
+
+int cli_store_drop(const struct cli *c)
+{
+    return ask_about_dead(c, drop);
 }
 
 /* ---- weft run -------------------------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ int cli_store_reminders(const struct cli *c);
 int cli_store_states(const struct cli *c);
 int cli_store_dead(const struct cli *c);
 int cli_store_retry(const struct cli *c);
+int cli_store_drop(const struct cli *c);
 int cli_store_export(const struct cli *c);
 int cli_store_import(const struct cli *c);
 /* [A] Stores the body under the topic and prints where it is. CLI_OK or an exit code after a message. */
@@ -31,7 +32,8 @@ int cli_subscribe_stored(struct cli_client *k);
 struct weft_stored;
 /* A line for a record: topic, epoch and offset, tag, body. */
 void cli_print_stored(const struct cli *c, const struct weft_stored *r);
-/* [A] Prints the records of a pattern from the cursor --cursor on, and advances it to what was printed. */
+/* [A] Prints the records of a pattern from the cursor --cursor on, or those that a member of --shared is given, and
+ * acknowledges what was printed. */
 int cli_follow_cursor(struct cli_client *k);
 /* For weft run: with --store, `*first` becomes an actor that opens the store and then becomes the module's first
  * actor. CLI_OK or an exit code after a message. */

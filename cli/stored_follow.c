@@ -1,5 +1,5 @@
-/* cli/stored_follow.c -- weft subscribe --cursor: prints the records of a pattern, and advances the cursor to what was
- * printed. */
+/* cli/stored_follow.c -- weft subscribe --cursor and --shared: prints the records of a pattern, and acknowledges
+ * what was printed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include <weft/store.h>
 
 #include "stored.h"
+#include "shared_member.h"
 #include "stored_cursor.h"
 #include "stored_pattern.h"
 #include "stored_topic.h"
@@ -20,7 +21,7 @@ struct following {
     struct cli_client *k;
     char store[97];
     char topic[256];
-    struct weft_position upto;
+    struct weft_stored upto; /* the last one; its bytes are freed */
     int64_t left;
     int unsaid;
 };
@@ -30,6 +31,11 @@ static int refused(const struct following *f, int rc)
     if (rc == WEFT_ENOACTOR || rc == WEFT_ENOREPLY)
         return cli_fail(f->k->c, CLI_FAILED,
                         "node %s runs no store; 'weft names --prefix weft.store' says where it is", f->k->node);
+    if (rc == WEFT_EEXIST)
+        return cli_fail(f->k->c, CLI_FAILED,
+                        f->k->c->cursor != NULL ? "%s is the name of a shared cursor: give --shared"
+                                                : "%s has plain cursors, or members with another pattern",
+                        f->k->c->cursor != NULL ? f->k->c->cursor : f->k->c->shared);
     return cli_fail_with(f->k->c, rc, f->k->c->argv[0]);
 }
 
@@ -39,17 +45,22 @@ static int acknowledge(struct following *f)
     if (f->unsaid == 0) return WEFT_OK;
     if (fflush(stdout) != 0) return WEFT_ESYSTEM;
     f->unsaid = 0;
-    return wf_cursor_advance(f->store, f->k->c->cursor, f->topic, f->upto, weft_after(WEFT_SEC(30)));
+    const int64_t by = weft_after(WEFT_SEC(30));
+    if (f->k->c->cursor != NULL) return wf_cursor_advance(f->store, f->k->c->cursor, f->topic, f->upto.at, by);
+    int rc = wf_shared_done_upto(f->store, &f->upto, by);
+    return rc == WEFT_ECLOSED ? WEFT_OK : rc; /* its lease was over: another member gets it */
 }
 
+/* A record that comes again is not acknowledged with those that came before it. */
 static int print(struct following *f, const struct weft_stored *got)
 {
-    int rc = strcmp(got->topic, f->topic) != 0 ? acknowledge(f) : WEFT_OK;
+    bool follows = strcmp(got->topic, f->topic) == 0 && got->at.offset > f->upto.at.offset;
+    int rc = follows ? WEFT_OK : acknowledge(f);
     if (rc < 0) return rc;
-    cli_print_stored(f->k->c, got);
+    if (got->kind == WEFT_STORED_RECORD) cli_print_stored(f->k->c, got);
     memcpy(f->topic, got->topic, sizeof f->topic);
-    f->upto = got->at;
-    f->left--;
+    f->upto = *got;
+    f->left -= got->kind == WEFT_STORED_RECORD;
     return ++f->unsaid == UNSAID_MAX ? acknowledge(f) : WEFT_OK;
 }
 
@@ -60,7 +71,8 @@ static int take(struct following *f, weft_msg *m)
     struct weft_down down;
     int rc = WEFT_OK;
     if (weft_stored_read(m, &got) == WEFT_OK) {
-        if (got.kind == WEFT_STORED_RECORD) rc = print(f, &got);
+        bool is_shared = got.shared[0] != '\0' && got.kind != WEFT_STORED_ENDED;
+        if (got.kind == WEFT_STORED_RECORD || is_shared) rc = print(f, &got);
         if (got.kind == WEFT_STORED_GAP)
             fprintf(stderr, "weft subscribe: %s: %" PRIu64 " records before %" PRIu64 " are not stored any more\n",
                     got.topic, got.missing, got.at.offset);
@@ -95,7 +107,13 @@ int cli_follow_cursor(struct cli_client *k)
     snprintf(f.store, sizeof f.store, "%s@%s", WEFT_STORE_NAME, k->node);
     if (!wf_store_pattern_ok(k->c->argv[0]))
         return cli_fail(k->c, CLI_USAGE, "'%s' is no topic and no pattern", k->c->argv[0]);
-    int rc = wf_stored_pattern_start(f.store, k->c->argv[0], false, k->c->cursor, &watcher, k->deadline);
+    if (k->c->shared != NULL && !wf_shared_name_ok(k->c->shared))
+        return cli_fail(k->c, CLI_USAGE, "'%s' is no name of a shared cursor: it is words with dots between them",
+                        k->c->shared);
+    const uint32_t bound = f.left < UNSAID_MAX ? (uint32_t)f.left : UNSAID_MAX;
+    int rc = k->c->shared != NULL
+                 ? wf_shared_member_start(f.store, k->c->shared, k->c->argv[0], bound, &watcher, k->deadline)
+                 : wf_stored_pattern_start(f.store, k->c->argv[0], false, k->c->cursor, &watcher, k->deadline);
     if (rc < 0) return refused(&f, rc);
     rc = weft_monitor(watcher, NULL);
     if (rc == WEFT_OK) rc = follow(&f);

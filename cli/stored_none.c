@@ -62,6 +62,11 @@ int cli_store_retry(const struct cli *c)
     return none(c);
 }
 
+int cli_store_drop(const struct cli *c)
+{
+    return none(c);
+}
+
 int cli_store_export(const struct cli *c)
 {
     return none(c);

@@ -165,11 +165,12 @@ static int listen_to_topic(struct cli_client *k)
 
 int cli_subscribe(const struct cli *c)
 {
-    if (c->from != NULL && c->cursor != NULL)
-        return cli_fail(c, CLI_USAGE, "--from or --cursor: give one of them, as a cursor has a position of its own");
-    return cli_ask_node(c, c->cursor != NULL ? cli_follow_cursor
-                           : c->from != NULL ? cli_subscribe_stored
-                                             : listen_to_topic);
+    if ((c->from != NULL) + (c->cursor != NULL) + (c->shared != NULL) > 1)
+        return cli_fail(c, CLI_USAGE,
+                        "--from, --cursor or --shared: give one of them, as a cursor has a position of its own");
+    return cli_ask_node(c, c->cursor != NULL || c->shared != NULL ? cli_follow_cursor
+                           : c->from != NULL                      ? cli_subscribe_stored
+                                                                  : listen_to_topic);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ PIECE_MOST = 500     # seeds
 # The others are modules for weft sim.
 PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "leaving": "sim_leaving", "exclusive": "sim_exclusive",
             "log": "history_log", "register": "history_register", "queue": "history_queue",
-            "cursor": "history_cursor", "group_nodes": "sim_group_nodes"}
+            "cursor": "history_cursor", "shared": "history_shared", "group_nodes": "sim_group_nodes"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock

@@ -288,6 +288,10 @@ static const struct cli_option options[] = {
                     "begin where this cursor of a stored topic is, and advance it to what was printed", NULL,
                     FIELD(cursor), 0, 0, 0, .check = check_cursor,
                     .wanted = "1 to 64 letters, digits, '_', '-' and '.'", .preset = NULL},
+    [CLI_SHARED] = {"shared", 0, CLI_WORD, "NAME",
+                    "be a member of this shared cursor of a stored topic, and acknowledge what was printed", NULL,
+                    FIELD(shared), 0, 0, 0, .check = check_cursor,
+                    .wanted = "1 to 64 letters, digits, '_', '-' and '.'", .preset = NULL},
     [CLI_FROM] =
         {"from", 0, CLI_WORD, "start|now|[EPOCH:]N",
          "begin there in the log of a stored topic: with its first record, the next one, or that of offset N", NULL,

@@ -45,7 +45,7 @@ struct cli {
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
     struct cli_list listen, join, discover, dial_only, san, meta, ws_origin, stored_topics, queues, states;
-    const char *store, *from, *cursor; /* options of stored topics */
+    const char *store, *from, *cursor, *shared; /* options of stored topics */
     bool stored;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
@@ -155,6 +155,7 @@ enum cli_option_id {
     CLI_STORED,
     CLI_FROM,
     CLI_CURSOR,
+    CLI_SHARED,
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };

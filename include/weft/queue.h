@@ -57,9 +57,10 @@ typedef struct {
     int64_t delay; /* ns, from 0 on: the job can be taken after that time */
 } weft_queue_put_options;
 
-/* [A, W] Puts a job with a copy of `size` bytes into the queue and waits until it is on disk. Queues are named as topics
- * are (weft/topic.h); a queue needs no other beginning. `tag` is below WEFT_TAG_SYSTEM. `options` may be NULL. `out`
- * (may be NULL) receives the job's id: 1, 2, 3, ... within the store.
+/* [A, W] Puts a job with a copy of `size` bytes into the queue and waits until it is on disk. Queues are named as
+ * topics are (weft/topic.h); a queue needs no other beginning. Those that begin with "$shared." belong to shared
+ * cursors (weft/store.h): no jobs are put into them or taken from them. `tag` is below WEFT_TAG_SYSTEM. `options`
+ * may be NULL. `out` (may be NULL) receives the job's id: 1, 2, 3, ... within the store.
  *
  * With these errors nothing was put:
  *     WEFT_EINVAL, WEFT_ETOOBIG (more than WEFT_QUEUE_JOB_MAX)
@@ -218,6 +219,9 @@ WEFT_API WEFT_CHECKED int weft_queue_counts(const char *after, struct weft_queue
 /* [A, W] A dead job can be taken again, as if it had never been taken; with `id` 0, up to a thousand dead jobs of the
  * queue. Returns the number of revived jobs. Errors: WEFT_ENOTFOUND (no such dead job); those of weft_queue_done. */
 WEFT_API WEFT_CHECKED int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline);
+/* [A, W] Removes a dead job, with its reminder if it has one; with `id` 0, up to a thousand dead jobs of the queue.
+ * Returns their number. Errors: those of weft_queue_retry; WEFT_ENOTSUP (the store is of an older version). */
+WEFT_API WEFT_CHECKED int weft_queue_drop(const char *queue, uint64_t id, int64_t deadline);
 
 WEFT_END
 #endif

@@ -35,6 +35,8 @@ enum {
     WEFT_STORE_PATTERNS_MAX = 256,       /* the patterns of one store */
     WEFT_CURSOR_NAME_MAX = 64,           /* bytes of the name of a cursor */
     WEFT_CURSORS_MAX = 100 * 1000,       /* the cursors of one store; a name counts once for each topic */
+    WEFT_SHARED_BOUND_MAX = 1000,        /* the records that a member of a shared cursor has at a time */
+    WEFT_SHARED_MAX = 1000,              /* the shared cursors of one store that have members */
 };
 
 /* ---- The store ------------------------------------------------------------------------------------------------- */
@@ -166,9 +168,10 @@ typedef enum {
     /* The log is another one than the position was of: `at.epoch` is the new epoch. The records of the new log
      * follow, from its first one on. */
     WEFT_STORED_EPOCH = 2,
-    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription that
-     * begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the file
-     * was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_ENOMEM. */
+    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription
+     * that begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the
+     * file was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_EEXIST (see
+     * weft_subscribe_cursor and weft_subscribe_shared), WEFT_ENOMEM. */
     WEFT_STORED_ENDED = 3,
 } weft_stored_kind;
 
@@ -184,6 +187,10 @@ struct weft_stored {
     uint32_t tag;     /* the tag with which it was published */
     const void *data; /* valid as long as the message; not aligned. A typed message is read with weft_typed_read */
     size_t size;
+    /* of a shared cursor (see below): */
+    char shared[WEFT_CURSOR_NAME_MAX + 1]; /* its name; "": the message is of another subscription */
+    uint32_t attempts;                     /* how often it was given to a member, with this time: 1, 2, ... */
+    uint64_t id, lease;                    /* the job that it is; lease: weft's own */
 };
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored *out);
@@ -198,8 +205,9 @@ WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored
  *     rc = weft_cursor_advance("billing", got.topic, got.at, weft_after(WEFT_SEC(5)));
  *
  * Each record is brought at least once: records that were handled but not acknowledged when the reader ended are
- * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-' and
- * '.'. Two subscriptions with the same cursor both get all records: a queue (weft/queue.h) is what shares work. */
+ * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-'
+ * and '.'. Two subscriptions with the same cursor both get all records: members of a shared cursor (see below)
+ * share them. */
 
 /* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins behind the position to which its cursor
  * was advanced, or with all that is stored if there is no cursor. The cursor moves with weft_cursor_advance only. If the
@@ -208,8 +216,8 @@ WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored
  *
  * `name` and `topic` are copied. `out` may be NULL. Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name.
  * WEFT_EFORMAT (the cursor is damaged on disk: weft_cursor_remove, or weft_subscribe_from with a position).
- * WEFT_ENOTSUP (the store is of an older version, which has no cursors). With a pattern, these two come as a
- * WEFT_STORED_ENDED of the topic. */
+ * WEFT_EEXIST (a shared cursor has this name). WEFT_ENOTSUP (the store is of an older version, which has no cursors).
+ * With a pattern, these three come as a WEFT_STORED_ENDED of the topic. */
 WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subscription *out,
                                                 int64_t deadline);
 
@@ -225,6 +233,7 @@ WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *to
  *                     ends before the position (an older copy of the file was put back)
  *     WEFT_EFULL      the store has WEFT_CURSORS_MAX cursors; or those of weft_send
  *     WEFT_EFORMAT    the cursor is damaged on disk: weft_cursor_remove
+ *     WEFT_EEXIST     a shared cursor has this name: weft_shared_done
  *     WEFT_ENOSPC, WEFT_ENOMEM, WEFT_ENOACTOR (no store is known in the cluster)
  *     WEFT_ENOTSUP    the store is of an older version
  * With these it is not known whether it was advanced; the call can be repeated:
@@ -234,16 +243,21 @@ WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *to
 WEFT_API WEFT_CHECKED int weft_cursor_advance(const char *name, const char *topic, struct weft_position upto,
                                               int64_t deadline);
 
-/* [A, W] Removes the cursor of that name and topic. Returns 0 when that is on disk, also if there was none. Subscriptions
- * that run go on; later ones begin with all that is stored, until the cursor is advanced again.
+/* [A, W] Removes the cursor of that name and topic, be it shared or not. Returns 0 when that is on disk, also if
+ * there was none. Subscriptions that run go on; later ones begin with all that is stored, until the cursor is
+ * advanced again. Members of a shared cursor get all that is stored again, and before that the records that were
+ * given already and not acknowledged.
  * Errors: those of weft_cursor_advance, without WEFT_ENOTFOUND and WEFT_EFULL. */
 WEFT_API WEFT_CHECKED int weft_cursor_remove(const char *name, const char *topic, int64_t deadline);
 
 struct weft_cursor {
     char name[WEFT_CURSOR_NAME_MAX + 1];
     char topic[256];
-    struct weft_position at; /* the position of the last record that was acknowledged */
-    uint64_t behind;         /* how many records are stored behind it */
+    /* The position of the last record that was acknowledged; for a shared cursor, of the last one that was moved into
+     * its queue. */
+    struct weft_position at;
+    uint64_t behind; /* how many records are stored behind it */
+    bool shared;
 };
 /* [A, W] Asks the store for the cursors behind `after` (NULL: the first ones), in the order of their names, and those of
  * one name in the order of their topics. Writes at most `max` to `out`, which the caller owns. Returns their number, which
@@ -251,6 +265,77 @@ struct weft_cursor {
  * Errors: those of weft_stored_logs. */
 WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct weft_cursor *out, size_t max,
                                        int64_t deadline);
+
+/* ---- Shared cursors -------------------------------------------------------------------------------------------- */
+
+/* The members of a shared cursor share the records of a topic or a pattern: each record is given to one of them. More
+ * members, on one node or several, do more of the work.
+ *
+ *     rc = weft_subscribe_shared("billing", "orders.>", NULL, NULL, weft_after(WEFT_SEC(5)));
+ *     ... for each WEFT_STORED message, which may also be a gap:
+ *     if (weft_stored_read(m, &got) == 0) { ...; rc = weft_shared_done(&got, weft_after(WEFT_SEC(5))); }
+ *
+ * A record that a member waits for becomes a job of a queue (weft/queue.h), which is called "$shared.billing", in
+ * the same commit in which the cursor goes over it. A copy of the record is in the job, so the limits of its topic
+ * do not remove what was given and not acknowledged. The member has a lease for it, of 60 seconds, and there are as
+ * many attempts as it takes; the store's queues can say something else of that name:
+ *
+ *     {.pattern = "$shared.>", .lease = WEFT_SEC(30), .attempts = 5}
+ *
+ * or `weft run --queues '$shared.>:lease=30:attempts=5'`. The record is given to another member when this one ends
+ * (its node stays), gives it back, or when the lease ends by time. So each record comes at least once, also if the
+ * store is killed; one that was acknowledged never comes again. After the last attempt it is dead: see
+ * weft_queue_counts, weft_queue_retry, weft_queue_drop and `weft store dead` for the queue "$shared.billing".
+ *
+ * A member gets the records of a topic in their order; those that are given again come later, and so does what was on
+ * its way to a member that has ended. Members work at the same time, so the order of the work is not that of the
+ * records. */
+
+typedef struct {
+    /* The records that the member was given and has not acknowledged are no more than these; then it is given none
+     * until one of them is acknowledged, or its lease has ended by time. 1: one after the other. 0: 32. At most
+     * WEFT_SHARED_BOUND_MAX. */
+    uint32_t bound;
+} weft_shared_options;
+
+/* [A, W] The calling actor becomes a member of the shared cursor `name`: it gets records as messages with the tag
+ * WEFT_STORED, which weft_stored_read reads, and ends each by one of the functions below. A message of the kind
+ * WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, and has to be acknowledged as a record has.
+ *
+ * The cursor begins with all that is stored. All members have the same pattern. `name` is as that of a cursor, and
+ * its dots stand between words; a name has plain cursors or a shared one. Only what members ask for leaves the
+ * topic, and a member asks when it has space: a slow one slows only itself. While the store is not reachable it
+ * waits.
+ *
+ * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other
+ * members get at once what it has not acknowledged. All is copied. `options` and `out` may be NULL.
+ * Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name and the bound. WEFT_EEXIST (members with
+ * another pattern are there, or a plain cursor has this name; with a pattern the latter comes as
+ * WEFT_STORED_ENDED). WEFT_ENOTSUP (the store is of an older version). */
+WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *topic,
+                                                const weft_shared_options *options, weft_stored_subscription *out,
+                                                int64_t deadline);
+/* [A, W] The record was handled. When this returns 0 it is never given again. Any actor on any node may call it:
+ * `got` may be copied, and its message may be freed before.
+ * Errors: WEFT_EINVAL (`got` is not of a shared cursor). WEFT_ECLOSED: the lease is over: another member has the
+ * record or has done it, or it was given back or is dead. After an error that leaves open what has happened (see
+ * weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded.
+ * The other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the
+ * record. */
+WEFT_API WEFT_CHECKED int weft_shared_done(const struct weft_stored *got, int64_t deadline);
+/* [A, W] The same for this record, and for all records that come before it in its topic and that its member was
+ * given before it, in one commit or a few. Records of which the lease is over are passed over, and so are those
+ * that were given before the store was opened again: these are acknowledged one by one, or come again. Do not use
+ * it if the policy of the member's mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of
+ * the records, and others may be acknowledged then. */
+WEFT_API WEFT_CHECKED int weft_shared_done_upto(const struct weft_stored *got, int64_t deadline);
+/* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once;
+ * WEFT_QUEUE_BACKOFF of weft/queue.h: a time that grows with its attempts), or it is dead if this was its last
+ * attempt. Errors: those of weft_shared_done; WEFT_EINVAL also: another negative delay. */
+WEFT_API WEFT_CHECKED int weft_shared_return(const struct weft_stored *got, int64_t delay, int64_t deadline);
+/* [A, W] The lease lasts for `time` ns from now on; 0: for the time of the queue. Errors: those of weft_shared_done;
+ * WEFT_EINVAL also: a negative time. */
+WEFT_API WEFT_CHECKED int weft_shared_extend(const struct weft_stored *got, int64_t time, int64_t deadline);
 
 /* ---- Logs ------------------------------------------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include <weft.h>
 #include <weft/store.h>
 
+#include "shared_record.h"
 #include "store_messages.h"
 #include "stored_topic.h"
 #include "topic_trie.h"
@@ -34,6 +35,14 @@ static void read_messages(const void *data, size_t size)
     struct store_item item;
     struct store_states states;
     struct store_state state;
+    struct store_share share;
+    struct store_shared shared;
+    struct wf_shared_record record;
+    if (wf_shared_read(data, size, &record)) MUST(record.size <= size && record.topic_size <= size);
+    if (weft_typed_read(store_share_type(), data, size, &share, NULL) == 0)
+        MUST(share.name.size <= size && share.pattern.size <= size);
+    if (weft_typed_read(store_shared_type(), data, size, &shared, NULL) == 0)
+        MUST(shared.topic.size <= size && shared.body.size <= size);
     if (weft_typed_read(store_state_ask_type(), data, size, &state_ask, NULL) == 0)
         MUST(state_ask.key.size <= size && state_ask.body.size <= size);
     if (weft_typed_read(store_items_type(), data, size, &items, NULL) == 0)

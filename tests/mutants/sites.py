@@ -530,9 +530,26 @@ static void start_phase(struct wf_etcd *e)
     r->at = x->next_due = x->job.due = wf_mutant("reminder_piles_up") ? missed : sql_reminder_next(r, x->now);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
+    if (r != NULL) rc = remove_reminder(c, q, queue, r->key);
 ''', '''\
-    if (found == SQL_A_REMINDER && !wf_mutant("reminder_stays_when_done")) rc = remove_reminder(c, q, x->queue, r.key);
+    if (r != NULL && !wf_mutant("reminder_stays_when_done")) rc = remove_reminder(c, q, queue, r->key);
+'''),
+    ("transport/store/sql/sql_share.c", '''\
+    return sql_cursor_write(s, x->queue, x->topic, &at, (struct wf_store_cursor){h.log.epoch, h.next - 1});
+''', '''\
+    if (wf_mutant("share_stays_behind")) h.next--;
+    return sql_cursor_write(s, x->queue, x->topic, &at, (struct wf_store_cursor){h.log.epoch, h.next - 1});
+'''),
+    ("transport/store/store_queues.c", '''\
+        if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
+''', '''\
+        if (h->log != is->log || h->id >= is->id) continue;
+        if (!wf_mutant("share_takes_unseen_for_done") && (h->given == 0 || h->given >= is->given)) continue;
+'''),
+    ("transport/store/store_queues.c", '''\
+    if (w->share != NULL) w->share->hungry = true;
+''', '''\
+    if (w->share != NULL && !wf_mutant("share_is_not_hungry_again")) w->share->hungry = true;
 '''),
     ("transport/store/sql/sql_states.c", '''\
     else if (x->kind != WF_STATE_OPEN && (found < 0 || x->owner != x->state.owner)) x->error = WEFT_ECLOSED;

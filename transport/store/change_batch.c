@@ -34,6 +34,7 @@ void wf_change_batch_add(struct wf_change_batch *b, const struct wf_store_change
     *to = *x;
     to->queue = wf_batch_copy_text(&b->bytes, x->queue);
     if (x->key != NULL) to->key = wf_batch_copy_text(&b->bytes, x->key);
+    if (x->topic != NULL) to->topic = wf_batch_copy_text(&b->bytes, x->topic);
     to->data = wf_batch_copy(&b->bytes, x->data, x->size);
 }
 

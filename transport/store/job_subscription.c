@@ -12,6 +12,7 @@
 #include <weft/store.h>
 
 #include "engine.h"
+#include "shared_record.h"
 #include "store_client.h"
 #include "store_messages.h"
 #include "stored_topic.h"
@@ -88,7 +89,7 @@ static void end_taker(void *arg)
 int weft_queue_subscribe(const char *queue, weft_queue_subscription *out, int64_t deadline)
 {
     struct taker t = {.subscriber = weft_self()};
-    if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
+    if (!wf_store_topic_ok(queue) || wf_shared_is(queue)) return WEFT_EINVAL;
     memcpy(t.queue, queue, strlen(queue) + 1);
     int rc = try_queue(queue, deadline);
     weft_pid *pid = rc < 0 ? NULL : malloc(sizeof *pid);

@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "queue_table.h"
+#include "shared_record.h"
 #include "stored_topic.h"
 
 void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret)
@@ -92,11 +93,15 @@ static int reserve_due(struct wf_queue_table *t)
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
+/* Of the queues of shared cursors, if the store has no rule for them. */
+static const struct wf_queue_rule of_shared = {
+    .pattern = WF_SHARED_PREFIX ">", .lease = WEFT_SEC(60), .jobs = WF_STORE_JOBS_MAX};
+
 static const struct wf_queue_rule *rule_of(const struct wf_queue_table *t, const char *name)
 {
     for (size_t i = 0; i < t->rules; i++)
         if (wf_store_topic_matches(t->rule[i].pattern, name)) return &t->rule[i];
-    return NULL;
+    return wf_shared_is(name) ? &of_shared : NULL;
 }
 
 static int add(struct wf_queue_table *t, const char *name, struct wf_chained **bucket, struct wf_work_queue **out)
@@ -109,6 +114,7 @@ static int add(struct wf_queue_table *t, const char *name, struct wf_chained **b
     w->rule = rule;
     w->users = 1;
     wf_list_init(&w->takers);
+    wf_list_init(&w->held);
     w->scan = &w->takers.head;
     wf_chained_push(bucket, &w->in_bucket);
     t->count++;
@@ -134,7 +140,7 @@ int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue 
 void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w)
 {
     if (--w->users > 0) return;
-    assert(wf_list_empty(&w->takers));
+    assert(wf_list_empty(&w->takers) && wf_list_empty(&w->held) && w->share == NULL);
     leave_due(t, w);
     wf_unlink(&w->in_to_look);
     wf_chained_remove(&w->in_bucket);

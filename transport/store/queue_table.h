@@ -25,6 +25,8 @@ struct wf_queue_rule {
     uint64_t jobs;
 };
 
+struct wf_share;
+
 struct wf_work_queue {
     char name[WF_STORE_TOPIC_MAX + 1];
     const struct wf_queue_rule *rule;
@@ -32,6 +34,8 @@ struct wf_work_queue {
     struct wf_list takers; /* takers that wait, in their order of arrival */
     size_t taker_count;
     struct wf_list_node *scan; /* the taker to check next for expiry, or the list's head */
+    struct wf_list held;       /* takers that have as much as they may have, until one of their leases ends */
+    struct wf_share *share;    /* of a shared cursor that has members; else NULL */
     bool may_have;             /* the queue may have a job for a taker */
     int64_t due;               /* of its next job, by the store's clock; valid while in `by_due` */
     size_t place;              /* its place in `by_due`, from 1 on; 0: no job is awaited */

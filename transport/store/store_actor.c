@@ -126,7 +126,8 @@ static bool add_lease(void *arg, const struct wf_store_lease *l)
         o->leases_max = max;
     }
     struct wf_queue_lease *to = &o->lease[o->leases++];
-    *to = (struct wf_queue_lease){.id = l->id, .lease = l->lease, .due = l->due, .worker = {l->node, l->actor}};
+    *to = (struct wf_queue_lease){
+        .id = l->id, .lease = l->lease, .due = l->due, .tag = l->tag, .worker = {l->node, l->actor}};
     memcpy(to->queue, l->queue, strlen(l->queue) + 1);
     return o->leases < WF_HOLDS_MAX;
 }
@@ -458,6 +459,7 @@ static void finish_batch(struct store_actor *s)
         struct waiting *next = w->next;
         answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
         if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
+        if (b->item[i].error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
         if (b->item[i].offset == 1) tell_watchers(s, w->topic);
         let_go(w);
         w = next;
@@ -502,6 +504,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
         case WF_STORE_STATES:
         case WF_STORE_LIST: forward(s, m); return;
         case WF_STORE_STATE: wf_states_ask(&s->states, m); return;
+        case WF_STORE_SHARE: wf_queues_share(&s->queues, m); return;
+        case WF_STORE_DROP:
         case WF_STORE_REMIND:
         case WF_STORE_CHANGE: wf_queues_change(&s->queues, m); return;
         case WF_STORE_ADVANCE: wf_cursors_advance(&s->cursors, m); return;

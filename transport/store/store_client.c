@@ -28,6 +28,11 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
+int64_t wf_backoff(uint32_t attempts)
+{
+    return attempts <= 12 ? WEFT_SEC(1) << (attempts > 0 ? attempts - 1 : 0) : WEFT_SEC(3600);
+}
+
 weft_pid wf_store_pid(void)
 {
     weft_pid pid;

@@ -19,6 +19,9 @@ struct weft_stored_log;
 WEFT_CHECKED int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max,
                                 int64_t deadline);
 
+/* How long a job waits that was given back after so many attempts. */
+int64_t wf_backoff(uint32_t attempts);
+
 /* [A] The actor of the store; weft_nobody(): no store is known. */
 weft_pid wf_store_pid(void);
 /* [A, W] Call it after an error of wf_store_ask; `asked` was the store before. Waits until asking again makes sense:

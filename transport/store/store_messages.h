@@ -32,6 +32,8 @@ enum wf_store_request {
     WF_STORE_STATES = 23,      /* struct store_list; struct store_states */
     WF_STORE_REMIND = 14,      /* struct store_change, to set or to cancel a reminder; struct store_changed */
     WF_STORE_REMINDERS = 15,   /* struct store_reminders_from; struct store_reminders: the reminders after it */
+    WF_STORE_SHARE = 16,       /* struct store_share; struct store_shared, once there is a record */
+    WF_STORE_DROP = 17,        /* struct store_change, to remove dead jobs; struct store_changed */
     WF_STORE_QUIT = 6,         /* a message: a reader ends after it has answered the requests before */
 };
 
@@ -63,12 +65,14 @@ WEFT_STRUCT(store_watch, STORE_WATCH)
 WEFT_STRUCT(store_watched, STORE_WATCHED)
 
 /* `kind` is a wf_store_change_kind. `ticket` is a random number of the taker. `delay` 0 extends a lease by the lease
- * time of the queue. */
+ * time of the queue. `upto`, of a job of a shared cursor that is done: so are those of the same topic that
+ * come before it and that the same member was given before it. */
 #define STORE_CHANGE(F) \
     F(uint, kind)       \
     F(str, queue)       \
     F(uint, id)         \
-    F(uint, lease) F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket) F(int, at) F(int, period)
+    F(uint, lease)      \
+    F(int, delay) F(uint, tag) F(bin, body) F(str, key) F(uint, ticket) F(int, at) F(int, period) F(bool, upto)
 WEFT_STRUCT(store_change, STORE_CHANGE)
 #define STORE_CHANGED(F) \
     F(int, error)        \
@@ -93,6 +97,21 @@ WEFT_STRUCT(store_reminders_from, STORE_REMINDERS_FROM)
 WEFT_STRUCT(store_reminder, STORE_REMINDER)
 #define STORE_REMINDERS(F) F(int, error) F(list(store_reminder), reminders)
 WEFT_STRUCT(store_reminders, STORE_REMINDERS)
+
+/* A member of a shared cursor takes a record, as a worker takes a job. It waits while it has `bound` records.
+ * Ticket 0: it only asks whether it may do that. */
+#define STORE_SHARE(F) F(str, name) F(str, pattern) F(uint, ticket) F(uint, bound)
+WEFT_STRUCT(store_share, STORE_SHARE)
+/* `kind` is a wf_shared_kind. */
+#define STORE_SHARED(F) \
+    F(int, error)       \
+    F(uint, id)         \
+    F(uint, lease)      \
+    F(uint, attempts)   \
+    F(uint, kind)       \
+    F(str, topic)       \
+    F(uint, epoch) F(uint, offset) F(uint, missing) F(int, time) F(uint, tag) F(bin, body)
+WEFT_STRUCT(store_shared, STORE_SHARED)
 
 /* Position 0, 0: the cursor is removed. */
 #define STORE_ADVANCE(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset)
@@ -124,10 +143,16 @@ WEFT_STRUCT(store_state, STORE_STATE)
 #define STORE_STATES(F) F(int, error) F(list(store_state), states)
 WEFT_STRUCT(store_states, STORE_STATES)
 
-/* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. */
+/* The body of a WEFT_STORED message: `kind` is a weft_stored_kind. `shared` is the name of a shared cursor; "": it
+ * is of none. */
 #define STORE_NEWS(F) \
     F(uint, kind)     \
-    F(str, topic) F(uint, epoch) F(uint, offset) F(int, time) F(uint, tag) F(bin, body) F(int, error) F(uint, missing)
+    F(str, topic)     \
+    F(uint, epoch)    \
+    F(uint, offset)   \
+    F(int, time)      \
+    F(uint, tag)      \
+    F(bin, body) F(int, error) F(uint, missing) F(str, shared) F(uint, id) F(uint, lease) F(uint, attempts)
 WEFT_STRUCT(store_news, STORE_NEWS)
 
 /* The argument of the store's actor. */

@@ -16,6 +16,7 @@
 #include <weft/store.h>
 
 #include "metrics_rows.h"
+#include "shared_record.h"
 #include "store_file.h"
 #include "store_messages.h"
 #include "store_metrics.h"
@@ -23,7 +24,7 @@
 #define OTHERS "(others)" /* not a valid name of a queue, a topic or a cursor */
 
 struct cursor_count {
-    char name[WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
+    char name[WF_SHARED_PREFIX_SIZE + WEFT_CURSOR_NAME_MAX + 1], topic[WF_STORE_TOPIC_MAX + 1];
     uint64_t behind;
 };
 

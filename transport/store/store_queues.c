@@ -2,13 +2,13 @@
  *
  * Design notes.
  * (1) All data that must survive a crash is in the engine: a job, the number of times it was taken, and its lease, a
- *     random number that the worker presents when the job is done. This file keeps the waiting takers and the
- *     monitors.
- * (2) A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
- *     batch, then it has a job. It has one monitor for all that time.
- * (3) When a worker ends, its job is given back at once. If the worker's node is lost it may still work, so the lease
+ *     random number that the worker presents when the job is done. This room keeps the waiting takers and the
+ *     monitors (store_holds.h).
+ * (2) When a worker ends, its job is given back at once. If the worker's node is lost it may still work, so the lease
  *     ends when it expires. The worker's pid is on disk: a store that is opened again monitors it, as soon as its
  *     node is linked.
+ * (3) A member of a shared cursor is a taker of its queue, and its records are jobs (store_shares.h). A taker whose
+ *     member has as many jobs as it may have is held: it leaves the line until one of these leases ends.
  * (4) A taker that gives up sends its ticket (WF_STORE_UNTAKE): the job that it did not receive is given back. */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,36 +19,24 @@
 #include <weft/log.h>
 #include <weft/node.h>
 #include <weft/queue.h>
+#include <weft/store.h>
 
 #include "change_batch.h"
-#include "hash.h"
+#include "shared_record.h"
+#include "store_holds.h"
 #include "store_messages.h"
 #include "store_queues.h"
-
-enum hold_state { IS_WAITING, IS_TAKING, IS_WORKING, IS_AWAY };
-
-struct wf_hold {
-    enum hold_state state;
-    bool gone;     /* its monitor has fired; while it is taking: the actor has ended */
-    bool gives_up; /* while it is taking: it has sent WF_STORE_UNTAKE */
-    bool restored; /* it had its job when the store was opened */
-    weft_msg *ask; /* NULL: it was restored */
-    weft_pid who;
-    struct wf_work_queue *queue; /* the hold is a user of this queue */
-    weft_monitor_ref monitor;
-    uint64_t ticket, id, lease;
-    int64_t due;                 /* when the lease ends, if it was restored */
-    struct wf_list_node in_line; /* in takers of its queue, in `taking`, or in `away` */
-    struct wf_chained of_monitor, of_job, of_ticket;
-};
+#include "stored_topic.h"
 
 /* A change that has not been stored yet. */
 struct wf_change_wait {
     weft_msg *ask; /* NULL: a change by the store itself */
     size_t bytes;  /* of the request, with what this version does not know */
     struct wf_store_change is;
-    struct wf_work_queue *queue; /* it is a user of it */
-    char key[WF_STORE_KEY_MAX + 1];
+    struct wf_work_queue *queue;    /* it is a user of it */
+    char key[WF_STORE_KEY_MAX + 1]; /* or the topic whose records are shared */
+    struct wf_change_wait *last; /* several jobs are done by one request, which is with this last one; NULL: else */
+    int failed;                  /* the error of one of the others */
     struct wf_change_wait *next;
 };
 
@@ -59,133 +47,18 @@ void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struc
     q->file = file;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
+    wf_shares_init(&q->shares, file);
     wf_list_init(&q->taking);
     wf_list_init(&q->away);
-}
-
-static int64_t clock_of(const struct wf_store_queues *q)
-{
-    return q->file->store->engine->clock(q->file->store);
 }
 
 int64_t wf_queues_deadline(const struct wf_store_queues *q)
 {
     int64_t due = wf_queue_table_next_due(&q->table);
     if (due == INT64_MAX) return WEFT_FOREVER;
-    int64_t left = due - clock_of(q);
+    int64_t left = due - wf_queues_clock(q);
     /* The wall clock may be set, so it is checked again after ten seconds. */
     return weft_after(left < 0 ? 0 : left < WEFT_SEC(10) ? left : WEFT_SEC(10));
-}
-
-/* ---- Holds ----------------------------------------------------------------------------------------------------- */
-
-static struct wf_chained **monitor_bucket(struct wf_store_queues *q, uint64_t id)
-{
-    return &q->by_monitor[wf_mix(id) % WF_HOLD_BUCKETS];
-}
-
-static struct wf_chained **job_bucket(struct wf_store_queues *q, uint64_t id)
-{
-    return &q->by_job[wf_mix(id) % WF_HOLD_BUCKETS];
-}
-
-/* Takers choose their tickets, so the actor is part of the hash: a taker cannot fill the buckets of other actors. */
-static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t ticket, weft_pid from)
-{
-    uint64_t key = wf_mix(ticket ^ q->file->store->secret) ^ wf_mix(from.node ^ wf_mix(from.actor));
-    return &q->by_ticket[wf_mix(key) % WF_HOLD_BUCKETS];
-}
-
-static struct wf_hold *in_line(struct wf_list_node *k)
-{
-    return k == NULL ? NULL : WF_CONTAINER(k, struct wf_hold, in_line);
-}
-
-static void leave_queue(struct wf_hold *h)
-{
-    struct wf_work_queue *w = h->queue;
-    if (w->scan == &h->in_line) w->scan = h->in_line.next;
-    wf_unlink(&h->in_line);
-    w->taker_count--;
-}
-
-/* Frees a hold that is in no list of a queue or of a batch. This may free its queue. */
-static void free_hold(struct wf_store_queues *q, struct wf_hold *h)
-{
-    wf_unlink(&h->in_line); /* from `away`, if it is in this list */
-    wf_chained_remove(&h->of_monitor);
-    wf_chained_remove(&h->of_ticket);
-    wf_chained_remove(&h->of_job);
-    if (!h->gone) (void)weft_demonitor(h->monitor);
-    wf_node_counts_remove(&q->of_node, h->who.node);
-    wf_queue_release(&q->table, h->queue);
-    weft_msg_free(h->ask);
-    free(h);
-    q->holds--;
-}
-
-static struct wf_hold *hold_of_job(struct wf_store_queues *q, uint64_t id)
-{
-    for (struct wf_chained *c = *job_bucket(q, id); c != NULL; c = c->next) {
-        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_job);
-        if (h->id == id) return h;
-    }
-    return NULL;
-}
-
-/* Ends the hold of the actor that had this job. */
-static void end_hold(struct wf_store_queues *q, uint64_t id)
-{
-    struct wf_hold *h = hold_of_job(q, id);
-    if (h != NULL) free_hold(q, h);
-}
-
-/* Removes expired takers to make space: each call checks the next few takers. */
-static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
-{
-    enum { LOOKED_AT = 32 };
-    for (int i = 0; i < LOOKED_AT && !wf_list_empty(&w->takers); i++) {
-        struct wf_hold *h = in_line(w->scan != &w->takers.head ? w->scan : wf_list_first(&w->takers));
-        w->scan = h->in_line.next;
-        if (!weft_expired(h->ask)) continue;
-        leave_queue(h);
-        free_hold(q, h);
-    }
-}
-
-static int reserve_hold(struct wf_store_queues *q, const struct wf_work_queue *w, const weft_msg *ask)
-{
-    if (weft_size(ask) > WF_TAKE_BYTES_MAX) return WEFT_ETOOBIG;
-    if (w->taker_count >= WF_TAKERS_MAX || q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
-    return wf_node_counts_add(&q->of_node, weft_from(ask).node, WF_HOLDS_OF_NODE);
-}
-
-/* Adds a taker, which becomes a user of the queue. After an error the caller still owns the request. */
-static int add_taker(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t ticket, weft_msg *ask)
-{
-    int rc = reserve_hold(q, w, ask);
-    if (rc == WEFT_EFULL) drop_expired(q, w);
-    if (rc == WEFT_EFULL) rc = reserve_hold(q, w, ask);
-    if (rc < 0) return rc;
-    struct wf_hold *h = calloc(1, sizeof *h);
-    rc = h == NULL ? WEFT_ENOMEM : weft_monitor(weft_from(ask), &h->monitor);
-    if (rc < 0) {
-        wf_node_counts_remove(&q->of_node, weft_from(ask).node);
-        free(h);
-        return rc;
-    }
-    h->ask = ask;
-    h->who = weft_from(ask);
-    h->queue = w;
-    h->ticket = ticket;
-    w->users++;
-    q->holds++;
-    wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
-    wf_chained_push(ticket_bucket(q, ticket, weft_from(ask)), &h->of_ticket);
-    wf_list_push(&w->takers, &h->in_line);
-    w->taker_count++;
-    wf_queue_look_again(&q->table, w);
-    return WEFT_OK;
 }
 
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
@@ -197,7 +70,9 @@ static void answer(const weft_msg *ask, int error, const struct wf_store_change 
         out.id = x->job.id;
         out.count = x->count;
     }
-    wf_store_answer(ask, store_changed_type(), &out);
+    if (weft_tag(ask) == WF_STORE_SHARE)
+        wf_store_answer(ask, store_shared_type(), &(struct store_shared){.error = error});
+    else wf_store_answer(ask, store_changed_type(), &out);
 }
 
 static void add_change(struct wf_store_queues *q, struct wf_change_wait *c)
@@ -209,16 +84,23 @@ static void add_change(struct wf_store_queues *q, struct wf_change_wait *c)
 }
 
 /* A change by the store itself. If there is no memory, the lease ends when it expires. */
-static void change_by_store(struct wf_store_queues *q, enum wf_store_change_kind kind, struct wf_work_queue *w,
-                            uint64_t id, uint64_t lease)
+static struct wf_change_wait *change_by_store(struct wf_store_queues *q, enum wf_store_change_kind kind,
+                                              struct wf_work_queue *w, uint64_t id, uint64_t lease)
 {
     struct wf_change_wait *c = calloc(1, sizeof *c);
-    if (c == NULL) return;
+    if (c == NULL) return NULL;
     c->queue = w;
     w->users++;
     c->is = (struct wf_store_change){.kind = kind, .queue = w->name, .id = id, .lease = lease};
     c->is.attempts = w->rule->attempts;
     add_change(q, c);
+    return c;
+}
+
+/* What the queues of shared cursors do not take: their jobs are records, and members take them. */
+static bool is_of_jobs(uint64_t kind)
+{
+    return kind == WF_JOB_PUT || kind == WF_JOB_TAKE || kind == WF_JOB_SET || kind == WF_JOB_CANCEL;
 }
 
 static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, const struct store_change *in)
@@ -226,7 +108,9 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
     int rc = wf_queue_use(&q->table, in->queue, &c->queue);
     if (rc < 0) return rc;
     const struct wf_queue_rule *rule = c->queue->rule;
-    if (in->kind > WF_JOB_CANCEL || in->delay < 0 || in->tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
+    if (in->kind > WF_JOB_DROP || in->kind == WF_JOB_SHARE || in->delay < 0 || in->tag >= WEFT_TAG_SYSTEM)
+        return WEFT_EINVAL;
+    if (wf_shared_is(c->queue->name) && is_of_jobs(in->kind)) return WEFT_EINVAL;
     if (in->body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
     if (!weft_text_copy(in->key, c->key, sizeof c->key)) return WEFT_EINVAL;
     c->is = (struct wf_store_change){.kind = (enum wf_store_change_kind)in->kind,
@@ -247,6 +131,54 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
     return WEFT_OK;
 }
 
+/* The record of a shared cursor is done: so are those of its topic that come before it and that its member was
+ * given before it. One that was given later may still be in the member's mailbox. In what order records were given
+ * before the store was opened is not known. */
+static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c)
+{
+    const struct wf_hold *is = wf_hold_of_job(q, c->is.id);
+    if (is == NULL || is->lease != c->is.lease || is->queue != c->queue || !wf_shared_is(c->queue->name)) return;
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, is->who)); h != NULL;
+         h = wf_hold_of_member(h->of_member.next)) {
+        if (!wf_hold_is_of(h, is->queue, is->who) || h->state != IS_WORKING) continue;
+        if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
+        struct wf_change_wait *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
+        if (before != NULL) before->last = c;
+        else c->failed = WEFT_ENOMEM;
+    }
+}
+
+/* The queue of a shared cursor. */
+static int use_shared(struct wf_store_queues *q, const struct store_share *in, struct wf_work_queue **out)
+{
+    char name[WEFT_CURSOR_NAME_MAX + 1], pattern[WF_STORE_TOPIC_MAX + 1];
+    char queue[WF_SHARED_PREFIX_SIZE + sizeof name] = WF_SHARED_PREFIX;
+    if (!weft_text_copy(in->name, name, sizeof name) || !wf_store_cursor_ok(name)) return WEFT_EINVAL;
+    if (!weft_text_copy(in->pattern, pattern, sizeof pattern) || !wf_store_pattern_ok(pattern)) return WEFT_EINVAL;
+    if (in->bound == 0 || in->bound > WF_MEMBER_BOUND_MAX) return WEFT_EINVAL;
+    memcpy(queue + WF_SHARED_PREFIX_SIZE, name, sizeof name);
+    int rc = wf_queue_use(&q->table, weft_cstr(queue), out);
+    if (rc == WEFT_OK) rc = wf_shares_join(&q->shares, *out, pattern);
+    if (rc == WEFT_OK || *out == NULL) return rc;
+    wf_hold_release_queue(q, *out);
+    *out = NULL;
+    return rc;
+}
+
+void wf_queues_share(struct wf_store_queues *q, weft_msg *ask)
+{
+    struct store_share in;
+    struct wf_work_queue *w = NULL;
+    int rc = weft_typed_read(store_share_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc == WEFT_OK) rc = use_shared(q, &in, &w);
+    const bool takes = rc == WEFT_OK && in.ticket != 0;
+    if (takes) rc = wf_hold_add(q, w, in.ticket, (uint32_t)in.bound, ask);
+    if (w != NULL) wf_hold_release_queue(q, w);
+    if (takes && rc == WEFT_OK) return;
+    answer(ask, rc, NULL);
+    weft_msg_free(ask);
+}
+
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask)
 {
     struct store_change in;
@@ -255,14 +187,15 @@ void wf_queues_change(struct wf_store_queues *q, weft_msg *ask)
                        : weft_typed_read(store_change_type(), weft_data(ask), weft_size(ask), &in, NULL);
     if (rc == WEFT_OK) rc = read_change(q, c, &in);
     bool takes = rc == WEFT_OK && in.kind == WF_JOB_TAKE;
-    if (takes) rc = add_taker(q, c->queue, in.ticket, ask);
+    if (takes) rc = wf_hold_add(q, c->queue, in.ticket, 0, ask);
     if (rc == WEFT_OK && !takes) {
         c->ask = ask;
         c->bytes = weft_size(ask);
+        if (in.upto && c->is.kind == WF_JOB_DONE) add_those_before(q, c);
         add_change(q, c);
         return;
     }
-    if (c != NULL && c->queue != NULL) wf_queue_release(&q->table, c->queue);
+    if (c != NULL && c->queue != NULL) wf_hold_release_queue(q, c->queue);
     free(c);
     if (takes && rc == WEFT_OK) return;
     answer(ask, rc, NULL);
@@ -272,16 +205,7 @@ void wf_queues_change(struct wf_store_queues *q, weft_msg *ask)
 static void give_back(struct wf_store_queues *q, struct wf_hold *h, enum wf_store_change_kind kind)
 {
     change_by_store(q, kind, h->queue, h->id, h->lease);
-    free_hold(q, h);
-}
-
-static struct wf_hold *hold_of_ticket(struct wf_store_queues *q, uint64_t ticket, weft_pid from)
-{
-    for (struct wf_chained *c = *ticket_bucket(q, ticket, from); c != NULL; c = c->next) {
-        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_ticket);
-        if (h->ticket == ticket && weft_pid_equal(h->who, from)) return h;
-    }
-    return NULL;
+    wf_hold_free(q, h);
 }
 
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m)
@@ -290,39 +214,25 @@ void wf_queues_untake(struct wf_store_queues *q, weft_msg *m)
     weft_pid from = weft_from(m);
     int rc = weft_typed_read(store_change_type(), weft_data(m), weft_size(m), &in, NULL);
     weft_msg_free(m);
-    struct wf_hold *h = rc < 0 ? NULL : hold_of_ticket(q, in.ticket, from);
+    struct wf_hold *h = rc < 0 ? NULL : wf_hold_of_ticket(q, in.ticket, from);
     if (h == NULL) return;
+    if (h->state == IS_HELD) {
+        wf_hold_free(q, h);
+        return;
+    }
     if (h->state == IS_TAKING) {
         h->gives_up = true;
     } else if (h->state == IS_WORKING) {
         give_back(q, h, WF_JOB_UNTAKE);
     } else {
-        leave_queue(h);
-        free_hold(q, h);
+        wf_hold_leave(h);
+        wf_hold_free(q, h);
     }
-}
-
-static struct wf_hold *hold_of_monitor(struct wf_store_queues *q, uint64_t id)
-{
-    for (struct wf_chained *c = *monitor_bucket(q, id); c != NULL; c = c->next) {
-        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_monitor);
-        if (h->monitor.id == id) return h;
-    }
-    return NULL;
-}
-
-/* Its node is not linked, perhaps not yet: waits for the node in `away`. */
-static void go_away(struct wf_store_queues *q, struct wf_hold *h)
-{
-    wf_chained_remove(&h->of_monitor);
-    h->gone = true;
-    h->state = IS_AWAY;
-    wf_list_push(&q->away, &h->in_line);
 }
 
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
 {
-    struct wf_hold *h = hold_of_monitor(q, down->ref.id);
+    struct wf_hold *h = wf_hold_of_monitor(q, down->ref.id);
     if (h == NULL) return false;
     bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
     if (h->state == IS_TAKING) {
@@ -331,56 +241,22 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down)
         h->gone = true;
         give_back(q, h, WF_JOB_RETURN);
     } else if (h->restored) {
-        go_away(q, h);
+        wf_hold_go_away(q, h);
     } else {
-        if (h->state == IS_WAITING) leave_queue(h);
+        if (h->state == IS_WAITING) wf_hold_leave(h);
         h->gone = true;
-        free_hold(q, h);
+        wf_hold_free(q, h);
     }
     return true;
 }
 
 /* ---- Workers of before the opening ----------------------------------------------------------------------------- */
 
-static int watch_worker(struct wf_store_queues *q, weft_pid worker, weft_monitor_ref *monitor)
-{
-    int rc = wf_node_counts_add(&q->of_node, worker.node, WF_HOLDS_OF_NODE);
-    if (rc < 0) return rc;
-    rc = weft_monitor(worker, monitor);
-    if (rc < 0) wf_node_counts_remove(&q->of_node, worker.node);
-    return rc;
-}
-
-static int restore(struct wf_store_queues *q, const struct wf_queue_lease *l)
-{
-    struct wf_work_queue *w = NULL;
-    if (q->holds >= WF_HOLDS_MAX) return WEFT_EFULL;
-    struct wf_hold *h = calloc(1, sizeof *h);
-    int rc = h == NULL ? WEFT_ENOMEM : wf_queue_use(&q->table, weft_cstr(l->queue), &w);
-    if (rc == WEFT_OK) rc = watch_worker(q, l->worker, &h->monitor);
-    if (rc < 0) {
-        if (w != NULL) wf_queue_release(&q->table, w);
-        free(h);
-        return rc;
-    }
-    h->state = IS_WORKING;
-    h->restored = true;
-    h->who = l->worker;
-    h->queue = w;
-    h->id = l->id;
-    h->lease = l->lease;
-    h->due = l->due;
-    q->holds++;
-    wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
-    wf_chained_push(job_bucket(q, h->id), &h->of_job);
-    return WEFT_OK;
-}
-
 void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count)
 {
     size_t missed = 0;
     if (count > 0 && weft_watch_nodes() < 0) missed = count;
-    for (size_t i = 0; i < count && missed < count; i++) missed += restore(q, &lease[i]) < 0;
+    for (size_t i = 0; i < count && missed < count; i++) missed += wf_hold_restore(q, &lease[i]) < 0;
     if (missed > 0)
         weft_log(WEFT_WARN, "store: %zu of %zu workers are not monitored; the leases of their jobs end by time",
                  missed, count);
@@ -388,16 +264,16 @@ void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *l
 
 void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
 {
-    int64_t now = wf_list_empty(&q->away) ? 0 : clock_of(q);
+    int64_t now = wf_list_empty(&q->away) ? 0 : wf_queues_clock(q);
     WF_LIST_EACH(k, &q->away) {
-        struct wf_hold *h = in_line(k);
+        struct wf_hold *h = wf_hold_at(k);
         if (h->due <= now) {
-            free_hold(q, h); /* the lease has ended by time */
+            wf_hold_free(q, h); /* the lease has ended by time */
         } else if (h->who.node == node && weft_monitor(h->who, &h->monitor) == WEFT_OK) {
             wf_unlink(k);
             h->state = IS_WORKING;
             h->gone = false;
-            wf_chained_push(monitor_bucket(q, h->monitor.id), &h->of_monitor);
+            wf_hold_found_by_monitor(q, h);
         }
     }
 }
@@ -417,7 +293,7 @@ static struct wf_change_wait *pop_change(struct wf_store_queues *q)
 
 static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
 {
-    wf_queue_release(&q->table, c->queue);
+    wf_hold_release_queue(q, c->queue);
     weft_msg_free(c->ask);
     free(c);
 }
@@ -425,7 +301,7 @@ static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
 static bool makes_ready(enum wf_store_change_kind kind)
 {
     return kind == WF_JOB_PUT || kind == WF_JOB_RETURN || kind == WF_JOB_UNTAKE || kind == WF_JOB_REVIVE ||
-           kind == WF_JOB_SET;
+           kind == WF_JOB_SET || kind == WF_JOB_SHARE;
 }
 
 /* Moves what fits to `running`. Returns the bytes that the batch needs for it. */
@@ -437,6 +313,8 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
            bytes + q->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct wf_change_wait *c = pop_change(q);
         if (c->ask != NULL && weft_expired(c->ask)) {
+            for (struct wf_change_wait *o = q->running; o != NULL; o = o->next)
+                if (o->last == c) o->last = NULL;
             free_change(q, c);
             continue;
         }
@@ -454,11 +332,16 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
 static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
     size_t takes = 0, space = 0;
+    int64_t due;
     for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;) {
-        struct wf_hold *h = in_line(wf_list_first(&w->takers));
-        leave_queue(h);
+        struct wf_hold *h = wf_hold_at(wf_list_first(&w->takers));
+        wf_hold_leave(h);
         if (weft_expired(h->ask)) {
-            free_hold(q, h);
+            wf_hold_free(q, h);
+            continue;
+        }
+        if (h->bound > 0 && wf_hold_has_all(q, h, &due)) {
+            wf_hold_back(q, h, due);
             continue;
         }
         h->state = IS_TAKING;
@@ -477,7 +360,7 @@ static struct wf_change_batch *next_batch(struct wf_store_queues *q)
     struct wf_change_batch *b = count == 0 ? NULL : wf_change_batch_new(q->file, count, bytes);
     for (struct wf_change_wait *c = q->running; c != NULL && b != NULL; c = c->next) wf_change_batch_add(b, &c->is);
     WF_LIST_EACH(k, &q->taking) {
-        const struct wf_hold *h = in_line(k);
+        const struct wf_hold *h = wf_hold_at(k);
         if (b == NULL) break;
         const struct wf_queue_rule *rule = h->queue->rule;
         wf_change_batch_add(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
@@ -490,21 +373,64 @@ static struct wf_change_batch *next_batch(struct wf_store_queues *q)
     return b;
 }
 
+static void finish_share(struct wf_store_queues *q, struct wf_change_wait *c, int error,
+                         const struct wf_store_change *x)
+{
+    wf_share_moved(&q->shares, c->queue->share, c->key, error, x);
+    if (error == WEFT_OK && x->skipped > 0)
+        weft_log(WEFT_ERROR,
+                 "topic %s: %llu records are damaged and are not given to the members of %s; 'weft store check'"
+                 " lists them",
+                 c->key, (unsigned long long)x->skipped, c->queue->name);
+    if (error < 0) c->queue->share->failed = error;
+    free_change(q, c);
+}
+
 static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, int error,
                           const struct wf_store_change *x)
 {
-    if (c->ask != NULL) answer(c->ask, error, x);
+    if (c->is.kind == WF_JOB_SHARE) {
+        finish_share(q, c, error, x);
+        return;
+    }
+    if (error == WEFT_OK && c->queue->share != NULL) c->queue->share->full = false;
+    if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) c->last->failed = error;
+    if (c->ask != NULL) answer(c->ask, c->failed < 0 ? c->failed : error, x);
     bool ends = c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN;
-    struct wf_hold *h = ends && error == WEFT_OK ? hold_of_job(q, c->is.id) : NULL;
-    if (h != NULL && h->lease == c->is.lease) free_hold(q, h);
-    if (error == WEFT_OK && x->removed != 0) end_hold(q, x->removed);
+    struct wf_hold *h = ends && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
+    if (h != NULL && h->lease == c->is.lease) wf_hold_free(q, h);
+    h = c->is.kind == WF_JOB_EXTEND && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
+    if (h != NULL && h->lease == c->is.lease) h->due = x->job.due;
+    if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
     if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
     free_change(q, c);
+}
+
+/* Sends the record to the member. A job that is no record was put by something else, and is given as it is. */
+static bool give_record(const struct wf_hold *h, const struct wf_store_change *x)
+{
+    struct wf_shared_record r;
+    if (!wf_shared_read(x->body, x->job.size, &r))
+        r = (struct wf_shared_record){.topic = "", .data = x->body, .size = x->job.size};
+    struct store_shared out = {.id = x->job.id,
+                               .lease = x->job.lease,
+                               .attempts = x->job.attempts,
+                               .kind = r.kind,
+                               .topic = weft_str(r.topic, r.topic_size),
+                               .epoch = r.epoch,
+                               .offset = r.offset,
+                               .missing = r.missing,
+                               .time = r.time,
+                               .tag = r.tag,
+                               .body = weft_str(r.data, r.size)};
+    weft_msg *m = wf_store_message(WF_STORE_SHARE, store_shared_type(), &out);
+    return m != NULL && weft_reply_msg(h->ask, m) == WEFT_OK;
 }
 
 /* Sends the job to the taker. False: the message could not be sent. */
 static bool give_job(const struct wf_hold *h, const struct wf_store_change *x)
 {
+    if (h->bound > 0) return give_record(h, x);
     struct store_changed out = {.id = x->job.id,
                                 .lease = x->job.lease,
                                 .time = x->job.time,
@@ -520,11 +446,14 @@ static bool give_job(const struct wf_hold *h, const struct wf_store_change *x)
 
 static void start_work(struct wf_store_queues *q, struct wf_hold *h, const struct wf_store_change *x)
 {
-    end_hold(q, x->job.id); /* its lease has ended by time */
+    wf_hold_end(q, x->job.id); /* its lease has ended by time */
     h->id = x->job.id;
     h->lease = x->job.lease;
+    h->due = x->job.due;
+    h->log = x->job.tag;
+    h->given = ++q->given;
     h->state = IS_WORKING;
-    wf_chained_push(job_bucket(q, h->id), &h->of_job);
+    wf_hold_found_by_job(q, h);
     if (h->gone || h->gives_up || !give_job(h, x)) give_back(q, h, WF_JOB_UNTAKE);
 }
 
@@ -533,9 +462,10 @@ static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_d
 {
     struct wf_work_queue *w = h->queue;
     w->may_have = false;
+    if (w->share != NULL) w->share->hungry = true;
     wf_queue_set_due(&q->table, w, next_due);
     if (h->gone || h->gives_up) {
-        free_hold(q, h);
+        wf_hold_free(q, h);
         return;
     }
     h->state = IS_WAITING;
@@ -549,6 +479,7 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
         weft_log(WEFT_ERROR, "queue %s: %llu jobs are damaged and are not given; 'weft store check' lists them",
                  h->queue->name, (unsigned long long)x->count);
     q->damaged = x->count;
+    if (x->died > 0 && h->queue->share != NULL) h->queue->share->full = false;
     if (x->error == WEFT_OK) {
         wf_queue_look_again(&q->table, h->queue);
         start_work(q, h, x);
@@ -556,7 +487,7 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
         wait_on(q, h, x->next_due);
     } else {
         answer(h->ask, x->error, NULL);
-        free_hold(q, h);
+        wf_hold_free(q, h);
     }
 }
 
@@ -565,11 +496,34 @@ static void finish_takes(struct wf_store_queues *q, const struct wf_store_change
 {
     struct wf_hold *taker[WF_STORE_TAKES_MAX];
     size_t count = 0;
-    for (struct wf_hold *h; (h = in_line(wf_list_pop(&q->taking))) != NULL;) {
+    for (struct wf_hold *h; (h = wf_hold_at(wf_list_pop(&q->taking))) != NULL;) {
         assert(count < WF_STORE_TAKES_MAX);
         taker[count++] = h;
     }
     for (size_t i = count; i > 0; i--) finish_take(q, taker[i - 1], &x[i - 1]);
+}
+
+/* The members get an error instead of a record, and ask again, or end. */
+static void refuse_members(struct wf_store_queues *q, struct wf_work_queue *w, int error)
+{
+    w->users++; /* it stays until the end */
+    for (struct wf_hold *h; (h = wf_hold_at(wf_list_first(&w->takers))) != NULL;) {
+        wf_hold_leave(h);
+        answer(h->ask, error, NULL);
+        wf_hold_free(q, h);
+    }
+    wf_hold_release_queue(q, w);
+}
+
+/* After the takers of the same batch, which may wait again. */
+static void refuse_failed(struct wf_store_queues *q)
+{
+    WF_LIST_EACH(k, &q->shares.all) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
+        int error = share->failed;
+        share->failed = WEFT_OK;
+        if (error < 0) refuse_members(q, share->queue, error);
+    }
 }
 
 static void refuse_batch(struct wf_store_queues *q, int error)
@@ -582,11 +536,62 @@ static void refuse_batch(struct wf_store_queues *q, int error)
     }
     q->running = NULL;
     finish_takes(q, refused);
+    refuse_failed(q);
+}
+
+/* The takers that are held are looked at again when a queue is due: a lease may have ended by time. */
+static void tick(struct wf_store_queues *q)
+{
+    if (wf_queue_table_next_due(&q->table) == INT64_MAX) return;
+    const int64_t now = wf_queues_clock(q);
+    WF_LIST_EACH(k, &q->shares.all) {
+        struct wf_work_queue *w = WF_CONTAINER(k, struct wf_share, in_all)->queue;
+        if (w->place == 0 || w->due > now) continue;
+        for (struct wf_hold *h; (h = wf_hold_at(wf_list_first(&w->held))) != NULL;) wf_hold_let_wait(q, h);
+    }
+    wf_queue_table_tick(&q->table, now);
+}
+
+static bool add_share(struct wf_store_queues *q, struct wf_share *share)
+{
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    if (!wf_share_next(&q->shares, share, topic)) return false;
+    struct wf_change_wait *c = change_by_store(q, WF_JOB_SHARE, share->queue, 0, 0);
+    if (c == NULL) {
+        wf_share_moved(&q->shares, share, topic, WEFT_ENOMEM, NULL);
+        return false;
+    }
+    memcpy(c->key, topic, sizeof topic);
+    c->is.topic = c->key;
+    c->is.ahead = WF_SHARE_AHEAD;
+    c->is.most = WF_SHARE_RECORDS_MAX;
+    c->is.jobs_max = share->queue->rule->jobs;
+    return true;
+}
+
+/* Adds the changes that move records, for the members that wait. The cursors take turns. */
+static void add_shares(struct wf_store_queues *q)
+{
+    for (size_t i = q->shares.count; i > 0; i--) {
+        struct wf_list_node *k = wf_list_pop(&q->shares.all);
+        wf_list_push(&q->shares.all, k);
+        while (add_share(q, WF_CONTAINER(k, struct wf_share, in_all))) continue;
+    }
+}
+
+static bool start_scan(struct wf_store_queues *q, weft_job *job)
+{
+    struct wf_work_queue *w = NULL;
+    int rc = wf_shares_start_scan(&q->shares, job, &w);
+    if (rc < 0) refuse_members(q, w, rc);
+    return rc > 0;
 }
 
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 {
-    if (wf_queue_table_next_due(&q->table) < INT64_MAX) wf_queue_table_tick(&q->table, clock_of(q));
+    tick(q);
+    if (start_scan(q, job)) return true;
+    add_shares(q);
     if (q->first == NULL && wf_list_empty(&q->table.to_look)) return false;
     struct wf_change_batch *b = next_batch(q);
     if (q->running == NULL && wf_list_empty(&q->taking)) return false;
@@ -599,8 +604,19 @@ bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
     return false;
 }
 
+void wf_queues_appended(struct wf_store_queues *q, const char *topic)
+{
+    wf_shares_appended(&q->shares, topic);
+}
+
 void wf_queues_finish(struct wf_store_queues *q, weft_job job)
 {
+    if (q->shares.scan != NULL) {
+        struct wf_work_queue *w = NULL;
+        int error = wf_shares_finish_scan(&q->shares, job, &w);
+        if (error < 0 && w != NULL) refuse_members(q, w, error);
+        return;
+    }
     struct wf_change_batch *b = NULL;
     int rc = weft_offload_take(job, &b, sizeof(void *), WEFT_FOREVER);
     if (rc == WEFT_OK) rc = b->rc;
@@ -614,6 +630,7 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
         }
         q->running = NULL;
         finish_takes(q, &b->item[i]);
+        refuse_failed(q);
     }
     wf_change_batch_free(b);
 }
@@ -641,7 +658,8 @@ void wf_queues_free(struct wf_store_queues *q)
             next = c->next;
             free(WF_CONTAINER(c, struct wf_hold, of_monitor));
         }
-    for (struct wf_list_node *k; (k = wf_list_pop(&q->away)) != NULL;) free(in_line(k));
+    for (struct wf_list_node *k; (k = wf_list_pop(&q->away)) != NULL;) free(wf_hold_at(k));
+    wf_shares_free(&q->shares);
     wf_queue_table_free(&q->table);
     wf_node_counts_free(&q->of_node);
 }

@@ -10,12 +10,14 @@
 #include "node_counts.h"
 #include "queue_table.h"
 #include "store_file.h"
+#include "store_shares.h"
 
 enum {
     WF_HOLDS_MAX = 100 * 1000,    /* waiting takers and leases of one store */
     WF_HOLDS_OF_NODE = 20 * 1000, /* of these, holds of actors of one node, so that one node cannot take all places */
     WF_TAKERS_MAX = 10 * 1000,    /* of these, takers that wait at one queue */
     WF_TAKE_BYTES_MAX = 1024,     /* bytes of a request to take, which is kept */
+    WF_MEMBER_BOUND_MAX = 1000,   /* records that a member of a shared cursor has at a time */
     WF_HOLD_BUCKETS = 16 * 1024,
 };
 
@@ -27,6 +29,7 @@ struct wf_queue_lease {
     char queue[WF_STORE_TOPIC_MAX + 1];
     uint64_t id, lease;
     int64_t due;
+    uint32_t tag;
     weft_pid worker;
 };
 
@@ -38,17 +41,30 @@ struct wf_store_queues {
     struct wf_change_wait *running; /* changes of the running batch, in its order, then its takers */
     struct wf_list taking;
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
+    struct wf_chained *by_member[WF_HOLD_BUCKETS]; /* those of shared cursors */
+    struct wf_store_shares shares;
+    uint64_t given; /* jobs */
     size_t holds;
     struct wf_node_counts of_node;
     struct wf_list away; /* workers from before the opening whose node is not linked */
     uint64_t damaged;    /* damaged jobs that the last taking skipped */
 };
 
+/* The time of the store's clock: ns since 1970, UTC. */
+static inline int64_t wf_queues_clock(const struct wf_store_queues *q)
+{
+    return q->file->store->engine->clock(q->file->store);
+}
+
 /* `q` is all zero. `rule` is taken over, for free(). */
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules);
 void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
+/* Takes a WF_STORE_SHARE request. Consumes it. */
+void wf_queues_share(struct wf_store_queues *q, weft_msg *ask);
+/* A record was stored under the topic. */
+void wf_queues_appended(struct wf_store_queues *q, const char *topic);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
 /* Monitors the workers that had jobs when the store was opened. */
 void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count);

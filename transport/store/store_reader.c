@@ -1,4 +1,5 @@
 /* transport/store/store_reader.c -- see store_reader.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include <weft/store.h>
 
 #include "reminder_pages.h"
+#include "shared_record.h"
 #include "state_pages.h"
 #include "store_file.h"
 #include "store_listing.h"
@@ -257,11 +259,15 @@ static const struct wf_listing_kind queues_kind = {sizeof(struct queues), wf_lis
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
+enum { CURSOR_TEXT = WF_SHARED_PREFIX_SIZE + WEFT_CURSOR_NAME_MAX + 1 };
+
 /* A request for one cursor, or for the cursors after it: `key` is the name, `after` the topic. */
 struct cursors {
     struct wf_listing is;
     struct wf_store_cursor at;
-    struct weft_cursor found[WF_STORE_PAGE_LOGS];
+    struct {
+        char name[CURSOR_TEXT], topic[WF_STORE_TOPIC_MAX + 1];
+    } found[WF_STORE_PAGE_LOGS];
     struct store_cursor row[WF_STORE_PAGE_LOGS];
 };
 
@@ -271,8 +277,7 @@ static int read_cursors_from(struct wf_listing *l, const weft_msg *ask)
     int rc = weft_typed_read(store_cursors_from_type(), weft_data(ask), weft_size(ask), &in, NULL);
     if (rc < 0) return rc;
     l->max = wf_listing_max(in.count);
-    bool fine = weft_text_copy(in.name, l->key, WEFT_CURSOR_NAME_MAX + 1) &&
-                weft_text_copy(in.topic, l->after, sizeof l->after);
+    bool fine = weft_text_copy(in.name, l->key, CURSOR_TEXT) && weft_text_copy(in.topic, l->after, sizeof l->after);
     return fine ? WEFT_OK : WEFT_EINVAL;
 }
 
@@ -281,12 +286,12 @@ static bool add_cursor(void *arg, const char *name, const char *topic, struct wf
     struct cursors *l = arg;
     struct wf_store_log log;
     if (l->is.count == l->is.max) return false;
-    struct weft_cursor *to = &l->found[l->is.count];
-    if (!weft_text_copy(weft_cstr(name), to->name, sizeof to->name) ||
-        !weft_text_copy(weft_cstr(topic), to->topic, sizeof to->topic))
+    char *to_name = l->found[l->is.count].name, *to_topic = l->found[l->is.count].topic;
+    if (!weft_text_copy(weft_cstr(name), to_name, CURSOR_TEXT) ||
+        !weft_text_copy(weft_cstr(topic), to_topic, WF_STORE_TOPIC_MAX + 1))
         return true; /* it cannot be the name of a cursor */
     bool has_log = l->is.file->store->engine->find(l->is.file->store, topic, &log) == WEFT_OK;
-    l->row[l->is.count++] = (struct store_cursor){weft_cstr(to->name), weft_cstr(to->topic), at.epoch, at.offset,
+    l->row[l->is.count++] = (struct store_cursor){weft_cstr(to_name), weft_cstr(to_topic), at.epoch, at.offset,
                                                   has_log ? wf_store_behind(&log, at) : 0};
     return true;
 }
@@ -308,7 +313,15 @@ static const struct wf_listing_kind cursors_kind = {sizeof(struct cursors), read
 
 static int find_cursor(struct wf_listing *l)
 {
-    return l->file->store->engine->cursor(l->file->store, l->key, l->after, &((struct cursors *)l)->at);
+    const struct wf_store_engine *engine = l->file->store->engine;
+    struct cursors *c = (struct cursors *)l;
+    struct wf_store_cursor shared = {0};
+    char name[sizeof l->key + WF_SHARED_PREFIX_SIZE];
+    int rc = engine->cursor(l->file->store, l->key, l->after, &c->at);
+    if (rc < 0 || c->at.epoch != 0) return rc;
+    snprintf(name, sizeof name, WF_SHARED_PREFIX "%s", l->key);
+    rc = engine->cursor(l->file->store, name, l->after, &shared);
+    return rc == WEFT_EFORMAT || shared.epoch != 0 ? WEFT_EEXIST : rc;
 }
 
 static void answer_cursor(const weft_msg *ask, const struct wf_listing *l, int error)

@@ -1,7 +1,11 @@
 /* transport/store/stored_cursor.c -- the functions for cursors of weft/store.h. */
+#include <stdio.h>
+#include <string.h>
+
 #include <weft.h>
 
 #include "engine.h"
+#include "shared_record.h"
 #include "store_client.h"
 #include "store_messages.h"
 #include "stored_cursor.h"
@@ -49,11 +53,13 @@ int weft_cursor_remove(const char *name, const char *topic, int64_t deadline)
 
 int weft_cursors(const struct weft_cursor *after, struct weft_cursor *out, size_t max, int64_t deadline)
 {
+    char from[WF_SHARED_PREFIX_SIZE + WEFT_CURSOR_NAME_MAX + 1];
     struct store_cursors_from ask = {.count = max};
     struct store_cursors got;
     weft_msg *answer;
     if (out == NULL && max > 0) return WEFT_EINVAL;
-    if (after != NULL) ask.name = weft_cstr(after->name);
+    if (after != NULL) snprintf(from, sizeof from, "%s%s", after->shared ? WF_SHARED_PREFIX : "", after->name);
+    if (after != NULL) ask.name = weft_cstr(from);
     if (after != NULL) ask.topic = weft_cstr(after->topic);
     int rc = wf_store_ask(WEFT_STORE_NAME, WF_STORE_CURSORS, store_cursors_from_type(), &ask, store_cursors_type(),
                           &got, &answer, deadline);
@@ -62,6 +68,10 @@ int weft_cursors(const struct weft_cursor *after, struct weft_cursor *out, size_
     for (struct store_cursor c; (size_t)count < max && got.error == 0 && store_cursor_next(&got.cursors, &c);
          count++) {
         struct weft_cursor *to = &out[count];
+        to->shared = c.name.size > WF_SHARED_PREFIX_SIZE &&
+                     memcmp(c.name.data, WF_SHARED_PREFIX, WF_SHARED_PREFIX_SIZE) == 0;
+        if (to->shared)
+            c.name = weft_str((const char *)c.name.data + WF_SHARED_PREFIX_SIZE, c.name.size - WF_SHARED_PREFIX_SIZE);
         if (!weft_text_copy(c.name, to->name, sizeof to->name) ||
             !weft_text_copy(c.topic, to->topic, sizeof to->topic))
             got.error = WEFT_EFORMAT;

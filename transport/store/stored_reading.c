@@ -39,8 +39,12 @@ static void make_frame(struct frame *f, const struct store_news *news)
     weft_put_uint(&before, news->kind);
     weft_put_str(&before, news->topic);
     weft_put_uint(&before, news->epoch);
-    weft_put_int(&after, 0);  /* error */
-    weft_put_uint(&after, 0); /* missing */
+    weft_put_int(&after, news->error);
+    weft_put_uint(&after, news->missing);
+    weft_put_str(&after, news->shared);
+    weft_put_uint(&after, news->id);
+    weft_put_uint(&after, news->lease);
+    weft_put_uint(&after, news->attempts);
     f->before_size = before.size;
     f->after_size = after.size;
 }
@@ -57,23 +61,28 @@ static weft_msg *framed(const struct frame *f, const struct packed_row *row)
 }
 
 /* Waits for space in the subscriber's mailbox. Errors: the subscriber has ended, or there is no memory. */
-static int tell_framed(const struct wf_stored_reading *r, const struct store_news *news, const struct frame *f,
+static int tell_framed(weft_pid subscriber, const struct store_news *news, const struct frame *f,
                        const struct packed_row *row)
 {
     for (;;) {
         weft_msg *m = row != NULL && row->size > 0 ? framed(f, row)
                                                    : wf_store_message(WEFT_STORED, store_news_type(), news);
         if (m == NULL) return WEFT_ENOMEM;
-        int rc = weft_send_msg(r->subscriber, m);
+        int rc = weft_send_msg(subscriber, m);
         if (rc != WEFT_EFULL) return rc;
         rc = weft_sleep(weft_after(WEFT_MS(20))); /* the policy of its mailbox does not let senders wait */
         if (rc < 0) return rc;
     }
 }
 
+int wf_stored_tell(weft_pid subscriber, const struct store_news *news)
+{
+    return tell_framed(subscriber, news, NULL, NULL);
+}
+
 static int tell(const struct wf_stored_reading *r, const struct store_news *news)
 {
-    return tell_framed(r, news, NULL, NULL);
+    return wf_stored_tell(r->subscriber, news);
 }
 
 static struct store_news news_of(const struct wf_stored_reading *r, weft_stored_kind kind, uint64_t offset)
@@ -102,7 +111,7 @@ static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
         news.time = row.time;
         news.tag = row.tag;
         news.body = row.body;
-        rc = tell_framed(r, &news, &frame, &packed);
+        rc = tell_framed(r->subscriber, &news, &frame, &packed);
         if (rc == WEFT_OK) r->next++;
     }
     return rc;
@@ -130,7 +139,8 @@ static int take_page(struct wf_stored_reading *r, struct store_page *page)
 /* Whether asking the store again would return the same error. */
 static bool is_lasting(int64_t error)
 {
-    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL;
+    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL ||
+           error == WEFT_EEXIST;
 }
 
 static const char *store_of(const struct wf_stored_reading *r)

@@ -4,6 +4,8 @@
 
 #include <weft/pid.h>
 
+#include "store_messages.h"
+
 /* The argument of a reader. */
 struct wf_stored_reading {
     char topic[256];
@@ -13,6 +15,10 @@ struct wf_stored_reading {
     char store[97];  /* "weft.store@NODE": this store; the reader ends with it. "": the store with the global name */
     char cursor[65]; /* "": none. Else the reader begins where that cursor is, if it was ever advanced */
 };
+
+/* Sends the subscriber a WEFT_STORED message, and waits for space in its mailbox. Errors: the subscriber has ended,
+ * there is no memory, or the caller is stopped. */
+int wf_stored_tell(weft_pid subscriber, const struct store_news *news);
 
 /* A weft_actor: sends the subscriber WEFT_STORED messages until either ends, or the log cannot be read any more. */
 void wf_stored_reader(const void *reading, size_t size);

@@ -1,4 +1,5 @@
 /* transport/store/stored_subscription.c -- the subscriptions from a position of weft/store.h. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,12 +7,14 @@
 #include <weft/store.h>
 
 #include "engine.h"
+#include "shared_record.h"
 #include "store_client.h"
 #include "store_messages.h"
 #include "stored_cursor.h"
 #include "stored_pattern.h"
 #include "stored_reading.h"
 #include "stored_topic.h"
+#include "shared_member.h"
 
 static void end_reader(void *arg)
 {
@@ -61,6 +64,10 @@ static int keep(weft_pid pid, weft_stored_subscription *out)
     return rc;
 }
 
+static_assert((int)WEFT_STORED_RECORD == (int)WF_SHARED_RECORD, "what members are sent");
+static_assert((int)WEFT_STORED_GAP == (int)WF_SHARED_GAP, "what members are sent");
+static_assert((int)WEFT_STORED_EPOCH == (int)WF_SHARED_EPOCH, "what members are sent");
+
 int weft_subscribe_from(const char *topic, struct weft_position from, weft_stored_subscription *out, int64_t deadline)
 {
     bool one = wf_store_topic_ok(topic), now = from.epoch == 0 && from.offset == UINT64_MAX;
@@ -90,6 +97,31 @@ int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subsc
     return rc < 0 ? rc : keep(pid, out);
 }
 
+/* Whether the store takes the topic, and has no plain cursor of that name. */
+static int try_shared(const char *name, const char *topic, int64_t deadline)
+{
+    struct wf_stored_reading r = {.next = 0};
+    struct weft_position at;
+    memcpy(r.topic, topic, strlen(topic) + 1);
+    int rc = begin_reading(&r, WEFT_FROM_START, deadline);
+    if (rc == WEFT_OK) rc = wf_cursor_find(WEFT_STORE_NAME, name, topic, &at, deadline);
+    if (rc == WEFT_EEXIST) return WEFT_OK; /* it is a shared one */
+    return rc == WEFT_OK && at.epoch != 0 ? WEFT_EEXIST : rc;
+}
+
+int weft_subscribe_shared(const char *name, const char *topic, const weft_shared_options *options,
+                          weft_stored_subscription *out, int64_t deadline)
+{
+    uint32_t bound = options == NULL || options->bound == 0 ? 32 : options->bound;
+    bool one = wf_store_topic_ok(topic);
+    if (!wf_shared_name_ok(name) || !(one || wf_store_pattern_ok(topic)) || bound > WEFT_SHARED_BOUND_MAX)
+        return WEFT_EINVAL;
+    weft_pid pid;
+    int rc = one ? try_shared(name, topic, deadline) : WEFT_OK;
+    if (rc == WEFT_OK) rc = wf_shared_member_start(NULL, name, topic, bound, &pid, deadline);
+    return rc < 0 ? rc : keep(pid, out);
+}
+
 int weft_unsubscribe_stored(weft_stored_subscription s)
 {
     int rc = weft_kill(s.reader);
@@ -102,8 +134,9 @@ int weft_stored_read(const weft_msg *m, struct weft_stored *out)
     *out = (struct weft_stored){0};
     if (weft_tag(m) != WEFT_STORED) return WEFT_EFORMAT;
     if (weft_typed_read(store_news_type(), weft_data(m), weft_size(m), &in, NULL) < 0) return WEFT_EFORMAT;
-    if (in.kind > WEFT_STORED_ENDED || in.tag > UINT32_MAX ||
-        !weft_text_copy(in.topic, out->topic, sizeof out->topic))
+    if (in.kind > WEFT_STORED_ENDED || in.tag > UINT32_MAX || in.attempts > UINT32_MAX ||
+        !weft_text_copy(in.topic, out->topic, sizeof out->topic) ||
+        !weft_text_copy(in.shared, out->shared, sizeof out->shared))
         return WEFT_EFORMAT;
     out->kind = (weft_stored_kind)in.kind;
     out->error = (int)in.error;
@@ -113,5 +146,8 @@ int weft_stored_read(const weft_msg *m, struct weft_stored *out)
     out->tag = (uint32_t)in.tag;
     out->data = in.body.data;
     out->size = in.body.size;
+    out->id = in.id;
+    out->lease = in.lease;
+    out->attempts = (uint32_t)in.attempts;
     return WEFT_OK;
 }

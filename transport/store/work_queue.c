@@ -21,7 +21,9 @@ static_assert((int)WEFT_REMINDERS_MAX == (int)WF_STORE_REMINDERS_MAX, "reminders
 /* Asks for a change. After 0 `*answer` is the caller's. */
 static int ask_change(const struct store_change *ask, struct store_changed *got, weft_msg **answer, int64_t deadline)
 {
-    uint32_t request = ask->kind == WF_JOB_SET || ask->kind == WF_JOB_CANCEL ? WF_STORE_REMIND : WF_STORE_CHANGE;
+    uint32_t request = ask->kind == WF_JOB_SET || ask->kind == WF_JOB_CANCEL ? WF_STORE_REMIND
+                       : ask->kind == WF_JOB_DROP                            ? WF_STORE_DROP
+                                                                             : WF_STORE_CHANGE;
     int rc = wf_store_ask(WEFT_STORE_NAME, request, store_change_type(), ask, store_changed_type(), got, answer,
                           deadline);
     if (rc < 0) return rc;
@@ -110,8 +112,7 @@ int weft_queue_done(const struct weft_queue_job *job, int64_t deadline)
 
 int weft_queue_return(const struct weft_queue_job *job, int64_t delay, int64_t deadline)
 {
-    if (job != NULL && delay == WEFT_QUEUE_BACKOFF)
-        delay = job->attempts <= 12 ? WEFT_SEC(1) << (job->attempts > 0 ? job->attempts - 1 : 0) : WEFT_SEC(3600);
+    if (job != NULL && delay == WEFT_QUEUE_BACKOFF) delay = wf_backoff(job->attempts);
     return change_taken(job, WF_JOB_RETURN, delay, deadline);
 }
 
@@ -120,16 +121,26 @@ int weft_queue_extend(const struct weft_queue_job *job, int64_t time, int64_t de
     return change_taken(job, WF_JOB_EXTEND, time, deadline);
 }
 
-int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline)
+static int change_dead(const char *queue, enum wf_store_change_kind kind, uint64_t id, int64_t deadline)
 {
     if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
-    struct store_change ask = {.kind = WF_JOB_REVIVE, .queue = weft_cstr(queue), .id = id};
+    struct store_change ask = {.kind = kind, .queue = weft_cstr(queue), .id = id};
     struct store_changed got;
     weft_msg *answer;
     int rc = ask_change(&ask, &got, &answer, deadline);
     if (rc < 0) return rc;
     weft_msg_free(answer);
     return (int)got.count;
+}
+
+int weft_queue_retry(const char *queue, uint64_t id, int64_t deadline)
+{
+    return change_dead(queue, WF_JOB_REVIVE, id, deadline);
+}
+
+int weft_queue_drop(const char *queue, uint64_t id, int64_t deadline)
+{
+    return change_dead(queue, WF_JOB_DROP, id, deadline);
 }
 
 /* ---- Reminders ------------------------------------------------------------------------------------------------- */

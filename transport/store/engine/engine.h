@@ -40,6 +40,7 @@
 enum {
     WF_STORE_TOPIC_MAX = 255,                    /* bytes */
     WF_STORE_RECORD_MAX = 1024 * 1024,           /* bytes */
+    WF_STORE_BODY_MAX = 1024 * 1024 + 320,       /* bytes of a job: of one of a shared cursor, shared_record.h */
     WF_STORE_BATCH_MAX = 4096,                   /* records of one append */
     WF_STORE_BATCH_BYTES_MAX = 16 * 1024 * 1024, /* bytes of them */
     WF_STORE_LOGS_MAX = 1000 * 1000,             /* logs of one store */
@@ -111,6 +112,8 @@ enum wf_store_change_kind {
     WF_JOB_REVIVE, /* a dead job (id 0: a thousand of them at most) is due now, as if it had never been taken */
     WF_JOB_SET,    /* adds a reminder: a job that is due at `at`. The one that has the same key is removed */
     WF_JOB_CANCEL, /* removes the reminder that has the key */
+    WF_JOB_SHARE,  /* moves the records behind a shared cursor into its queue, and advances the cursor */
+    WF_JOB_DROP,   /* removes a dead job (id 0: a thousand of them at most), and its reminder */
 };
 
 /* A change of a queue. */
@@ -131,6 +134,8 @@ struct wf_store_change {
     int64_t at, period;   /* set: ns since 1970, UTC; ns, 0: once */
     uint64_t jobs_max;    /* put, set: of the queue */
     uint64_t node, actor; /* take: the pid of the worker; 0, 0: it is not known */
+    const char *topic;    /* share: the cursor is that of this topic, and its name is that of the queue */
+    uint64_t ahead, most; /* share: how many jobs that are not dead the queue may have; how many it gets at most */
     /* The result: */
     int error;
     struct wf_store_job job; /* put, also if it had been put before, and set: `id`; take: all; return: `dead` */
@@ -141,7 +146,10 @@ struct wf_store_change {
     uint64_t removed; /* set, cancel: the job that the reminder had; 0: none */
     int64_t next_due; /* take, without a job: when the next job is due; INT64_MAX: no job becomes due. Done, of a
                               * reminder with a period: when it is due again; else 0 */
-    uint64_t count;   /* revive: revived jobs; take: damaged jobs that were skipped */
+    uint64_t count;   /* revive, drop: jobs; take: damaged jobs that were skipped; share: new jobs */
+    uint64_t died;    /* take: jobs that have died, because their last lease had ended by time */
+    uint64_t skipped; /* share: damaged records that were passed over */
+    bool more;        /* share: more records are behind the cursor */
 };
 
 /* A job that a worker has. */
@@ -149,6 +157,7 @@ struct wf_store_lease {
     const char *queue;
     uint64_t id, lease;
     int64_t due;
+    uint32_t tag;         /* of the job */
     uint64_t node, actor; /* the worker's pid */
 };
 
@@ -290,11 +299,15 @@ struct wf_store_engine {
     /* A cursor is the position up to which the reader `name` has read a log. It never goes back: advancing it to an
      * earlier offset of the same epoch changes nothing. */
     int (*cursor)(struct wf_store *s, const char *name, const char *topic, struct wf_store_cursor *out);
-    /* Advances cursors in order, all within one commit. Returns 0 when that commit is on disk: then each has its own
+    /* The cursors whose name begins with "$shared." are those of shared cursors (shared_record.h). A name has either
+     * such cursors or plain ones.
+     *
+     * Advances cursors in order, all within one commit. Returns 0 when that commit is on disk: then each has its own
      * `error`. Else nothing was changed, and each has this error.
      * Errors of the batch: WEFT_EINVAL (none, or more than WF_STORE_BATCH_MAX). Of an advance: WEFT_EINVAL (the name,
      * the topic, the position), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is damaged; it can be
-     * removed). */
+     * removed), WEFT_EEXIST (it would be the first one, and there is a shared one for this name and topic). To remove
+     * a plain cursor also removes the shared one of that name and topic. */
     int (*advance)(struct wf_store *s, struct wf_store_advance *batch, size_t count);
     /* Gives the cursors in the order of their names, and those of one name in the order of their topics: those after
      * `name` and `topic` ("", "": all). A damaged cursor is skipped; check finds it. */
@@ -307,7 +320,12 @@ struct wf_store_engine {
      * WEFT_EFULL (too many jobs, queues, keys or reminders). WEFT_ENOTFOUND (take: no job is due; revive: no such dead
      * job; cancel: no such reminder).
      * WEFT_ECLOSED (the job is gone, is dead, or has another lease). WEFT_EFORMAT (the job, the key or the
-     * reminder is damaged; cancel removes a damaged reminder, and not its job). */
+     * reminder is damaged; cancel removes a damaged reminder, and not its job).
+     *
+     * Share makes each record behind the cursor a job, whose body is shared_record.h and whose tag is the number of
+     * the log. Records that the limits have removed are one job, and so is another epoch. Errors: WEFT_EEXIST
+     * (there is a plain cursor of that name), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is
+     * damaged). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
     /* Gives the queues that have jobs in the order of their names, as at the time `now`. Its cost does not grow with the
      * number of jobs, but of a store that is open read-only. */

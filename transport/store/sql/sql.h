@@ -79,6 +79,7 @@ enum sql_statement {
     SQL_ADVANCE,
     SQL_REMOVE_CURSOR,
     SQL_CURSOR,
+    SQL_OTHER_CURSOR,
     SQL_CURSORS,
     SQL_COUNT_CURSORS,
     SQL_INSERT_JOB,

@@ -7,6 +7,7 @@
 #include "sql_ahead.h"
 #include "sql_append.h"
 #include "sql_connection.h"
+#include "shared_record.h"
 #include "sql_cursors.h"
 #include "stored_topic.h"
 
@@ -35,13 +36,13 @@ static void bind_cursor(struct sql_row *row, const char *name, const char *topic
 }
 
 /* Returns 0 or a WEFT_E*; `*damaged`: the cursor is there, and is not what was written. */
-static int read_cursor(struct sql_connection *c, const char *name, const char *topic, struct wf_store_cursor *out,
-                       bool *damaged)
+static int read_cursor(struct sql_connection *c, enum sql_statement which, const char *name, const char *topic,
+                       struct wf_store_cursor *out, bool *damaged)
 {
     int code;
     *out = (struct wf_store_cursor){0};
     *damaged = false;
-    struct sql_row *row = sql_prepare(c, SQL_CURSOR, &code);
+    struct sql_row *row = sql_prepare(c, which, &code);
     if (row == NULL) return code;
     bind_cursor(row, name, topic);
     code = sql_step(row);
@@ -58,7 +59,7 @@ int sql_cursor(struct wf_store *store, const char *name, const char *topic, stru
     if (!wf_store_key_ok(name) || !wf_store_topic_ok(topic)) return WEFT_EINVAL;
     struct sql_connection *c = sql_borrow(s, &code);
     if (c == NULL) return sql_error(code);
-    code = read_cursor(c, name, topic, out, &damaged);
+    code = read_cursor(c, SQL_CURSOR, name, topic, out, &damaged);
     sql_give_back(s, c);
     return damaged ? WEFT_EFORMAT : sql_error(code);
 }
@@ -116,6 +117,30 @@ static void bind_advance(struct sql_row *row, const void *batch, size_t at)
     bind_cursor(row, a->name, a->topic);
 }
 
+/* The name of the shared cursor that belongs to a plain one. */
+static bool shared_name(const char *name, char out[WF_STORE_KEY_MAX + 1])
+{
+    int size = snprintf(out, WF_STORE_KEY_MAX + 1, WF_SHARED_PREFIX "%s", name);
+    return size <= WF_STORE_KEY_MAX && !wf_shared_is(name);
+}
+
+/* A cursor that does not exist yet, or is removed, may be there as a shared one. */
+static int look_for_shared(struct sql_store *s, struct wf_store_advance *a)
+{
+    char name[WF_STORE_KEY_MAX + 1];
+    struct wf_store_cursor shared;
+    bool damaged;
+    if (!shared_name(a->name, name)) return WEFT_OK;
+    int rc = read_cursor(s->writer, SQL_OTHER_CURSOR, name, a->topic, &shared, &damaged);
+    if (rc != WEFT_OK || (shared.epoch == 0 && !damaged)) return rc;
+    if (a->to.epoch != 0) {
+        a->error = WEFT_EEXIST;
+        return WEFT_OK;
+    }
+    s->cursors--;
+    return write_cursor(s, &(struct wf_store_advance){.name = name, .topic = a->topic});
+}
+
 static int advance_one(void *store, void *batch, size_t at)
 {
     struct sql_store *s = store;
@@ -124,10 +149,12 @@ static int advance_one(void *store, void *batch, size_t at)
     bool damaged, removes = a->to.epoch == 0;
     a->error = is_advance(a) ? WEFT_OK : WEFT_EINVAL;
     if (a->error < 0) return WEFT_OK;
-    int code = read_cursor(s->writer, a->name, a->topic, &now, &damaged);
+    int code = read_cursor(s->writer, SQL_CURSOR, a->name, a->topic, &now, &damaged);
     if (code != WEFT_OK) return code;
     if (damaged && !removes) a->error = WEFT_EFORMAT;
     bool exists = damaged || now.epoch != 0;
+    if (removes || !exists) code = look_for_shared(s, a);
+    if (code != WEFT_OK) return code;
     if (!removes && !exists && s->cursors >= WF_STORE_CURSORS_MAX) a->error = WEFT_EFULL;
     if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return WEFT_OK;
     s->cursors += (removes ? 0 : 1) - (exists ? 1 : 0);
@@ -148,6 +175,30 @@ int sql_advance(struct wf_store *store, struct wf_store_advance *batch, size_t c
     }
     for (size_t i = 0; i < count && rc < 0; i++) batch[i].error = rc;
     return rc;
+}
+
+/* ---- Shared cursors -------------------------------------------------------------------------------------------- */
+
+int sql_cursor_of_both(struct sql_store *s, const char *name, const char *topic, struct wf_store_cursor *out,
+                       int *error)
+{
+    struct wf_store_cursor plain = {0};
+    bool damaged, other = false;
+    int rc = read_cursor(s->writer, SQL_CURSOR, name, topic, out, &damaged);
+    *error = damaged ? WEFT_EFORMAT : WEFT_OK;
+    if (rc != WEFT_OK || damaged || out->epoch != 0) return rc;
+    rc = read_cursor(s->writer, SQL_CURSOR, name + WF_SHARED_PREFIX_SIZE, topic, &plain, &other);
+    if (rc == WEFT_OK) rc = count_cursors(s);
+    if (other || plain.epoch != 0) *error = WEFT_EEXIST;
+    else if (s->cursors >= WF_STORE_CURSORS_MAX) *error = WEFT_EFULL;
+    return rc;
+}
+
+int sql_cursor_write(struct sql_store *s, const char *name, const char *topic, const struct wf_store_cursor *was,
+                     struct wf_store_cursor to)
+{
+    if (was->epoch == 0) s->cursors++;
+    return write_cursor(s, &(struct wf_store_advance){.name = name, .topic = topic, .to = to});
 }
 
 /* ---- Listing --------------------------------------------------------------------------------------------------- */

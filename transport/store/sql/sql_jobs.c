@@ -11,10 +11,11 @@
 #include "sql_logs.h"
 #include "sql_queue.h"
 #include "sql_reminders.h"
+#include "sql_share.h"
 #include "sql_workers.h"
 #include "stored_topic.h"
 
-enum { REVIVED_MAX = 1000 }; /* jobs that one change revives at most */
+enum { DEAD_MAX = 1000 }; /* dead jobs that one change revives or removes at most */
 
 /* The running transaction, with the queues that it changes. */
 struct commit {
@@ -68,7 +69,7 @@ int sql_job_body(struct sql_connection *c, struct wf_store_job *job, const void 
     rc = sql_step(*row);
     if (rc != SQL_ROW) return rc == SQL_DONE ? WEFT_EFORMAT : sql_error(rc);
     *body = sql_bytes(*row, 0, &job->size);
-    bool fine = job->size <= WF_STORE_RECORD_MAX && sql_int(*row, 1) == body_sum(job->id, *body, job->size);
+    bool fine = job->size <= WF_STORE_BODY_MAX && sql_int(*row, 1) == body_sum(job->id, *body, job->size);
     return fine ? WEFT_OK : WEFT_EFORMAT;
 }
 
@@ -247,6 +248,46 @@ static int put(struct commit *c, struct wf_store_change *x)
     return rc;
 }
 
+/* ---- Records of shared cursors --------------------------------------------------------------------------------- */
+
+struct sharing {
+    struct commit *c;
+    struct wf_store_change *x;
+    struct sql_queue *q;
+};
+
+static int add_record(void *arg, int64_t log, const struct wf_shared_record *r)
+{
+    struct sharing *h = arg;
+    struct wf_store_change job = *h->x;
+    void *body = malloc(wf_shared_size(r));
+    if (body == NULL) return WEFT_ENOMEM;
+    wf_shared_put(r, body);
+    job.tag = (uint32_t)log;
+    job.data = body;
+    job.size = wf_shared_size(r);
+    int rc = add_job(h->c, &job, h->q, job.now);
+    free(body);
+    return rc;
+}
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int share(struct commit *c, struct wf_store_change *x)
+{
+    bool fine = wf_shared_is(x->queue) && x->topic != NULL && wf_store_topic_ok(x->topic);
+    if (!fine) x->error = WEFT_EINVAL;
+    struct sharing h = {c, x, fine ? queue_for(c, x) : NULL};
+    if (h.q == NULL) return WEFT_OK;
+    const uint64_t jobs = sql_jobs_of(&h.q->will), live = jobs - h.q->will.dead;
+    const uint64_t max = at_most(x->jobs_max, WF_STORE_JOBS_MAX);
+    const uint64_t space = at_most(max > jobs ? max - jobs : 0, x->ahead > live ? x->ahead - live : 0);
+    return sql_share(c->s, x, at_most(space, x->most), add_record, &h);
+}
+
 /* ---- Taking ---------------------------------------------------------------------------------------------------- */
 
 /* Copies the body of the job, and the key of its reminder. */
@@ -348,6 +389,7 @@ static int take(struct commit *c, struct wf_store_change *x)
         bool dies = is_used_up(&x->job, x->attempts); /* its last lease ended by time */
         if (dies) {
             kill_job(&x->job, x->now);
+            x->died++;
         } else {
             x->job.attempts++;
             x->job.lease = new_lease();
@@ -395,6 +437,14 @@ static int remove_reminder(struct commit *c, struct sql_queue *q, const char *qu
     return sql_reminder_delete(c->s, queue, key);
 }
 
+static int remove_both(struct commit *c, struct sql_queue *q, const char *queue, const struct wf_store_job *job,
+                       const struct sql_reminder *r)
+{
+    int rc = WEFT_OK;
+    if (r != NULL) rc = remove_reminder(c, q, queue, r->key);
+    return rc == WEFT_OK ? remove_job(c, q, job) : rc;
+}
+
 /* The times that have passed meanwhile do not come any more. */
 static int repeat(struct commit *c, struct wf_store_change *x, struct sql_reminder *r)
 {
@@ -416,8 +466,7 @@ static int finish_job(struct commit *c, struct wf_store_change *x)
     if (found == SQL_A_REMINDER && r.period > 0) return repeat(c, x, &r);
     struct sql_queue *q = queue_for(c, x);
     if (q == NULL) return WEFT_OK;
-    if (found == SQL_A_REMINDER) rc = remove_reminder(c, q, x->queue, r.key);
-    return rc == WEFT_OK ? remove_job(c, q, &x->job) : rc;
+    return remove_both(c, q, x->queue, &x->job, found == SQL_A_REMINDER ? &r : NULL);
 }
 
 static int change_taken(struct commit *c, struct wf_store_change *x)
@@ -450,6 +499,17 @@ static int revive_job(struct commit *c, struct wf_store_change *x, struct wf_sto
     return update_job(c, x->queue, &was, j);
 }
 
+static int drop_job(struct commit *c, struct wf_store_change *x, struct wf_store_job *j)
+{
+    struct sql_reminder r;
+    enum sql_found found = SQL_NO_REMINDER;
+    int rc = has_reminders(c, x->queue) ? sql_reminder_of_job(c->s, x->queue, j->id, &r, &found) : WEFT_OK;
+    struct sql_queue *q = rc == WEFT_OK ? queue_for(c, x) : NULL;
+    if (q == NULL || found == SQL_DAMAGED_REMINDER) return rc;
+    x->count++;
+    return remove_both(c, q, x->queue, j, found == SQL_A_REMINDER ? &r : NULL);
+}
+
 /* Finds dead jobs of the queue, as many as fit into `all`. */
 static int find_dead(struct commit *c, const struct wf_store_change *x, struct wf_store_job *all, size_t *count)
 {
@@ -460,22 +520,24 @@ static int find_dead(struct commit *c, const struct wf_store_change *x, struct w
     sql_bind_text(row, 1, x->queue);
     sql_bind_int(row, 2, 1);
     sql_bind_int(row, 3, INT64_MAX);
-    while (*count < REVIVED_MAX && (rc = sql_step(row)) == SQL_ROW)
+    while (*count < DEAD_MAX && (rc = sql_step(row)) == SQL_ROW)
         *count += sql_job_read(row, &all[*count], &queue) && strcmp(queue, x->queue) == 0 && all[*count].dead;
     sql_reset(row);
     return sql_error(rc);
 }
 
-static int revive(struct commit *c, struct wf_store_change *x)
+static int end_death(struct commit *c, struct wf_store_change *x)
 {
+    int (*const end)(struct commit *, struct wf_store_change *,
+                     struct wf_store_job *) = x->kind == WF_JOB_REVIVE ? revive_job : drop_job;
     const bool one = x->id != 0;
-    struct wf_store_job *all = one ? NULL : calloc(REVIVED_MAX, sizeof *all);
+    struct wf_store_job *all = one ? NULL : calloc(DEAD_MAX, sizeof *all);
     if (!one && all == NULL) return WEFT_ENOMEM;
     size_t count = 0;
     int rc = one ? find_job(c, x) : find_dead(c, x, all, &count);
-    for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = revive_job(c, x, &all[i]);
+    for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = end(c, x, &all[i]);
     free(all);
-    if (rc == WEFT_OK && one && x->error == WEFT_OK && x->job.dead) rc = revive_job(c, x, &x->job);
+    if (rc == WEFT_OK && one && x->error == WEFT_OK && x->job.dead) rc = end(c, x, &x->job);
     if (x->count == 0 && x->error != WEFT_EFORMAT) x->error = WEFT_ENOTFOUND;
     return rc;
 }
@@ -553,9 +615,11 @@ static int change_one(void *commit, void *batch, size_t at)
     switch (x->kind) {
     case WF_JOB_PUT: return put(c, x);
     case WF_JOB_TAKE: return take(c, x);
-    case WF_JOB_REVIVE: return revive(c, x);
+    case WF_JOB_REVIVE:
+    case WF_JOB_DROP: return end_death(c, x);
     case WF_JOB_SET: return set(c, x);
     case WF_JOB_CANCEL: return cancel(c, x);
+    case WF_JOB_SHARE: return share(c, x);
     case WF_JOB_DONE:
     case WF_JOB_RETURN:
     case WF_JOB_UNTAKE:
@@ -644,6 +708,7 @@ static int store_batch(struct sql_store *s, struct wf_store_change *batch, size_
     if (code == WEFT_OK) code = write_count(&c);
     rc = sql_finish(s, code);
     finish(&c, rc == WEFT_OK);
+    if (rc < 0) s->cursors = -1; /* shares have counted theirs */
     return rc;
 }
 
@@ -653,7 +718,8 @@ int sql_change(struct wf_store *store, struct wf_store_change *batch, size_t cou
     int rc = check_batch(batch, count);
     for (size_t i = 0; i < count; i++) {
         batch[i].body = NULL;
-        batch[i].count = batch[i].removed = 0;
+        batch[i].count = batch[i].removed = batch[i].skipped = batch[i].died = 0;
+        batch[i].more = false;
         batch[i].next_due = 0;
         clear_result(&batch[i], rc);
     }

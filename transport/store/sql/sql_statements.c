@@ -4,6 +4,8 @@
 /* The columns of struct wf_store_job, and of its checksum. */
 #define JOB "id, queue, dead, due, lease, attempts, time, tag, sum"
 
+#define CURSOR "SELECT epoch, last, sum FROM cursors WHERE name = ?1 AND topic = ?2"
+
 /* The columns of a reminder, and of its checksum. */
 #define REMINDER "queue, name, job, planned, period, sum"
 
@@ -35,7 +37,8 @@ const struct sql_text sql_text_of[SQL_STATEMENTS] = {
                      " topic) DO UPDATE SET epoch = excluded.epoch, last = excluded.last, sum = excluded.sum",
                      false},
     [SQL_REMOVE_CURSOR] = {"DELETE FROM cursors WHERE name = ?1 AND topic = ?2", false},
-    [SQL_CURSOR] = {"SELECT epoch, last, sum FROM cursors WHERE name = ?1 AND topic = ?2", false},
+    [SQL_CURSOR] = {CURSOR, false},
+    [SQL_OTHER_CURSOR] = {CURSOR, false}, /* while answers for the one above have been asked ahead */
     [SQL_CURSORS] = {"SELECT epoch, last, sum, name, topic FROM cursors WHERE (name, topic) > (?1, ?2)"
                      " ORDER BY name, topic",
                      true},

@@ -50,6 +50,7 @@ static int give_leases(struct sql_connection *c, int64_t now, wf_store_each_leas
         l.id = job.id;
         l.lease = job.lease;
         l.due = job.due;
+        l.tag = job.tag;
         goes_on = each(arg, &l);
     }
     sql_reset(row);

@@ -501,6 +501,7 @@ END_TEST
 /* ---- Queues, and states of actors ------------------------------------------------------------------------------- */
 
 #include "queue_conformance.h"
+#include "shared_conformance.h"
 #include "state_conformance.h"
 
 /* ---- Owners and readers ---------------------------------------------------------------------------------------- */
@@ -656,6 +657,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, cursors_are_listed);
     tcase_add_test(c, cursors_are_bounded);
     add_queue_tests(c);
+    add_shared_tests(c);
     add_state_tests(c);
     tcase_add_test(c, a_store_has_one_owner);
     tcase_add_test(c, tools_read_beside_the_owner);

@@ -97,6 +97,37 @@ static void count_cursor_fault(void *arg, const char *topic, uint64_t offset, co
     ck_assert_str_eq(text, "the cursor c is damaged");
 }
 
+/* The members of a shared cursor get the records behind a damaged one. */
+START_TEST(a_damaged_record_is_not_shared)
+{
+    for (int i = 0; i < 5; i++) append_ok("orders.a", "x");
+    fixture.run_sql("UPDATE records SET tag = 8 WHERE id % 8 = 2");
+    fixture.run_sql("DELETE FROM records WHERE id % 8 = 4");
+    struct wf_store_change x = share_up_to("orders.a", 9, 3);
+    ck_assert(x.error == WEFT_OK && x.count == 2 && x.skipped == 1 && x.more);
+    x = share_up_to("orders.a", 9, 1);
+    ck_assert(x.error == WEFT_OK && x.count == 0 && x.skipped == 1 && x.more);
+    x = share_up_to("orders.a", 9, 9);
+    ck_assert(x.error == WEFT_OK && x.count == 1 && x.skipped == 0 && !x.more);
+    take_shared("0 orders.a:1 x", 10);
+    take_shared("0 orders.a:3 x", 10);
+    take_shared("0 orders.a:5 x", 10);
+}
+END_TEST
+
+START_TEST(a_damaged_shared_cursor_gives_nothing)
+{
+    append_ok("orders.a", "x");
+    share_all("orders.a");
+    append_ok("orders.a", "y");
+    fixture.run_sql("UPDATE cursors SET last = 0");
+    ck_assert_int_eq(share_up_to("orders.a", 9, 9).error, WEFT_EFORMAT);
+    ck_assert_int_eq(advance_to("bill", "orders.a", 9, 1), WEFT_EEXIST);
+    ck_assert_int_eq(advance_to("bill", "orders.a", 0, 0), WEFT_OK);
+    ck_assert_uint_eq(share_all("orders.a"), 2);
+}
+END_TEST
+
 START_TEST(damaged_cursors_are_found)
 {
     struct wf_store_cursor at;
@@ -227,6 +258,8 @@ static void add_damage_tests(TCase *c)
     tcase_add_test(c, a_missing_end_is_found);
     tcase_add_test(c, a_log_with_another_last_offset_is_refused);
     tcase_add_test(c, a_missing_log_is_refused);
+    tcase_add_test(c, a_damaged_record_is_not_shared);
+    tcase_add_test(c, a_damaged_shared_cursor_gives_nothing);
     tcase_add_test(c, damaged_cursors_are_found);
     tcase_add_test(c, a_job_with_other_bytes_is_not_given);
     tcase_add_test(c, a_job_with_another_state_is_not_given);

@@ -85,6 +85,43 @@ static void use_queues(void)
     (void)is_fine(e->jobs(store, "q", false, look_at_job, NULL));
 }
 
+static bool count_job(void *arg, const struct wf_store_job *job, const void *body)
+{
+    (void)job, (void)body;
+    ++*(uint64_t *)arg;
+    return true;
+}
+
+/* Each record that the cursor has passed is a job, or was ended. */
+static uint64_t use_shared(void)
+{
+    const struct wf_store_engine *e = fixture.engine;
+    uint64_t ended = 0;
+    struct wf_store_change x = {
+        .kind = WF_JOB_SHARE, .queue = bill, .topic = "a", .ahead = 9, .most = 2, .jobs_max = 9};
+    for (int i = 0; i < 2; i++) (void)is_fine(e->change(store, &x, 1));
+    for (int i = 0; i < 2; i++) {
+        struct wf_store_change y = {.kind = WF_JOB_TAKE, .queue = bill, .attempts = 1};
+        bool took = is_fine(e->change(store, &y, 1)) && y.error == WEFT_OK;
+        free(y.body);
+        y.id = y.job.id, y.lease = y.job.lease, y.kind = i == 0 ? WF_JOB_DONE : WF_JOB_RETURN;
+        ended += took && is_fine(e->change(store, &y, 1)) && i == 0;
+    }
+    struct wf_store_change z = {.kind = WF_JOB_DROP, .queue = bill};
+    ended += is_fine(e->change(store, &z, 1)) && z.error == WEFT_OK;
+    return ended;
+}
+
+static void expect_shared(uint64_t ended)
+{
+    struct wf_store_cursor at;
+    uint64_t jobs = 0;
+    ck_assert_int_eq(fixture.engine->cursor(store, bill, "a", &at), WEFT_OK);
+    for (int dead = 0; dead < 2; dead++)
+        ck_assert_int_eq(fixture.engine->jobs(store, bill, dead != 0, count_job, &jobs), WEFT_OK);
+    ck_assert_uint_eq(jobs + ended, at.offset);
+}
+
 static bool look_at_state(void *arg, const struct wf_store_state *s)
 {
     (void)arg, (void)s;
@@ -133,7 +170,7 @@ static void expect_events(uint64_t last)
 }
 
 /* Returns how many records have been acknowledged. */
-static uint64_t use_it(uint64_t *events)
+static uint64_t use_it(uint64_t *events, uint64_t *ended)
 {
     const struct wf_store_engine *e = fixture.engine;
     struct text_of t = {0};
@@ -153,6 +190,7 @@ static uint64_t use_it(uint64_t *events)
     (void)is_fine(e->cursor(store, "c", "a", &at));
     (void)is_fine(e->cursors(store, "", "", look_at_cursor, NULL));
     use_queues();
+    *ended = use_shared();
     *events = use_states();
     return stored;
 }
@@ -162,17 +200,18 @@ START_TEST(the_engine_survives_the_failure_of_each_allocation)
     bool more = true;
     for (long n = 0; more; n++) {
         int rc;
-        uint64_t stored = 0, events = 0;
+        uint64_t stored = 0, events = 0, ended = 0;
         begin();
         faults_arm(n, false);
         store = open_as(false, &rc);
-        if (is_fine(rc)) stored = use_it(&events);
+        if (is_fine(rc)) stored = use_it(&events, &ended);
         more = faults_disarm() > 0;
         if (store == NULL) open_it();
         if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
         ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
         reopen();
         expect_events(events);
+        expect_shared(ended);
         if (stored > 0) ck_assert_uint_eq(find_log("a").last, stored);
         close_it();
         end();
