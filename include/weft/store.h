@@ -21,6 +21,8 @@
 #ifndef WEFT_STORE_H
 #define WEFT_STORE_H
 
+#include <stdbool.h>
+
 #include <weft/api.h>
 #include <weft/message.h>
 #include <weft/pid.h>
@@ -71,6 +73,10 @@ typedef struct {
     /* A state whose key matches no pattern is refused. */
     const struct weft_stored_states *states;
     size_t state_count; /* up to WEFT_STORE_PATTERNS_MAX */
+    /* Several nodes of a cluster open the same store: one serves it, and the others stand by. When the store that serves
+     * ends, is lost with its node, or cannot reach its database any more, one of them takes over by itself (docs/store.md,
+     * "Standbys"). Give all of them the same options. */
+    bool standby;
 } weft_store_options;
 
 /* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives

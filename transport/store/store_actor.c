@@ -5,7 +5,9 @@
  *     store has large batches and a quiet one has no delay.
  * (2) The actor never waits for the disk. A job of weft_offload stores a batch, and the reader actors read.
  * (3) Publications, changes of queues, advances of cursors and changes of states are stored in turns, each in batches of their own.
- * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends. */
+ * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends.
+ * (5) If other nodes stand by, a store that cannot store any more ends at once, and gives up its name: then one that can
+ *     takes over. What was accepted and not stored gets no answer, so its callers ask again where that is safe. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,7 @@
 #include "append_batch.h"
 #include "new_topics.h"
 #include "parked_reads.h"
+#include "standby_marks.h"
 #include "store_actor.h"
 #include "store_cursors.h"
 #include "store_messages.h"
@@ -56,10 +59,12 @@ struct store_actor {
     struct waiting *stored; /* publications of the running batch */
     weft_job job;
     enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES } runs, last; /* `last`: the kind of the last batch */
-    bool stops;
+    bool stops, gives_up;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
     struct wf_store_states states;
+    bool has_standbys;
+    struct wf_standby_marks marks;
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
@@ -82,6 +87,8 @@ struct opening {
     size_t leases, leases_max;
     char (*state)[WF_STORE_TOPIC_MAX + 1]; /* patterns of keys */
     size_t states;
+    bool has_standbys;
+    uint64_t commits;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -133,7 +140,7 @@ static bool add_lease(void *arg, const struct wf_store_lease *l)
 static void open_blocking(void *block)
 {
     struct opening *o = *(struct opening **)block;
-    o->rc = wf_store_file_open(&o->file, o->url, false, &o->why);
+    o->rc = wf_store_file_open_as(&o->file, o->url, &(struct wf_store_opening){.commits = o->commits}, &o->why);
     if (o->rc < 0) return;
     int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
     if (o->rc == WEFT_OK) o->rc = rc;
@@ -147,6 +154,8 @@ static int read_config(struct opening *o, const void *config, size_t size)
     int rc = weft_typed_read(store_config_type(), config, size, &in, NULL);
     if (rc < 0) return rc;
     if (!weft_text_copy(in.url, o->url, sizeof o->url)) return WEFT_EINVAL;
+    o->has_standbys = in.standby;
+    o->commits = in.commits;
     o->keep = calloc(in.keep.count + 1, sizeof *o->keep);
     o->rule = calloc(in.queues.count + 1, sizeof *o->rule);
     o->state = calloc(in.states.count + 1, sizeof *o->state);
@@ -186,9 +195,12 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
     char shown[256];
     rc = o->rc;
     wf_store_url_show(o->url, shown, sizeof shown);
-    if (rc < 0) weft_log(WEFT_ERROR, "store %s: %s: %s", shown, weft_strerror(rc), o->why.text);
-    else weft_log(WEFT_INFO, "store %s is open", shown);
+    bool waits = rc == WEFT_EINUSE && o->has_standbys;
+    if (rc < 0 && !waits) weft_log(WEFT_ERROR, "store %s: %s: %s", shown, weft_strerror(rc), o->why.text);
+    else if (rc == WEFT_OK) weft_log(WEFT_INFO, "store %s is open", shown);
+    s->has_standbys = o->has_standbys;
     if (rc == WEFT_OK) {
+        wf_standby_marks_init(&s->marks, o->file);
         s->file = wf_store_file_share(o->file);
         s->parked.secret = s->file->store->secret;
         s->keep = o->keep;
@@ -480,6 +492,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
     } else if (weft_tag(m) == WF_STORE_STATE_CLOSE) {
         wf_states_close(&s->states, m);
         return;
+    } else if (weft_wants_reply(m) && weft_tag(m) == WF_STORE_MARK) {
+        wf_standby_marks_ask(&s->marks, m);
     } else if (weft_wants_reply(m)) {
         switch (weft_tag(m)) {
         case WF_STORE_APPEND: take_append(s, m); return;
@@ -520,6 +534,15 @@ static void finish_storing(struct store_actor *s)
     if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
     if (what == STATES) wf_states_finish(&s->states, s->job);
+    wf_standby_marks_take(&s->marks, s->file);
+}
+
+/* Its name goes first, as its readers may take long to end. */
+static void give_up(struct store_actor *s)
+{
+    weft_log(WEFT_WARN, "this store can store nothing at present: it ends, and stands by again");
+    weft_ignore(weft_unregister(WEFT_STORE_NAME));
+    s->stops = s->gives_up = true;
 }
 
 static bool has_work(const struct store_actor *s)
@@ -530,7 +553,7 @@ static bool has_work(const struct store_actor *s)
 
 static void serve(struct store_actor *s)
 {
-    while (!s->stops || has_work(s)) {
+    while (!s->stops || (has_work(s) && !s->gives_up)) {
         weft_wait on[2];
         size_t count = 0;
         start_storing(s);
@@ -541,6 +564,7 @@ static void serve(struct store_actor *s)
         int which = weft_wait_any(on, count, runs ? WEFT_FOREVER : wf_queues_deadline(&s->queues));
         if (which < 0 && which != WEFT_ETIMEDOUT) return;
         if (which == 0 && runs) finish_storing(s);
+        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
         weft_msg *m;
         while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
     }
@@ -567,8 +591,23 @@ static void free_actor(void *arg)
     free(s);
 }
 
+int wf_store_start(weft_pid *out, weft_actor *body, const void *config, size_t size,
+                   const weft_spawn_options *options, int64_t deadline)
+{
+    weft_msg *m = NULL;
+    struct store_appended status = {0};
+    int rc = weft_spawn(out, body, config, size, options);
+    if (rc < 0) return rc;
+    rc = weft_call(*out, WF_STORE_STATUS, NULL, 0, &m, deadline);
+    if (rc == WEFT_OK) rc = weft_typed_read(store_appended_type(), weft_data(m), weft_size(m), &status, NULL);
+    if (rc == WEFT_OK) rc = wf_store_error(status.error);
+    weft_msg_free(m);
+    if (rc < 0) (void)weft_stop(*out);
+    return rc;
+}
+
 /* The actor that opens the store waits for this answer. */
-static void report(int rc)
+void wf_store_report(int rc)
 {
     weft_msg *m;
     if (rc < 0 && weft_recv_tag(&m, WF_STORE_STATUS, weft_after(WEFT_SEC(10))) == WEFT_OK) {
@@ -577,11 +616,13 @@ static void report(int rc)
     }
 }
 
+const weft_spawn_options wf_store_actor_options = {.kind = "store", .stack_bytes = 128 * 1024};
+
 void wf_store_actor(const void *config, size_t size)
 {
     struct store_actor *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        report(WEFT_ENOMEM);
+        wf_store_report(WEFT_ENOMEM);
         return;
     }
     s->end = &s->first;
@@ -591,11 +632,12 @@ void wf_store_actor(const void *config, size_t size)
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);
     if (rc == WEFT_OK) rc = start_readers(s);
     if (rc < 0) {
-        report(rc);
+        wf_store_report(rc);
         return;
     }
     (void)weft_trap_stop(true);
     serve(s);
+    wf_standby_marks_end(&s->marks);
     if (!s->stops) weft_fail(WEFT_ESYSTEM, "the store cannot wait any more");
     end_readers(s);
 }

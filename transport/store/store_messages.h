@@ -31,7 +31,9 @@ enum wf_store_request {
     WF_STORE_STATES = 23,      /* struct store_list; struct store_states */
     WF_STORE_REMIND = 14,      /* struct store_change, to set or to cancel a reminder; struct store_changed */
     WF_STORE_REMINDERS = 15,   /* struct store_reminders_from; struct store_reminders: the reminders after it */
-    WF_STORE_QUIT = 6,         /* a message: a reader ends after it has answered the requests before */
+    WF_STORE_MARK =
+        16, /* struct store_mark of a store that stands by; the same. From then on it is also sent as a message */
+    WF_STORE_QUIT = 6, /* a message: a reader ends after it has answered the requests before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)
@@ -93,6 +95,10 @@ WEFT_STRUCT(store_reminder, STORE_REMINDER)
 #define STORE_REMINDERS(F) F(int, error) F(list(store_reminder), reminders)
 WEFT_STRUCT(store_reminders, STORE_REMINDERS)
 
+/* What the store has acknowledged: a struct wf_store_mark. A standby that takes over wants a database that has it. */
+#define STORE_MARK(F) F(int, error) F(uint, owner) F(uint, commits)
+WEFT_STRUCT(store_mark, STORE_MARK)
+
 /* Position 0, 0: the cursor is removed. */
 #define STORE_ADVANCE(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset)
 WEFT_STRUCT(store_advance, STORE_ADVANCE)
@@ -129,12 +135,15 @@ WEFT_STRUCT(store_states, STORE_STATES)
     F(str, topic) F(uint, epoch) F(uint, offset) F(int, time) F(uint, tag) F(bin, body) F(int, error) F(uint, missing)
 WEFT_STRUCT(store_news, STORE_NEWS)
 
-/* The argument of the store's actor. */
+/* The argument of the store's actor, and of one that stands by. `standby`: the store ends when it cannot store any more, so
+ * that another one can. `commits`: how many are known to be acknowledged. */
 #define STORE_KEEP(F) F(str, pattern) F(uint, count) F(uint, bytes) F(int, age)
 WEFT_STRUCT(store_keep, STORE_KEEP)
 #define STORE_RULE(F) F(str, pattern) F(int, lease) F(uint, attempts) F(uint, jobs)
 WEFT_STRUCT(store_rule, STORE_RULE)
-#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states)
+#define STORE_CONFIG(F) \
+    F(str, url)         \
+    F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states) F(bool, standby) F(uint, commits)
 WEFT_STRUCT(store_config, STORE_CONFIG)
 
 /* Makes a message of the value; NULL: no memory. */

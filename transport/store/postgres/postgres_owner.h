@@ -6,6 +6,8 @@
 
 /* The lock of the owner, on the writer's connection. WEFT_EINUSE: another session has had it for two seconds. */
 int pq_lock(struct pq_store *s);
+/* Reads the owner's number and how many commits there were. WEFT_ENOTFOUND: there is no store. */
+int pq_read_mark(struct pq_connection *c, struct wf_store_mark *out);
 /* Draws a new number, which makes this store the owner. */
 int pq_own(struct pq_store *s);
 

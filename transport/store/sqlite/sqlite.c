@@ -219,6 +219,7 @@ const struct wf_store_engine wf_store_sqlite = {
     .usage = "sqlite:FILE",
     .open = open_store,
     .close = close_store,
+    .is_lost = sql_is_lost,
     .clock = read_clock,
     SQL_TABLES,
 };
