@@ -16,10 +16,10 @@ SOMEBODY_ELSE = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-group
 
 class Postgres:
     """A server of the test's own; the folder of its socket is what clients connect to. `of`: a server that it follows, as its
-    standby, until it is promoted."""
+    standby, until it is promoted. `inside`: what its command begins with, in a network in which it has an `address`."""
 
-    def __init__(self, fsync="off", of=None):
-        self.fsync = fsync
+    def __init__(self, fsync="off", of=None, inside=(), address=""):
+        self.fsync, self.inside, self.address = fsync, inside, address
         self.folder = tempfile.mkdtemp(prefix="pg-")
         self.prefix = SOMEBODY_ELSE if os.geteuid() == 0 else []
         if self.prefix:
@@ -29,6 +29,9 @@ class Postgres:
             self.run("pg_basebackup", "-h", of.folder, "-U", "weft", "-D", self.data, "-R", "-c", "fast", "--no-sync")
         else:
             self.run("initdb", "-D", self.data, "-A", "trust", "-U", "weft", "-E", "UTF8", "--locale=C", "--no-sync")
+        if address:
+            with open(os.path.join(self.data, "pg_hba.conf"), "a", encoding="utf-8") as f:
+                f.write("host all all samenet trust\n")
         self.start()
 
     def run(self, program, *words):
@@ -39,9 +42,9 @@ class Postgres:
         self.run("pg_ctl", "promote", "-D", self.data)
 
     def start(self):
-        settings = ("listen_addresses=", "fsync=" + self.fsync, "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
+        settings = ("listen_addresses=" + self.address, "fsync=" + self.fsync, "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
                     "log_disconnections=on", "log_min_messages=debug1", "log_line_prefix=%a: ")
-        self.program = Program(*self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
+        self.program = Program(*self.inside, *self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
                                *(word for s in settings for word in ("-c", s)))
         self.program.log("database system is ready to accept (read-only )?connections")
 

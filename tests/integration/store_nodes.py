@@ -28,8 +28,12 @@ class StoreCase(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
+    def inside(self, _name):
+        """What the command of that node begins with."""
+        return ()
+
     def start(self, *what, name, options=()):
-        node = Program(WEFT, "run", self.module, "--name", name, *options, "--", *what, env=self.env)
+        node = Program(*self.inside(name), WEFT, "run", self.module, "--name", name, *options, "--", *what, env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line().strip(), "ready")
         return node
