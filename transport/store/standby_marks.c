@@ -46,8 +46,16 @@ static void tell(struct wf_standby_marks *m)
 void wf_standby_marks_take(struct wf_standby_marks *m, const struct wf_store_file *f)
 {
     wf_store_file_mark(f, &m->is);
-    bool is_due = m->is.commits != m->told.commits && weft_now() - m->told_at >= WEFT_SEC(1);
-    if (is_due && m->count > 0) tell(m);
+}
+
+int64_t wf_standby_marks_deadline(const struct wf_standby_marks *m)
+{
+    return m->count == 0 || m->is.commits == m->told.commits ? WEFT_FOREVER : m->told_at + WEFT_SEC(1);
+}
+
+void wf_standby_marks_tell(struct wf_standby_marks *m)
+{
+    if (weft_now() >= wf_standby_marks_deadline(m)) tell(m);
 }
 
 void wf_standby_marks_end(struct wf_standby_marks *m)

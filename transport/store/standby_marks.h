@@ -22,8 +22,11 @@ struct wf_standby_marks {
 void wf_standby_marks_init(struct wf_standby_marks *m, const struct wf_store_file *f);
 /* [A] Answers a WF_STORE_MARK. From now on its sender is told. */
 void wf_standby_marks_ask(struct wf_standby_marks *m, const weft_msg *ask);
-/* [A] To be called after each batch. Tells the mark, at most once in a second. */
+/* To be called after each batch. */
 void wf_standby_marks_take(struct wf_standby_marks *m, const struct wf_store_file *f);
+/* When wf_standby_marks_tell has something to tell; WEFT_FOREVER: never. So a mark is known to others after a second. */
+int64_t wf_standby_marks_deadline(const struct wf_standby_marks *m);
+void wf_standby_marks_tell(struct wf_standby_marks *m); /* [A] if it is time */
 /* [A] Tells the last mark: the store ends. */
 void wf_standby_marks_end(struct wf_standby_marks *m);
 

@@ -551,6 +551,13 @@ static bool has_work(const struct store_actor *s)
            !wf_cursors_is_idle(&s->cursors) || !wf_states_is_idle(&s->states);
 }
 
+static int64_t deadline_of(const struct store_actor *s)
+{
+    int64_t queues = s->runs != NOTHING ? WEFT_FOREVER : wf_queues_deadline(&s->queues);
+    int64_t marks = wf_standby_marks_deadline(&s->marks);
+    return queues < marks ? queues : marks;
+}
+
 static void serve(struct store_actor *s)
 {
     while (!s->stops || (has_work(s) && !s->gives_up)) {
@@ -561,9 +568,10 @@ static void serve(struct store_actor *s)
         if (runs) on[count++] = weft_on_offload(s->job);
         if (!s->stops && (has_space(s) || !runs)) on[count++] = weft_on_mailbox();
         if (count == 0) continue;
-        int which = weft_wait_any(on, count, runs ? WEFT_FOREVER : wf_queues_deadline(&s->queues));
+        int which = weft_wait_any(on, count, deadline_of(s));
         if (which < 0 && which != WEFT_ETIMEDOUT) return;
         if (which == 0 && runs) finish_storing(s);
+        wf_standby_marks_tell(&s->marks);
         if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
         weft_msg *m;
         while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
