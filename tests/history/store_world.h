@@ -71,6 +71,7 @@ static struct {
     void (*start_actors)(unsigned host);
     void (*before_crash)(unsigned host); /* may be NULL */
     bool keeps_clocks;                   /* no clock is set */
+    bool is_calm;                        /* all faults are over, and stores that had failed have been replaced */
     bool stands_by;                      /* nodes stand by for each other's store, of one file */
     uint64_t opened;                     /* then: the number of the file that was opened last, */
     unsigned times_opened, takeovers;    /* takeovers: by another node than the one before */
@@ -303,6 +304,7 @@ static void reopen_stores(void)
 /* What is known of an operation whose call has returned this. */
 __attribute__((unused)) static enum lin_status status_of(int rc)
 {
+    if (rc == WEFT_ESYSTEM && all.is_calm) fail("a store that cannot store any more has not been replaced");
     if (rc == WEFT_ESYSTEM) reopen_stores();
     if (rc == WEFT_OK) return LIN_OK;
     if (rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC || rc == WEFT_ENOMEM || rc == WEFT_EFULL) return LIN_FAIL;
@@ -442,7 +444,9 @@ static void end_faults(void)
 {
     faulty_fail_sync(UINT64_MAX);
     faulty_space(SIZE_MAX);
-    go(WEFT_SEC(12));
+    go(WEFT_SEC(8));
+    all.is_calm = all.stands_by;
+    go(WEFT_SEC(4));
     all.is_quiet = true;
     go(WEFT_SEC(8));
 }

@@ -48,9 +48,9 @@ class StandbyNodes:
         joins = () if name == "p" else ("--join", self.cluster.url("p"))
         return self.start(*what, name=name, options=("--listen", self.cluster.url(name), *joins, *SOON_LOST, *words))
 
-    def begin(self, *names, options=("--store-standby",)):
+    def begin(self, *names, options=("--store-standby",), p=("publish", "room.a", "8")):
         """A publisher on p and a reader on r, without a store, and the nodes of these names with one."""
-        self.publisher = self.node("publish", "room.a", "8", name="p", store=False)
+        self.publisher = self.node(*p, name="p", store=False)
         self.nodes = {}
         for name in names:
             self.nodes[name] = self.node("idle", name=name, options=options)

@@ -89,6 +89,16 @@ class StandbysInPostgres(Standbys, StoreCase):
             self.publish(60)
         self.finish()
 
+    def test_a_store_that_is_only_read_is_replaced(self):
+        self.begin("a", "b", p=("idle",))
+        self.weft("publish", "room.a", "--text", "one", "--stored", "--node", "a")
+        self.server.crash()
+        reader = self.node("read", "room.a", name="s", store=False)
+        self.assertEqual(reader.line(), "subscribed")
+        self.nodes["a"].log("can store nothing at present")
+        self.server.start()
+        self.assertEqual(reader.line().split(" ")[1:], ["1", "one"])
+
     def test_a_node_without_its_database_is_replaced(self):
         """Its session ends, and another session has the lock when it connects again, as if its network were cut."""
         self.begin("a", "b")

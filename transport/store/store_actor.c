@@ -58,12 +58,20 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* publications of the running batch */
     weft_job job;
-    enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES } runs, last; /* `last`: the kind of the last batch */
+    enum running {
+        NOTHING,
+        A_BATCH,
+        CHANGES,
+        ADVANCES,
+        STATES,
+        A_CONFIRMATION
+    } runs,
+        last; /* `last`: the kind of the last batch */
     bool stops, gives_up;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
     struct wf_store_states states;
-    bool has_standbys;
+    bool has_standbys, is_doubted;
     struct wf_standby_marks marks;
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
@@ -345,10 +353,38 @@ static void start_batch(struct store_actor *s)
     if (rc < 0) refuse_batch(s, rc);
 }
 
+static void confirm_blocking(void *block)
+{
+    struct wf_store_file *f = *(struct wf_store_file **)block;
+    atomic_store(&f->store->is_doubted, false);
+    (void)f->store->engine->confirm(f->store); /* is_lost says what it has found */
+}
+
+static void release_blocking(void *block)
+{
+    wf_store_file_release(*(struct wf_store_file **)block);
+}
+
+static void start_confirmation(struct store_actor *s)
+{
+    struct wf_store_file *f = wf_store_file_share(s->file);
+    s->is_doubted = false;
+    int rc = weft_offload_start(&s->job, confirm_blocking, release_blocking, &f, sizeof(void *), WEFT_FOREVER);
+    if (rc == WEFT_OK) s->runs = A_CONFIRMATION;
+    else wf_store_file_release(f);
+}
+
+static void finish_confirmation(struct store_actor *s)
+{
+    struct wf_store_file *f = NULL;
+    if (weft_offload_take(s->job, &f, sizeof(void *), WEFT_FOREVER) == WEFT_OK) wf_store_file_release(f);
+}
+
 /* Chooses the kind of batch that is stored next: the kinds take turns. */
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;
+    if (s->is_doubted) start_confirmation(s);
     for (int i = 0; i < 4 && s->runs == NOTHING; i++) {
         s->last = s->last == STATES ? A_BATCH : s->last + 1;
         if (s->last == A_BATCH && s->first != NULL) start_batch(s);
@@ -486,6 +522,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
     } else if (weft_name_lost_read(m, &lost) == WEFT_OK) {
         weft_log(WEFT_ERROR, "the cluster has another store, which had the name %s first: this one ends", lost.name);
         s->stops = true;
+    } else if (weft_tag(m) == WF_STORE_CONFIRM) {
+        s->is_doubted = s->has_standbys && s->file->store->engine->confirm != NULL;
     } else if (weft_tag(m) == WF_STORE_UNTAKE) {
         wf_queues_untake(&s->queues, m);
         return;
@@ -534,6 +572,7 @@ static void finish_storing(struct store_actor *s)
     if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
     if (what == STATES) wf_states_finish(&s->states, s->job);
+    if (what == A_CONFIRMATION) finish_confirmation(s);
     wf_standby_marks_take(&s->marks, s->file);
 }
 

@@ -33,7 +33,8 @@ enum wf_store_request {
     WF_STORE_REMINDERS = 15,   /* struct store_reminders_from; struct store_reminders: the reminders after it */
     WF_STORE_MARK =
         16, /* struct store_mark of a store that stands by; the same. From then on it is also sent as a message */
-    WF_STORE_QUIT = 6, /* a message: a reader ends after it has answered the requests before */
+    WF_STORE_CONFIRM = 17, /* a message: a reader cannot reach the server. Is this store its owner still? */
+    WF_STORE_QUIT = 6,     /* a message: a reader ends after it has answered the requests before */
 };
 
 #define STORE_APPEND(F) F(str, topic) F(uint, tag) F(bin, body)

@@ -30,6 +30,7 @@
 #ifndef WF_STORE_ENGINE_H
 #define WF_STORE_ENGINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -281,6 +282,9 @@ struct wf_store_engine {
     /* Whether the last call that stores has found that it cannot store: the disk has failed, another one is the owner, or
      * the server cannot be reached. So another store, which is opened anew, may do better. */
     bool (*is_lost)(const struct wf_store *s);
+    /* Asks the database whether this store is its owner, and connects again if it has to; then is_lost says what it has found.
+     * Called by the thread that stores. NULL: no server is between. */
+    int (*confirm)(struct wf_store *s);
     /* The time of the store's clock: ns since 1970, UTC, perhaps to the millisecond only. */
     int64_t (*clock)(struct wf_store *s);
 
@@ -357,7 +361,8 @@ struct wf_store_engine {
 
 struct wf_store {
     const struct wf_store_engine *engine;
-    uint64_t secret; /* drawn when the store was opened: the key of hashes of texts that users choose, such as
+    atomic_bool is_doubted; /* a reader could not reach the server. Who asks confirm clears it */
+    uint64_t secret;        /* drawn when the store was opened: the key of hashes of texts that users choose, such as
                       * topics */
 };
 

@@ -268,6 +268,7 @@ const struct wf_store_engine wf_store_postgres = {
     .look = look_beside,
     .mark = mark,
     .is_lost = sql_is_lost,
+    .confirm = pq_confirm,
     .clock = read_clock,
     SQL_TABLES,
 };

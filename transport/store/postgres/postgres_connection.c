@@ -14,11 +14,11 @@
  * when the server knows nothing yet of new tables; plans are made once. The server ends the session of a client that is
  * silent for 25 seconds, also when an answer is on its way: then keep-alives do not count. */
 static const char settings[] =
-    "SET search_path TO weft; SET client_min_messages TO warning; SET lock_timeout TO '2s'; SET enable_seqscan TO "
-    "off;"
-    "SET plan_cache_mode TO force_generic_plan; SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5;"
-    "SET tcp_keepalives_count TO 3; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
-    "SELECT set_config('tcp_user_timeout', '25000', false) WHERE current_setting('tcp_user_timeout', true) IS NOT NULL;"
+    "SET search_path TO weft; SET client_min_messages TO warning; SET lock_timeout TO '2s';"
+    "SET enable_seqscan TO off; SET plan_cache_mode TO force_generic_plan;"
+    "SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3;"
+    "SELECT set_config('tcp_user_timeout', '25000', false) WHERE current_setting('tcp_user_timeout', true) <> '';"
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 
 /* A session that the server ends gets a last message, as an error or a warning of the class 57P. */

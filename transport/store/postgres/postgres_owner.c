@@ -160,3 +160,16 @@ int pq_finish(struct sql_store *base, int rc)
     if (fenced) return give_up(s, "another node has had this store open meanwhile");
     return rc == WEFT_EINUSE ? WEFT_ESYSTEM : rc; /* somebody has locked a table for long */
 }
+
+/* A second time if the connection was lost: then it is made again, or the store is away. */
+int pq_confirm(struct wf_store *base)
+{
+    struct pq_store *s = (struct pq_store *)base;
+    struct wf_store_mark is;
+    int rc = WEFT_ESYSTEM;
+    for (int i = 0; i < 2 && rc == WEFT_ESYSTEM && !s->base.broken; i++) {
+        rc = pq_begin(&s->base);
+        if (rc == WEFT_OK) rc = pq_finish(&s->base, pq_read_mark(&s->writer, &is));
+    }
+    return rc;
+}

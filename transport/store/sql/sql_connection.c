@@ -28,6 +28,7 @@ struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
         s->driver->disconnect(c);
     }
     *rc = s->driver->connect(s, &c);
+    if (*rc == WEFT_ESYSTEM) atomic_store(&s->base.is_doubted, true);
     if (*rc < 0) return NULL;
     c->server = server;
     return c;

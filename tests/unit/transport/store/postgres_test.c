@@ -284,6 +284,28 @@ START_TEST(a_store_that_cannot_store_is_lost)
 }
 END_TEST
 
+START_TEST(a_store_is_asked_whether_it_is_the_owner)
+{
+    append_ok("a", "one");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK);
+    end_sessions("IN");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK); /* it has connected again */
+    ck_assert(!fixture.engine->is_lost(store));
+    end_sessions("IN");
+    PGconn *other = PQconnectdb(server.where);
+    PQclear(PQexec(other, "SELECT pg_advisory_lock(8603395313164842095)"));
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+    PQfinish(other);
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK);
+    append_ok("a", "two");
+    run_sql("UPDATE store SET owner = owner + 1");
+    end_sessions("IN");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+}
+END_TEST
+
 /* ---- Several servers --------------------------------------------------------------------------------------------- */
 
 START_TEST(the_next_host_is_tried)
@@ -417,6 +439,7 @@ int main(void)
     tcase_add_test(own, a_mark_is_the_owner_and_its_commits);
     tcase_add_test(own, a_database_that_lacks_known_commits_is_not_opened);
     tcase_add_test(own, a_store_that_cannot_store_is_lost);
+    tcase_add_test(own, a_store_is_asked_whether_it_is_the_owner);
     tcase_add_test(own, the_next_host_is_tried);
     tcase_add_test(own, of_several_servers_the_primary_is_taken);
     tcase_add_test(own, readers_follow_the_writer_to_another_server);
