@@ -64,6 +64,7 @@ static const struct cli_verb verbs[] = {
       CLI_MAX_PATTERNS,
       CLI_MAX_SUBSCRIPTIONS,
       CLI_STORE,
+      CLI_STORE_STANDBY,
       CLI_STORED_TOPICS,
       CLI_QUEUES,
       CLI_STATES,

@@ -619,7 +619,8 @@ static void open_and_go_on(const void *arg, size_t size)
                                         .queues = queues,
                                         .queue_count = running->queues.count,
                                         .states = states,
-                                        .state_count = running->states.count};
+                                        .state_count = running->states.count,
+                                        .standby = running->store_standby};
     int rc = weft_store_open(&options, NULL, WEFT_FOREVER);
     if (rc < 0) weft_fail(rc, "--store %s: %s", cli_store_shown(running->store), weft_strerror(rc));
     module_first(arg, size);
@@ -628,6 +629,8 @@ static void open_and_go_on(const void *arg, size_t size)
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
     size_t patterns = c->stored_topics.count + c->queues.count + c->states.count;
+    if (c->store == NULL && c->store_standby)
+        return cli_fail(c, CLI_USAGE, "--store-standby needs --store, which says where");
     if (c->store == NULL && patterns == 0) return CLI_OK;
     if (c->store == NULL)
         return cli_fail(c, CLI_USAGE, "--stored, --queues and --states need --store, which says where");

@@ -82,6 +82,7 @@ MUTANTS = {
     "share_stays_behind": ("shared", 2000),
     "share_is_not_hungry_again": ("shared", 2000),
     "share_takes_unseen_for_done": ("shared", 2000),
+    "store_serves_when_lost": ("log", 2000),
     "mailbox_keeps_expired_requests": ("overload", 20, "--settle", "150", "--", "unbounded"),
     "mailbox_tells_no_space": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
@@ -116,6 +117,8 @@ MUTANTS = {
     "reminder_stays_when_done": ("sqlite_programs",),
     "state_takes_any_owner": ("sqlite_programs",),
     "state_believes_commit": ("sqlite_programs",),
+    "standby_opens_what_lacks_commits": ("postgres",),
+    "commit_believes_a_cancelled_wait": ("postgres",),
     "state_begins_in_place_of_damaged": ("sqlite_states",),
     "event_keeps_what_it_did_not_take": ("event_programs",),
     "event_apart_keeps_what_it_did_not_take": ("event_programs",),
@@ -140,7 +143,8 @@ MUTANTS = {
 # tests/unit, by room, for what no seed of the simulation meets
 UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
-         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store", "event_programs": "actors/core", "mail_programs": "actors/core",
+         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store", "postgres": "transport/store",
+         "event_programs": "actors/core", "mail_programs": "actors/core",
          "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}

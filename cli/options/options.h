@@ -61,7 +61,8 @@ struct cli {
     int64_t seeds, first, nodes, jobs, heap; /* options of sim; heap is in MiB, 0: not given */
     int64_t time, settle;                    /* options of sim, in ns */
     int64_t hunt;                            /* minutes; 0: not given */
-    bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, limits, no_body, by_kind;
+    bool json, force, insecure, loopback_control, store_standby, report, undo, record, trace, minimise, limits,
+        no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days, has_stuck_after; /* the value was given */
     int argc;                                                                   /* words that are no options */
     const char *const *argv;
@@ -149,6 +150,7 @@ enum cli_option_id {
     CLI_INTERVAL,
     CLI_ONCE,
     CLI_STORE,
+    CLI_STORE_STANDBY,
     CLI_STORED_TOPICS,
     CLI_QUEUES,
     CLI_STATES,

@@ -21,6 +21,8 @@
 #ifndef WEFT_STORE_H
 #define WEFT_STORE_H
 
+#include <stdbool.h>
+
 #include <weft/api.h>
 #include <weft/message.h>
 #include <weft/pid.h>
@@ -73,16 +75,24 @@ typedef struct {
     /* A state whose key matches no pattern is refused. */
     const struct weft_stored_states *states;
     size_t state_count; /* up to WEFT_STORE_PATTERNS_MAX */
+    /* Several nodes of a cluster open the same store: one serves it, and the others stand by. When the store that
+     * serves ends, is lost with its node, or cannot reach its database any more, one of the others takes over by
+     * itself (docs/store.md, "Standbys"). Give all of them the same options. */
+    bool standby;
 } weft_store_options;
 
 /* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives
  * the actor's pid. weft_stop ends it: what it has taken is stored and acknowledged first. If another actor takes the
  * global name, as after a partition of the network, the store ends. After an error the log has said why.
- * Errors: WEFT_EINVAL (the URL, a pattern, a limit). WEFT_EEXIST (the cluster has a store). WEFT_EINUSE (another
- * process, or another node of this one, has the file open). WEFT_ENOTSUP (a newer version of weft made the file).
- * WEFT_EFORMAT (the file is damaged, or no store of weft: see `weft store check`). WEFT_EACCESS (it is read-only).
- * WEFT_ENOTFOUND (its folder does not exist). WEFT_ENOSPC, WEFT_ESYSTEM, WEFT_ENOMEM, WEFT_ETIMEDOUT, WEFT_ECANCELED;
- * those of weft_register_global. */
+ *
+ * With `standby` it also returns 0 when this node stands by. The pid is then that of an actor that stays while others
+ * serve the store and while this node does; weft_stop of it also ends the store, if that has become this node's.
+ *
+ * Errors: WEFT_EINVAL (the URL, a pattern, a limit). WEFT_EEXIST (the cluster has a store; with `standby`: a store
+ * with other data). WEFT_EINUSE (another process, or another node of this one, has the file open; not with `standby`).
+ * WEFT_ENOTSUP (a newer version of weft made the file). WEFT_EFORMAT (the file is damaged, or no store of weft: see
+ * `weft store check`). WEFT_EACCESS (it is read-only). WEFT_ENOTFOUND (its folder does not exist). WEFT_ENOSPC,
+ * WEFT_ESYSTEM, WEFT_ENOMEM, WEFT_ETIMEDOUT, WEFT_ECANCELED; those of weft_register_global. */
 WEFT_API WEFT_CHECKED int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t deadline);
 
 /* ---- Publishing ------------------------------------------------------------------------------------------------ */

@@ -7,7 +7,8 @@
  *
  * A volume has the file of one store. A node that has a volume runs that store whenever it can. When the node crashes,
  * what was not synced is lost in part, or only its processes are killed; then the volume is there again, at the same
- * node or at another one. Two nodes may have the same volume: one of them at a time can open the file. */
+ * node or at another one. Two nodes may have the same volume: one of them at a time can open the file. In a part of these
+ * runs they stand by for each other (weft_store_options.standby). */
 #ifndef HISTORY_STORE_WORLD_H
 #define HISTORY_STORE_WORLD_H
 
@@ -24,6 +25,8 @@
 #include <sys/mman.h>
 #include <weft.h>
 #include <weft/store.h>
+
+#include "store_file.h"
 
 enum { HOSTS = 4, VOLUMES = 2 };
 
@@ -47,12 +50,13 @@ struct volume {
 
 /* What all seeds of a run have reached, in memory that their processes share: a test in which this does not happen
  * shows nothing. */
-enum { REACHED_MAX = 8 };
+enum { REACHED_MAX = 9 };
 struct reached {
     const char *what[REACHED_MAX];
     uint64_t times[REACHED_MAX];
 };
 static struct reached *reached;
+static unsigned taken_over; /* which of them is: a standby has opened the store */
 
 static struct {
     uint64_t seed, random;
@@ -67,6 +71,11 @@ static struct {
     void (*start_actors)(unsigned host);
     void (*before_crash)(unsigned host); /* may be NULL */
     bool keeps_clocks;                   /* no clock is set */
+    bool is_calm;                        /* all faults are over, and stores that had failed have been replaced */
+    bool stands_by;                      /* nodes stand by for each other's store, of one file */
+    uint64_t opened;                     /* then: the number of the file that was opened last, */
+    unsigned times_opened, takeovers;    /* takeovers: by another node than the one before */
+    unsigned opener;                     /* and the node that has opened it */
     const struct disk_job *running;
     weft_store_options options; /* of each store, but for its URL */
 } all;
@@ -177,6 +186,22 @@ int __wrap_weft_offload_drop(weft_job job)
     return WEFT_OK;
 }
 
+static bool is_open(uint64_t number)
+{
+    struct wf_store_file *f = wf_store_file_find(number);
+    wf_store_file_release(f);
+    return f != NULL;
+}
+
+/* To be called after each job, which may have opened the file. */
+static void note_openings(unsigned host)
+{
+    for (; is_open(all.opened + 1); all.opener = host, all.times_opened++) {
+        all.takeovers += all.times_opened > 0 && all.opener != host;
+        all.opened++;
+    }
+}
+
 static void disk_step(void)
 {
     int64_t now = wf_sim_now(&all.world);
@@ -187,6 +212,7 @@ static void disk_step(void)
             j->run(j->block);
             all.running = NULL;
             j->has_run = true;
+            if (all.stands_by) note_openings(j->host);
         }
         if (j->has_run && !j->is_done && now >= j->ends_at) {
             j->is_done = true;
@@ -222,6 +248,20 @@ static bool await_end(struct volume *v, weft_pid store)
     }
 }
 
+/* The product's own way: it serves the store whenever no other node does. */
+static void stand_by(const char *url)
+{
+    weft_store_options options = all.options;
+    options.url = url;
+    options.standby = true;
+    weft_pid pid;
+    int rc;
+    while ((rc = weft_store_open(&options, &pid, weft_after(WEFT_SEC(10)))) != WEFT_OK)
+        if (rc == WEFT_ECANCELED || weft_sleep(weft_after(WEFT_MS(300))) < 0)
+            return; /* its disk fails from the beginning */
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 /* Runs the store of a volume whenever the cluster has no other one. */
 static void keep_store(const void *arg, size_t size)
 {
@@ -231,6 +271,10 @@ static void keep_store(const void *arg, size_t size)
     (void)size;
     snprintf(url, sizeof url, "sqlite:%s.db", v->name);
     options.url = url;
+    if (all.stands_by) {
+        stand_by(url);
+        return;
+    }
     for (;;) {
         weft_pid pid;
         if (weft_whereis(WEFT_STORE_NAME, &pid) == WEFT_OK && weft_sleep(weft_after(WEFT_MS(300))) == WEFT_OK)
@@ -260,6 +304,7 @@ static void reopen_stores(void)
 /* What is known of an operation whose call has returned this. */
 __attribute__((unused)) static enum lin_status status_of(int rc)
 {
+    if (rc == WEFT_ESYSTEM && all.is_calm) fail("a store that cannot store any more has not been replaced");
     if (rc == WEFT_ESYSTEM) reopen_stores();
     if (rc == WEFT_OK) return LIN_OK;
     if (rc == WEFT_ENOACTOR || rc == WEFT_ENOSPC || rc == WEFT_ENOMEM || rc == WEFT_EFULL) return LIN_FAIL;
@@ -304,7 +349,8 @@ static void crash(unsigned host, bool power)
 {
     bool off[VOLUMES];
     for (unsigned i = 0; i < all.volumes; i++) {
-        off[i] = all.volume[i].host == host && all.volume[i].is_open;
+        off[i] = all.stands_by ? i == 0 && all.opener == host && is_open(all.opened)
+                               : all.volume[i].host == host && all.volume[i].is_open;
         if (off[i]) faulty_volume_off(all.volume[i].name, power);
     }
     if (all.before_crash != NULL) all.before_crash(host);
@@ -381,6 +427,7 @@ static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*sta
     all.volumes = volumes;
     all.start_actors = start_actors;
     all.end = &all.jobs;
+    all.stands_by = shared && volumes > 1 && seed / 12 % 2 == 0;
     faulty_begin(seed);
     faulty_clock(wall_clock);
     wf_sim_world_init(&all.world, seed);
@@ -397,13 +444,16 @@ static void end_faults(void)
 {
     faulty_fail_sync(UINT64_MAX);
     faulty_space(SIZE_MAX);
-    go(WEFT_SEC(12));
+    go(WEFT_SEC(8));
+    all.is_calm = all.stands_by;
+    go(WEFT_SEC(4));
     all.is_quiet = true;
     go(WEFT_SEC(8));
 }
 
 static void end_nodes(void)
 {
+    reach(taken_over, all.takeovers);
     for (unsigned i = 0; i < all.hosts; i++) crash(i, false);
     wf_sim_world_finish(&all.world);
 }
@@ -412,7 +462,9 @@ static void share_reached(const char *const *what)
 {
     reached = mmap(NULL, sizeof *reached, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (reached == MAP_FAILED) abort();
-    for (unsigned i = 0; i < REACHED_MAX && what[i] != NULL; i++) reached->what[i] = what[i];
+    for (taken_over = 0; taken_over < REACHED_MAX - 1 && what[taken_over] != NULL; taken_over++)
+        reached->what[taken_over] = what[taken_over];
+    reached->what[taken_over] = "stores that a standby on another node took over";
 }
 
 /* After all seeds. The first hundred have to reach all of them. */

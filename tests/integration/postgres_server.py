@@ -15,30 +15,45 @@ SOMEBODY_ELSE = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-group
 
 
 class Postgres:
-    """Runs a server of the test's own; clients connect to the folder of its socket."""
+    """Runs a server of the test's own; clients connect to the folder of its socket. `of`: the server that it follows as a
+    standby until it is promoted. `inside`: the first words of its command, in a network in which it has an `address`."""
 
-    def __init__(self, fsync="off"):
-        self.fsync = fsync
+    def __init__(self, fsync="off", of=None, inside=(), address=""):
+        self.fsync, self.inside, self.address = fsync, inside, address
         self.folder = tempfile.mkdtemp(prefix="pg-")
         self.prefix = SOMEBODY_ELSE if os.geteuid() == 0 else []
         if self.prefix:
             os.chown(self.folder, pwd.getpwnam(USER).pw_uid, -1)
         self.data = os.path.join(self.folder, "data")
-        subprocess.run([*self.prefix, FOLDERS[-1] + "/initdb", "-D", self.data, "-A", "trust", "-U", "weft",
-                        "-E", "UTF8", "--locale=C", "--no-sync"],
-                       check=True, stdout=subprocess.DEVNULL, timeout=4 * PATIENCE)
+        if of:
+            self.run("pg_basebackup", "-h", of.folder, "-U", "weft", "-D", self.data, "-R", "-c", "fast", "--no-sync")
+        else:
+            self.run("initdb", "-D", self.data, "-A", "trust", "-U", "weft", "-E", "UTF8", "--locale=C", "--no-sync")
+        if address:
+            with open(os.path.join(self.data, "pg_hba.conf"), "a", encoding="utf-8") as f:
+                f.write("host all all samenet trust\n")
         self.start()
 
+    def run(self, program, *words):
+        subprocess.run([*self.prefix, f"{FOLDERS[-1]}/{program}", *words], check=True, stdout=subprocess.DEVNULL,
+                       timeout=4 * PATIENCE)
+
+    def promote(self):
+        self.run("pg_ctl", "promote", "-D", self.data)
+
     def start(self):
-        settings = ("listen_addresses=", "fsync=" + self.fsync, "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
+        settings = ("listen_addresses=" + self.address, "fsync=" + self.fsync, "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
                     "log_disconnections=on", "log_min_messages=debug1", "log_line_prefix=%a: ")
-        self.program = Program(*self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
+        self.program = Program(*self.inside, *self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
                                *(word for s in settings for word in ("-c", s)))
-        self.program.log("database system is ready to accept connections")
+        self.program.log("database system is ready to accept (read-only )?connections")
+
+    @property
+    def psql(self):
+        return FOLDERS[-1] + "/psql", "-h", self.folder, "-U", "weft", "-d", "postgres", "-qAt"
 
     def sql(self, text):
-        subprocess.run([FOLDERS[-1] + "/psql", "-h", self.folder, "-U", "weft", "-d", "postgres", "-qAtc", text],
-                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        return subprocess.run([*self.psql, "-c", text], check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout.strip()
 
     def crash(self):
         """Stops the server as pg_ctl stop -m immediate does."""

@@ -1,9 +1,10 @@
 """Shared by the tests of stores that run processes: a cluster with a file for the store, verbs, and nodes."""
+import json
 import os
 import subprocess
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built, patient
+from harness import Cluster, PATIENCE, Program, built, eventually, patient
 
 WEFT = built("cli", "weft")
 SOON_LOST = ("--heartbeat", "0.2", "--resume-window", "1")
@@ -27,8 +28,60 @@ class StoreCase(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
+    def inside(self, _name):
+        """What the command of that node begins with."""
+        return ()
+
     def start(self, *what, name, options=()):
-        node = Program(WEFT, "run", self.module, "--name", name, *options, "--", *what, env=self.env)
+        node = Program(*self.inside(name), WEFT, "run", self.module, "--name", name, *options, "--", *what, env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line().strip(), "ready")
         return node
+
+
+class StandbyNodes:
+    """Nodes with a store for which others stand by; a publisher and a reader on nodes without one."""
+    module = built("tests", "test_storing.so")
+
+    def node(self, *what, name, store=True, options=("--store-standby",)):
+        words = ("--store", self.url, "--stored", "room.>", *options) if store else ()
+        joins = () if name == "p" else ("--join", self.cluster.url("p"))
+        return self.start(*what, name=name, options=("--listen", self.cluster.url(name), *joins, *SOON_LOST, *words))
+
+    def begin(self, *names, options=("--store-standby",), p=("publish", "room.a", "8")):
+        """A publisher on p and a reader on r, without a store, and the nodes of these names with one."""
+        self.publisher = self.node(*p, name="p", store=False)
+        self.nodes = {}
+        for name in names:
+            self.nodes[name] = self.node("idle", name=name, options=options)
+        self.reader = self.node("read", "room.a", name="r", store=False)
+        self.assertEqual(self.reader.line(), "subscribed")
+        self.read, self.taken = 0, 1  # p has said that it is ready
+
+    def serving(self):
+        """The node that has the name of the store, as p knows it; None: no node has it."""
+        rows = [json.loads(line) for line in self.weft("names", "--prefix", "weft.store", "--node", "p", "--json")[0].splitlines()]
+        return next((row["node"] for row in rows if row["name"] == "weft.store"), None)
+
+    def publish(self, count):
+        """So many are acknowledged from now on."""
+        until = len(self.publisher.out.seen) + count
+        while self.taken < until:
+            self.publisher.line()
+            self.taken += 1
+
+    def read_all(self):
+        """The reader gets all that was acknowledged, in order, without a gap and without a double."""
+        wanted = {line for line in self.publisher.out.seen[1:] if len(line.split(" ")) == 3}
+        while wanted:
+            line = self.reader.line()
+            self.read += 1
+            self.assertEqual(line.split(" ")[1], str(self.read), line)
+            wanted.discard(line)
+
+    def finish(self):
+        self.publisher.process.kill()
+        self.publisher.process.wait()
+        self.publisher.out.rest()
+        self.read_all()
+        self.assertIn("no fault", self.weft("store", "check", "--store", self.url)[0])

@@ -761,6 +761,116 @@ START_TEST(a_pattern_has_a_cursor_for_each_topic)
 }
 END_TEST
 
+/* ---- Standbys -------------------------------------------------------------------------------------------------- */
+
+static weft_pid of_a;
+
+static weft_pid stand_by(void)
+{
+    weft_pid pid;
+    const struct weft_stored_topics topics[] = {{.pattern = "room.*"}};
+    const weft_store_options options = {.url = url[0], .topics = topics, .topic_count = 1, .standby = true};
+    ck_assert_int_eq(weft_store_open(&options, &pid, patience()), WEFT_OK);
+    return pid;
+}
+
+static void serve_first(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    of_a = stand_by();
+    publish_numbers("room.a", 1, 5);
+    say("serves");
+}
+
+static void read_of_both(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    subscribe("room.a", WEFT_FROM_START);
+    expect_numbers("room.a", 1, 5);
+    say("read of the first");
+    expect_numbers("room.a", 6, 10);
+    say("read of the second");
+}
+
+static void stand_by_second(const void *arg, size_t size)
+{
+    weft_pid pid;
+    (void)arg, (void)size;
+    await_store();
+    stand_by();
+    ck_assert_int_eq(weft_whereis("weft.store.standby", &pid), WEFT_OK);
+    say("stands by");
+}
+
+static void replace(const void *arg, size_t size)
+{
+    weft_pid before, after;
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &before), WEFT_OK);
+    end_store(of_a);
+    await_store();
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &after), WEFT_OK);
+    ck_assert(after.node != before.node);
+    publish_numbers("room.a", 6, 10);
+    say("done");
+}
+
+START_TEST(a_standby_replaces_a_store_that_ends)
+{
+    second_node();
+    run_actor(a, serve_first, NULL, 0);
+    HEAR("serves");
+    run_actor(b, stand_by_second, NULL, 0);
+    HEAR("stands by");
+    run_actor(a, read_of_both, NULL, 0);
+    HEAR("read of the first");
+    RUN(a, replace);
+    HEAR("read of the second");
+}
+END_TEST
+
+static void take_the_place(const void *arg, size_t size)
+{
+    weft_pid pid;
+    (void)arg, (void)size;
+    while (weft_whereis("weft.store.standby", &pid) == WEFT_OK)
+        ck_assert_int_eq(weft_sleep(weft_after(WEFT_MS(5))), WEFT_OK);
+    await_store();
+    publish_numbers("room.a", 6, 10);
+    say("done");
+}
+
+START_TEST(a_standby_replaces_a_store_whose_node_is_lost)
+{
+    second_node();
+    run_actor(a, serve_first, NULL, 0);
+    HEAR("serves");
+    run_actor(b, stand_by_second, NULL, 0);
+    HEAR("stands by");
+    node_down(a);
+    a = NULL;
+    RUN(b, take_the_place);
+}
+END_TEST
+
+static void stop_while_it_waits(const void *arg, size_t size)
+{
+    weft_pid pid;
+    (void)arg, (void)size;
+    open_store(0, 0);
+    end_store(stand_by());
+    ck_assert_int_eq(weft_whereis("weft.store.standby", &pid), WEFT_ENOACTOR);
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &pid), WEFT_OK);
+    publish_numbers("room.a", 1, 2);
+    say("done");
+}
+
+START_TEST(a_standby_can_be_stopped)
+{
+    RUN(a, stop_while_it_waits);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store");
@@ -789,5 +899,8 @@ int main(void)
     tcase_add_test(c, a_cursor_of_another_log_begins_at_the_start);
     tcase_add_test(c, records_that_a_cursor_misses_are_said);
     tcase_add_test(c, a_pattern_has_a_cursor_for_each_topic);
+    tcase_add_test(c, a_standby_replaces_a_store_that_ends);
+    tcase_add_test(c, a_standby_replaces_a_store_whose_node_is_lost);
+    tcase_add_test(c, a_standby_can_be_stopped);
     return run_suite_unforked(suite);
 }

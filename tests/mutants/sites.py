@@ -456,6 +456,23 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST && !wf_mutant("queue_ends_lease_of_lost_node");
 '''),
+    ("transport/store/store_actor.c", '''\
+        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
+''', '''\
+        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store) &&
+            !wf_mutant("store_serves_when_lost"))
+            give_up(s);
+'''),
+    ("transport/store/postgres/postgres.c", '''\
+    if (is.commits < commits) {
+''', '''\
+    if (is.commits < commits && !wf_mutant("standby_opens_what_lacks_commits")) {
+'''),
+    ("transport/store/postgres/postgres_owner.c", '''\
+    if (committed && c->has_warned) return WEFT_ESYSTEM;
+''', '''\
+    if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
+'''),
     ("transport/store/store_cursors.c", '''\
     *c->end = w;
     c->end = &w->next;

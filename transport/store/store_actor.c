@@ -5,7 +5,9 @@
  *     store has large batches and a quiet one has no delay.
  * (2) The actor never waits for the disk. A job of weft_offload stores a batch, and the reader actors read.
  * (3) Publications, changes of queues, advances of cursors and changes of states are stored in turns, each in batches of their own.
- * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends. */
+ * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends.
+ * (5) If other nodes stand by, a store that cannot store any more ends at once, and gives up its name: then one that can
+ *     takes over. What was accepted and not stored gets no answer, so its callers ask again where that is safe. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@
 #include "hash.h"
 #include "new_topics.h"
 #include "parked_reads.h"
+#include "standby_marks.h"
 #include "store_actor.h"
 #include "store_cursors.h"
 #include "store_messages.h"
@@ -56,11 +59,21 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* publications of the running batch */
     weft_job job;
-    enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES } runs, last; /* `last`: the kind of the last batch */
-    bool stops;
+    enum running {
+        NOTHING,
+        A_BATCH,
+        CHANGES,
+        ADVANCES,
+        STATES,
+        A_CONFIRMATION
+    } runs,
+        last; /* `last`: the kind of the last batch */
+    bool stops, gives_up;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
     struct wf_store_states states;
+    bool has_standbys, is_doubted;
+    struct wf_standby_marks marks;
     weft_pid reader[READERS + 1]; /* the last one counts for /metrics */
     unsigned turn;
     struct wf_parked_reads parked;
@@ -83,6 +96,8 @@ struct opening {
     size_t leases, leases_max;
     char (*state)[WF_STORE_TOPIC_MAX + 1]; /* patterns of keys */
     size_t states;
+    bool has_standbys;
+    uint64_t commits;
     struct wf_store_file *file;
     struct wf_store_why why;
     int rc;
@@ -135,7 +150,7 @@ static bool add_lease(void *arg, const struct wf_store_lease *l)
 static void open_blocking(void *block)
 {
     struct opening *o = *(struct opening **)block;
-    o->rc = wf_store_file_open(&o->file, o->url, false, &o->why);
+    o->rc = wf_store_file_open_as(&o->file, o->url, &(struct wf_store_opening){.commits = o->commits}, &o->why);
     if (o->rc < 0) return;
     int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
     if (o->rc == WEFT_OK) o->rc = rc;
@@ -149,6 +164,8 @@ static int read_config(struct opening *o, const void *config, size_t size)
     int rc = weft_typed_read(store_config_type(), config, size, &in, NULL);
     if (rc < 0) return rc;
     if (!weft_text_copy(in.url, o->url, sizeof o->url)) return WEFT_EINVAL;
+    o->has_standbys = in.standby;
+    o->commits = in.commits;
     o->keep = calloc(in.keep.count + 1, sizeof *o->keep);
     o->rule = calloc(in.queues.count + 1, sizeof *o->rule);
     o->state = calloc(in.states.count + 1, sizeof *o->state);
@@ -188,9 +205,12 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
     char shown[256];
     rc = o->rc;
     wf_store_url_show(o->url, shown, sizeof shown);
-    if (rc < 0) weft_log(WEFT_ERROR, "store %s: %s: %s", shown, weft_strerror(rc), o->why.text);
-    else weft_log(WEFT_INFO, "store %s is open", shown);
+    bool waits = rc == WEFT_EINUSE && o->has_standbys;
+    if (rc < 0 && !waits) weft_log(WEFT_ERROR, "store %s: %s: %s", shown, weft_strerror(rc), o->why.text);
+    else if (rc == WEFT_OK) weft_log(WEFT_INFO, "store %s is open", shown);
+    s->has_standbys = o->has_standbys;
     if (rc == WEFT_OK) {
+        wf_standby_marks_init(&s->marks, o->file);
         s->file = wf_store_file_share(o->file);
         s->parked.secret = s->file->store->secret;
         s->keep = o->keep;
@@ -335,10 +355,38 @@ static void start_batch(struct store_actor *s)
     if (rc < 0) refuse_batch(s, rc);
 }
 
+static void confirm_blocking(void *block)
+{
+    struct wf_store_file *f = *(struct wf_store_file **)block;
+    atomic_store(&f->store->is_doubted, false);
+    (void)f->store->engine->confirm(f->store); /* is_lost says what it has found */
+}
+
+static void release_blocking(void *block)
+{
+    wf_store_file_release(*(struct wf_store_file **)block);
+}
+
+static void start_confirmation(struct store_actor *s)
+{
+    struct wf_store_file *f = wf_store_file_share(s->file);
+    s->is_doubted = false;
+    int rc = weft_offload_start(&s->job, confirm_blocking, release_blocking, &f, sizeof(void *), WEFT_FOREVER);
+    if (rc == WEFT_OK) s->runs = A_CONFIRMATION;
+    else wf_store_file_release(f);
+}
+
+static void finish_confirmation(struct store_actor *s)
+{
+    struct wf_store_file *f = NULL;
+    if (weft_offload_take(s->job, &f, sizeof(void *), WEFT_FOREVER) == WEFT_OK) wf_store_file_release(f);
+}
+
 /* Chooses the kind of batch that is stored next: the kinds take turns. */
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;
+    if (s->is_doubted) start_confirmation(s);
     for (int i = 0; i < 4 && s->runs == NOTHING; i++) {
         s->last = s->last == STATES ? A_BATCH : s->last + 1;
         if (s->last == A_BATCH && s->first != NULL) start_batch(s);
@@ -485,12 +533,16 @@ static void take_message(struct store_actor *s, weft_msg *m)
     } else if (weft_name_lost_read(m, &lost) == WEFT_OK) {
         weft_log(WEFT_ERROR, "the cluster has another store, which had the name %s first: this one ends", lost.name);
         s->stops = true;
+    } else if (weft_tag(m) == WF_STORE_CONFIRM) {
+        s->is_doubted = s->has_standbys && s->file->store->engine->confirm != NULL;
     } else if (weft_tag(m) == WF_STORE_UNTAKE) {
         wf_queues_untake(&s->queues, m);
         return;
     } else if (weft_tag(m) == WF_STORE_STATE_CLOSE) {
         wf_states_close(&s->states, m);
         return;
+    } else if (weft_wants_reply(m) && weft_tag(m) == WF_STORE_MARK) {
+        wf_standby_marks_ask(&s->marks, m);
     } else if (weft_wants_reply(m)) {
         switch (weft_tag(m)) {
         case WF_STORE_APPEND: take_append(s, m); return;
@@ -533,6 +585,16 @@ static void finish_storing(struct store_actor *s)
     if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
     if (what == STATES) wf_states_finish(&s->states, s->job);
+    if (what == A_CONFIRMATION) finish_confirmation(s);
+    wf_standby_marks_take(&s->marks, s->file);
+}
+
+/* Its name goes first, as its readers may take long to end. */
+static void give_up(struct store_actor *s)
+{
+    weft_log(WEFT_WARN, "this store can store nothing at present: it ends, and stands by again");
+    weft_ignore(weft_unregister(WEFT_STORE_NAME));
+    s->stops = s->gives_up = true;
 }
 
 static bool has_work(const struct store_actor *s)
@@ -541,9 +603,16 @@ static bool has_work(const struct store_actor *s)
            !wf_cursors_is_idle(&s->cursors) || !wf_states_is_idle(&s->states);
 }
 
+static int64_t deadline_of(const struct store_actor *s)
+{
+    int64_t queues = s->runs != NOTHING ? WEFT_FOREVER : wf_queues_deadline(&s->queues);
+    int64_t marks = wf_standby_marks_deadline(&s->marks);
+    return queues < marks ? queues : marks;
+}
+
 static void serve(struct store_actor *s)
 {
-    while (!s->stops || has_work(s)) {
+    while (!s->stops || (has_work(s) && !s->gives_up)) {
         weft_wait on[2];
         size_t count = 0;
         start_storing(s);
@@ -551,9 +620,11 @@ static void serve(struct store_actor *s)
         if (runs) on[count++] = weft_on_offload(s->job);
         if (!s->stops && (has_space(s) || !runs)) on[count++] = weft_on_mailbox();
         if (count == 0) continue;
-        int which = weft_wait_any(on, count, runs ? WEFT_FOREVER : wf_queues_deadline(&s->queues));
+        int which = weft_wait_any(on, count, deadline_of(s));
         if (which < 0 && which != WEFT_ETIMEDOUT) return;
         if (which == 0 && runs) finish_storing(s);
+        wf_standby_marks_tell(&s->marks);
+        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
         weft_msg *m;
         while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
     }
@@ -580,8 +651,23 @@ static void free_actor(void *arg)
     free(s);
 }
 
+int wf_store_start(weft_pid *out, weft_actor *body, const void *config, size_t size,
+                   const weft_spawn_options *options, int64_t deadline)
+{
+    weft_msg *m = NULL;
+    struct store_appended status = {0};
+    int rc = weft_spawn(out, body, config, size, options);
+    if (rc < 0) return rc;
+    rc = weft_call(*out, WF_STORE_STATUS, NULL, 0, &m, deadline);
+    if (rc == WEFT_OK) rc = weft_typed_read(store_appended_type(), weft_data(m), weft_size(m), &status, NULL);
+    if (rc == WEFT_OK) rc = wf_store_error(status.error);
+    weft_msg_free(m);
+    if (rc < 0) (void)weft_stop(*out);
+    return rc;
+}
+
 /* The actor that opens the store waits for this answer. */
-static void report(int rc)
+void wf_store_report(int rc)
 {
     weft_msg *m;
     if (rc < 0 && weft_recv_tag(&m, WF_STORE_STATUS, weft_after(WEFT_SEC(10))) == WEFT_OK) {
@@ -590,11 +676,13 @@ static void report(int rc)
     }
 }
 
+const weft_spawn_options wf_store_actor_options = {.kind = "store", .stack_bytes = 128 * 1024};
+
 void wf_store_actor(const void *config, size_t size)
 {
     struct store_actor *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        report(WEFT_ENOMEM);
+        wf_store_report(WEFT_ENOMEM);
         return;
     }
     s->end = &s->first;
@@ -604,11 +692,12 @@ void wf_store_actor(const void *config, size_t size)
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);
     if (rc == WEFT_OK) rc = start_readers(s);
     if (rc < 0) {
-        report(rc);
+        wf_store_report(rc);
         return;
     }
     (void)weft_trap_stop(true);
     serve(s);
+    wf_standby_marks_end(&s->marks);
     if (!s->stops) weft_fail(WEFT_ESYSTEM, "the store cannot wait any more");
     end_readers(s);
 }

@@ -9,6 +9,7 @@
 #include "store_actor.h"
 #include "store_client.h"
 #include "store_messages.h"
+#include "store_standby.h"
 #include "stored_topic.h"
 
 int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
@@ -122,7 +123,8 @@ static int pack_config(const weft_store_options *o, void **out, size_t *size)
     struct store_config config = {.url = weft_cstr(o->url),
                                   .keep = store_keep_list(keep, o->topic_count),
                                   .queues = store_rule_list(rule, o->queue_count),
-                                  .states = weft_str_list(state, o->state_count)};
+                                  .states = weft_str_list(state, o->state_count),
+                                  .standby = o->standby};
     weft_writer measure = weft_writer_on(NULL, 0);
     store_config_put(&measure, &config);
     *out = weft_alloc(measure.size);
@@ -138,22 +140,13 @@ int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t de
     void *config;
     size_t size;
     weft_pid pid;
-    weft_msg *answer = NULL;
-    struct store_appended status = {0};
     if (weft_pid_is_nobody(weft_self())) return WEFT_ENOTACTOR;
     int rc = pack_config(options, &config, &size);
     if (rc < 0) return rc;
-    rc = weft_spawn(&pid, wf_store_actor, config, size,
-                    &(weft_spawn_options){.kind = "store", .stack_bytes = 128 * 1024});
+    rc = wf_store_start(&pid, options->standby ? wf_store_standby : wf_store_actor, config, size,
+                        options->standby ? &wf_store_standby_options : &wf_store_actor_options, deadline);
     (void)weft_release(config);
-    if (rc < 0) return rc;
-    rc = weft_call(pid, WF_STORE_STATUS, NULL, 0, &answer, deadline);
-    if (rc == WEFT_OK)
-        rc = weft_typed_read(store_appended_type(), weft_data(answer), weft_size(answer), &status, NULL);
-    if (rc == WEFT_OK) rc = wf_store_error(status.error);
-    weft_msg_free(answer);
-    if (rc < 0) (void)weft_stop(pid);
-    else if (out != NULL) *out = pid;
+    if (rc == WEFT_OK && out != NULL) *out = pid;
     return rc;
 }
 

@@ -72,6 +72,12 @@ static void add(struct wf_store_file *f)
 
 int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only, struct wf_store_why *why)
 {
+    return wf_store_file_open_as(out, url, &(struct wf_store_opening){.read_only = read_only}, why);
+}
+
+int wf_store_file_open_as(struct wf_store_file **out, const char *url, const struct wf_store_opening *how,
+                          struct wf_store_why *why)
+{
     const char *where = url;
     const struct wf_store_engine *engine = engine_of(url, &where);
     *out = NULL;
@@ -79,7 +85,7 @@ int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_on
     struct wf_store_file *f = calloc(1, sizeof *f);
     snprintf(why->text, sizeof why->text, "out of memory");
     if (f == NULL) return WEFT_ENOMEM;
-    int rc = engine->open(&f->store, where, &(struct wf_store_opening){.read_only = read_only}, why);
+    int rc = engine->open(&f->store, where, how, why);
     if (rc < 0) {
         free(f);
         return rc;
@@ -87,6 +93,20 @@ int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_on
     add(f);
     *out = f;
     return WEFT_OK;
+}
+
+int wf_store_file_look(const char *url, struct wf_store_mark *out, struct wf_store_why *why)
+{
+    const char *where = url;
+    const struct wf_store_engine *engine = engine_of(url, &where);
+    if (engine == NULL) return no_engine(url, why);
+    return engine->look == NULL ? WEFT_ENOTSUP : engine->look(where, out, why);
+}
+
+void wf_store_file_mark(const struct wf_store_file *f, struct wf_store_mark *out)
+{
+    *out = (struct wf_store_mark){0};
+    if (f->store->engine->mark != NULL) f->store->engine->mark(f->store, out);
 }
 
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f)

@@ -25,6 +25,14 @@ WEFT_API void wf_store_url_show(const char *url, char *out, size_t size);
  * engine. */
 WEFT_API int wf_store_file_open(struct wf_store_file **out, const char *url, bool read_only,
                                 struct wf_store_why *why);
+/* The same, with all that can be said of an opening. */
+int wf_store_file_open_as(struct wf_store_file **out, const char *url, const struct wf_store_opening *how,
+                          struct wf_store_why *why);
+/* Reads the mark of a store beside its owner. Blocks. Errors: those of wf_store_engine.look; WEFT_ENOTSUP: the stores of that
+ * engine have no marks. */
+int wf_store_file_look(const char *url, struct wf_store_mark *out, struct wf_store_why *why);
+/* The mark of an open store; `owner` is 0 if it has none. */
+void wf_store_file_mark(const struct wf_store_file *f, struct wf_store_mark *out);
 struct wf_store_file *wf_store_file_share(struct wf_store_file *f);
 /* A share of the file with that number; NULL: it is closed. */
 struct wf_store_file *wf_store_file_find(uint64_t number);

@@ -34,6 +34,8 @@ enum wf_store_request {
     WF_STORE_REMINDERS = 15,   /* struct store_reminders_from; struct store_reminders: the reminders after it */
     WF_STORE_SHARE = 16,       /* struct store_share; struct store_shared, once there is a record */
     WF_STORE_DROP = 17,        /* struct store_change, to remove dead jobs; struct store_changed */
+    WF_STORE_MARK = 18,        /* struct store_mark of a store that stands by; the same, now and as messages later */
+    WF_STORE_CONFIRM = 19,     /* a message: a reader cannot reach the server. Is this store its owner still? */
     WF_STORE_QUIT = 6,         /* a message: a reader ends after it has answered the requests before */
 };
 
@@ -112,6 +114,9 @@ WEFT_STRUCT(store_share, STORE_SHARE)
     F(str, topic)       \
     F(uint, epoch) F(uint, offset) F(uint, missing) F(int, time) F(uint, tag) F(bin, body)
 WEFT_STRUCT(store_shared, STORE_SHARED)
+/* What the store has acknowledged: a struct wf_store_mark. A standby that takes over wants a database that has it. */
+#define STORE_MARK(F) F(int, error) F(uint, owner) F(uint, commits)
+WEFT_STRUCT(store_mark, STORE_MARK)
 
 /* Position 0, 0: the cursor is removed. */
 #define STORE_ADVANCE(F) F(str, name) F(str, topic) F(uint, epoch) F(uint, offset)
@@ -155,12 +160,15 @@ WEFT_STRUCT(store_states, STORE_STATES)
     F(bin, body) F(int, error) F(uint, missing) F(str, shared) F(uint, id) F(uint, lease) F(uint, attempts)
 WEFT_STRUCT(store_news, STORE_NEWS)
 
-/* The argument of the store's actor. */
+/* The argument of the store's actor, and of one that stands by. `standby`: the store ends when it cannot store any more, so
+ * that another one can. `commits`: how many are known to be acknowledged. */
 #define STORE_KEEP(F) F(str, pattern) F(uint, count) F(uint, bytes) F(int, age)
 WEFT_STRUCT(store_keep, STORE_KEEP)
 #define STORE_RULE(F) F(str, pattern) F(int, lease) F(uint, attempts) F(uint, jobs)
 WEFT_STRUCT(store_rule, STORE_RULE)
-#define STORE_CONFIG(F) F(str, url) F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states)
+#define STORE_CONFIG(F) \
+    F(str, url)         \
+    F(list(store_keep), keep) F(list(store_rule), queues) F(list(str), states) F(bool, standby) F(uint, commits)
 WEFT_STRUCT(store_config, STORE_CONFIG)
 
 /* Makes a message of the value; NULL: no memory. */

@@ -372,6 +372,14 @@ static void answer(struct wf_store_file *file, struct ahead *ahead, const weft_m
     }
 }
 
+/* So a store that nobody writes to is noticed, too, when it cannot reach its server. */
+static void tell_doubt(const struct wf_store_file *file)
+{
+    weft_pid store;
+    if (atomic_load(&file->store->is_doubted) && weft_whereis(WEFT_STORE_NAME, &store) == WEFT_OK)
+        weft_ignore(weft_try_send(store, WF_STORE_CONFIRM, NULL, 0)); /* the next reader tells it again */
+}
+
 void wf_store_reader(const void *arg, size_t size)
 {
     uint64_t number;
@@ -393,6 +401,7 @@ void wf_store_reader(const void *arg, size_t size)
     for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(m) == WF_STORE_QUIT;
         if (!weft_expired(m)) answer(file, ahead, m);
+        tell_doubt(file);
         weft_msg_free(m);
     }
     await_ahead(ahead);

@@ -30,6 +30,7 @@
 #ifndef WF_STORE_ENGINE_H
 #define WF_STORE_ENGINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -228,11 +229,18 @@ struct wf_store_advance {
     int error;                 /* the result; the other ones of the batch do not depend on it */
 };
 
+/* How far a store has got, of an engine that numbers its openings and its commits. */
+struct wf_store_mark {
+    uint64_t owner;   /* a random number of the last opening that was no reading; 0: the engine has no marks */
+    uint64_t commits; /* so many have been acknowledged */
+};
+
 /* How a store is opened. */
 struct wf_store_opening {
-    bool read_only;  /* for tools: does not become the owner, changes nothing, and is not refused while an owner has
+    uint64_t commits; /* so many are known to be acknowledged: a store that lacks some is not opened */
+    bool read_only;   /* for tools: does not become the owner, changes nothing, and is not refused while an owner has
                       * it open */
-    const char *vfs; /* for tests: the name of SQLite's VFS */
+    const char *vfs;  /* for tests: the name of SQLite's VFS */
 };
 
 struct wf_store_why {
@@ -267,13 +275,25 @@ struct wf_store_engine {
     /* Opens the store; makes it if there is none.
      * Errors: WEFT_EINUSE (another process, or another store of this one, is its owner), WEFT_ENOTSUP (a newer
      * version of weft made it), WEFT_EFORMAT (no store of weft, or damaged), WEFT_ENOTFOUND (no such folder, or
-     * nothing there to open read-only), WEFT_EINVAL (the URL), WEFT_ESYSTEM (its server cannot be reached). */
+     * nothing there to open read-only), WEFT_EINVAL (the URL), WEFT_ESYSTEM (its server cannot be reached, or lacks
+     * commits). */
     int (*open)(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                 struct wf_store_why *why);
     void (*close)(struct wf_store *s); /* NULL is allowed */
     /* Writes what messages say of the URL `where`, its scheme included; NULL: they say what the URL is. For URLs that may
      * have a password. */
     void (*show)(const char *where, char *out, size_t size);
+    /* Reads the mark of a store beside its owner; NULL: the engine has no marks. Blocks. Errors: those of open; WEFT_ENOTFOUND
+     * (no store is there yet). */
+    int (*look)(const char *where, struct wf_store_mark *out, struct wf_store_why *why);
+    /* The mark of an open store; NULL: the engine has no marks. This and is_lost are called by the thread that stores. */
+    void (*mark)(const struct wf_store *s, struct wf_store_mark *out);
+    /* Whether the last call that stores has found that it cannot store: the disk has failed, another one is the owner, or
+     * the server cannot be reached. So another store, which is opened anew, may do better. */
+    bool (*is_lost)(const struct wf_store *s);
+    /* Asks the database whether this store is its owner, and connects again if it has to; then is_lost says what it has found.
+     * Called by the thread that stores. NULL: no server is between. */
+    int (*confirm)(struct wf_store *s);
     /* The time of the store's clock: ns since 1970, UTC, perhaps to the millisecond only. */
     int64_t (*clock)(struct wf_store *s);
 
@@ -359,7 +379,8 @@ struct wf_store_engine {
 
 struct wf_store {
     const struct wf_store_engine *engine;
-    uint64_t secret; /* drawn when the store was opened: the key of hashes of texts that users choose, such as
+    atomic_bool is_doubted; /* a reader could not reach the server. Who asks confirm clears it */
+    uint64_t secret;        /* drawn when the store was opened: the key of hashes of texts that users choose, such as
                       * topics */
 };
 

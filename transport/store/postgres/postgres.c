@@ -49,6 +49,8 @@ static const char *const reminder_tables[] = {
     "CREATE INDEX IF NOT EXISTS job_reminders_job ON job_reminders(job)",
 };
 
+enum { NAME_MAX_SIZE = 160 };
+
 /* The first line of `text`, which may be in `why`. */
 static int failed(struct wf_store_why *why, int error, const char *name, const char *text)
 {
@@ -60,9 +62,10 @@ static int failed(struct wf_store_why *why, int error, const char *name, const c
 
 static int failed_with(struct wf_store_why *why, int error, const struct pq_store *s)
 {
-    const char *text = error == WEFT_EACCESS  ? "this user of the database has no right to it"
-                       : error == WEFT_EINUSE ? "another node has this store open"
-                                              : PQerrorMessage(s->writer.pg);
+    const char *text = error == WEFT_EACCESS ? "this user of the database has no right to it"
+                       : error == WEFT_EINUSE
+                           ? "another node has this store open (with --store-standby a node waits until it has not)"
+                           : PQerrorMessage(s->writer.pg);
     return failed(why, error, s->base.name, text[0] != '\0' ? text : weft_strerror(error));
 }
 
@@ -163,7 +166,25 @@ static int prepare_tables(struct pq_store *s, struct wf_store_why *why)
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
-static int open_database(struct pq_store *s, struct wf_store_why *why)
+/* Becomes the owner, if the database has all commits that are known to be acknowledged. */
+static int own(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
+{
+    struct wf_store_mark is;
+    int rc = pq_read_mark(&s->writer, &is);
+    if (rc < 0) return failed_with(why, rc, s);
+    if (is.commits < commits) {
+        snprintf(why->text, sizeof why->text,
+                 "%s: it lacks %llu commits that were acknowledged. Let the server that has them come back; or start "
+                 "all nodes"
+                 " with this store anew: then they begin with what there is",
+                 s->base.name, (unsigned long long)(commits - is.commits));
+        return WEFT_ESYSTEM;
+    }
+    rc = pq_own(s);
+    return rc < 0 ? failed_with(why, rc, s) : WEFT_OK;
+}
+
+static int open_database(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
 {
     int rc = pq_connect(&s->writer, s->where, s->base.read_only, why);
     if (rc < 0) return failed(why, rc, s->base.name, why->text);
@@ -172,8 +193,8 @@ static int open_database(struct pq_store *s, struct wf_store_why *why)
     rc = prepare_tables(s, why);
     if (rc < 0) return rc;
     s->base.has_queues = s->base.has_states = s->base.has_workers = true;
-    rc = s->base.read_only ? WEFT_OK : pq_own(s);
-    if (rc < 0) return failed_with(why, rc, s);
+    if (!s->base.read_only) rc = own(s, commits, why);
+    if (rc < 0) return rc;
     snprintf(why->text, sizeof why->text, "%s: the tables cannot be read", s->base.name);
     rc = sql_load(&s->base, why);
     if (rc == WEFT_OK) why->text[0] = '\0';
@@ -194,7 +215,6 @@ static void close_store(struct wf_store *store)
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                       struct wf_store_why *why)
 {
-    enum { NAME_MAX_SIZE = 160 };
     *out = NULL;
     struct pq_store *s = calloc(1, sizeof *s);
     if (s == NULL) return failed(why, WEFT_ENOMEM, "postgres:", "out of memory");
@@ -203,11 +223,33 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     s->where = pq_where(where);
     bool fine = sql_init(&s->base, &wf_store_postgres, &pq_driver, how->read_only) && s->where != NULL;
     if (s->base.name != NULL) pq_show(where, s->base.name, NAME_MAX_SIZE);
-    int rc = fine && s->base.name != NULL ? open_database(s, why)
+    int rc = fine && s->base.name != NULL ? open_database(s, how->commits, why)
                                           : failed(why, WEFT_ENOMEM, "postgres:", "out of memory");
     if (rc == WEFT_OK) *out = &s->base.base;
     else close_store(&s->base.base);
     return rc;
+}
+
+static int look_beside(const char *where, struct wf_store_mark *out, struct wf_store_why *why)
+{
+    struct pq_connection c;
+    char shown[NAME_MAX_SIZE], *url = pq_where(where);
+    *out = (struct wf_store_mark){0};
+    pq_show(where, shown, sizeof shown);
+    if (url == NULL) return failed(why, WEFT_ENOMEM, shown, "out of memory");
+    int rc = pq_connect(&c, url, true, why);
+    free(url);
+    if (rc < 0) return failed(why, rc, shown, why->text);
+    rc = pq_read_mark(&c, out);
+    if (rc < 0) (void)failed(why, rc, shown, "the database has no store");
+    pq_disconnect(&c);
+    return rc;
+}
+
+static void mark(const struct wf_store *store, struct wf_store_mark *out)
+{
+    const struct pq_store *s = (const struct pq_store *)store;
+    *out = (struct wf_store_mark){s->owner, s->commits};
 }
 
 /* This machine's, as for SQLite: to ask the server would take a round trip for each batch. */
@@ -223,6 +265,10 @@ const struct wf_store_engine wf_store_postgres = {
     .open = open_store,
     .close = close_store,
     .show = pq_show,
+    .look = look_beside,
+    .mark = mark,
+    .is_lost = sql_is_lost,
+    .confirm = pq_confirm,
     .clock = read_clock,
     SQL_TABLES,
 };

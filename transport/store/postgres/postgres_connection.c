@@ -11,11 +11,14 @@
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */
 
 /* A commit is acknowledged when it is on the server's disk. Sequential scans are never what these statements need, also
- * when the server knows nothing yet of new tables; plans are made once. */
+ * when the server knows nothing yet of new tables; plans are made once. The server ends the session of a client that is
+ * silent for 25 seconds, also when an answer is on its way: then keep-alives do not count. */
 static const char settings[] =
-    "SET search_path TO weft; SET lock_timeout TO '2s'; SET enable_seqscan TO off;"
-    "SET plan_cache_mode TO force_generic_plan; SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5;"
-    "SET tcp_keepalives_count TO 3; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    "SET search_path TO weft; SET client_min_messages TO warning; SET lock_timeout TO '2s';"
+    "SET enable_seqscan TO off; SET plan_cache_mode TO force_generic_plan;"
+    "SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3;"
+    "SELECT set_config('tcp_user_timeout', '25000', false) WHERE current_setting('tcp_user_timeout', true) <> '';"
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 
 /* A session that the server ends gets a last message, as an error or a warning of the class 57P. */
@@ -23,7 +26,9 @@ static void look_at_notice(void *arg, const PGresult *result)
 {
     struct pq_connection *c = arg;
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (state != NULL && strncmp(state, "57P", 3) == 0) c->is_ending = true;
+    if (severity != NULL && strcmp(severity, "WARNING") == 0) c->has_warned = true;
 }
 
 static int settle(struct pq_connection *c, bool read_only)
@@ -48,10 +53,10 @@ static void say(struct wf_store_why *why, PGconn *pg)
 /* What stands before `dbname` are defaults, which the URL can change. A server that is silent is lost after some time. */
 int pq_connect(struct pq_connection *c, const char *where, bool read_only, struct wf_store_why *why)
 {
-    static const char *const words[] = {
-        "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
-        "keepalives_count",          "tcp_user_timeout", "dbname",          NULL};
-    const char *const values[] = {"weft", "5", "10", "5", "3", "30000", where, NULL};
+    static const char *const words[] = {"fallback_application_name", "connect_timeout",  "keepalives_idle",
+                                        "keepalives_interval",       "keepalives_count", "tcp_user_timeout",
+                                        "target_session_attrs",      "dbname",           NULL};
+    const char *values[] = {"weft", "5", "10", "5", "3", "30000", "any", where, NULL};
     *c = (struct pq_connection){.base = {.driver = &pq_driver}};
     PQconninfoOption *options = pq_words(where);
     if (options == NULL) {
@@ -60,6 +65,8 @@ int pq_connect(struct pq_connection *c, const char *where, bool read_only, struc
                      "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F)");
         return WEFT_EINVAL;
     }
+    /* Of several servers one is the primary; standbys may be behind, also for readers. */
+    if (pq_has_several_hosts(options)) values[6] = "read-write";
     PQconninfoFree(options);
     c->pg = PQconnectdbParams(words, values, 1);
     int rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;

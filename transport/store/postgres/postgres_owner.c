@@ -13,6 +13,17 @@ int pq_lock(struct pq_store *s)
     return pq_query(&s->writer, "SELECT pg_advisory_lock(8603395313164842095)", NULL, 0, NULL);
 }
 
+int pq_read_mark(struct pq_connection *c, struct wf_store_mark *out)
+{
+    PGresult *result;
+    int rc = pq_query(c, "SELECT owner, commits FROM store WHERE id = 1", NULL, 0, &result);
+    if (rc < 0) return rc == WEFT_EFORMAT ? WEFT_ENOTFOUND : rc;
+    *out = (struct wf_store_mark){(uint64_t)pq_number(result, 0, 0), (uint64_t)pq_number(result, 0, 1)};
+    rc = PQntuples(result) == 1 ? WEFT_OK : WEFT_ENOTFOUND;
+    PQclear(result);
+    return rc;
+}
+
 int pq_own(struct pq_store *s)
 {
     PGresult *result;
@@ -43,15 +54,15 @@ static int give_up(struct pq_store *s, const char *text)
 /* Whether the store is as this owner has left it. */
 static int compare_owner(struct pq_store *s)
 {
-    PGresult *result;
-    int rc = pq_query(&s->writer, "SELECT owner, commits FROM store WHERE id = 1", NULL, 0, &result);
+    struct wf_store_mark is;
+    int rc = pq_read_mark(&s->writer, &is);
+    if (rc == WEFT_ENOTFOUND) return give_up(s, "the database has no store any more");
     if (rc < 0) return rc;
-    uint64_t owner = (uint64_t)pq_number(result, 0, 0), commits = (uint64_t)pq_number(result, 0, 1);
-    PQclear(result);
-    if (owner != s->owner) return give_up(s, "another node has had this store open meanwhile");
-    if (commits != s->commits && !(s->in_doubt && commits == s->commits + 1))
+    if (is.commits < s->commits) return give_up(s, "the database lacks commits that were acknowledged");
+    if (is.owner != s->owner) return give_up(s, "another node has had this store open meanwhile");
+    if (is.commits != s->commits && !(s->in_doubt && is.commits == s->commits + 1))
         return give_up(s, "the database has other commits than those that were acknowledged");
-    s->commits = commits;
+    s->commits = is.commits;
     s->in_doubt = false;
     return WEFT_OK;
 }
@@ -83,7 +94,9 @@ int pq_begin(struct sql_store *base)
     struct pq_connection *c = &s->writer;
     if (!pq_is_alive(c)) {
         int rc = connect_again(s);
+        s->base.away = rc < 0 && rc != WEFT_ENOMEM;
         if (rc < 0) return rc;
+        sql_server_changed(base);
     }
     c->failed = WEFT_OK;
     c->fenced = false;
@@ -119,10 +132,13 @@ static int commit(struct pq_store *s)
     int rc = pq_wait(c, NULL); /* whether each statement did what it had to do */
     if (rc < 0) return rc;
     s->in_doubt = true;
+    c->has_warned = false;
     rc = pq_query(c, "COMMIT", NULL, 0, &result);
     if (rc < 0) return rc;
     bool committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
     PQclear(result);
+    /* The wait for a standby was cancelled: this server has the commit, and perhaps no other one. */
+    if (committed && c->has_warned) return WEFT_ESYSTEM;
     s->in_doubt = false;
     s->commits += committed;
     return committed ? WEFT_OK : WEFT_ESYSTEM;
@@ -143,4 +159,17 @@ int pq_finish(struct sql_store *base, int rc)
     if (s->in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) pq_disconnect(c);
     if (fenced) return give_up(s, "another node has had this store open meanwhile");
     return rc == WEFT_EINUSE ? WEFT_ESYSTEM : rc; /* somebody has locked a table for long */
+}
+
+/* A second time if the connection was lost: then it is made again, or the store is away. */
+int pq_confirm(struct wf_store *base)
+{
+    struct pq_store *s = (struct pq_store *)base;
+    struct wf_store_mark is;
+    int rc = WEFT_ESYSTEM;
+    for (int i = 0; i < 2 && rc == WEFT_ESYSTEM && !s->base.broken; i++) {
+        rc = pq_begin(&s->base);
+        if (rc == WEFT_OK) rc = pq_finish(&s->base, pq_read_mark(&s->writer, &is));
+    }
+    return rc;
 }

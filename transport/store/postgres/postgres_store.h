@@ -55,7 +55,8 @@ struct pq_row {
 struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
-    bool is_ending; /* the server has said that it ends this session */
+    bool is_ending;  /* the server has said that it ends this session */
+    bool has_warned; /* with an answer came a warning */
     bool in_transaction;
     /* Of the writer: a transaction begins with its first statement, and compares the owner with its first change. */
     bool begin_due, fence_due;

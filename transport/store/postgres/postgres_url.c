@@ -37,6 +37,11 @@ PQconninfoOption *pq_words(const char *where)
     return NULL;
 }
 
+bool pq_has_several_hosts(const PQconninfoOption *words)
+{
+    return strchr(option(words, "host"), ',') != NULL || strchr(option(words, "hostaddr"), ',') != NULL;
+}
+
 /* libpq's own words about a text that it cannot parse may quote it, with a password. So nothing of such a text is shown. */
 void pq_show(const char *text, char *out, size_t size)
 {

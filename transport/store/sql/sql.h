@@ -137,6 +137,7 @@ struct sql_driver;
 struct sql_connection {
     const struct sql_driver *driver;
     struct sql_connection *next; /* in the list of idle ones */
+    unsigned server;             /* of sql_store when it was made */
 };
 struct sql_row { /* a statement of a connection, and the row that it is at */
     const struct sql_driver *driver;
@@ -185,10 +186,13 @@ struct sql_store {
     const struct sql_driver *driver;
     char *name;                    /* what messages say of it */
     bool read_only, broken;        /* broken: nothing is written until the store is opened again */
+    bool away;                     /* the writer has no connection, and the last attempt to make one has failed */
     struct sql_connection *writer; /* of a store that is open read-only: used under `lock` */
     sqlite3_mutex *lock;           /* for what follows */
     struct sql_connection *idle;
     int idle_count;
+    unsigned
+        server; /* grows when the writer has connected again: perhaps to another server, which readers have to use, too */
     struct sql_log **bucket; /* a power of two of them */
     size_t buckets, logs;
     int64_t stored_logs;

@@ -10,16 +10,28 @@ static struct sql_connection *take_idle(struct sql_store *s)
     return c;
 }
 
+static unsigned server_now(struct sql_store *s)
+{
+    sqlite3_mutex_enter(s->lock);
+    unsigned server = s->server;
+    sqlite3_mutex_leave(s->lock);
+    return server;
+}
+
 struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
 {
     struct sql_connection *c;
     *rc = WEFT_OK;
+    const unsigned server = server_now(s);
     while ((c = take_idle(s)) != NULL) {
-        if (s->driver->is_usable == NULL || s->driver->is_usable(c)) return c;
+        if (c->server == server && (s->driver->is_usable == NULL || s->driver->is_usable(c))) return c;
         s->driver->disconnect(c);
     }
     *rc = s->driver->connect(s, &c);
-    return *rc == WEFT_OK ? c : NULL;
+    if (*rc == WEFT_ESYSTEM) atomic_store(&s->base.is_doubted, true);
+    if (*rc < 0) return NULL;
+    c->server = server;
+    return c;
 }
 
 void sql_give_back(struct sql_store *s, struct sql_connection *c)

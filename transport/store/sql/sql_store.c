@@ -29,6 +29,19 @@ int sql_load(struct sql_store *s, struct wf_store_why *why)
     return rc;
 }
 
+void sql_server_changed(struct sql_store *s)
+{
+    sqlite3_mutex_enter(s->lock);
+    s->server++;
+    sqlite3_mutex_leave(s->lock);
+}
+
+bool sql_is_lost(const struct wf_store *s)
+{
+    const struct sql_store *store = (const struct sql_store *)s;
+    return store->broken || store->away;
+}
+
 void sql_finish_store(struct sql_store *s)
 {
     for (struct sql_connection *c = s->idle, *next; c != NULL; c = next) {

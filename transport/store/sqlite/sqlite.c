@@ -98,8 +98,10 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
     sqlite3_free(path);
     if (rc == SQLITE_OK) return WEFT_OK;
     if ((rc & 0xFF) == SQLITE_BUSY)
-        return failed(why, WEFT_EINUSE, s->base.name,
-                      "another process, or another node of this one, has this store open");
+        return failed(
+            why, WEFT_EINUSE, s->base.name,
+            "another process, or another node of this one, has this store open (with --store-standby a node waits"
+            " until it has not)");
     return failed_with(why, rc, s->base.name);
 }
 
@@ -219,6 +221,7 @@ const struct wf_store_engine wf_store_sqlite = {
     .usage = "sqlite:FILE",
     .open = open_store,
     .close = close_store,
+    .is_lost = sql_is_lost,
     .clock = read_clock,
     SQL_TABLES,
 };

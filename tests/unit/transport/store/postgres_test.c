@@ -209,6 +209,197 @@ START_TEST(commits_are_synchronous)
 }
 END_TEST
 
+/* ---- Those that stand by ----------------------------------------------------------------------------------------- */
+
+static struct wf_store_mark mark_of(const struct wf_store *s)
+{
+    struct wf_store_mark mark;
+    fixture.engine->mark(s, &mark);
+    return mark;
+}
+
+START_TEST(a_mark_is_the_owner_and_its_commits)
+{
+    struct wf_store_mark beside;
+    struct wf_store_mark before = mark_of(store);
+    append_ok("a", "one");
+    struct wf_store_mark after = mark_of(store);
+    ck_assert(before.owner != 0 && after.owner == before.owner);
+    ck_assert_uint_eq(after.commits, before.commits + 1);
+    ck_assert_int_eq(fixture.engine->look(server.where, &beside, &why), WEFT_OK);
+    ck_assert(beside.owner == after.owner && beside.commits == after.commits);
+    reopen();
+    ck_assert(mark_of(store).owner != after.owner);
+    ck_assert_uint_eq(mark_of(store).commits, after.commits);
+    close_it();
+    run_sql("DROP SCHEMA weft CASCADE");
+    ck_assert_int_eq(fixture.engine->look(server.where, &beside, &why), WEFT_ENOTFOUND);
+    ck_assert_int_eq(fixture.engine->look("host=/tmp/weft-no-such-folder", &beside, &why), WEFT_ESYSTEM);
+}
+END_TEST
+
+static int open_knowing(uint64_t commits)
+{
+    int rc = fixture.engine->open(&store, server.where, &(struct wf_store_opening){.commits = commits}, &why);
+    if (rc == WEFT_OK) close_it();
+    return rc;
+}
+
+/* As of a server that was promoted, and was behind when the one before was lost. */
+START_TEST(a_database_that_lacks_known_commits_is_not_opened)
+{
+    append_ok("a", "one");
+    append_ok("a", "two");
+    const struct wf_store_mark known = mark_of(store);
+    close_it();
+    ck_assert_int_eq(open_knowing(known.commits), WEFT_OK);
+    run_sql("UPDATE store SET commits = commits - 1");
+    ck_assert_int_eq(open_knowing(known.commits), WEFT_ESYSTEM);
+    ck_assert_msg(strstr(why.text, "lacks 1 commits") != NULL, "%s", why.text);
+    struct wf_store_mark beside; /* and nothing was changed */
+    ck_assert_int_eq(fixture.engine->look(server.where, &beside, &why), WEFT_OK);
+    ck_assert_uint_eq(beside.commits, known.commits - 1);
+    ck_assert_int_eq(open_knowing(known.commits - 1), WEFT_OK);
+}
+END_TEST
+
+START_TEST(a_store_that_cannot_store_is_lost)
+{
+    append_ok("a", "one");
+    ck_assert(!fixture.engine->is_lost(store));
+    end_sessions("IN");
+    append_ok("a", "two"); /* it has connected again */
+    ck_assert(!fixture.engine->is_lost(store));
+    end_sessions("IN");
+    PGconn *other = PQconnectdb(server.where);
+    PQclear(PQexec(other, "SELECT pg_advisory_lock(8603395313164842095)"));
+    ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+    PQfinish(other);
+    append_ok("a", "four");
+    ck_assert(!fixture.engine->is_lost(store));
+    run_sql("UPDATE store SET owner = owner + 1");
+    ck_assert_int_eq(append_one("a", "five", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+}
+END_TEST
+
+START_TEST(a_store_is_asked_whether_it_is_the_owner)
+{
+    append_ok("a", "one");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK);
+    end_sessions("IN");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK); /* it has connected again */
+    ck_assert(!fixture.engine->is_lost(store));
+    end_sessions("IN");
+    PGconn *other = PQconnectdb(server.where);
+    PQclear(PQexec(other, "SELECT pg_advisory_lock(8603395313164842095)"));
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+    PQfinish(other);
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_OK);
+    append_ok("a", "two");
+    run_sql("UPDATE store SET owner = owner + 1");
+    end_sessions("IN");
+    ck_assert_int_eq(fixture.engine->confirm(store), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+}
+END_TEST
+
+/* ---- Several servers --------------------------------------------------------------------------------------------- */
+
+START_TEST(the_next_host_is_tried)
+{
+    static const char *const ways[] = {"host=/tmp/weft-no-such-folder,%s user=weft dbname=postgres",
+                                       "//weft@/postgres?host=/tmp/weft-no-such-folder,%s"};
+    char where[200];
+    close_it();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(where, sizeof where, ways[i], server.folder);
+#pragma GCC diagnostic pop
+        fixture.where = where;
+        open_it();
+        append_ok("a", "one");
+        close_it();
+    }
+    fixture.where = server.where;
+}
+END_TEST
+
+/* A server of several that only reads is not the one that is meant. */
+START_TEST(of_several_servers_the_primary_is_taken)
+{
+    char where[300];
+    int rc;
+    append_ok("a", "one");
+    close_it();
+    snprintf(where, sizeof where,
+             "host=%s,%s user=weft dbname=postgres options='-c default_transaction_read_only=on'", server.folder,
+             server.folder);
+    fixture.where = where;
+    for (int i = 0; i < 2; i++) { /* also for readers: a standby may be behind */
+        ck_assert_ptr_null(open_as(i == 1, &rc));
+        ck_assert_msg(rc == WEFT_ESYSTEM && strstr(why.text, "read-only") != NULL, "%s", why.text);
+    }
+    strcat(where, " target_session_attrs=any");
+    store = open_as(true, &rc);
+    ck_assert_msg(rc == WEFT_OK, "%s", why.text);
+    fixture.where = server.where;
+}
+END_TEST
+
+/* A reader's connection to the server before would lack what the writer has stored since. */
+START_TEST(readers_follow_the_writer_to_another_server)
+{
+    char before[16], after[16];
+    static const char readers[] =
+        "SELECT min(pid) FROM pg_stat_activity WHERE application_name = 'weft' AND pid NOT IN"
+        " (SELECT pid FROM pg_locks WHERE locktype = 'advisory')";
+    append_ok("a", "one");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    run_sql_for(readers, before, sizeof before);
+    end_sessions("IN");
+    append_ok("a", "two");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    run_sql_for(readers, after, sizeof after);
+    ck_assert_str_ne(before, after);
+}
+END_TEST
+
+/* ---- A commit that waits for a standby server --------------------------------------------------------------------- */
+
+static void *append_in_a_thread(void *arg)
+{
+    *(int *)arg = append_one("a", "two", NULL, NULL);
+    return NULL;
+}
+
+/* The server says COMMIT then, with a warning: only this server has the commit. */
+START_TEST(a_cancelled_wait_for_a_standby_is_no_acknowledgement)
+{
+    pthread_t thread;
+    int rc = 1;
+    char count[8] = "0";
+    append_ok("a", "one");
+    run_sql("ALTER SYSTEM SET synchronous_standby_names TO 'nobody'");
+    run_sql("SELECT pg_reload_conf()");
+    while (strcmp(count, "1") != 0)
+        run_sql_for("SELECT count(*) FROM pg_settings WHERE setting = 'nobody'", count, sizeof count);
+    ck_assert_int_eq(pthread_create(&thread, NULL, append_in_a_thread, &rc), 0);
+    for (strcpy(count, "0"); strcmp(count, "1") != 0;)
+        run_sql_for("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", count, sizeof count);
+    run_sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    run_sql("ALTER SYSTEM RESET synchronous_standby_names");
+    run_sql("SELECT pg_reload_conf()");
+    ck_assert_int_eq(rc, WEFT_ESYSTEM);
+    append_ok("a", "three");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two 3=three ");
+}
+END_TEST
+
 static TCase *case_of(const char *name)
 {
     TCase *c = tcase_create(name);
@@ -236,7 +427,6 @@ int main(void)
     add_state_damage_tests(damage);
     tcase_add_test(own, a_newer_store_is_refused);
     tcase_add_test(own, an_older_store_gets_the_newer_tables);
-    tcase_add_test(own, an_older_store_gets_the_newer_tables);
     tcase_add_test(own, a_schema_of_others_is_refused);
     tcase_add_test(own, a_user_without_rights_is_refused);
     tcase_add_test(own, urls_and_words_are_taken);
@@ -246,6 +436,14 @@ int main(void)
     tcase_add_loop_test(own, a_writer_whose_owner_number_has_changed_is_refused, 0, 2);
     tcase_add_test(own, a_database_that_lacks_commits_gets_no_more);
     tcase_add_test(own, commits_are_synchronous);
+    tcase_add_test(own, a_mark_is_the_owner_and_its_commits);
+    tcase_add_test(own, a_database_that_lacks_known_commits_is_not_opened);
+    tcase_add_test(own, a_store_that_cannot_store_is_lost);
+    tcase_add_test(own, a_store_is_asked_whether_it_is_the_owner);
+    tcase_add_test(own, the_next_host_is_tried);
+    tcase_add_test(own, of_several_servers_the_primary_is_taken);
+    tcase_add_test(own, readers_follow_the_writer_to_another_server);
+    tcase_add_test(own, a_cancelled_wait_for_a_standby_is_no_acknowledgement);
     rc = run_suite(suite);
     server_end();
     return rc;
