@@ -147,9 +147,10 @@ typedef struct {
 WEFT_API WEFT_CHECKED int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
 
 /* [T] Stops a node: asks every actor to stop and waits until they have ended; at the deadline it kills the rest.
- * Then it sends what is left on the links, tells the peers that the node leaves, ends the workers and frees the
- * node. Returns 0; WEFT_ETIMEDOUT if actors had to be killed, or if a blocking function (weft_offload) still runs:
- * its thread is left behind and ends with the function; or WEFT_EINVAL if an actor of the node calls it. */
+ * Then it sends what is left on the links, for at most two seconds, tells the peers that the node leaves, ends the
+ * workers and frees the node. Returns 0; WEFT_ETIMEDOUT if actors had to be killed, or if a blocking function
+ * (weft_offload) still runs: its thread is left behind and ends with the function; or WEFT_EINVAL if an actor of the
+ * node calls it. */
 WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
 
 /* [T] Loads the node's certificates again, from the folder and under the name with which it was started. New links

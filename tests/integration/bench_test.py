@@ -113,7 +113,7 @@ class Counts(unittest.TestCase):
         self.doctor(self.build, "tcc 1.0.0, dietlibc, m68k")
         other = self.check("yield")
         self.assertEqual((other.returncode, other.stderr), (0, ""))
-        self.assertRegex(other.stdout, "Nothing compared: this is .* tcc 1.0.0")
+        self.assertRegex(other.stdout, "No figures were compared: this build is .* tcc 1.0.0")
 
     def test_storing_some_keeps_the_others_and_other_builds(self):
         counts.store(self.file, "a", [("local", "x", "msg", 1.0), ("local", "y", "msg", 2.0)], True)

@@ -70,6 +70,7 @@ static void leave(struct wf_cluster *c)
     c->leaving = true;
     c->t->carrier->ops->unlisten(c->t->carrier);
     wf_handshakes_end(c);
+    wf_peers_hurry(c);
     wf_gossip_leave(c);
     WF_LIST_EACH(k, &c->live_links) wf_links_send_bye(WF_CONTAINER(k, struct wf_link, in_all));
 }

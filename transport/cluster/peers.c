@@ -118,7 +118,8 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     if (d == NULL) d = wf_dialers_add(c, urls, p->url_count);
     if (d == NULL || d->seed) return;
     int64_t now = wf_transport_now(t);
-    bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0;
+    /* A node that leaves does not listen, so the other one cannot dial it. */
+    bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0 || c->leaving;
     wf_dialers_know(c, d, p->incarnation);
     d->proven = has_announced_urls(c, p);
     d->next_at = WF_MAX(now + (first ? 0 : WF_OTHER_DIALS), p->held_until);
@@ -319,6 +320,16 @@ int64_t wf_peers_tick(struct wf_cluster *c, int64_t now)
         if (!d->busy) at = WF_MIN(at, WF_MIN(d->next_at, d->give_up_at));
     }
     return at;
+}
+
+void wf_peers_hurry(struct wf_cluster *c)
+{
+    int64_t now = wf_transport_now(c->t);
+    WF_LIST_EACH(k, &c->dialers) {
+        struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        const struct wf_peer *p = wf_peers_find(c, d->incarnation);
+        if (!d->busy && p != NULL && p->link != NULL) d->next_at = WF_MAX(now, p->held_until);
+    }
 }
 
 /* ---- PEERS ----------------------------------------------------------------------------------------------------- */

@@ -76,6 +76,8 @@ void wf_peers_down(struct wf_cluster *c, struct wf_link *l, const char *reason, 
 void wf_peers_heard_of(struct wf_cluster *c, const struct wf_link *from, const struct wf_frame_peer *p);
 /* Sends `l` all other nodes, and all other nodes `l`, with PEERS, where gossip does not. */
 void wf_peers_introduce(struct wf_cluster *c, struct wf_link *l);
+/* This node leaves and does not listen any more, so it has to dial where a link is to be resumed: it does so now. */
+void wf_peers_hurry(struct wf_cluster *c);
 /* Dials the nodes that are due, and gives up others. Returns when to call it again. */
 int64_t wf_peers_tick(struct wf_cluster *c, int64_t now);
 void wf_peers_finish(struct wf_cluster *c);

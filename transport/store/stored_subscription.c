@@ -116,7 +116,7 @@ int weft_subscribe_shared(const char *name, const char *topic, const weft_shared
     bool one = wf_store_topic_ok(topic);
     if (!wf_shared_name_ok(name) || !(one || wf_store_pattern_ok(topic)) || bound > WEFT_SHARED_BOUND_MAX)
         return WEFT_EINVAL;
-    weft_pid pid;
+    weft_pid pid = weft_nobody();
     int rc = one ? try_shared(name, topic, deadline) : WEFT_OK;
     if (rc == WEFT_OK) rc = wf_shared_member_start(NULL, name, topic, bound, &pid, deadline);
     return rc < 0 ? rc : keep(pid, out);
