@@ -697,7 +697,8 @@ static void remains_body(const void *arg, size_t size)
     await_end(to);
     want_int((int64_t)(drops(weft_here(), WF_DROP_UNREAD) - unread), HUGE_COUNT);
     while (remains->first != NULL) want_int(weft_yield(), 0);
-    want(others_ran - before >= HUGE_COUNT - 3);
+    /* Where malloc makes all blocks, for Valgrind and the sanitizers, they are freed at once. */
+    want(wf_here->pool.bypass || others_ran - before >= HUGE_COUNT - 3);
     others_end = true;
     await_end(other);
     to = kid_with(takes_huge, (struct kid){.n = HUGE_COUNT}, &there);
