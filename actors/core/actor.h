@@ -16,7 +16,6 @@
 #ifndef WF_ACTOR_H
 #define WF_ACTOR_H
 
-#include "remains.h"
 #include "actor_kinds.h"
 #include "actor_more.h"
 #include "drops.h"
@@ -137,7 +136,6 @@ struct wf_actors {
     struct wf_spare_slots spare;
     uint64_t secret; /* the key of features' hash tables */
     struct wf_owing owing;
-    struct wf_remains remains;
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */

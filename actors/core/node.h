@@ -11,6 +11,7 @@
 #include "feature.h"
 #include "misuse.h"
 #include "msg.h"
+#include "remains.h"
 #include "route.h"
 #include "task.h"
 
@@ -43,13 +44,14 @@ struct weft_node {
     _Atomic bool draining;        /* weft_drain; as `minority` */
     pf_mutex *tables_lock;        /* tables.h; also for the next two members */
     uint64_t last_stamp;
-    _Atomic int64_t clock_ahead;              /* relaxed, by the transport: see wf_node_wall */
-    uint32_t entries;                         /* its own entries, of which other nodes keep copies */
-    pf_mutex *taps_lock;                      /* trace.h; for `taps` */
-    struct wf_list taps;                      /* wf_tap.on_node */
-    _Atomic uint32_t tap_count;               /* relaxed: workers are told of a change by a post */
-    _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* mistakes that the log has reported: misuse.c */
-    pf_mutex *lock;                           /* guards `ended` */
+    _Atomic int64_t clock_ahead;               /* relaxed, by the transport: see wf_node_wall */
+    uint32_t entries;                          /* its own entries, of which other nodes keep copies */
+    pf_mutex *taps_lock;                       /* trace.h; for `taps` */
+    struct wf_list taps;                       /* wf_tap.on_node */
+    _Atomic uint32_t tap_count;                /* relaxed: workers are told of a change by a post */
+    _Atomic uint64_t misuses[WF_MISUSES_MAX];  /* mistakes that the log has reported: misuse.c */
+    pf_mutex *lock;                            /* guards `ended` */
+    struct wf_remains remains[WF_WORKERS_MAX]; /* of each worker */
     pf_cond *ended; /* signalled when a `busy` becomes 0, or all workers have done a round */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");

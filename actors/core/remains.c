@@ -27,7 +27,7 @@ static void free_part(struct wf_worker *w, struct wf_call *c)
 
 void wf_remains_take(struct wf_worker *w, weft_msg *m)
 {
-    struct wf_remains *r = &wf_actors_of(w)->remains;
+    struct wf_remains *r = &wf_node_of(w)->remains[w->index];
     WF_ASSERT(wf_remains_may_take(w, m));
     if (r->first == NULL) {
         r->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = free_part};
@@ -39,7 +39,7 @@ void wf_remains_take(struct wf_worker *w, weft_msg *m)
 
 void wf_remains_finish(struct wf_worker *w)
 {
-    struct wf_remains *r = &wf_actors_of(w)->remains;
+    struct wf_remains *r = &wf_node_of(w)->remains[w->index];
     for (weft_msg *m; (m = r->first) != NULL;) {
         r->first = (weft_msg *)m->post.next;
         wf_msg_free(w, m);

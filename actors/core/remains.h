@@ -7,7 +7,7 @@
 #include "msg.h"
 #include "post.h"
 
-/* Of a worker. */
+/* Of a worker. It is a part of the node, because `again` may be in the worker's inbox when its actors have gone. */
 struct wf_remains {
     weft_msg *first;      /* to be freed; linked by post.next */
     struct wf_call again; /* posted while there are any */

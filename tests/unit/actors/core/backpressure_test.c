@@ -684,7 +684,7 @@ static void huge_body(const void *arg, size_t size)
 static void remains_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    const struct wf_remains *remains = &wf_actors_of(wf_here)->remains;
+    const struct wf_remains *remains = &wf_node_of(wf_here)->remains[wf_here->index];
     weft_spawn_options there = {.worker = 1, .mailbox_bytes = SIZE_MAX};
     weft_pid to = kid_with(takes_huge, (struct kid){.n = HUGE_COUNT}, &there);
     hear(DONE);
