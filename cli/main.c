@@ -286,9 +286,8 @@ static const struct cli_verb verbs[] = {
      "",
      "Lists the cursors in a store: where each is, and how many records are behind it",
      "Reads the store, also while a node has it open. A line for each cursor: name, topic, epoch and "
-     "offset.\nOf a shared cursor also how many records of all its topics were given out and not acknowledged, and "
-     "how\n"
-     "many are dead: 'weft store dead $shared.NAME' prints these.",
+     "offset. For a shared cursor the line also says how many records of all its topics were given out and\n"
+     "not acknowledged, and how many are dead: 'weft store dead $shared.NAME' prints these.",
      "weft store cursors --store sqlite:rooms.db",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,

@@ -198,7 +198,7 @@ int cli_store_check(const struct cli *c)
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
-/* The queues of shared cursors. */
+/* The queues of shared cursors, in the order of their names. */
 struct shared_counts {
     struct wf_store_queue *of;
     size_t count, max;
@@ -225,11 +225,15 @@ static bool add_counts(void *arg, const struct wf_store_queue *q)
     return true;
 }
 
-static struct wf_store_queue counts_of(const struct printing_cursors *p, const char *name)
+static int by_name(const void *name, const void *queue)
 {
-    for (size_t i = 0; i < p->shared.count; i++)
-        if (strcmp(p->shared.of[i].name, name) == 0) return p->shared.of[i];
-    return (struct wf_store_queue){.ready = 0};
+    return strcmp(name, ((const struct wf_store_queue *)queue)->name);
+}
+
+/* NULL: its queue has no jobs. */
+static const struct wf_store_queue *counts_of(const struct shared_counts *all, const char *name)
+{
+    return all->count == 0 ? NULL : bsearch(name, all->of, all->count, sizeof *all->of, by_name);
 }
 
 static bool print_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
@@ -238,10 +242,9 @@ static bool print_cursor(void *arg, const char *name, const char *topic, struct 
     struct wf_store_log log;
     bool has_log = p->store->engine->find(p->store, topic, &log) == WEFT_OK;
     uint64_t behind = has_log ? wf_store_behind(&log, at) : 0;
-    struct wf_store_queue q = {.ready = 0};
     bool is_shared = wf_shared_is(name);
-    if (is_shared) q = counts_of(p, name);
-    const uint64_t given = q.ready + q.delayed + q.leased;
+    const struct wf_store_queue *q = is_shared ? counts_of(&p->shared, name) : NULL;
+    const uint64_t given = q == NULL ? 0 : q->ready + q->delayed + q->leased, dead = q == NULL ? 0 : q->dead;
     if (is_shared) name += WF_SHARED_PREFIX_SIZE;
     if (p->c->json) {
         fputs("{\"cursor\": ", stdout);
@@ -250,13 +253,12 @@ static bool print_cursor(void *arg, const char *name, const char *topic, struct 
         cli_print_string(stdout, topic, strlen(topic));
         printf(", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"behind\": %" PRIu64, at.epoch, at.offset,
                behind);
-        if (is_shared)
-            printf(", \"shared\": true, \"unacknowledged\": %" PRIu64 ", \"dead\": %" PRIu64, given, q.dead);
+        if (is_shared) printf(", \"shared\": true, \"unacknowledged\": %" PRIu64 ", \"dead\": %" PRIu64, given, dead);
         puts("}");
     } else {
         printf("%-24s %-32s %016" PRIx64 ":%-10" PRIu64 " %10" PRIu64 " behind", name, topic, at.epoch, at.offset,
                behind);
-        if (is_shared) printf("   shared: %" PRIu64 " unacknowledged, %" PRIu64 " dead", given, q.dead);
+        if (is_shared) printf("   shared: %" PRIu64 " unacknowledged, %" PRIu64 " dead", given, dead);
         putchar('\n');
     }
     return true;

@@ -9,7 +9,7 @@
  * messages are gathered in 256 KiB, and asynchronous subscriptions on five connections share one thread; one to fifty
  * connections and a thread for each subscription are as fast. Neither the client nor the server limits what is
  * pending, so that nothing is dropped, and every subscriber counts every message. */
-#include <nats/nats.h>
+#include "nats_loop.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -22,25 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WARM = 1000, CONNECTIONS = 5, GATHERED = 256 * 1024, PATIENCE_MS = 30 * 1000 };
+enum { WARM = 1000, CONNECTIONS = 5 };
 
 static const char *url;
 static char body[65536];
 static long size, n; /* of publish: how many subscribers */
 static int told[2];  /* the other process writes a byte when it is ready, and one when it has received everything */
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "nats: %s\n", what);
-    _exit(1);
-}
-
-static void must(natsStatus status, const char *what)
-{
-    if (status == NATS_OK) return;
-    fprintf(stderr, "nats: %s: %s\n", what, natsStatus_GetText(status));
-    _exit(1);
-}
 
 static int64_t now_ns(void)
 {
@@ -68,43 +55,6 @@ static void await_other(void)
 }
 
 /* ---- connections ----------------------------------------------------------------------------------------------- */
-
-struct loop { /* a connection without threads of the library */
-    natsConnection *nc;
-    int fd;
-    bool must_write;
-};
-
-static natsStatus attach(void **user, void *loop, natsConnection *nc, natsSock fd)
-{
-    struct loop *l = loop;
-    l->nc = nc, l->fd = fd, *user = l;
-    return NATS_OK;
-}
-
-static natsStatus want_read(void *user, bool add)
-{
-    (void)user, (void)add;
-    return NATS_OK;
-}
-
-static natsStatus want_write(void *user, bool add)
-{
-    ((struct loop *)user)->must_write = add;
-    return NATS_OK;
-}
-
-static natsStatus detach(void *user)
-{
-    (void)user;
-    return NATS_OK;
-}
-
-static void closed(natsConnection *nc, void *unused)
-{
-    (void)nc, (void)unused;
-    fail("the server has closed a connection");
-}
 
 static natsConnection *dial(struct loop *loop)
 {

@@ -6,63 +6,12 @@
  * faster than with the library's threads (nats.c). It has a publication of each publisher on its way, and gets the
  * acknowledgements under one subject. Replay: a consumer that pushes to a subject, without acknowledgements and
  * without flow control. */
+#include "nats_loop.h"
 #include "stored.h"
 
-#include <nats/nats.h>
 #include <poll.h>
 
-enum { GATHERED = 256 * 1024, PATIENCE_MS = 30 * 1000 };
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "nats: %s\n", what);
-    _exit(1);
-}
-
-static void must(natsStatus status, const char *what)
-{
-    if (status == NATS_OK) return;
-    fprintf(stderr, "nats: %s: %s\n", what, natsStatus_GetText(status));
-    _exit(1);
-}
-
-/* ---- A connection without threads of the library --------------------------------------------------------------- */
-
-static natsConnection *nc;
-static int fd;
-static bool must_write;
-
-static natsStatus attach(void **user, void *loop, natsConnection *c, natsSock s)
-{
-    (void)loop;
-    *user = nc = c, fd = s;
-    return NATS_OK;
-}
-
-static natsStatus want_read(void *user, bool add)
-{
-    (void)user, (void)add;
-    return NATS_OK;
-}
-
-static natsStatus want_write(void *user, bool add)
-{
-    (void)user;
-    must_write = add;
-    return NATS_OK;
-}
-
-static natsStatus detach(void *user)
-{
-    (void)user;
-    return NATS_OK;
-}
-
-static void closed(natsConnection *c, void *unused)
-{
-    (void)c, (void)unused;
-    fail("the server has closed a connection");
-}
+static struct loop driven;
 
 static natsConnection *dial(const char *url, bool is_driven)
 {
@@ -75,7 +24,7 @@ static natsConnection *dial(const char *url, bool is_driven)
     must(natsOptions_SetIOBufSize(o, GATHERED), "options");
     if (is_driven)
         must(natsOptions_SetSendAsap(o, true), "options"); /* what is written waits for write_out all the same */
-    if (is_driven) must(natsOptions_SetEventLoop(o, &nc, attach, want_read, want_write, detach), "event loop");
+    if (is_driven) must(natsOptions_SetEventLoop(o, &driven, attach, want_read, want_write, detach), "event loop");
     must(natsConnection_Connect(&c, o), "connect");
     natsOptions_Destroy(o);
     return c;
@@ -83,7 +32,7 @@ static natsConnection *dial(const char *url, bool is_driven)
 
 static void write_out(void)
 {
-    while (must_write) natsConnection_ProcessWriteEvent(nc);
+    while (driven.must_write) natsConnection_ProcessWriteEvent(driven.nc);
 }
 
 static natsMsg *receive(natsSubscription *s)
@@ -91,10 +40,10 @@ static natsMsg *receive(natsSubscription *s)
     natsMsg *m;
     natsStatus status;
     while ((status = natsSubscription_NextMsg(&m, s, 0)) == NATS_TIMEOUT) {
-        struct pollfd one = {.fd = fd, .events = POLLIN};
+        struct pollfd one = {.fd = driven.fd, .events = POLLIN};
         write_out();
         if (poll(&one, 1, PATIENCE_MS) != 1) fail("messages are missing");
-        natsConnection_ProcessReadEvent(nc);
+        natsConnection_ProcessReadEvent(driven.nc);
     }
     must(status, "receive");
     return m;
@@ -103,7 +52,7 @@ static natsMsg *receive(natsSubscription *s)
 static natsSubscription *subscribe(const char *subject)
 {
     natsSubscription *s;
-    must(natsConnection_SubscribeSync(&s, nc, subject), "subscribe");
+    must(natsConnection_SubscribeSync(&s, driven.nc, subject), "subscribe");
     must(natsSubscription_SetPendingLimits(s, -1, -1), "no limit");
     return s;
 }
@@ -144,7 +93,7 @@ static void publish_all(natsSubscription *acknowledgements)
     stored_begin();
     for (;;) {
         while (stored_next())
-            must(natsConnection_PublishRequest(nc, "bench", "ack", stored.body, (int)stored.size), "publish");
+            must(natsConnection_PublishRequest(driven.nc, "bench", "ack", stored.body, (int)stored.size), "publish");
         if (!stored_waits()) return;
         natsMsg *m = receive(acknowledgements);
         check_acknowledgement(m);
@@ -170,7 +119,7 @@ int main(int argc, char **argv)
     }
     must(natsConnection_JetStream(&js, dial(argv[1], false), NULL), "JetStream");
     make_stream();
-    nc = dial(argv[1], true);
+    driven.nc = dial(argv[1], true);
     natsSubscription *acknowledgements = subscribe("ack"), *records = subscribe("replay");
     publish_all(acknowledgements);
     if (stored.appends) stored_report_appends("nats");

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import PATIENCE, Program
+from harness import PATIENCE, Program, built
 
 FOLDERS = sorted(os.path.dirname(path) for path in glob.glob("/usr/lib/postgresql/*/bin/initdb"))
 USER = "nobody"  # PostgreSQL refuses to run as root.
@@ -70,5 +70,11 @@ def missing():
     if not FOLDERS or not shutil.which("setpriv"):
         return "PostgreSQL is not installed (Debian: postgresql)"
     if os.geteuid() == 0 and subprocess.run([*SOMEBODY_ELSE, "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        return "this root may not become somebody else, and PostgreSQL does not run as root"
+        return "this root may not become another user, and PostgreSQL does not run as root"
     return None
+
+
+def without():
+    """Returns the reason why no store can be in PostgreSQL here, or None."""
+    linked = subprocess.run(["ldd", built("libweft-store.so")], capture_output=True, text=True, check=False).stdout
+    return missing() or (None if "libpq" in linked else "built without libpq (Debian: libpq-dev)")

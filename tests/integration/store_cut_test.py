@@ -6,23 +6,18 @@ import unittest
 from harness import eventually
 from hosts import WHY_NOT
 from net import Net
-from postgres_server import Postgres
-from store_nodes import StandbyNodes, StoreCase
-from store_postgres_test import without
+from store_nodes import PostgresCase, StandbyNodes
 
 SERVER, A, B, P = range(4)
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
-class Cut(StandbyNodes, StoreCase):
+class Cut(StandbyNodes, PostgresCase):
     def setUp(self):
-        if without():
-            self.skipTest(without())
         super().setUp()
         self.net = Net(4).__enter__()
         self.addCleanup(self.net.__exit__)
-        self.server = Postgres(inside=self.net.inside(SERVER), address=self.net.address(SERVER))
-        self.addCleanup(self.server.close)
+        self.server = self.serve(inside=self.net.inside(SERVER), address=self.net.address(SERVER))
         self.url = f"postgres://weft@{self.net.address(SERVER)}/postgres?tcp_user_timeout=1000"
         self.env["WEFT_INSECURE"] = "1"
         places = {"a": A, "b": B, "p": P, "r": P}

@@ -4,22 +4,16 @@ publish and read."""
 import unittest
 
 from harness import eventually
-from postgres_server import Postgres
-from store_nodes import StandbyNodes, StoreCase
-from store_postgres_test import without
+from store_nodes import PostgresCase, StandbyNodes
 
 
-class FailOver(StandbyNodes, StoreCase):
+class FailOver(StandbyNodes, PostgresCase):
     """Two servers, of which the second one follows the first, and is promoted when that is gone."""
 
     def setUp(self):
-        if without():
-            self.skipTest(without())
         super().setUp()
-        self.server = Postgres(fsync="on")
-        self.addCleanup(self.server.close)
-        self.second = Postgres(fsync="on", of=self.server)
-        self.addCleanup(self.second.close)
+        self.server = self.serve(fsync="on")
+        self.second = self.serve(fsync="on", of=self.server)
         self.url = f"postgres:host={self.server.folder},{self.second.folder} user=weft dbname=postgres"
 
     def be_synchronous(self):

@@ -5,6 +5,7 @@ import subprocess
 import unittest
 
 from harness import Cluster, PATIENCE, Program, built, eventually, patient
+from postgres_server import Postgres, without
 
 WEFT = built("cli", "weft")
 SOON_LOST = ("--heartbeat", "0.2", "--resume-window", "1")
@@ -29,7 +30,7 @@ class StoreCase(unittest.TestCase):
         return done.stdout, done.stderr
 
     def inside(self, _name):
-        """What the command of that node begins with."""
+        """Returns the first words of the command of that node."""
         return ()
 
     def start(self, *what, name, options=()):
@@ -37,6 +38,20 @@ class StoreCase(unittest.TestCase):
         self.addCleanup(node.kill)
         self.assertEqual(node.line().strip(), "ready")
         return node
+
+
+class PostgresCase(StoreCase):
+    """The stores are in a server of the test's own."""
+
+    def setUp(self):
+        if without():
+            self.skipTest(without())
+        super().setUp()
+
+    def serve(self, **options):
+        server = Postgres(**options)
+        self.addCleanup(server.close)
+        return server
 
 
 class StandbyNodes:
@@ -49,7 +64,7 @@ class StandbyNodes:
         return self.start(*what, name=name, options=("--listen", self.cluster.url(name), *joins, *SOON_LOST, *words))
 
     def begin(self, *names, options=("--store-standby",), p=("publish", "room.a", "8")):
-        """A publisher on p and a reader on r, without a store, and the nodes of these names with one."""
+        """Starts a publisher on p and a reader on r, without a store, and the nodes of these names with one."""
         self.publisher = self.node(*p, name="p", store=False)
         self.nodes = {}
         for name in names:
@@ -59,19 +74,19 @@ class StandbyNodes:
         self.read, self.taken = 0, 1  # p has said that it is ready
 
     def serving(self):
-        """The node that has the name of the store, as p knows it; None: no node has it."""
+        """Returns the node that has the name of the store, as p knows it, or None."""
         rows = [json.loads(line) for line in self.weft("names", "--prefix", "weft.store", "--node", "p", "--json")[0].splitlines()]
         return next((row["node"] for row in rows if row["name"] == "weft.store"), None)
 
     def publish(self, count):
-        """So many are acknowledged from now on."""
+        """Waits until so many more publications are acknowledged."""
         until = len(self.publisher.out.seen) + count
         while self.taken < until:
             self.publisher.line()
             self.taken += 1
 
     def read_all(self):
-        """The reader gets all that was acknowledged, in order, without a gap and without a double."""
+        """Checks that the reader gets all that was acknowledged, in order, without a gap or a double."""
         wanted = {line for line in self.publisher.out.seen[1:] if len(line.split(" ")) == 3}
         while wanted:
             line = self.reader.line()

@@ -7,19 +7,10 @@ import unittest
 import persist_processes_test
 import queue_processes_test
 from harness import PATIENCE, built
-from postgres_server import Postgres, missing
+from postgres_server import Postgres, without
 from store_nodes import StoreCase, WEFT
 
-LIBRARY = built("libweft-store.so")
 KILLS = 3
-
-
-def without():
-    """Returns the reason why there is nothing to test, or None."""
-    linked = subprocess.run(["ldd", LIBRARY], capture_output=True, text=True, check=False).stdout
-    return missing() or (None if "libpq" in linked else "built without libpq (Debian: libpq-dev)")
-
-
 SERVER = None  # All classes share this server.
 
 

@@ -5,9 +5,7 @@ import subprocess
 import unittest
 
 from harness import Program, eventually
-from postgres_server import Postgres
-from store_nodes import SOON_LOST, WEFT, StandbyNodes, StoreCase
-from store_postgres_test import without
+from store_nodes import SOON_LOST, WEFT, PostgresCase, StandbyNodes, StoreCase
 
 KILLS = 3
 
@@ -52,13 +50,10 @@ class StandbysOfAFile(Standbys, StoreCase):
         self.assertIn("--store", err)
 
 
-class StandbysInPostgres(Standbys, StoreCase):
+class StandbysInPostgres(Standbys, PostgresCase):
     def setUp(self):
-        if without():
-            self.skipTest(without())
         super().setUp()
-        self.server = Postgres(fsync="on")
-        self.addCleanup(self.server.close)
+        self.server = self.serve(fsync="on")
         self.url = f"postgres://weft@/postgres?host={self.server.folder}"
 
     def test_a_second_store_by_mistake_is_told(self):

@@ -2,11 +2,7 @@
  * ones. */
 #include <sqlite3.h>
 
-#include <weft/store.h>
-
-#include "store_kit.h"
-
-enum { SAY = 5 };
+#include "records_kit.h"
 
 /* ---- What actors do -------------------------------------------------------------------------------------------- */
 
@@ -21,55 +17,6 @@ static weft_pid open_store(int which, uint64_t count)
     return pid;
 }
 
-static struct weft_position publish(const char *topic, const char *text)
-{
-    struct weft_position at;
-    int rc = weft_publish_stored(topic, SAY, text, strlen(text), &at, patience());
-    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
-    return at;
-}
-
-static void publish_numbers(const char *topic, int from, int to)
-{
-    for (int i = from; i <= to; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "%d", i);
-        ck_assert_uint_eq(publish(topic, text).offset, (uint64_t)i);
-    }
-}
-
-static struct weft_stored next_stored(weft_msg **m)
-{
-    struct weft_stored got;
-    ck_assert_int_eq(weft_recv_tag(m, WEFT_STORED, patience()), WEFT_OK);
-    ck_assert_int_eq(weft_stored_read(*m, &got), WEFT_OK);
-    return got;
-}
-
-static struct weft_position expect_record(const char *topic, uint64_t offset, const char *text)
-{
-    weft_msg *m;
-    struct weft_stored got = next_stored(&m);
-    ck_assert_int_eq(got.kind, WEFT_STORED_RECORD);
-    ck_assert_str_eq(got.topic, topic);
-    ck_assert_uint_eq(got.at.offset, offset);
-    ck_assert_uint_eq(got.tag, SAY);
-    ck_assert_int_gt(got.time, INT64_C(1000000000) * 1000000000);
-    ck_assert_msg(got.size == strlen(text) && memcmp(got.data, text, got.size) == 0, "%.*s", (int)got.size,
-                  (const char *)got.data);
-    weft_msg_free(m);
-    return got.at;
-}
-
-static void expect_numbers(const char *topic, int from, int to)
-{
-    for (int i = from; i <= to; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "%d", i);
-        expect_record(topic, (uint64_t)i, text);
-    }
-}
-
 static struct weft_stored expect_news(weft_stored_kind kind)
 {
     weft_msg *m;
@@ -79,25 +26,11 @@ static struct weft_stored expect_news(weft_stored_kind kind)
     return got;
 }
 
-static weft_stored_subscription subscribe(const char *topic, struct weft_position from)
-{
-    weft_stored_subscription s;
-    int rc = weft_subscribe_from(topic, from, &s, patience());
-    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
-    return s;
-}
-
 static void expect_nothing_more(void)
 {
     weft_msg *m;
     ck_assert_int_eq(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT);
 }
-
-#define RUN(node, body)                 \
-    do {                                \
-        run_actor(node, body, NULL, 0); \
-        HEAR("done");                   \
-    } while (0)
 
 /* ---- One node -------------------------------------------------------------------------------------------------- */
 
@@ -761,116 +694,6 @@ START_TEST(a_pattern_has_a_cursor_for_each_topic)
 }
 END_TEST
 
-/* ---- Standbys -------------------------------------------------------------------------------------------------- */
-
-static weft_pid of_a;
-
-static weft_pid stand_by(void)
-{
-    weft_pid pid;
-    const struct weft_stored_topics topics[] = {{.pattern = "room.*"}};
-    const weft_store_options options = {.url = url[0], .topics = topics, .topic_count = 1, .standby = true};
-    ck_assert_int_eq(weft_store_open(&options, &pid, patience()), WEFT_OK);
-    return pid;
-}
-
-static void serve_first(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    of_a = stand_by();
-    publish_numbers("room.a", 1, 5);
-    say("serves");
-}
-
-static void read_of_both(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    subscribe("room.a", WEFT_FROM_START);
-    expect_numbers("room.a", 1, 5);
-    say("read of the first");
-    expect_numbers("room.a", 6, 10);
-    say("read of the second");
-}
-
-static void stand_by_second(const void *arg, size_t size)
-{
-    weft_pid pid;
-    (void)arg, (void)size;
-    await_store();
-    stand_by();
-    ck_assert_int_eq(weft_whereis("weft.store.standby", &pid), WEFT_OK);
-    say("stands by");
-}
-
-static void replace(const void *arg, size_t size)
-{
-    weft_pid before, after;
-    (void)arg, (void)size;
-    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &before), WEFT_OK);
-    end_store(of_a);
-    await_store();
-    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &after), WEFT_OK);
-    ck_assert(after.node != before.node);
-    publish_numbers("room.a", 6, 10);
-    say("done");
-}
-
-START_TEST(a_standby_replaces_a_store_that_ends)
-{
-    second_node();
-    run_actor(a, serve_first, NULL, 0);
-    HEAR("serves");
-    run_actor(b, stand_by_second, NULL, 0);
-    HEAR("stands by");
-    run_actor(a, read_of_both, NULL, 0);
-    HEAR("read of the first");
-    RUN(a, replace);
-    HEAR("read of the second");
-}
-END_TEST
-
-static void take_the_place(const void *arg, size_t size)
-{
-    weft_pid pid;
-    (void)arg, (void)size;
-    while (weft_whereis("weft.store.standby", &pid) == WEFT_OK)
-        ck_assert_int_eq(weft_sleep(weft_after(WEFT_MS(5))), WEFT_OK);
-    await_store();
-    publish_numbers("room.a", 6, 10);
-    say("done");
-}
-
-START_TEST(a_standby_replaces_a_store_whose_node_is_lost)
-{
-    second_node();
-    run_actor(a, serve_first, NULL, 0);
-    HEAR("serves");
-    run_actor(b, stand_by_second, NULL, 0);
-    HEAR("stands by");
-    node_down(a);
-    a = NULL;
-    RUN(b, take_the_place);
-}
-END_TEST
-
-static void stop_while_it_waits(const void *arg, size_t size)
-{
-    weft_pid pid;
-    (void)arg, (void)size;
-    open_store(0, 0);
-    end_store(stand_by());
-    ck_assert_int_eq(weft_whereis("weft.store.standby", &pid), WEFT_ENOACTOR);
-    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &pid), WEFT_OK);
-    publish_numbers("room.a", 1, 2);
-    say("done");
-}
-
-START_TEST(a_standby_can_be_stopped)
-{
-    RUN(a, stop_while_it_waits);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("store");
@@ -899,8 +722,5 @@ int main(void)
     tcase_add_test(c, a_cursor_of_another_log_begins_at_the_start);
     tcase_add_test(c, records_that_a_cursor_misses_are_said);
     tcase_add_test(c, a_pattern_has_a_cursor_for_each_topic);
-    tcase_add_test(c, a_standby_replaces_a_store_that_ends);
-    tcase_add_test(c, a_standby_replaces_a_store_whose_node_is_lost);
-    tcase_add_test(c, a_standby_can_be_stopped);
     return run_suite_unforked(suite);
 }

@@ -407,10 +407,10 @@ static void start_phase(struct wf_etcd *e)
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 '''),
     ("transport/store/sql/sql_read.c", '''\
-        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
 ''', '''\
         if (rc == SQL_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
-        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
 '''),
     ("transport/store/sql/sql_cursors.c", '''\
     if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return WEFT_OK;
@@ -484,9 +484,9 @@ static void start_phase(struct wf_etcd *e)
     c->waiting++;
 '''),
     ("transport/store/stored_reading.c", '''\
-    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
+    int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
 ''', '''\
-    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
+    int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
     if (rc < 0 && rc != WEFT_ECANCELED && !is_lasting(rc) && wf_mutant("cursor_not_found_is_none")) {
         at = (struct weft_position){0};
         rc = WEFT_OK;

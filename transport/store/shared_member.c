@@ -41,8 +41,8 @@ bool wf_shared_name_ok(const char *name)
 static int ask(const struct member *m, uint64_t ticket, struct store_shared *got, weft_msg **answer, int64_t deadline)
 {
     const struct store_share in = {weft_cstr(m->name), weft_cstr(m->pattern), ticket, m->bound};
-    int rc = wf_store_ask(m->store[0] != '\0' ? m->store : WEFT_STORE_NAME, WF_STORE_SHARE, store_share_type(), &in,
-                          store_shared_type(), got, answer, deadline);
+    int rc = wf_store_ask(wf_store_named(m->store), WF_STORE_SHARE, store_share_type(), &in, store_shared_type(), got,
+                          answer, deadline);
     if (rc < 0 || got->error == 0) return rc;
     weft_msg_free(*answer);
     return wf_store_error(got->error);
@@ -65,25 +65,20 @@ static int bring(const struct member *m, const struct store_shared *got)
     return wf_stored_tell(m->subscriber, &news);
 }
 
-/* Whether asking the store again would return the same error. */
-static bool is_lasting(int rc)
-{
-    return rc == WEFT_EEXIST || rc == WEFT_EFORMAT || rc == WEFT_EACCESS || rc == WEFT_EINVAL || rc == WEFT_ENOTSUP;
-}
-
 /* Returns 0 when the next record can be taken. */
 static int take(const struct member *m)
 {
     struct store_shared got;
     weft_msg *answer;
     weft_pid asked = wf_store_pid();
-    int rc = ask(m, weft_trace_new().low | 1, &got, &answer, WEFT_FOREVER);
+    int rc = ask(m, wf_store_random(), &got, &answer, WEFT_FOREVER);
     if (rc == WEFT_OK) {
         rc = bring(m, &got);
         weft_msg_free(answer);
         return rc;
     }
-    return rc == WEFT_ECANCELED || is_lasting(rc) || m->store[0] != '\0' ? rc : wf_store_await(asked);
+    bool ends = rc == WEFT_ECANCELED || rc == WEFT_ENOTSUP || wf_store_error_lasts(rc) || m->store[0] != '\0';
+    return ends ? rc : wf_store_await(asked);
 }
 
 static void take_records(const void *arg, size_t size)

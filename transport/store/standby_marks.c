@@ -5,11 +5,6 @@
 #include "standby_marks.h"
 #include "store_messages.h"
 
-void wf_standby_marks_init(struct wf_standby_marks *m, const struct wf_store_file *f)
-{
-    wf_store_file_mark(f, &m->is);
-}
-
 static struct store_mark mark_of(const struct wf_standby_marks *m)
 {
     return (struct store_mark){.owner = m->is.owner, .commits = m->is.commits};

@@ -1,4 +1,4 @@
-/* transport/store/standby_marks.h -- how far the store has got, as those that stand by are told.
+/* transport/store/standby_marks.h -- how many commits the store has acknowledged, which stores that stand by are told.
  *
  * If the store and its database server are lost together, a standby may find another server, which is behind. It knows by the
  * mark that acknowledged commits are missing there. */
@@ -10,7 +10,9 @@
 
 #include "store_file.h"
 
-enum { WF_STANDBYS_MAX = 16 }; /* that are told; of more, the ones that have asked last */
+enum {
+    WF_STANDBYS_MAX = 16
+}; /* the standbys that are told; if there are more, those that have asked last */
 
 struct wf_standby_marks {
     struct wf_store_mark is, told;
@@ -19,12 +21,11 @@ struct wf_standby_marks {
     size_t count, oldest;
 };
 
-void wf_standby_marks_init(struct wf_standby_marks *m, const struct wf_store_file *f);
 /* [A] Answers a WF_STORE_MARK. From now on its sender is told. */
 void wf_standby_marks_ask(struct wf_standby_marks *m, const weft_msg *ask);
-/* To be called after each batch. */
+/* The store is open, or has stored a batch. A struct of zeros is one that nobody has asked. */
 void wf_standby_marks_take(struct wf_standby_marks *m, const struct wf_store_file *f);
-/* When wf_standby_marks_tell has something to tell; WEFT_FOREVER: never. So a mark is known to others after a second. */
+/* When wf_standby_marks_tell has something to tell; WEFT_FOREVER: never. Standbys know a mark a second later at most. */
 int64_t wf_standby_marks_deadline(const struct wf_standby_marks *m);
 void wf_standby_marks_tell(struct wf_standby_marks *m); /* [A] if it is time */
 /* [A] Tells the last mark: the store ends. */

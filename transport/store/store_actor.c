@@ -51,6 +51,8 @@ struct waiting {
     struct waiting *next;
 };
 
+enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES, A_CONFIRMATION };
+
 struct store_actor {
     struct wf_store_file *file;
     struct keep *keep;
@@ -59,15 +61,7 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored; /* publications of the running batch */
     weft_job job;
-    enum running {
-        NOTHING,
-        A_BATCH,
-        CHANGES,
-        ADVANCES,
-        STATES,
-        A_CONFIRMATION
-    } runs,
-        last; /* `last`: the kind of the last batch */
+    enum running runs, last; /* `last`: the kind of the last batch */
     bool stops, gives_up;
     struct wf_store_queues queues;
     struct wf_store_cursors cursors;
@@ -210,7 +204,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
     else if (rc == WEFT_OK) weft_log(WEFT_INFO, "store %s is open", shown);
     s->has_standbys = o->has_standbys;
     if (rc == WEFT_OK) {
-        wf_standby_marks_init(&s->marks, o->file);
+        wf_standby_marks_take(&s->marks, o->file);
         s->file = wf_store_file_share(o->file);
         s->parked.secret = s->file->store->secret;
         s->keep = o->keep;

@@ -29,6 +29,22 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     return WEFT_EFORMAT;
 }
 
+const char *wf_store_named(const char *store)
+{
+    return store[0] != '\0' ? store : WEFT_STORE_NAME;
+}
+
+bool wf_store_error_lasts(int64_t error)
+{
+    return error == WEFT_EFORMAT || error == WEFT_EACCESS || error == WEFT_EINVAL || error == WEFT_EEXIST;
+}
+
+/* Trace ids are drawn from the randomness of the system. */
+uint64_t wf_store_random(void)
+{
+    return weft_trace_new().low | 1;
+}
+
 int64_t wf_backoff(uint32_t attempts)
 {
     return attempts <= 12 ? WEFT_SEC(1) << (attempts > 0 ? attempts - 1 : 0) : WEFT_SEC(3600);

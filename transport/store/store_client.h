@@ -2,6 +2,9 @@
 #ifndef WF_STORE_CLIENT_H
 #define WF_STORE_CLIENT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <weft/api.h>
 #include <weft/message.h>
 #include <weft/pid.h>
@@ -19,6 +22,12 @@ struct weft_stored_log;
 WEFT_CHECKED int wf_stored_logs(const char *store, const char *after, struct weft_stored_log *out, size_t max,
                                 int64_t deadline);
 
+/* Texts of a reader or a member: "" stands for the store that has the name WEFT_STORE_NAME. */
+const char *wf_store_named(const char *store);
+/* Whether each reading actor would get this error of the store again if it asked again. */
+bool wf_store_error_lasts(int64_t error);
+/* A random number, which no other actor can guess. Never 0. */
+uint64_t wf_store_random(void);
 /* How long a job waits that was given back after so many attempts. */
 int64_t wf_backoff(uint32_t attempts);
 

@@ -60,17 +60,12 @@ static int take_log(struct watcher *w, const struct weft_stored_log *log)
     return rc;
 }
 
-static const char *store_of(const struct watcher *w)
-{
-    return w->is.store[0] != '\0' ? w->is.store : WEFT_STORE_NAME;
-}
-
 static int find_topics(struct watcher *w)
 {
     char after[256] = "";
     int rc = WEFT_OK, count = 1;
     while (rc == WEFT_OK && count > 0) {
-        count = wf_stored_logs(store_of(w), after, w->log, PAGE, WEFT_FOREVER);
+        count = wf_stored_logs(wf_store_named(w->is.store), after, w->log, PAGE, WEFT_FOREVER);
         if (count < 0) rc = count;
         if (count > 0) memcpy(after, w->log[count - 1].topic, sizeof after);
         for (int i = 0; i < count && rc == WEFT_OK; i++) rc = take_log(w, &w->log[i]);
@@ -108,8 +103,8 @@ static int watch_on(struct watcher *w, uint64_t *seen)
     struct store_watched got;
     weft_msg *answer;
     weft_pid asked = wf_store_pid();
-    int rc = wf_store_ask(store_of(w), WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(), &got, &answer,
-                          WEFT_FOREVER);
+    int rc = wf_store_ask(wf_store_named(w->is.store), WF_STORE_WATCH, store_watch_type(), &ask, store_watched_type(),
+                          &got, &answer, WEFT_FOREVER);
     if (rc == WEFT_OK) {
         bool has_all = *seen != 0 && got.since == *seen;
         rc = got.error != 0 ? wf_store_error(got.error) : has_all ? take_topics(w, &got) : find_topics(w);
@@ -134,7 +129,7 @@ static void watcher(const void *arg, size_t size)
     (void)size;
     if (w == NULL) return;
     memcpy(&w->is, arg, sizeof w->is);
-    w->known.secret = weft_trace_new().low;
+    w->known.secret = wf_store_random();
     if (weft_defer(free_watcher, w) < 0) return;
     while (watch_on(w, &seen) == WEFT_OK) continue;
 }

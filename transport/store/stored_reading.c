@@ -136,16 +136,9 @@ static int take_page(struct wf_stored_reading *r, struct store_page *page)
     return rc < 0 ? rc : tell_rows(r, page);
 }
 
-/* Whether asking the store again would return the same error. */
 static bool is_lasting(int64_t error)
 {
-    return error == WEFT_EFORMAT || error == WEFT_ENOTFOUND || error == WEFT_EACCESS || error == WEFT_EINVAL ||
-           error == WEFT_EEXIST;
-}
-
-static const char *store_of(const struct wf_stored_reading *r)
-{
-    return r->store[0] != '\0' ? r->store : WEFT_STORE_NAME;
+    return error == WEFT_ENOTFOUND || wf_store_error_lasts(error);
 }
 
 /* Called after an error of the store that was asked: waits for the next store, or returns the error. */
@@ -165,8 +158,8 @@ static int read_on(struct wf_stored_reading *r)
                              .bytes = WF_STORE_PAGE_BYTES,
                              .wait = true};
     weft_pid asked = wf_store_pid();
-    int rc = wf_store_ask(store_of(r), WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page, &answer,
-                          WEFT_FOREVER);
+    int rc = wf_store_ask(wf_store_named(r->store), WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page,
+                          &answer, WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
     if (rc < 0) return await_store(r, asked, rc);
     rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
@@ -181,7 +174,7 @@ static int begin_at_cursor(struct wf_stored_reading *r)
 {
     struct weft_position at;
     weft_pid asked = wf_store_pid();
-    int rc = wf_cursor_find(store_of(r), r->cursor, r->topic, &at, WEFT_FOREVER);
+    int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_ENOTSUP || is_lasting(rc)) return rc;
     if (rc < 0) return await_store(r, asked, rc);
     if (at.epoch != 0) {

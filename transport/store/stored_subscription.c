@@ -7,6 +7,7 @@
 #include <weft/store.h>
 
 #include "engine.h"
+#include "shared_member.h"
 #include "shared_record.h"
 #include "store_client.h"
 #include "store_messages.h"
@@ -14,7 +15,6 @@
 #include "stored_pattern.h"
 #include "stored_reading.h"
 #include "stored_topic.h"
-#include "shared_member.h"
 
 static void end_reader(void *arg)
 {

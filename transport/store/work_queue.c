@@ -70,7 +70,7 @@ static void give_up(uint64_t ticket)
 int weft_queue_take(const char *queue, weft_msg **m, struct weft_queue_job *out, int64_t deadline)
 {
     if (!wf_store_topic_ok(queue) || m == NULL || out == NULL) return WEFT_EINVAL;
-    struct store_change ask = {.kind = WF_JOB_TAKE, .queue = weft_cstr(queue), .ticket = weft_trace_new().low};
+    struct store_change ask = {.kind = WF_JOB_TAKE, .queue = weft_cstr(queue), .ticket = wf_store_random()};
     struct store_changed got;
     *m = NULL;
     int rc = ask_change(&ask, &got, m, deadline);

@@ -141,9 +141,9 @@ struct wf_store_change {
     int error;
     struct wf_store_job job; /* put, also if it had been put before, and set: `id`; take: all; return: `dead` */
     void *body;              /* take: the caller frees it with free() */
-    const char
-        *reminder;    /* take: the key of the reminder, in the block of `body`; NULL: the job is not of a reminder.
-                              * If it is, `at` and `period` are those of the reminder */
+    /* take: the key of the reminder, in the block of `body`; NULL: the job is not of a reminder. If it is, `at` and
+     * `period` are those of the reminder */
+    const char *reminder;
     uint64_t removed; /* set, cancel: the job that the reminder had; 0: none */
     int64_t next_due; /* take, without a job: when the next job is due; INT64_MAX: no job becomes due. Done, of a
                               * reminder with a period: when it is due again; else 0 */

@@ -64,7 +64,7 @@ static int failed_with(struct wf_store_why *why, int error, const struct pq_stor
 {
     const char *text = error == WEFT_EACCESS ? "this user of the database has no right to it"
                        : error == WEFT_EINUSE
-                           ? "another node has this store open (with --store-standby a node waits until it has not)"
+                           ? "another node has this store open (with --store-standby a node waits until it is free)"
                            : PQerrorMessage(s->writer.pg);
     return failed(why, error, s->base.name, text[0] != '\0' ? text : weft_strerror(error));
 }
@@ -173,11 +173,11 @@ static int own(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
     int rc = pq_read_mark(&s->writer, &is);
     if (rc < 0) return failed_with(why, rc, s);
     if (is.commits < commits) {
-        snprintf(why->text, sizeof why->text,
-                 "%s: it lacks %llu commits that were acknowledged. Let the server that has them come back; or start "
-                 "all nodes"
-                 " with this store anew: then they begin with what there is",
-                 s->base.name, (unsigned long long)(commits - is.commits));
+        snprintf(
+            why->text, sizeof why->text,
+            "%s: it lacks %llu commits that were acknowledged. Let the server that has them come back; or start all "
+            "nodes with this store anew: then they begin with what there is",
+            s->base.name, (unsigned long long)(commits - is.commits));
         return WEFT_ESYSTEM;
     }
     rc = pq_own(s);

@@ -20,10 +20,21 @@ static int64_t key_of(const struct sql_log *log, uint64_t offset)
     return log->will_id << SQL_OFFSET_BITS | (int64_t)offset;
 }
 
-int64_t sql_record_sum(uint64_t epoch, const struct wf_store_record *r)
+static int64_t record_sum(uint64_t epoch, const struct wf_store_record *r)
 {
     uint64_t numbers[] = {epoch, r->offset, (uint64_t)r->time, r->tag, r->size};
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
+}
+
+bool sql_record_read(struct sql_row *row, uint64_t epoch, struct wf_store_record *out)
+{
+    int64_t tag = sql_int(row, 2);
+    out->offset = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
+    out->time = sql_int(row, 1);
+    out->tag = (uint32_t)tag;
+    out->data = sql_bytes(row, 3, &out->size);
+    return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&
+           sql_int(row, 4) == record_sum(epoch, out);
 }
 
 static void touch(struct commit *c, struct sql_log *log)
@@ -63,7 +74,7 @@ static int write_record(struct sql_store *s, const struct sql_log *log, const st
     sql_bind_int(row, 2, r->time);
     sql_bind_int(row, 3, r->tag);
     sql_bind_bytes(row, 4, r->data, r->size);
-    sql_bind_int(row, 5, sql_record_sum(log->will.epoch, r));
+    sql_bind_int(row, 5, record_sum(log->will.epoch, r));
     return sql_run(row);
 }
 

@@ -526,18 +526,18 @@ static int find_dead(struct commit *c, const struct wf_store_change *x, struct w
     return sql_error(rc);
 }
 
-static int end_death(struct commit *c, struct wf_store_change *x)
+static int change_dead(struct commit *c, struct wf_store_change *x)
 {
-    int (*const end)(struct commit *, struct wf_store_change *,
-                     struct wf_store_job *) = x->kind == WF_JOB_REVIVE ? revive_job : drop_job;
+    bool revives = x->kind == WF_JOB_REVIVE;
     const bool one = x->id != 0;
     struct wf_store_job *all = one ? NULL : calloc(DEAD_MAX, sizeof *all);
     if (!one && all == NULL) return WEFT_ENOMEM;
     size_t count = 0;
     int rc = one ? find_job(c, x) : find_dead(c, x, all, &count);
-    for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = end(c, x, &all[i]);
+    for (size_t i = 0; i < count && rc == WEFT_OK; i++) rc = (revives ? revive_job : drop_job)(c, x, &all[i]);
     free(all);
-    if (rc == WEFT_OK && one && x->error == WEFT_OK && x->job.dead) rc = end(c, x, &x->job);
+    if (rc == WEFT_OK && one && x->error == WEFT_OK && x->job.dead)
+        rc = (revives ? revive_job : drop_job)(c, x, &x->job);
     if (x->count == 0 && x->error != WEFT_EFORMAT) x->error = WEFT_ENOTFOUND;
     return rc;
 }
@@ -616,7 +616,7 @@ static int change_one(void *commit, void *batch, size_t at)
     case WF_JOB_PUT: return put(c, x);
     case WF_JOB_TAKE: return take(c, x);
     case WF_JOB_REVIVE:
-    case WF_JOB_DROP: return end_death(c, x);
+    case WF_JOB_DROP: return change_dead(c, x);
     case WF_JOB_SET: return set(c, x);
     case WF_JOB_CANCEL: return cancel(c, x);
     case WF_JOB_SHARE: return share(c, x);

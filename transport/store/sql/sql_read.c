@@ -41,17 +41,6 @@ static int look_up(struct sql_store *s, const char *topic, struct wf_store_log *
     return rc;
 }
 
-static bool read_row(struct reading *r, struct sql_row *row, struct wf_store_record *out)
-{
-    int64_t tag = sql_int(row, 2);
-    out->offset = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
-    out->time = sql_int(row, 1);
-    out->tag = (uint32_t)tag;
-    out->data = sql_bytes(row, 3, &out->size);
-    return out->offset == r->next && tag == out->tag && out->size <= WF_STORE_RECORD_MAX &&
-           sql_int(row, 4) == sql_record_sum(r->log.epoch, out);
-}
-
 /* Returns 0 when the page is full or the log ends; or a WEFT_E* because of the record `next`. */
 static int read_rows(struct reading *r, struct sql_row *row)
 {
@@ -60,7 +49,8 @@ static int read_rows(struct reading *r, struct sql_row *row)
         struct wf_store_record record;
         int rc = sql_step(row);
         if (rc != SQL_ROW && rc != SQL_DONE) return sql_error(rc);
-        if (rc == SQL_DONE || !read_row(r, row, &record)) return WEFT_EFORMAT;
+        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
+        if (!fine) return WEFT_EFORMAT;
         bytes += record.size;
         if (r->given > 0 && bytes > r->bytes) return WEFT_OK;
         r->given++;

@@ -59,17 +59,6 @@ static int begin_at(struct sharing *h, const struct wf_store_cursor *at)
                                              .time = h->x->now});
 }
 
-static bool read_row(const struct sharing *h, struct sql_row *row, struct wf_store_record *out)
-{
-    int64_t tag = sql_int(row, 2);
-    out->offset = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
-    out->time = sql_int(row, 1);
-    out->tag = (uint32_t)tag;
-    out->data = sql_bytes(row, 3, &out->size);
-    return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&
-           sql_int(row, 4) == sql_record_sum(h->log.epoch, out);
-}
-
 /* A record that is damaged or missing is passed over: no member of the cursor could handle it. */
 static int give_rows(struct sharing *h, struct sql_row *row, uint64_t last)
 {
@@ -77,7 +66,7 @@ static int give_rows(struct sharing *h, struct sql_row *row, uint64_t last)
     int rc;
     while ((rc = sql_step(row)) == SQL_ROW && h->next <= last) {
         struct wf_store_record r;
-        bool fine = read_row(h, row, &r);
+        bool fine = sql_record_read(row, h->log.epoch, &r);
         if (r.offset < h->next || r.offset > last) continue;
         bytes += r.size;
         if (h->x->count > 0 && bytes > SHARE_BYTES_MAX) return WEFT_OK;

@@ -100,8 +100,8 @@ static int lock_owner(struct sq_store *s, struct wf_store_why *why)
     if ((rc & 0xFF) == SQLITE_BUSY)
         return failed(
             why, WEFT_EINUSE, s->base.name,
-            "another process, or another node of this one, has this store open (with --store-standby a node waits"
-            " until it has not)");
+            "another process, or another node of this one, has this store open (with --store-standby a node "
+            "waits until it is free)");
     return failed_with(why, rc, s->base.name);
 }
 

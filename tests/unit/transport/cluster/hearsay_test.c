@@ -195,14 +195,21 @@ END_TEST
 
 /* ---- Two that claim one incarnation ---------------------------------------------------------------------------- */
 
-/* A second handshake began before the first one had become a link: it may not go on with that link. */
+/* The handshake of `*waits` has begun when that of the node becomes a link, which is returned. */
+static struct line *link_while_another_waits(const struct wf_hello *h, const struct wf_hello *other,
+                                             struct line **waits)
+{
+    open_plainly();
+    *waits = dial();
+    say_hello(*waits, other);
+    return link_up(h);
+}
+
+/* It may not go on with that link. */
 START_TEST(a_handshake_that_waits_does_not_get_the_link_of_another_node)
 {
     struct wf_hello h = hello("peer", _i == 1), other = hello("thief", _i == 1);
-    open_plainly();
-    struct line *thief = dial();
-    say_hello(thief, &other);
-    struct line *own = link_up(&h);
+    struct line *thief, *own = link_while_another_waits(&h, &other, &thief);
     say_welcome(thief, &other, link_number, 0, WF_LINK_BROKEN);
     REFUSED(thief, WF_REFUSED_IDENTITY, "node thief uses the incarnation of node peer");
     ck_assert(!is_over(own));
@@ -219,10 +226,7 @@ END_TEST
 START_TEST(a_handshake_that_waits_does_not_end_the_link_of_another_node)
 {
     struct wf_hello h = hello("peer", _i == 1), other = hello("thief", _i == 1);
-    open_plainly();
-    struct line *thief = dial();
-    say_hello(thief, &other);
-    struct line *own = link_up(&h);
+    struct line *thief, *own = link_while_another_waits(&h, &other, &thief);
     wf_conn_close(own->conn, "lost");
     pass(WEFT_MS(5));
     wf_put_refused(&out, WF_REFUSED_STOPPING, "the node is stopping");
