@@ -12,8 +12,11 @@ static struct store_mark mark_of(const struct wf_standby_marks *m)
 
 static void remember(struct wf_standby_marks *m, weft_pid standby)
 {
-    for (size_t i = 0; i < m->count; i++)
-        if (weft_pid_equal(m->standby[i], standby)) return;
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->standby[i].node != standby.node) continue;
+        m->standby[i] = standby;
+        return;
+    }
     if (m->count < WF_STANDBYS_MAX) m->standby[m->count++] = standby;
     else m->standby[m->oldest++ % WF_STANDBYS_MAX] = standby;
 }

@@ -12,7 +12,7 @@
 
 enum {
     WF_STANDBYS_MAX = 16
-}; /* the standbys that are told; if there are more, those that have asked last */
+}; /* the standbys that are told, one of each node; if there are more, those that have asked last */
 
 struct wf_standby_marks {
     struct wf_store_mark is, told;

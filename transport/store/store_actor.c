@@ -376,13 +376,13 @@ static void finish_confirmation(struct store_actor *s)
     if (weft_offload_take(s->job, &f, sizeof(void *), WEFT_FOREVER) == WEFT_OK) wf_store_file_release(f);
 }
 
-/* Chooses the kind of batch that is stored next: the kinds take turns. */
+/* Chooses what runs next: the kinds of batches, and a confirmation, take turns. */
 static void start_storing(struct store_actor *s)
 {
     if (s->runs != NOTHING) return;
-    if (s->is_doubted) start_confirmation(s);
-    for (int i = 0; i < 4 && s->runs == NOTHING; i++) {
-        s->last = s->last == STATES ? A_BATCH : s->last + 1;
+    for (int i = 0; i < 5 && s->runs == NOTHING; i++) {
+        s->last = s->last == A_CONFIRMATION ? A_BATCH : s->last + 1;
+        if (s->last == A_CONFIRMATION && s->is_doubted) start_confirmation(s);
         if (s->last == A_BATCH && s->first != NULL) start_batch(s);
         if (s->last == CHANGES && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
         if (s->last == ADVANCES && wf_cursors_start(&s->cursors, &s->job)) s->runs = ADVANCES;
@@ -528,7 +528,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
         weft_log(WEFT_ERROR, "the cluster has another store, which had the name %s first: this one ends", lost.name);
         s->stops = true;
     } else if (weft_tag(m) == WF_STORE_CONFIRM) {
-        s->is_doubted = s->has_standbys && s->file->store->engine->confirm != NULL;
+        bool is_reader = weft_from(m).node == weft_self().node;
+        s->is_doubted |= is_reader && s->has_standbys && s->file->store->engine->confirm != NULL;
     } else if (weft_tag(m) == WF_STORE_UNTAKE) {
         wf_queues_untake(&s->queues, m);
         return;
