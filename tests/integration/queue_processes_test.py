@@ -186,10 +186,9 @@ class Queues(StoreCase):
     def test_no_job_is_lost(self):
         store = self.store(":lease=2")
         workers = [self.other("work", "jobs.x", name=f"w{i}") for i in range(2)]
-        putter = self.other("put", "jobs.x", str(JOBS), name="p")
         put, seen = [], []
-        for turn in range(3):
-            put += [putter.line() for _ in range(JOBS // 4)]
+        for turn in range(4):  # Each part is put when both workers are there, so both get jobs of it.
+            putter = self.other("put", "jobs.x", str(JOBS // 4), str(turn * JOBS // 4), name=f"p{turn}")
             while workers[0].line().split()[0] != "takes":  # It has a job at this moment, or has just ended it.
                 pass
             workers[0].kill()
@@ -198,7 +197,7 @@ class Queues(StoreCase):
                 store.kill()
                 store = self.store(":lease=2")
             workers[0] = self.other("work", "jobs.x", name=f"x{turn}")
-        put += [putter.line() for _ in range(JOBS - len(put))]
+            put += [putter.line() for _ in range(JOBS // 4)]
         while self.counts():
             pass
         for worker in workers:

@@ -1,5 +1,5 @@
-/* A module for queue_processes_test.py: `put QUEUE N` puts N jobs and prints each one that is acknowledged; `work
- * QUEUE` prints each job that it takes, and each that is done; `remind QUEUE N` sets N reminders, one each 20 ms, and prints
+/* A module for queue_processes_test.py: `put QUEUE N [FIRST]` puts N jobs, numbered from FIRST or 0, and prints each one that
+ * is acknowledged; `work QUEUE` prints each job that it takes, and each that is done; `remind QUEUE N` sets N reminders, one each 20 ms, and prints
  * each one that is acknowledged; `reminded QUEUE` prints the key of each reminder that comes, and of each that is done; `spread PREFIX N` puts a job in each of N queues;
  * `hold QUEUE` takes one job and keeps it; `watch` prints why the holder has ended; `idle` does nothing. `takers
  * QUEUE N`: N actors wait for a job, and end, the last one first; `readers TOPIC N`: N subscriptions wait for a
@@ -37,9 +37,9 @@ static void await_store(void)
 }
 
 /* The key makes a put whose result is not known one that can be repeated. */
-static void put_jobs(int count)
+static void put_jobs(int first, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = first; i < first + count; i++) {
         char text[32];
         snprintf(text, sizeof text, "job-%d", i);
         const weft_queue_put_options options = {.key = text};
@@ -204,7 +204,7 @@ static void first(const void *arg, size_t size)
     const char *what = args->argc > 1 ? args->argv[1] : "idle";
     if (args->argc > 2) queue = args->argv[2];
     int count = args->argc > 3 ? atoi(args->argv[3]) : 1;
-    if (strcmp(what, "put") == 0) put_jobs(count);
+    if (strcmp(what, "put") == 0) put_jobs(args->argc > 4 ? atoi(args->argv[4]) : 0, count);
     if (strcmp(what, "spread") == 0) spread_jobs(count);
     if (strcmp(what, "remind") == 0) set_reminders(count);
     if (strcmp(what, "reminded") == 0) be_reminded();
