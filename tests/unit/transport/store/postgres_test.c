@@ -112,7 +112,6 @@ START_TEST(passwords_are_not_shown)
     }
     ck_assert_str_eq(shown("//ann:secret@db.example:5433/shop"), "postgres:ann@db.example:5433/shop");
     ck_assert_str_eq(shown("host=db user=ann password=secret"), "postgres:ann@db");
-    fixture.where = server.where;
 }
 END_TEST
 
@@ -324,7 +323,6 @@ START_TEST(the_next_host_is_tried)
         append_ok("a", "one");
         close_it();
     }
-    fixture.where = server.where;
 }
 END_TEST
 
@@ -346,7 +344,6 @@ START_TEST(of_several_servers_the_primary_is_taken)
     strcat(where, " target_session_attrs=any");
     store = open_as(true, &rc);
     ck_assert_msg(rc == WEFT_OK, "%s", why.text);
-    fixture.where = server.where;
 }
 END_TEST
 
@@ -400,6 +397,13 @@ START_TEST(a_cancelled_wait_for_a_standby_is_no_acknowledgement)
 }
 END_TEST
 
+/* The test before may have set another URL. */
+static void begin_anew(void)
+{
+    fixture.where = server.where;
+    begin();
+}
+
 static TCase *case_of(const char *name)
 {
     TCase *c = tcase_create(name);
@@ -413,8 +417,7 @@ int main(void)
     int rc = use_a_server("fsync=off");
     if (rc != 0) return rc;
     fixture.engine = &wf_store_postgres;
-    fixture.where = server.where;
-    fixture.begin = begin;
+    fixture.begin = begin_anew;
     fixture.end = end;
     fixture.run_sql = run_sql;
     fixture.threads = true;
