@@ -10,15 +10,12 @@
 #include "engine.h"
 #include "store_client.h"
 #include "store_messages.h"
-#include "store_states.h"
 #include "stored_topic.h"
 
 static_assert((int)WEFT_PERSIST_MAX == (int)WF_STORE_RECORD_MAX, "bytes of an event");
 static_assert((int)WEFT_PERSIST_EVENTS_MAX == (int)WF_STORE_EVENTS_MAX, "events of a state");
 static_assert((int)WEFT_PERSIST_BYTES_MAX == (int)WF_STORE_EVENT_BYTES_MAX, "bytes of events");
 static_assert((int)WEFT_PERSIST_STATES_MAX == (int)WF_STORE_STATES_MAX, "states of a store");
-static_assert((int)WEFT_PERSIST_OWNERS_MAX == (int)WF_OWNERS_MAX, "owners");
-static_assert((int)WEFT_PERSIST_WAITING_MAX == (int)WF_OPENINGS_MAX, "openings");
 
 static int ask_state(const struct store_state_ask *ask, struct store_state_answer *got, int64_t deadline)
 {

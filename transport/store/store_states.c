@@ -9,6 +9,7 @@
  *     the actor that waits for it ends.
  * (3) A store that was opened again knows no owner. The first write of an actor makes it the owner, unless the write
  *     is refused. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@
 #include "store_messages.h"
 #include "store_states.h"
 #include "stored_topic.h"
+
+static_assert((int)WEFT_PERSIST_OWNERS_MAX == (int)WF_OWNERS_MAX, "owners");
+static_assert((int)WEFT_PERSIST_WAITING_MAX == (int)WF_OPENINGS_MAX, "openings");
 
 /* An opening that waits. */
 struct opening {
