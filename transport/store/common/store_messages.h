@@ -1,4 +1,4 @@
-/* transport/store/store_messages.h -- the messages between actors and the store's actor. They may change only by the
+/* transport/store/common/store_messages.h -- the messages between actors and the store's actor. They may change only by the
  * rules of weft/typed.h, because the two may have different versions. */
 #ifndef WF_STORE_MESSAGES_H
 #define WF_STORE_MESSAGES_H

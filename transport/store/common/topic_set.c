@@ -1,4 +1,4 @@
-/* transport/store/topic_set.c -- see topic_set.h. */
+/* transport/store/common/topic_set.c -- see topic_set.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

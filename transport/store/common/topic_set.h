@@ -1,4 +1,4 @@
-/* transport/store/topic_set.h -- a set of topics. To add one, or to look for one, costs the same however many
+/* transport/store/common/topic_set.h -- a set of topics. To add one, or to look for one, costs the same however many
  * there are. */
 #ifndef WF_STORE_TOPIC_SET_H
 #define WF_STORE_TOPIC_SET_H
