@@ -334,7 +334,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
 '''),
-    ("transport/store/store_client.c", '''\
+    ("transport/store/client/store_client.c", '''\
     int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 ''', '''\
     int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
@@ -483,7 +483,7 @@ static void start_phase(struct wf_etcd *e)
     c->end = &w->next;
     c->waiting++;
 '''),
-    ("transport/store/stored_reading.c", '''\
+    ("transport/store/client/stored_reading.c", '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
 ''', '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);

@@ -1,4 +1,4 @@
-/* transport/store/shared_member.c -- the functions for shared cursors of weft/store.h, and the actor that takes
+/* transport/store/client/shared_member.c -- the functions for shared cursors of weft/store.h, and the actor that takes
  * records for a member.
  *
  * The actor asks for one record at a time and sends it on. How many its subscriber has and has not acknowledged is

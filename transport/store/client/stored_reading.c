@@ -1,4 +1,4 @@
-/* transport/store/stored_reading.c -- an actor that fetches pages of a log from the store for one subscriber.
+/* transport/store/client/stored_reading.c -- an actor that fetches pages of a log from the store for one subscriber.
  *
  * The reader keeps one position, that of the next record. So no record is missed between the stored records and the
  * new ones: at the end of the log its request waits at the store for the next record. */

@@ -1,4 +1,4 @@
-/* transport/store/stored_pattern.h -- subscriptions to all stored topics that match a pattern. */
+/* transport/store/client/stored_pattern.h -- subscriptions to all stored topics that match a pattern. */
 #ifndef WF_STORED_PATTERN_H
 #define WF_STORED_PATTERN_H
 

@@ -1,4 +1,4 @@
-/* transport/store/stored_cursor.h -- requests about cursors, for a store of a given name. */
+/* transport/store/client/stored_cursor.h -- requests about cursors, for a store of a given name. */
 #ifndef WF_STORED_CURSOR_H
 #define WF_STORED_CURSOR_H
 

@@ -1,4 +1,4 @@
-/* transport/store/store_client.h -- sends requests to the store's actor. */
+/* transport/store/client/store_client.h -- sends requests to the store's actor. */
 #ifndef WF_STORE_CLIENT_H
 #define WF_STORE_CLIENT_H
 

@@ -1,4 +1,4 @@
-/* transport/store/stored_subscription.c -- the subscriptions from a position of weft/store.h. */
+/* transport/store/client/stored_subscription.c -- the subscriptions from a position of weft/store.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* transport/store/stored_reading.h -- the reader of a stored topic, for one subscriber. */
+/* transport/store/client/stored_reading.h -- the reader of a stored topic, for one subscriber. */
 #ifndef WF_STORED_READING_H
 #define WF_STORED_READING_H
 

@@ -1,4 +1,4 @@
-/* transport/store/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for another
+/* transport/store/client/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for another
  * one.
  *
  * The taker sends a job to its subscriber as a request, to which nobody replies: when the subscriber frees the

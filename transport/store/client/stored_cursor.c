@@ -1,4 +1,4 @@
-/* transport/store/stored_cursor.c -- the functions for cursors of weft/store.h. */
+/* transport/store/client/stored_cursor.c -- the functions for cursors of weft/store.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* transport/store/store_client.c -- the calls of weft/store.h that are one request to the store. */
+/* transport/store/client/store_client.c -- the calls of weft/store.h that are one request to the store. */
 #include <weft.h>
 #include <weft/store.h>
 

@@ -1,4 +1,4 @@
-/* transport/store/work_queue.c -- weft/queue.h: the calls that put jobs, take them, and report their results. */
+/* transport/store/client/work_queue.c -- weft/queue.h: the calls that put jobs, take them, and report their results. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* transport/store/stored_pattern.c -- see stored_pattern.h.
+/* transport/store/client/stored_pattern.c -- see stored_pattern.h.
  *
  * The watcher lists the logs of a store once. Then the store reports the topics that get a log, one message for each, or
  * for several. It lists them again after a store was opened again, and when it has missed more than the store knows. */

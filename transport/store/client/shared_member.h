@@ -1,4 +1,4 @@
-/* transport/store/shared_member.h -- members of shared cursors, for a store of a given name. */
+/* transport/store/client/shared_member.h -- members of shared cursors, for a store of a given name. */
 #ifndef WF_SHARED_MEMBER_H
 #define WF_SHARED_MEMBER_H
 
