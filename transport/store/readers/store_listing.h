@@ -1,4 +1,4 @@
-/* transport/store/store_listing.h -- one page of a list of the store: of logs, queues, cursors, states or
+/* transport/store/readers/store_listing.h -- one page of a list of the store: of logs, queues, cursors, states or
  * reminders. The list is read on a thread of weft_offload. */
 #ifndef WF_STORE_LISTING_H
 #define WF_STORE_LISTING_H

@@ -1,4 +1,4 @@
-/* transport/store/store_metrics.c -- see store_metrics.h.
+/* transport/store/readers/store_metrics.c -- see store_metrics.h.
  *
  * Another thread counts the store when metrics are requested, at most once a second. Users of the store choose the
  * names, so no more than WF_STORE_METRICS_LABELS of each kind become labels; names have no character that ends a

@@ -1,4 +1,4 @@
-/* transport/store/store_file.h -- an open store that actors and their blocking functions share: the last one closes
+/* transport/store/readers/store_file.h -- an open store that actors and their blocking functions share: the last one closes
  * it.
  *
  * An actor is started with the number of a file, and not with a share of it: it may be killed before it first runs, and

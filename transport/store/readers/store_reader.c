@@ -1,4 +1,4 @@
-/* transport/store/store_reader.c -- see store_reader.h. */
+/* transport/store/readers/store_reader.c -- see store_reader.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* transport/store/state_pages.h -- requests of the store's readers about states of actors: pages of one state, and
+/* transport/store/readers/state_pages.h -- requests of the store's readers about states of actors: pages of one state, and
  * lists of states. */
 #ifndef WF_STATE_PAGES_H
 #define WF_STATE_PAGES_H

@@ -1,4 +1,4 @@
-/* transport/store/state_pages.c -- see state_pages.h. */
+/* transport/store/readers/state_pages.c -- see state_pages.h. */
 #include <stdlib.h>
 #include <string.h>
 

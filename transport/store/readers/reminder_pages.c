@@ -1,4 +1,4 @@
-/* transport/store/reminder_pages.c -- see reminder_pages.h. */
+/* transport/store/readers/reminder_pages.c -- see reminder_pages.h. */
 #include <weft.h>
 
 #include "reminder_pages.h"

@@ -1,4 +1,4 @@
-/* transport/store/store_listing.c -- see store_listing.h. */
+/* transport/store/readers/store_listing.c -- see store_listing.h. */
 #include <stdlib.h>
 
 #include "store_listing.h"

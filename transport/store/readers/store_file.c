@@ -1,4 +1,4 @@
-/* transport/store/store_file.c -- see store_file.h. */
+/* transport/store/readers/store_file.c -- see store_file.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
