@@ -342,7 +342,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
            wf_mutant("store_asks_again") && weft_sleep(weft_after(WEFT_MS(100))) == WEFT_OK)
         rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 '''),
-    ("transport/store/store_states.c", '''\
+    ("transport/store/server/store_states.c", '''\
         end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
 ''', '''\
         if (b != NULL && b->item[i].error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space"))
@@ -445,18 +445,18 @@ static void start_phase(struct wf_etcd *e)
     if (x->kind == WF_JOB_EXTEND && wf_mutant("queue_extends_nothing")) return WEFT_OK;
     if (x->kind != WF_JOB_EXTEND) j->lease = 0;
 '''),
-    ("transport/store/change_batch.c", '''\
+    ("transport/store/server/change_batch.c", '''\
     for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
 ''', '''\
     for (size_t i = 0; i < b->count; i++)
         b->item[i].now = now + (b->item[i].kind == WF_JOB_TAKE && wf_mutant("queue_gives_too_soon") ? 100000000 : 0);
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
 ''', '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST && !wf_mutant("queue_ends_lease_of_lost_node");
 '''),
-    ("transport/store/store_actor.c", '''\
+    ("transport/store/server/store_actor.c", '''\
         if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
 ''', '''\
         if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store) &&
@@ -473,7 +473,7 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
-    ("transport/store/store_cursors.c", '''\
+    ("transport/store/server/store_cursors.c", '''\
     *c->end = w;
     c->end = &w->next;
     c->waiting++;
@@ -519,7 +519,7 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
     finish(&c, rc == WEFT_OK);
 '''),
-    ("transport/store/new_topics.c", '''\
+    ("transport/store/server/new_topics.c", '''\
     return seen >= t->from && seen <= t->number;
 ''', '''\
     return (seen >= t->from || wf_mutant("watch_knows_what_it_forgot")) && seen <= t->number;
@@ -557,13 +557,13 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("share_stays_behind")) h.next--;
     return sql_cursor_write(s, x->queue, x->topic, &at, (struct wf_store_cursor){h.log.epoch, h.next - 1});
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
         if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
 ''', '''\
         if (h->log != is->log || h->id >= is->id) continue;
         if (!wf_mutant("share_takes_unseen_for_done") && (h->given == 0 || h->given >= is->given)) continue;
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
     if (w->share != NULL) w->share->hungry = true;
 ''', '''\
     if (w->share != NULL && !wf_mutant("share_is_not_hungry_again")) w->share->hungry = true;

@@ -1,4 +1,4 @@
-/* transport/store/store_states.c -- see store_states.h.
+/* transport/store/server/store_states.c -- see store_states.h.
  *
  * Design notes.
  * (1) The engine keeps a state consistent: it refuses each write that does not present the number of the last

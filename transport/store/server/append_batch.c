@@ -1,4 +1,4 @@
-/* transport/store/append_batch.c -- see append_batch.h. */
+/* transport/store/server/append_batch.c -- see append_batch.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* transport/store/standby_marks.c -- see standby_marks.h. */
+/* transport/store/server/standby_marks.c -- see standby_marks.h. */
 #include <weft/log.h>
 #include <weft/time.h>
 

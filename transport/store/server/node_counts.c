@@ -1,4 +1,4 @@
-/* transport/store/node_counts.c -- see node_counts.h. A look-up searches all nodes that have places. */
+/* transport/store/server/node_counts.c -- see node_counts.h. A look-up searches all nodes that have places. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* transport/store/batch_bytes.h -- copies of the texts and bodies of a batch, in one block whose size is known
+/* transport/store/server/batch_bytes.h -- copies of the texts and bodies of a batch, in one block whose size is known
  * before. A batch owns copies of all its data, because another thread stores it, perhaps after its actor has
  * ended. */
 #ifndef WF_STORE_BATCH_BYTES_H

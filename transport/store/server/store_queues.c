@@ -1,4 +1,4 @@
-/* transport/store/store_queues.c -- see store_queues.h.
+/* transport/store/server/store_queues.c -- see store_queues.h.
  *
  * Design notes.
  * (1) All data that must survive a crash is in the engine: a job, the number of times it was taken, and its lease, a

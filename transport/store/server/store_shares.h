@@ -1,4 +1,4 @@
-/* transport/store/store_shares.h -- the shared cursors that have members: which topics may have records behind
+/* transport/store/server/store_shares.h -- the shared cursors that have members: which topics may have records behind
  * them. */
 #ifndef WF_STORE_SHARES_H
 #define WF_STORE_SHARES_H

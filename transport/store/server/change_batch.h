@@ -1,4 +1,4 @@
-/* transport/store/change_batch.h -- changes of queues that are stored together, with one commit and one sync. */
+/* transport/store/server/change_batch.h -- changes of queues that are stored together, with one commit and one sync. */
 #ifndef WF_CHANGE_BATCH_H
 #define WF_CHANGE_BATCH_H
 

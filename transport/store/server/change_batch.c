@@ -1,4 +1,4 @@
-/* transport/store/change_batch.c -- see change_batch.h. */
+/* transport/store/server/change_batch.c -- see change_batch.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* transport/store/new_topics.c -- see new_topics.h. The topic with a number is at its place modulo
+/* transport/store/server/new_topics.c -- see new_topics.h. The topic with a number is at its place modulo
  * WF_NEW_TOPICS_MAX. */
 #include <assert.h>
 #include <stdlib.h>

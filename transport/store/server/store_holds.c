@@ -1,4 +1,4 @@
-/* transport/store/store_holds.c -- see store_holds.h. */
+/* transport/store/server/store_holds.c -- see store_holds.h. */
 #include <stdlib.h>
 
 #include <weft/actor.h>

@@ -1,4 +1,4 @@
-/* transport/store/store_holds.h -- the takers and the workers of queues, as the store's actor knows them.
+/* transport/store/server/store_holds.h -- the takers and the workers of queues, as the store's actor knows them.
  *
  * A hold is a taker from its request to the end of its lease: it waits at its queue, then it is in the running
  * batch, then it has a job. It has one monitor for all that time. */

@@ -1,4 +1,4 @@
-/* transport/store/store_actor.c -- see store_actor.h.
+/* transport/store/server/store_actor.c -- see store_actor.h.
  *
  * Design notes.
  * (1) Group commit: while one batch is being synced, publications gather; all of them are the next batch. So a busy

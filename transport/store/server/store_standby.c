@@ -1,4 +1,4 @@
-/* transport/store/store_standby.c -- see store_standby.h.
+/* transport/store/server/store_standby.c -- see store_standby.h.
  *
  * Design notes.
  * (1) While the cluster has a store, nothing is asked of the database, and nothing polls: the end of that store, or the loss

@@ -1,4 +1,4 @@
-/* transport/store/store_cursors.c -- see store_cursors.h. */
+/* transport/store/server/store_cursors.c -- see store_cursors.h. */
 #include <stdlib.h>
 #include <string.h>
 

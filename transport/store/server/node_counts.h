@@ -1,4 +1,4 @@
-/* transport/store/node_counts.h -- counts the places of a table that each node has, so that one node cannot take all
+/* transport/store/server/node_counts.h -- counts the places of a table that each node has, so that one node cannot take all
  * of them. */
 #ifndef WF_STORE_NODE_COUNTS_H
 #define WF_STORE_NODE_COUNTS_H

@@ -1,4 +1,4 @@
-/* transport/store/store_shares.c -- see store_shares.h.
+/* transport/store/server/store_shares.c -- see store_shares.h.
  *
  * Design notes.
  * (1) The records behind a shared cursor become jobs of its queue when a member waits and the queue has none. So

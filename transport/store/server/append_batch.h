@@ -1,4 +1,4 @@
-/* transport/store/append_batch.h -- publications that are stored together, with one commit and one sync. */
+/* transport/store/server/append_batch.h -- publications that are stored together, with one commit and one sync. */
 #ifndef WF_APPEND_BATCH_H
 #define WF_APPEND_BATCH_H
 

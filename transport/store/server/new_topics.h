@@ -1,4 +1,4 @@
-/* transport/store/new_topics.h -- the topics that have got a log last, each with a number: 1 more than the one
+/* transport/store/server/new_topics.h -- the topics that have got a log last, each with a number: 1 more than the one
  * before. A watcher of a pattern says which number it has seen, and gets those after it. So the work for a new
  * topic does not grow with the number of topics. */
 #ifndef WF_STORE_NEW_TOPICS_H

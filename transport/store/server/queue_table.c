@@ -1,4 +1,4 @@
-/* transport/store/queue_table.c -- see queue_table.h. */
+/* transport/store/server/queue_table.c -- see queue_table.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

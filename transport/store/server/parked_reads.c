@@ -1,4 +1,4 @@
-/* transport/store/parked_reads.c -- see parked_reads.h. */
+/* transport/store/server/parked_reads.c -- see parked_reads.h. */
 #include <stdlib.h>
 #include <string.h>
 
