@@ -1,7 +1,4 @@
 /* actors/core/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
-#include "mail_wait.h"
-
-#include "actor.h"
 #include "mailbox.h"
 #include "wait.h"
 
@@ -34,9 +31,10 @@ static void wait_close(struct wf_wait *s)
     s->task->wants_mail = WF_MAIL_NONE;
 }
 
-const struct wf_wait_kind wf_mailbox_wait_kind = {.number = WF_ON_MAILBOX,
-                                                  .name = "mailbox",
-                                                  .open = wait_open,
-                                                  .look = wait_look,
-                                                  .attach = wait_attach,
-                                                  .close = wait_close};
+static const struct wf_wait_kind wait_kind = {.number = WF_ON_MAILBOX,
+                                              .name = "mailbox",
+                                              .open = wait_open,
+                                              .look = wait_look,
+                                              .attach = wait_attach,
+                                              .close = wait_close};
+const struct wf_feature wf_mailbox_feature = {.name = "mailbox", .wait_kind = &wait_kind};

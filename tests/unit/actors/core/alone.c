@@ -4,9 +4,10 @@
 #include "group_table.h"
 #include "names.h"
 
-extern const struct wf_feature wf_stopping_feature, wf_backpressure_feature;
+extern const struct wf_feature wf_stopping_feature, wf_backpressure_feature, wf_mailbox_feature;
 
-static const struct wf_feature *const features[] = {&wf_stopping_feature, &wf_backpressure_feature, NULL};
+static const struct wf_feature *const features[] = {&wf_stopping_feature, &wf_backpressure_feature,
+                                                    &wf_mailbox_feature, NULL};
 
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env)
 {
