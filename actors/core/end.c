@@ -2,6 +2,7 @@
  * actor.h. */
 #include "end.h"
 
+#include "actor_life.h"
 #include "local.h"
 #include "mailbox.h"
 

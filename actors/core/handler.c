@@ -12,6 +12,7 @@
  *     end of the run queue. */
 #include "handler.h"
 
+#include "actor_life.h"
 #include "held.h"
 #include "mailbox.h"
 

@@ -1,6 +1,7 @@
-/* actors/core/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
-#include "actor.h"
+/* actors/core/actor_life.c -- the life of an actor: spawn, run, end. The rules are in actor.h. */
+#include "actor_life.h"
 
+#include "busy.h"
 #include "end.h"
 #include "handler.h"
 #include "local.h"

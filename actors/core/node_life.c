@@ -1,6 +1,9 @@
-/* actors/core/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere,
- * and the orderly end. */
-#include "actor.h"
+/* actors/core/node_life.c -- a node without its network: options, workers, the count of actors, arrivals from
+ * elsewhere, and the orderly end. */
+#include "node_life.h"
+
+#include "actor_life.h"
+#include "busy.h"
 #include "deliver.h"
 #include "describe.h"
 #include "end.h"
