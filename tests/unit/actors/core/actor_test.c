@@ -1,4 +1,4 @@
-/* actors/core/actor_life.c: the life of an actor: spawn, clean-ups, stop, kill, end. */
+/* actors/run/actor_life.c: the life of an actor: spawn, clean-ups, stop, kill, end. */
 #include "../node_harness.h"
 
 #include "../../../sockets.h"

@@ -1,4 +1,4 @@
-/* actors/core/node_life.c, actors/inspect/actor_list.c, pid.c: options, the end of a node, foreign threads, several nodes,
+/* actors/run/node_life.c, actors/inspect/actor_list.c, pid.c: options, the end of a node, foreign threads, several nodes,
  * lists of actors. */
 #include "../node_harness.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/handler.c -- actors that are called once for each message: see weft/handler.h.
+/* actors/run/handler.c -- actors that are called once for each message: see weft/handler.h.
  *
  * Design notes.
  * (1) A handler is an actor like any other whose body is wf_handler_turn. When its mailbox is empty it returns

@@ -1,4 +1,4 @@
-/* actors/core/placement.h -- on which worker a new actor lives, for good. */
+/* actors/run/placement.h -- on which worker a new actor lives, for good. */
 #ifndef WF_PLACEMENT_H
 #define WF_PLACEMENT_H
 

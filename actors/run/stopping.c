@@ -1,4 +1,4 @@
-/* actors/core/stopping.c -- see stopping.h: weft_stop, weft_kill, and what they do to the actor they reach. */
+/* actors/run/stopping.c -- see stopping.h: weft_stop, weft_kill, and what they do to the actor they reach. */
 #include "stopping.h"
 
 #include "deliver.h"

@@ -1,4 +1,4 @@
-/* actors/core/end.h -- the end of an actor. */
+/* actors/run/end.h -- the end of an actor. */
 #ifndef WF_END_H
 #define WF_END_H
 

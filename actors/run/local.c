@@ -1,4 +1,4 @@
-/* actors/core/local.c -- memory that ends with its actor. An actor has few keyed blocks, so searching a list is
+/* actors/run/local.c -- memory that ends with its actor. An actor has few keyed blocks, so searching a list is
  * faster than a table. */
 #include "local.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/busy.h -- how many workers of a node have actors, and the wait until none has. */
+/* actors/run/busy.h -- how many workers of a node have actors, and the wait until none has. */
 #ifndef WF_BUSY_H
 #define WF_BUSY_H
 

@@ -1,4 +1,4 @@
-/* actors/core/local.h -- memory of one actor: wf_actor_more.locals. */
+/* actors/run/local.h -- memory of one actor: wf_actor_more.locals. */
 #ifndef WF_LOCAL_H
 #define WF_LOCAL_H
 

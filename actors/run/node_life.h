@@ -1,4 +1,4 @@
-/* actors/core/node_life.h -- a node without its network: how it starts and ends.
+/* actors/run/node_life.h -- a node without its network: how it starts and ends.
  *
  * wf_node_create ... wf_node_destroy make a complete node without network. transport/start.c wraps them into the
  * public weft_node_start and weft_node_stop: create, register its route, start; stop: drain actors, then links, then

@@ -1,4 +1,4 @@
-/* actors/core/actor_life.h -- the life of an actor: spawn, run, end. The rules are in actor.h. */
+/* actors/run/actor_life.h -- the life of an actor: spawn, run, end. The rules are in actor.h. */
 #ifndef WF_ACTOR_LIFE_H
 #define WF_ACTOR_LIFE_H
 

@@ -1,4 +1,4 @@
-/* actors/core/handler.h -- actors that are called once for each message: see handler.c. */
+/* actors/run/handler.h -- actors that are called once for each message: see handler.c. */
 #ifndef WF_HANDLER_H
 #define WF_HANDLER_H
 

@@ -1,4 +1,4 @@
-/* actors/core/actor_life.c -- the life of an actor: spawn, run, end. The rules are in actor.h. */
+/* actors/run/actor_life.c -- the life of an actor: spawn, run, end. The rules are in actor.h. */
 #include "actor_life.h"
 
 #include "busy.h"

@@ -1,4 +1,4 @@
-/* actors/core/placement.c -- on which worker a new actor lives, for good.
+/* actors/run/placement.c -- on which worker a new actor lives, for good.
  *
  * Design notes.
  * (1) A pid contains the worker, so an actor never moves. A new actor lives on the worker of its parent, whose

@@ -1,4 +1,4 @@
-/* actors/core/node_life.c -- a node without its network: options, workers, the count of actors, arrivals from
+/* actors/run/node_life.c -- a node without its network: options, workers, the count of actors, arrivals from
  * elsewhere, and the orderly end. */
 #include "node_life.h"
 

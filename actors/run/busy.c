@@ -1,4 +1,4 @@
-/* actors/core/busy.c -- see busy.h. */
+/* actors/run/busy.c -- see busy.h. */
 #include "busy.h"
 
 #include "node.h"

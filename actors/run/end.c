@@ -1,4 +1,4 @@
-/* actors/core/end.c -- the end of an actor's life: its clean-ups, and what happens to what it had. The rules are in
+/* actors/run/end.c -- the end of an actor's life: its clean-ups, and what happens to what it had. The rules are in
  * actor.h. */
 #include "end.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/stopping.h -- one actor asks another to stop, or kills it. */
+/* actors/run/stopping.h -- one actor asks another to stop, or kills it. */
 #ifndef WF_STOPPING_H
 #define WF_STOPPING_H
 
