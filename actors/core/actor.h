@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void wf_actor_record(const struct w
     else if (kind == WEFT_RECORD_EXIT) WF_PROBE2(exit, a->id, a->reason);
 }
 
-/* See actors/core/send.c, note (1). */
+/* See actors/mailbox/send.c, note (1). */
 static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 {
     return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;

@@ -61,7 +61,7 @@ struct wf_worker {
     bool is_own;               /* the worker of weft's own actors: see wf_workers.users */
     bool woke;                 /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
-    uint32_t unrecorded; /* actors/core/send.c: `index`, or UINT32_MAX: every send is recorded */
+    uint32_t unrecorded; /* actors/mailbox/send.c: `index`, or UINT32_MAX: every send is recorded */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;

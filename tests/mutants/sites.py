@@ -15,19 +15,19 @@ SITES = [
 ''', '''\
     bool resume = l->number != 0 && !has_failed(l) && !(c->leaving && (wf_link_drained(l) || wf_mutant("leaving_resumes_nothing")));
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);
 ''', '''\
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || wf_mutant("mailbox_keeps_expired_requests") || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);
 '''),
-    ("actors/core/backpressure.c", '''\
+    ("actors/mailbox/backpressure.c", '''\
         weft_msg *m = wf_lane_take_after(waiting, NULL);
 ''', '''\
         weft_msg *m = wf_mutant("mailbox_tells_no_space") ? NULL : wf_lane_take_after(waiting, NULL);
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
             is_taken_past_bound(a, m)) {
 ''', '''\
             (is_taken_past_bound(a, m) && !wf_mutant("mailbox_drops_what_has_credit"))) {
@@ -607,12 +607,12 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1 && !wf_mutant("later_piles_up")) return WEFT_OK;
 '''),
-    ("actors/core/backpressure.c", '''\
+    ("actors/mailbox/backpressure.c", '''\
     } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
 ''', '''\
     } else if (first_for_space(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
         if (is_of_this_node(a, m) ||
 ''', '''\
         if (is_of_this_node(a, m) && wf_mutant("mailbox_drops_what_is_under_way")) break;

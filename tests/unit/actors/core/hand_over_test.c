@@ -1,4 +1,4 @@
-/* actors/core/mailbox.h, wf_mailbox_hand_over: an actor that waits for messages gets a message of its worker
+/* actors/mailbox/mailbox.h, wf_mailbox_hand_over: an actor that waits for messages gets a message of its worker
  * directly. It observes the same as if the message had been in its mailbox. */
 #include "mailbox.h"
 #include "../node_harness.h"

@@ -1,4 +1,4 @@
-/* actors/core/mailbox.c: the messages that a handler gets from a mailbox that has waited for it, and invalid
+/* actors/mailbox/mailbox.c: the messages that a handler gets from a mailbox that has waited for it, and invalid
  * arguments. */
 #include "handlers.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/mailbox.c against a specification of a mailbox in a few lines: one list of all waiting messages, in the
+/* actors/mailbox/mailbox.c against a specification of a mailbox in a few lines: one list of all waiting messages, in the
  * order of their arrival. After each random operation the two are compared; a failure prints the seed, which fails
  * again. */
 #include "mailbox.h"

@@ -1,4 +1,4 @@
-/* actors/core/mail_order.h: messages and the notification of their sender's end come in order, also if some are
+/* actors/mailbox/mail_order.h: messages and the notification of their sender's end come in order, also if some are
  * received or dropped out of order. */
 #include "../node_harness.h"
 

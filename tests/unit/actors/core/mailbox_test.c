@@ -1,4 +1,4 @@
-/* actors/core/mailbox.c: order, selective receive, drops at the limit, the system queue, the byte budget. */
+/* actors/mailbox/mailbox.c: order, selective receive, drops at the limit, the system queue, the byte budget. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2 };

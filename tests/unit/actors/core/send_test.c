@@ -1,4 +1,4 @@
-/* actors/core/send.c, actors/core/message.c: errors of sends, requests and replies, names, held messages and changes of
+/* actors/mailbox/send.c, actors/mailbox/message.c: errors of sends, requests and replies, names, held messages and changes of
  * ownership. */
 #include "../node_harness.h"
 

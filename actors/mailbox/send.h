@@ -1,4 +1,4 @@
-/* actors/core/send.h -- how an actor sends a message. */
+/* actors/mailbox/send.h -- how an actor sends a message. */
 #ifndef WF_SEND_H
 #define WF_SEND_H
 

@@ -1,4 +1,4 @@
-/* actors/core/published_block.h -- publications that wait in the mailbox of an actor, several in one block.
+/* actors/mailbox/published_block.h -- publications that wait in the mailbox of an actor, several in one block.
  *
  * Design notes.
  * (1) A publication that waits is a pointer to its body, which has the publisher and the tag. A block with a few such

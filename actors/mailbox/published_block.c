@@ -1,4 +1,4 @@
-/* actors/core/published_block.c -- see published_block.h. */
+/* actors/mailbox/published_block.c -- see published_block.h. */
 #include "published_block.h"
 
 #include "mailbox.h"

@@ -1,4 +1,4 @@
-/* actors/core/message.c -- the functions of weft/message.h. */
+/* actors/mailbox/message.c -- the functions of weft/message.h. */
 #include "deliver.h"
 #include "held.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/inbound.h -- what the actor layer offers to the layer that connects nodes: functions for messages from
+/* actors/mailbox/inbound.h -- what the actor layer offers to the layer that connects nodes: functions for messages from
  * other nodes, and for events of nodes. */
 #ifndef WF_INBOUND_H
 #define WF_INBOUND_H

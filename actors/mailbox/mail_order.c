@@ -1,4 +1,4 @@
-/* actors/core/mail_order.c -- see mail_order.h. */
+/* actors/mailbox/mail_order.c -- see mail_order.h. */
 #include "mail_order.h"
 
 static struct wf_backlog *backlog_of(const struct wf_actor *a)

@@ -1,4 +1,4 @@
-/* actors/core/deliver.h -- how a message gets to an actor of this worker, and what happens if that actor does not
+/* actors/mailbox/deliver.h -- how a message gets to an actor of this worker, and what happens if that actor does not
  * exist. */
 #ifndef WF_DELIVER_H
 #define WF_DELIVER_H

@@ -1,4 +1,4 @@
-/* actors/core/inbound.c -- messages from other nodes, on any thread of a carrier: sorted by worker, posted once per
+/* actors/mailbox/inbound.c -- messages from other nodes, on any thread of a carrier: sorted by worker, posted once per
  * worker. */
 #include "inbound.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/mail_order.h -- the system lane of a mailbox, and which mail came before each signal in it.
+/* actors/mailbox/mail_order.h -- the system lane of a mailbox, and which mail came before each signal in it.
  *
  * Design notes.
  * (1) Signals and mail have a lane each, but are received in the order of their arrival. So each signal counts the

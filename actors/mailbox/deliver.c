@@ -1,4 +1,4 @@
-/* actors/core/deliver.c -- see deliver.h. */
+/* actors/mailbox/deliver.c -- see deliver.h. */
 #include "deliver.h"
 
 #include "mailbox.h"

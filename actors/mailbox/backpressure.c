@@ -1,4 +1,4 @@
-/* actors/core/backpressure.c -- senders that wait for space in a mailbox, and publishers that wait for space in a
+/* actors/mailbox/backpressure.c -- senders that wait for space in a mailbox, and publishers that wait for space in a
  * subscriber's. The rules are in mailbox.c, notes (2) and (4). */
 #include "backpressure.h"
 

@@ -1,4 +1,4 @@
-/* actors/core/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
+/* actors/mailbox/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
 #include "mailbox.h"
 #include "wait.h"
 

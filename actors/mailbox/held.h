@@ -1,4 +1,4 @@
-/* actors/core/held.h -- the messages that an actor holds: it has received or made them, and has not freed or sent
+/* actors/mailbox/held.h -- the messages that an actor holds: it has received or made them, and has not freed or sent
  * them yet. wf_actor.held is their list. */
 #ifndef WF_HELD_H
 #define WF_HELD_H

@@ -1,4 +1,4 @@
-/* actors/core/send.c -- how an actor sends a message: to this worker, to another one, to another node; and what
+/* actors/mailbox/send.c -- how an actor sends a message: to this worker, to another one, to another node; and what
  * happens to a message without a receiver.
  *
  * Design notes.

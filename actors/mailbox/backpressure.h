@@ -1,4 +1,4 @@
-/* actors/core/backpressure.h -- senders that wait for space in a mailbox, and publishers that wait for space in a
+/* actors/mailbox/backpressure.h -- senders that wait for space in a mailbox, and publishers that wait for space in a
  * subscriber's. The rules are in mailbox.c, notes (2) and (4). */
 #ifndef WF_BACKPRESSURE_H
 #define WF_BACKPRESSURE_H

@@ -1,4 +1,4 @@
-/* actors/core/held.c -- see held.h. */
+/* actors/mailbox/held.c -- see held.h. */
 #include "held.h"
 
 #include "describe.h"

@@ -1,4 +1,4 @@
-/* actors/core/mailbox.c -- the messages that arrive for an actor, and how it receives them.
+/* actors/mailbox/mailbox.c -- the messages that arrive for an actor, and how it receives them.
  *
  * Design notes.
  * (1) There are two lanes: signals (system notifications, never refused, as many as the actor has asked for) and mail
