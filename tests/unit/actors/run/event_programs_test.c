@@ -347,7 +347,7 @@ START_TEST(events_do_as_their_specification)
 {
     exact = true;
     ck_assert(programs_pass(&(struct programs){.name = "EVENT",
-                                               .test = "unit/actors/core/event_programs",
+                                               .test = "unit/actors/run/event_programs",
                                                .seeds = 300,
                                                .actors = ACTORS,
                                                .ops = 80,
@@ -359,7 +359,7 @@ START_TEST(events_on_two_workers_do_as_their_specification)
 {
     exact = false;
     ck_assert(crew_pass_on(2, &(struct programs){.name = "EVENT_APART",
-                                                 .test = "unit/actors/core/event_programs",
+                                                 .test = "unit/actors/run/event_programs",
                                                  .seeds = 60,
                                                  .actors = ACTORS,
                                                  .ops = 80,

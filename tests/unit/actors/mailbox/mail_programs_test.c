@@ -347,7 +347,7 @@ static void run_all(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     passed = programs_pass(&(struct programs){.name = "MAIL",
-                                              .test = "unit/actors/core/mail_programs",
+                                              .test = "unit/actors/mailbox/mail_programs",
                                               .seeds = 100,
                                               .actors = ACTORS,
                                               .ops = 300,

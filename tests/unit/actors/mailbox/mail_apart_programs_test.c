@@ -272,7 +272,7 @@ static void run_all(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     passed = programs_pass(&(struct programs){.name = "MAIL_APART",
-                                              .test = "unit/actors/core/mail_apart_programs",
+                                              .test = "unit/actors/mailbox/mail_apart_programs",
                                               .seeds = 60,
                                               .actors = ACTORS,
                                               .ops = 240,

@@ -1,4 +1,4 @@
-/* tests/unit/actors/core/alone.c -- replaces actors/all_features.c: a node that has core/ and no feature above it;
+/* tests/unit/actors/run/alone.c -- replaces actors/all_features.c: a node that has core/ and no feature above it;
  * and the functions of features that the harness uses. */
 #include "all_features.h"
 #include "group_table.h"

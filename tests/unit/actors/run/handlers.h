@@ -1,4 +1,4 @@
-/* tests/unit/actors/core/handlers.h -- a handler that counts, and functions to ask it. */
+/* tests/unit/actors/run/handlers.h -- a handler that counts, and functions to ask it. */
 #ifndef WF_HANDLERS_H
 #define WF_HANDLERS_H
 

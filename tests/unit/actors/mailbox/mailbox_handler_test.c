@@ -1,6 +1,6 @@
 /* actors/mailbox/mailbox.c: the messages that a handler gets from a mailbox that has waited for it, and invalid
  * arguments. */
-#include "handlers.h"
+#include "../run/handlers.h"
 
 /* It receives nothing until the test tells it to; then it is a handler. */
 static _Atomic bool go;

@@ -1,4 +1,4 @@
-/* tests/unit/actors/core/crash_test.c -- the report of an actor's crash, and the signal that ends the process.
+/* tests/unit/actors/run/crash_test.c -- the report of an actor's crash, and the signal that ends the process.
  * Compiled without -fstack-clash-protection: a large frame does not touch the pages that it skips. */
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* tests/unit/actors/core/oom.h -- runs scenarios with each of their allocations failing in turn. */
+/* tests/unit/actors/run/oom.h -- runs scenarios with each of their allocations failing in turn. */
 #ifndef WF_OOM_H
 #define WF_OOM_H
 
