@@ -24,7 +24,7 @@ struct weft_node {
     weft_node_options options; /* the defaults are filled in; strings are not valid here, see name and transport */
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     struct wf_features features;
-    /* Functions of features that core/ and names/ call if the node has them: feature.h. */
+    /* Functions of features that lower rooms call if the node has them: feature.h. */
     const struct wf_naming *naming;             /* NULL: actors have no names */
     const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
     const struct wf_queue_tables *queue_tables; /* tables.h */

@@ -1,4 +1,4 @@
-/* actors/mailbox/asking.h -- a call under way: the part that core/ has to know. The rest is in actors/call. */
+/* actors/mailbox/asking.h -- a call under way: the part that a mailbox has to know. The rest is in actors/call. */
 #ifndef WF_ASKING_H
 #define WF_ASKING_H
 

@@ -1,5 +1,5 @@
-/* actors/mailbox/inbound.c -- messages from other nodes, on any thread of a carrier: sorted by worker, posted once per
- * worker. */
+/* actors/mailbox/inbound.c -- messages from other nodes, on any thread of a carrier: sorted by worker, posted once
+ * per worker. */
 #include "inbound.h"
 
 #include "deliver.h"

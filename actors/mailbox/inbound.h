@@ -1,5 +1,5 @@
-/* actors/mailbox/inbound.h -- what the actor layer offers to the layer that connects nodes: functions for messages from
- * other nodes, and for events of nodes. */
+/* actors/mailbox/inbound.h -- what the actor layer offers to the layer that connects nodes: functions for messages
+ * from other nodes, and for events of nodes. */
 #ifndef WF_INBOUND_H
 #define WF_INBOUND_H
 

@@ -1,5 +1,5 @@
-/* actors/mailbox/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. The code that every message runs is
- * inline: a message inside a worker should cost tens of instructions, and calls between files would double them. */
+/* actors/mailbox/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. The code that every message runs
+ * is inline: a message inside a worker should cost tens of instructions, and calls between files would double them. */
 #ifndef WF_MAILBOX_H
 #define WF_MAILBOX_H
 

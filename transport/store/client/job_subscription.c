@@ -1,5 +1,5 @@
-/* transport/store/client/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for another
- * one.
+/* transport/store/client/job_subscription.c -- weft_queue_subscribe of weft/queue.h: an actor that takes jobs for
+ * another one.
  *
  * The taker sends a job to its subscriber as a request, to which nobody replies: when the subscriber frees the
  * request the taker goes on. The lease of the job is the taker's, so the store gives it back when the taker ends,

@@ -1,4 +1,5 @@
-/* transport/store/client/persisted_state.c -- weft/persist.h: the calls that open a state, load it, and store changes. */
+/* transport/store/client/persisted_state.c -- weft/persist.h: the calls that open a state, load it, and store
+ * changes. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

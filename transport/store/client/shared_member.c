@@ -1,5 +1,5 @@
-/* transport/store/client/shared_member.c -- the functions for shared cursors of weft/store.h, and the actor that takes
- * records for a member.
+/* transport/store/client/shared_member.c -- the functions for shared cursors of weft/store.h, and the actor that
+ * takes records for a member.
  *
  * The actor asks for one record at a time and sends it on. How many its subscriber has and has not acknowledged is
  * known to the store, which lets the request wait. So a record may be acknowledged by any actor, and nothing has to

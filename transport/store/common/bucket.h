@@ -1,5 +1,5 @@
-/* transport/store/common/bucket.h -- the buckets of the store's hash tables: chains whose head is one pointer, NULL at
- * first. An element is removed in one step. list.h has lists that also know their end. */
+/* transport/store/common/bucket.h -- the buckets of the store's hash tables: chains whose head is one pointer, NULL
+ * at first. An element is removed in one step. list.h has lists that also know their end. */
 #ifndef WF_STORE_BUCKET_H
 #define WF_STORE_BUCKET_H
 

@@ -1,5 +1,5 @@
-/* transport/store/common/store_messages.h -- the messages between actors and the store's actor. They may change only by the
- * rules of weft/typed.h, because the two may have different versions. */
+/* transport/store/common/store_messages.h -- the messages between actors and the store's actor. They may change only
+ * by the rules of weft/typed.h, because the two may have different versions. */
 #ifndef WF_STORE_MESSAGES_H
 #define WF_STORE_MESSAGES_H
 

@@ -1,4 +1,5 @@
-/* transport/store/readers/reminder_pages.h -- the part of the reader actors that answers requests for lists of reminders. */
+/* transport/store/readers/reminder_pages.h -- the part of the reader actors that answers requests for lists of
+ * reminders. */
 #ifndef WF_REMINDER_PAGES_H
 #define WF_REMINDER_PAGES_H
 

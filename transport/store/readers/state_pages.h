@@ -1,5 +1,5 @@
-/* transport/store/readers/state_pages.h -- requests of the store's readers about states of actors: pages of one state, and
- * lists of states. */
+/* transport/store/readers/state_pages.h -- requests of the store's readers about states of actors: pages of one
+ * state, and lists of states. */
 #ifndef WF_STATE_PAGES_H
 #define WF_STATE_PAGES_H
 

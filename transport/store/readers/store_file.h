@@ -1,5 +1,5 @@
-/* transport/store/readers/store_file.h -- an open store that actors and their blocking functions share: the last one closes
- * it.
+/* transport/store/readers/store_file.h -- an open store that actors and their blocking functions share: the last one
+ * closes it.
  *
  * An actor is started with the number of a file, and not with a share of it: it may be killed before it first runs, and
  * then nobody would release the share. */

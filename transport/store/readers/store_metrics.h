@@ -1,4 +1,5 @@
-/* transport/store/readers/store_metrics.h -- the actor that counts the jobs, records and cursors of the store for /metrics. */
+/* transport/store/readers/store_metrics.h -- the actor that counts the jobs, records and cursors of the store for
+ * /metrics. */
 #ifndef WF_STORE_METRICS_H
 #define WF_STORE_METRICS_H
 

@@ -1,5 +1,5 @@
-/* transport/store/readers/store_reader.h -- an actor that answers requests to read: WF_STORE_READ and WF_STORE_LIST, which
- * the store's actor forwards. It waits for the disk on a thread of weft_offload. */
+/* transport/store/readers/store_reader.h -- an actor that answers requests to read: WF_STORE_READ and WF_STORE_LIST,
+ * which the store's actor forwards. It waits for the disk on a thread of weft_offload. */
 #ifndef WF_STORE_READER_H
 #define WF_STORE_READER_H
 

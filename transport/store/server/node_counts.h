@@ -1,5 +1,5 @@
-/* transport/store/server/node_counts.h -- counts the places of a table that each node has, so that one node cannot take all
- * of them. */
+/* transport/store/server/node_counts.h -- counts the places of a table that each node has, so that one node cannot
+ * take all of them. */
 #ifndef WF_STORE_NODE_COUNTS_H
 #define WF_STORE_NODE_COUNTS_H
 

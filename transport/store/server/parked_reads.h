@@ -1,5 +1,5 @@
-/* transport/store/server/parked_reads.h -- requests to read that wait for the next record: one for each subscription that
- * has reached the end of its log. */
+/* transport/store/server/parked_reads.h -- requests to read that wait for the next record: one for each subscription
+ * that has reached the end of its log. */
 #ifndef WF_PARKED_READS_H
 #define WF_PARKED_READS_H
 

@@ -1,6 +1,6 @@
-/* transport/store/server/queue_table.h -- the queues for which the store's actor keeps data in memory: takers that wait,
- * workers, and changes that have not been stored yet. Each of these is a user of its queue. A queue without users is
- * freed, so the names of earlier requests take no memory. The jobs themselves are on disk.
+/* transport/store/server/queue_table.h -- the queues for which the store's actor keeps data in memory: takers that
+ * wait, workers, and changes that have not been stored yet. Each of these is a user of its queue. A queue without
+ * users is freed, so the names of earlier requests take no memory. The jobs themselves are on disk.
  *
  * The table has no limit of its own: its users are bounded (store_queues.h). */
 #ifndef WF_STORE_QUEUE_TABLE_H

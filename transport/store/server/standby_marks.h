@@ -1,4 +1,5 @@
-/* transport/store/server/standby_marks.h -- how many commits the store has acknowledged, which stores that stand by are told.
+/* transport/store/server/standby_marks.h -- how many commits the store has acknowledged, which stores that stand by
+ * are told.
  *
  * If the store and its database server are lost together, a standby may find another server, which is behind. It knows by the
  * mark that acknowledged commits are missing there. */

@@ -1,5 +1,6 @@
-/* transport/store/server/store_actor.h -- the actor of a store: it has the global name WEFT_STORE_NAME, gathers publications
- * into batches, forwards requests to read to its readers, and keeps the requests that wait for the next record. */
+/* transport/store/server/store_actor.h -- the actor of a store: it has the global name WEFT_STORE_NAME, gathers
+ * publications into batches, forwards requests to read to its readers, and keeps the requests that wait for the next
+ * record. */
 #ifndef WF_STORE_ACTOR_H
 #define WF_STORE_ACTOR_H
 

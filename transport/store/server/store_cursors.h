@@ -1,4 +1,5 @@
-/* transport/store/server/store_cursors.h -- the part of the store's actor that gathers advances of cursors into batches. */
+/* transport/store/server/store_cursors.h -- the part of the store's actor that gathers advances of cursors into
+ * batches. */
 #ifndef WF_STORE_CURSORS_H
 #define WF_STORE_CURSORS_H
 

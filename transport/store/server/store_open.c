@@ -1,4 +1,5 @@
-/* transport/store/server/store_open.c -- weft_store_open of weft/store.h: starts the store's actor, or one that stands by. */
+/* transport/store/server/store_open.c -- weft_store_open of weft/store.h: starts the store's actor, or one that
+ * stands by. */
 #include <weft.h>
 #include <weft/queue.h>
 #include <weft/store.h>

@@ -1,5 +1,5 @@
-/* transport/store/server/store_queues.h -- the part of the store's actor for queues: it gathers their changes into batches,
- * keeps requests to take that wait for a job, and gives a job back if its worker has ended. */
+/* transport/store/server/store_queues.h -- the part of the store's actor for queues: it gathers their changes into
+ * batches, keeps requests to take that wait for a job, and gives a job back if its worker has ended. */
 #ifndef WF_STORE_QUEUES_H
 #define WF_STORE_QUEUES_H
 

@@ -1,4 +1,5 @@
-/* transport/store/server/store_standby.h -- a store that stands by: it serves when no other store of the cluster does. */
+/* transport/store/server/store_standby.h -- a store that stands by: it serves when no other store of the cluster
+ * does. */
 #ifndef WF_STORE_STANDBY_H
 #define WF_STORE_STANDBY_H
 

@@ -1,5 +1,5 @@
-/* transport/store/server/store_states.h -- the part of the store's actor for states of actors: it keeps the owner of each
- * state, makes other openings wait for the owner's end, and gathers changes into batches. */
+/* transport/store/server/store_states.h -- the part of the store's actor for states of actors: it keeps the owner of
+ * each state, makes other openings wait for the owner's end, and gathers changes into batches. */
 #ifndef WF_STORE_STATES_H
 #define WF_STORE_STATES_H
 

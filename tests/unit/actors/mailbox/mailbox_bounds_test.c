@@ -1,5 +1,5 @@
-/* actors/mailbox/mailbox.c, actors/mailbox/backpressure.c: a mailbox has a bound of messages and one of bytes, and all of a
- * worker share a third one. Which senders wait when one of these limits is reached, and which messages are
+/* actors/mailbox/mailbox.c, actors/mailbox/backpressure.c: a mailbox has a bound of messages and one of bytes, and
+ * all of a worker share a third one. Which senders wait when one of these limits is reached, and which messages are
  * dropped. */
 #include "../node_harness.h"
 

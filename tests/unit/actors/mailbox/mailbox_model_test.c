@@ -1,6 +1,6 @@
-/* actors/mailbox/mailbox.c against a specification of a mailbox in a few lines: one list of all waiting messages, in the
- * order of their arrival. After each random operation the two are compared; a failure prints the seed, which fails
- * again. */
+/* actors/mailbox/mailbox.c against a specification of a mailbox in a few lines: one list of all waiting messages, in
+ * the order of their arrival. After each random operation the two are compared; a failure prints the seed, which
+ * fails again. */
 #include "mailbox.h"
 #include "../../alloc_faults.h"
 #include "published_block.h"

@@ -1,5 +1,5 @@
-/* actors/mailbox/send.c, actors/mailbox/message.c: errors of sends, requests and replies, names, held messages and changes of
- * ownership. */
+/* actors/mailbox/send.c, actors/mailbox/message.c: errors of sends, requests and replies, names, held messages and
+ * changes of ownership. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2, ASK = 3, ANSWER = 4 };

@@ -1,5 +1,5 @@
-/* tests/unit/actors/run/alone.c -- replaces actors/all_features.c: a node that has core/ and no feature above it;
- * and the functions of features that the harness uses. */
+/* tests/unit/actors/run/alone.c -- replaces actors/all_features.c: a node that has core/, mailbox/ and run/, and no
+ * feature above them; and the functions of features that the harness uses. */
 #include "all_features.h"
 #include "group_table.h"
 #include "names.h"

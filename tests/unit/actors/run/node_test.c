@@ -1,5 +1,5 @@
-/* actors/run/node_life.c, actors/inspect/actor_list.c, pid.c: options, the end of a node, foreign threads, several nodes,
- * lists of actors. */
+/* actors/run/node_life.c, actors/inspect/actor_list.c, pid.c: options, the end of a node, foreign threads, several
+ * nodes, lists of actors. */
 #include "../node_harness.h"
 
 enum { DATA = 1, GO = 2 };

@@ -1,5 +1,5 @@
 /* The bodies of the jobs of shared cursors: what is written is read, and other bytes are refused. */
-#include "../../../suite.h"
+#include "../../../../suite.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* tests/unit/transport/store/puppet_store.h -- an actor with the name of the store that answers as a test determines,
- * for tests in virtual time. */
+/* tests/unit/transport/store/client/puppet_store.h -- an actor with the name of the store that answers as a test
+ * determines, for tests in virtual time. */
 #ifndef PUPPET_STORE_H
 #define PUPPET_STORE_H
 

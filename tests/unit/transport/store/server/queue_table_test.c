@@ -1,5 +1,5 @@
 /* The queues that the store's actor keeps in memory, and the number of places that a node has in its tables. */
-#include "../../../suite.h"
+#include "../../../../suite.h"
 
 #include <weft.h>
 

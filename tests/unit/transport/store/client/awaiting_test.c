@@ -1,6 +1,6 @@
 /* Subscriptions while there is no store, or the store does not answer: they wait for events, and send no useless
  * requests. The tests use virtual time. */
-#include "../../../suite.h"
+#include "../../../../suite.h"
 
 #include <weft/test.h>
 
