@@ -3,7 +3,7 @@
  *
  * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, wf_credit_granted, ask
  * (transport/link/credit.c); deliver_credit_request, grant_share (actors/credit/credit.c); tell_one,
- * wf_space_notify_all (actors/core/backpressure.c). A message is one unit.
+ * wf_space_notify_all (actors/mailbox/backpressure.c). A message is one unit.
  *
  * The link loses and reorders nothing. What a worker does between two waits of its tasks is one step, as is all that it
  * does with one arrival. A sender that is killed gives up.

@@ -1,9 +1,9 @@
 /* models/space.pml -- senders wait for space in the mailbox of an actor on another worker. No sender waits for ever
  * while there is space, also if other senders give up, or the receiver ends.
  *
- * Stands for: send_across, wait_for_space, wait_for_mailbox, ask_space (actors/core/send.c); wf_on_space_asked,
- * wf_on_space_made, tell_space, wf_space_notify_all, deliver_space, drop_space (actors/core/backpressure.c); receive,
- * drop_if_dead, wait_for_mail (actors/core/mailbox.c); wf_deliver (actors/core/deliver.c). The model bounds the mailbox
+ * Stands for: send_across, wait_for_space, wait_for_mailbox, ask_space (actors/mailbox/send.c); wf_on_space_asked,
+ * wf_on_space_made, tell_space, wf_space_notify_all, deliver_space, drop_space (actors/mailbox/backpressure.c); receive,
+ * drop_if_dead, wait_for_mail (actors/mailbox/mailbox.c); wf_deliver (actors/mailbox/deliver.c). The model bounds the mailbox
  * by messages; a bound by bytes takes the same paths.
  *
  * Messages between two workers arrive in order (outbox and inbox are queues) and WF_MSG_SPACE is never refused. All

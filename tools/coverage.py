@@ -29,8 +29,8 @@ FILES = {
     "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/send_queue.c",
              "transport/link/link_writer.c", "transport/link/receive.c", "transport/link/peer_link.c",
              "transport/link/table_sync.c"],
-    "mailbox": ["actors/core/mailbox.c", "actors/core/deliver.c", "actors/core/held.c", "actors/core/msg.c",
-                "actors/core/body.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
+    "mailbox": ["actors/mailbox/mailbox.c", "actors/mailbox/deliver.c", "actors/mailbox/held.c", "actors/mailbox/message.c",
+                "actors/mailbox/backpressure.c", "actors/core/msg.c", "actors/core/body.c", "runtime/sched/post.c"],
 }
 
 

@@ -143,9 +143,9 @@ MUTANTS = {
 # tests/unit, by room, for what no seed of the simulation meets
 UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
-         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store", "postgres": "transport/store",
-         "event_programs": "actors/core", "mail_programs": "actors/core",
-         "mail_apart_programs": "actors/core", "timer_programs": "actors/call", "topic_programs": "actors/topics",
+         "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store/client", "postgres": "transport/store",
+         "event_programs": "actors/run", "mail_programs": "actors/mailbox",
+         "mail_apart_programs": "actors/mailbox", "timer_programs": "actors/call", "topic_programs": "actors/topics",
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}
 

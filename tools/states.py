@@ -36,7 +36,7 @@ BESIDE = [Scenario("cluster", 50, "handshakes in which much goes wrong"),
 # State: why none of the scenarios reaches it, or hardly ever.
 ONE_WORKER = "a simulated node has one worker, and this state needs two"
 CARRIER = "the simulated carrier reports the end of a send before the end of its connection"
-POOLS = "a worker nearly always has a free block for it; `unit/actors/core/oom`"
+POOLS = "a worker nearly always has a free block for it; `unit/actors/run/oom`"
 OPERATOR = ("an operator has to change keys in etcd, and then a name is no longer sure to be exclusive; "
             "`integration/etcd`")
 NOT_YET = {
@@ -62,7 +62,7 @@ NOT_YET = {
     "link: it ends while its next connection waits": "the link has to end in the moment between two connections",
     "link: it is resumed while the carrier still has a message of it": CARRIER,
     "mailbox: it is full because the bytes of the node are used up": "it takes hundreds of MiB; "
-                                                                      "`unit/actors/core/mailbox_bounds`",
+                                                                      "`unit/actors/mailbox/mailbox_bounds`",
     "remote spawn: there is no memory for the answer": POOLS,
     "tables: a peer sends a new snapshot before its old entries are removed":
         "this has to happen at a peer with a thousand names, while there is no memory",

@@ -127,7 +127,7 @@ def check_words(path, text, code):
             find("unfinished", path, number, "unfinished: do it, or write an issue")
     for number, line in enumerate(code.splitlines(), 1):
         # An actor that sleeps is what stuck_test.c is about.
-        if path.startswith("tests/") and path != "tests/unit/actors/core/stuck_test.c" and SLEEPS.search(line):
+        if path.startswith("tests/") and path != "tests/unit/actors/run/stuck_test.c" and SLEEPS.search(line):
             find("sleep", path, number, "a test waits for what it needs, it does not sleep")
         if not path.startswith(("runtime/platform/", "tests/")) and SYSTEMS.match(line):
             find("ifdef", path, number, "the build picks the platform, not the preprocessor")

@@ -3,6 +3,7 @@
  * manager starts the node anew. */
 #include "watchdog.h"
 
+#include "node_life.h"
 #include "node_stats.h"
 
 #include <string.h>

@@ -36,8 +36,6 @@
 
 struct wf_asking;
 
-enum { WF_SPAWN_ARG_MAX = 64 * 1024 };
-
 /* wf_actor.arg of a handler that began as a body, or whose state is larger than a pointer. From malloc. */
 struct wf_handling {
     weft_handler *handle;
@@ -111,7 +109,7 @@ static inline __attribute__((always_inline)) void wf_actor_record(const struct w
     else if (kind == WEFT_RECORD_EXIT) WF_PROBE2(exit, a->id, a->reason);
 }
 
-/* See actors/core/send.c, note (1). */
+/* See actors/mailbox/send.c, note (1). */
 static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 {
     return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;
@@ -243,36 +241,5 @@ static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
 {
     return WF_LIKELY(a->more != NULL) ? a->more : wf_actor_more_from(a, a->task.worker);
 }
-
-int wf_actors_init(weft_node *node, struct wf_worker *w);
-void wf_actors_finish(struct wf_worker *w);
-/* The arguments of a spawn: a body, or a handler with its state in `arg`. */
-struct wf_birth {
-    weft_actor *body;
-    weft_handler *handle;
-    const void *arg;
-    size_t size;
-    const weft_spawn_options *options; /* NULL: defaults */
-    struct wf_kept_actor *keep;        /* the record of a child that is kept from life to life; NULL: not kept */
-    bool service, lasts;
-};
-int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
-int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
-                   size_t size, const weft_spawn_options *options, bool service);
-/* The same for a child that `keep` keeps from life to life. */
-int wf_actor_spawn_kept(struct wf_worker *from, struct wf_kept_actor *keep, weft_pid *out, weft_actor *body,
-                        const void *arg, size_t size, const weft_spawn_options *options);
-/* Starts the next life of a kept actor. Takes over `arg`, a pool block. */
-void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
-/* Ends a kept actor whose last life is over. */
-void wf_actor_end_kept(struct wf_actor *a);
-/* wf_hooks.task_main. A body is run by wf_actor_main: tools look for that name in a stack, below the body. */
-enum wf_turn wf_actor_turn(struct wf_task *t);
-enum wf_turn wf_actor_main(struct wf_task *t);
-void wf_actor_done(struct wf_task *t);
-bool wf_actor_unstarted(struct wf_task *t);
-int64_t wf_actor_latest(const struct wf_task *t);
-/* Frees the argument it was started with, or a handler's state. */
-void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w);
 
 #endif

@@ -45,7 +45,7 @@ struct wf_kept_actor_head {
 
 /* Data that few actors need, allocated at the first use and kept until the end of the actor: wf_actor_more().
  * Features have named members here, not numbered slots as in a node or a worker: that costs the same, 128 bytes
- * cannot hold a slot for each feature, and core/ does not dereference these pointers. */
+ * cannot hold a slot for each feature, and core/, mailbox/ and run/ do not dereference them. */
 struct wf_actor_more {
     struct wf_ties ties;                /* monitors and links: ties.h */
     struct wf_list_node *subscriptions; /* the oldest in a ring of wf_subscription.on_actor; NULL: none */

@@ -2,13 +2,11 @@
 #include "feature.h"
 
 #include "actor.h"
-#include "mail_wait.h"
 
 void wf_features_init(struct wf_features *f, const struct wf_feature *const *list)
 {
     size_t count = 0, leave = 0, end = 0, kinds = 0;
     uint32_t slots = 0;
-    f->wait_kinds[kinds++] = &wf_mailbox_wait_kind;
     for (; *list != NULL; list++) {
         const struct wf_feature *one = *list;
         WF_ASSERT(one->worker_bytes == 0 || one->slot != 0);

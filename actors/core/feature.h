@@ -1,11 +1,12 @@
 /* actors/core/feature.h -- what a feature of actors (calls, names, topics, pools, ...) adds to every node, worker and
- * actor. core/ calls these functions and does not know the features: actors/all_features.c lists them.
+ * actor. mailbox/ and run/ call these functions and do not know the features: actors/all_features.c lists them.
  *
  * Design notes.
  * (1) A function that a feature does not need is NULL. Features are called in the order of the list.
- * (2) The kinds of messages that core/ delivers itself are SEND, CALL, RETAINED, SYSTEM and CONTROL: those that wait
- *     in a mailbox. Each other kind belongs to one feature, whose row is found with the kind as an index: that costs
- *     no more than a switch. core/ has two features of its own, in the same list: stopping and backpressure.
+ * (2) The kinds of messages that mailbox/ delivers itself are SEND, CALL, RETAINED, SYSTEM and CONTROL: those that
+ *     wait in a mailbox. Each other kind belongs to one feature, whose row is found with the kind as an index: that
+ *     costs no more than a switch. These two rooms have three features, in the same list: mailbox, backpressure and
+ *     stopping.
  * (3) Spawn, send, receive and end of most actors call no feature: `actor_leave` and `actor_end` are called only for
  *     an actor that has wf_actor_more, which a feature allocates at its first use. */
 #ifndef WF_FEATURE_H
@@ -101,13 +102,13 @@ struct wf_tracing {
     void (*text)(char *out, size_t size);
 };
 
-enum { WF_FEATURES_MAX = 16 };
+enum { WF_FEATURES_MAX = 24 };
 /* The features of a node, sorted by purpose: made once, before its workers. */
 struct wf_features {
     const struct wf_feature *all[WF_FEATURES_MAX + 1]; /* the last is NULL */
     void (*leave[WF_FEATURES_MAX + 1])(struct wf_actor *a);
     void (*end[WF_FEATURES_MAX + 1])(struct wf_actor *a, bool last);
-    const struct wf_wait_kind *wait_kinds[WF_FEATURES_MAX + 2]; /* mailboxes first, then features */
+    const struct wf_wait_kind *wait_kinds[WF_FEATURES_MAX + 1];
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);
     void (*goes_on)(struct wf_actor *a);
     struct wf_message_row messages[WF_MSG_KINDS];

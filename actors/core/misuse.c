@@ -1,8 +1,8 @@
 /* actors/core/misuse.c -- see misuse.h. */
 #include "misuse.h"
 
+#include "actor.h"
 #include "hash.h"
-#include "mailbox.h"
 #include "text.h"
 
 #include <stdarg.h>

@@ -1,11 +1,5 @@
-/* actors/core/msg.c -- envelopes: requests, and the views of weft/message.h. */
+/* actors/core/msg.c -- see msg.h. */
 #include "msg.h"
-
-#include "deliver.h"
-#include "held.h"
-#include "sanitizer.h"
-
-#include <string.h>
 
 weft_msg *wf_request_share(struct wf_worker *w, uint32_t tag, struct wf_body *body, int64_t deadline)
 {
@@ -28,83 +22,4 @@ weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
     m->size = (uint32_t)body->size;
     m->topic_size = body->topic_size;
     return m;
-}
-
-/* ---- weft/message.h -------------------------------------------------------------------------------------------- */
-
-weft_msg *weft_msg_new(uint32_t tag, size_t size)
-{
-    if (WF_UNLIKELY(wf_is_wrong_message(tag, "", size))) {
-        (void)wf_wrong_message("weft_msg_new", tag, "", size);
-        return NULL;
-    }
-    weft_msg *m = wf_msg_new(wf_here, tag, size);
-    struct wf_actor *self = wf_actor_self();
-    if (m != NULL && self != NULL) wf_hold(self, m);
-    return m;
-}
-
-void *weft_msg_body(weft_msg *m)
-{
-    return wf_msg_bytes(m);
-}
-
-static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf_actor *self, weft_msg *m)
-{
-    if (self != NULL) {
-        wf_task_charge(&self->task, m->size);
-        wf_release(self, m);
-        if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL)) {
-            wf_refuse(w, m, WEFT_ENOREPLY);
-            return;
-        }
-    }
-    if (w != NULL && w->pool.bypass && m->shared == NULL) memset(wf_msg_bytes(m), WF_FREED, m->size);
-    wf_msg_free(w, m);
-}
-
-/* The common case. It calls nothing before its end, so the compiler needs no stack frame. */
-void weft_msg_free(weft_msg *m)
-{
-    if (WF_UNLIKELY(m == NULL)) return;
-    struct wf_worker *w = wf_here;
-    struct wf_actor *self = wf_actor_self();
-    if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && m->post.kind == WF_POST_MESSAGE &&
-                  m->post.flags != WF_MSG_CALL && wf_pool_has_space(&w->pool, m->post.block_class)) &&
-        (m->shared == NULL || wf_owe(&wf_actors_of(w)->owing, m->shared))) {
-        self->held = NULL;
-        wf_pool_give(&w->pool, m->post.block_class, m);
-        return;
-    }
-    free_slowly(w, self, m);
-}
-
-uint32_t weft_tag(const weft_msg *m)
-{
-    return m->post.word;
-}
-
-weft_pid weft_from(const weft_msg *m)
-{
-    return m->from;
-}
-
-const void *weft_data(const weft_msg *m)
-{
-    return m->shared != NULL ? m->shared->data + m->topic_size : (const uint8_t *)(m + 1);
-}
-
-size_t weft_size(const weft_msg *m)
-{
-    return m->size;
-}
-
-const char *weft_topic(const weft_msg *m)
-{
-    return m->shared == NULL ? "" : wf_body_topic(m->shared);
-}
-
-bool weft_wants_reply(const weft_msg *m)
-{
-    return m->post.flags == WF_MSG_CALL;
 }

@@ -1,6 +1,6 @@
-/* actors/core/remains.h -- large messages that were in the mailbox of an actor when it ended. Their memory is given back
- * in parts, one in each turn of the worker: the system takes the pages of a large block back one by one, and a mailbox
- * may hold a GiB of them. */
+/* actors/core/remains.h -- large messages that were in the mailbox of an actor when it ended. Their memory is given
+ * back in parts, one in each turn of the worker: the system takes the pages of a large block back one by one, and a
+ * mailbox may hold a GiB of them. */
 #ifndef WF_REMAINS_H
 #define WF_REMAINS_H
 

@@ -12,6 +12,7 @@
  * (3) The notification of an end needs no memory at that time: its envelope is allocated before the life starts. */
 #include "kept_actor.h"
 
+#include "actor_life.h"
 #include "stopping.h"
 #include "supervisor.h"
 

@@ -1,6 +1,7 @@
 /* actors/reload/reload.c -- see reload.h. */
 #include "reload.h"
 
+#include "actor_life.h"
 #include "actor_list.h"
 #include "call.h"
 

@@ -11,7 +11,7 @@
  *     ended leaves no actor behind.
  * (4) Fields: SPAWN: `from` is the asker, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED:
  *     `from` is the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
-#include "actor.h"
+#include "actor_life.h"
 #include "call.h"
 #include "deliver.h"
 #include "end.h"

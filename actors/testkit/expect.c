@@ -2,6 +2,7 @@
  * one worker, so one may read another's data. */
 #include "expect.h"
 
+#include "actor_life.h"
 #include "deliver.h"
 #include "held.h"
 #include "mailbox.h"

@@ -11,6 +11,7 @@
  *     ignore a stop request and run on, time passes then even while tasks can run, so that grace periods end. */
 #include "test.h"
 
+#include "actor_life.h"
 #include "all_features.h"
 #include "child.h"
 #include "expect.h"

@@ -35,7 +35,7 @@ enum wf_task_state {
     WF_TASK_DONE
 };
 
-/* HAND: wake it, or give it the message directly, which makes it HANDED; see actors/core/mailbox.h. */
+/* HAND: wake it, or give it the message directly, which makes it HANDED; see actors/mailbox/mailbox.h. */
 enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_WAKE, WF_MAIL_HAND };
 
 /* First the members that switching and waking touch, then those that only some waits touch. */

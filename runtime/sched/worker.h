@@ -52,7 +52,7 @@ struct wf_worker {
     /* tasks that were ready before the last turn; how many of them have run since the last fresh task */
     uint32_t due, due_run;
     uint8_t preferred;         /* wf_task_prefer: from which of the two lists */
-    bool lends;                /* actors/core/placement.c: the last child was; */
+    bool lends;                /* actors/run/placement.c: the last child was; */
     uint64_t lent_in;          /* in this run of a task; */
     struct wf_worker *lent_to; /* to that worker; NULL: none */
     struct wf_post *undrained; /* posts that the last drain has left, the oldest first */
@@ -61,7 +61,7 @@ struct wf_worker {
     bool is_own;               /* the worker of weft's own actors: see wf_workers.users */
     bool woke;                 /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
-    uint32_t unrecorded; /* actors/core/send.c: `index`, or UINT32_MAX: every send is recorded */
+    uint32_t unrecorded; /* actors/mailbox/send.c: `index`, or UINT32_MAX: every send is recorded */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;

@@ -36,7 +36,7 @@ CANNOT_FAIL = {
     "a sanitizer's, if the program has one: they have no result": """
         __asan_init __tsan_acquire __tsan_init __tsan_release
         """,
-    "a thread that cannot be glimpsed at has no functions in the log: unit/actors/core/stuck has it in both ways": """
+    "a thread that cannot be glimpsed at has no functions in the log: unit/actors/run/stuck has it in both ways": """
         pthread_kill sem_init sem_post sem_timedwait sem_trywait
         """,
     "a crash is under way, and what they do not find is not printed": "_Unwind_Backtrace _Unwind_GetIPInfo",

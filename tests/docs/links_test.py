@@ -72,7 +72,7 @@ def functions(pages):
     headers = "".join(read(name) for name in tracked() if name.startswith("include/"))
     known = set(re.findall(r"\bweft_\w+", headers)) | MADE
     known |= {"weft_" + name for name in re.findall(r'"([a-z_]+)"', read("transport/metrics/metrics_text.c"))}
-    known |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', read("transport/store/store_metrics.c"))}
+    known |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', read("transport/store/readers/store_metrics.c"))}
     for page, text in pages.items():
         if page.startswith("docs/"):
             for number, line in enumerate(text.split("\n"), 1):

@@ -368,7 +368,7 @@ class Metrics(Operate):
         there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         # queue_processes reads the figures of a store, from a node that has one.
-        stores = content(os.path.join(root, "transport", "store", "store_metrics.c"))
+        stores = content(os.path.join(root, "transport", "store", "readers", "store_metrics.c"))
         there |= {"weft_store_" + name for name in re.findall(r'"([a-z_]+)"', stores)}
         dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
         asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]

@@ -47,6 +47,15 @@ class Knots(unittest.TestCase):
         self.assertEqual(found(header, a_x=f + v, a_y=f + v), [])
         self.assertEqual(len(found(header, a_x=f, a_y=v)), 2)
 
+    def test_rooms_with_many_nouns_are_found(self):
+        def found(room, count):
+            return nouns.crowded([pathlib.Path(room) / f"n{i}.{kind}" for i in range(count) for kind in "ch"])
+        self.assertEqual(found("l/low", nouns.ROOM_MAX), [])
+        self.assertEqual(found("l/low", nouns.ROOM_MAX + 1), [("l/low", nouns.ROOM_MAX + 1, nouns.ROOM_MAX)])
+        room, (large, _) = next(iter(nouns.LARGE_ROOMS.items()))
+        self.assertEqual(found(room, large), [])
+        self.assertEqual(found(room, large - 1), [(room, large - 1, large)])
+
 
 if __name__ == "__main__":
     unittest.main()

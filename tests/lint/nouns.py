@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails where a header declares a function that the file with its name does not define: `credit.h` is for `credit.c`,
-so that a reader of a call knows which file to open. It reads the text, not the build: the files of all systems count.
+so that a reader of a call knows which file to open; or where a room (folder) has more nouns than ROOM_MAX. A noun is a
+.c, a .h, or both. It reads the text, not the build: the files of all systems count.
 usage: nouns.py SOURCE_FOLDER"""
 import collections
 import pathlib
@@ -15,6 +16,13 @@ ALLOWED = {
     "transport/carrier/carrier.h: transport/carrier/carrier_nng.c": "carrier_nng.h needs NNG's headers",
     "transport/security/identity_tls.h: transport/security/identity.c": "it needs mbed TLS's types",
     "transport/sim/sim_run.h: transport/sim/sim_world.c": "the command sees sim_run.h and not the world",
+}
+
+ROOM_MAX = 21  # It may only fall: divide a room that grows, at a door of one way.
+# {room: (its nouns, the reason)}
+LARGE_ROOMS = {
+    "runtime/platform/posix": (26, "a file for each part of the contract, platform.h; windows/ has the same"),
+    "runtime/platform/windows": (26, "as posix/"),
 }
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
@@ -74,6 +82,19 @@ def offenders(files):
     return [(h, c, sorted(found[h, c])) for h, c in sorted(found)]
 
 
+def crowded(paths):
+    """Returns [(room, its nouns, how many it may have)] for rooms that have more, or fewer than LARGE_ROOMS says."""
+    rooms = collections.defaultdict(set)
+    for path in paths:
+        rooms[str(path.parent)].add(path.stem)
+    found = []
+    for room, here in sorted(rooms.items()):
+        most = LARGE_ROOMS.get(room, (ROOM_MAX, ""))[0]
+        if len(here) > most or (room in LARGE_ROOMS and len(here) < most):
+            found.append((room, len(here), most))
+    return found
+
+
 def is_allowed(header, file):
     return any((str(header) + ": " + str(file)).startswith(known) for known in ALLOWED)
 
@@ -86,6 +107,8 @@ def main():
     bad = [f"{h} declares for {c}: {', '.join(used)}" for h, c, used in found if not is_allowed(h, c)]
     bad += [f"{known}: it is allowed here and no longer needed" for known in ALLOWED
             if not any(f"{h}: {c}".startswith(known) for h, c, _ in found)]
+    bad += [f"{room} has {count} nouns, not {most}: " + ("divide it" if count > most else "lower LARGE_ROOMS")
+            for room, count, most in crowded(files)]
     print("\n".join(bad))
     print(f"{len(files)} files, {len(bad)} faults, {len(found) - len(bad)} allowed")
     return 1 if bad else 0

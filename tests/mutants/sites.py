@@ -15,19 +15,19 @@ SITES = [
 ''', '''\
     bool resume = l->number != 0 && !has_failed(l) && !(c->leaving && (wf_link_drained(l) || wf_mutant("leaving_resumes_nothing")));
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);
 ''', '''\
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || wf_mutant("mailbox_keeps_expired_requests") || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);
 '''),
-    ("actors/core/backpressure.c", '''\
+    ("actors/mailbox/backpressure.c", '''\
         weft_msg *m = wf_lane_take_after(waiting, NULL);
 ''', '''\
         weft_msg *m = wf_mutant("mailbox_tells_no_space") ? NULL : wf_lane_take_after(waiting, NULL);
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
             is_taken_past_bound(a, m)) {
 ''', '''\
             (is_taken_past_bound(a, m) && !wf_mutant("mailbox_drops_what_has_credit"))) {
@@ -334,7 +334,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
 '''),
-    ("transport/store/store_client.c", '''\
+    ("transport/store/client/store_client.c", '''\
     int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 ''', '''\
     int rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
@@ -342,7 +342,7 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
            wf_mutant("store_asks_again") && weft_sleep(weft_after(WEFT_MS(100))) == WEFT_OK)
         rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 '''),
-    ("transport/store/store_states.c", '''\
+    ("transport/store/server/store_states.c", '''\
         end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
 ''', '''\
         if (b != NULL && b->item[i].error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space"))
@@ -445,18 +445,18 @@ static void start_phase(struct wf_etcd *e)
     if (x->kind == WF_JOB_EXTEND && wf_mutant("queue_extends_nothing")) return WEFT_OK;
     if (x->kind != WF_JOB_EXTEND) j->lease = 0;
 '''),
-    ("transport/store/change_batch.c", '''\
+    ("transport/store/server/change_batch.c", '''\
     for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
 ''', '''\
     for (size_t i = 0; i < b->count; i++)
         b->item[i].now = now + (b->item[i].kind == WF_JOB_TAKE && wf_mutant("queue_gives_too_soon") ? 100000000 : 0);
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
 ''', '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST && !wf_mutant("queue_ends_lease_of_lost_node");
 '''),
-    ("transport/store/store_actor.c", '''\
+    ("transport/store/server/store_actor.c", '''\
         if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
 ''', '''\
         if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store) &&
@@ -473,7 +473,7 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
-    ("transport/store/store_cursors.c", '''\
+    ("transport/store/server/store_cursors.c", '''\
     *c->end = w;
     c->end = &w->next;
     c->waiting++;
@@ -483,7 +483,7 @@ static void start_phase(struct wf_etcd *e)
     c->end = &w->next;
     c->waiting++;
 '''),
-    ("transport/store/stored_reading.c", '''\
+    ("transport/store/client/stored_reading.c", '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
 ''', '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
@@ -519,7 +519,7 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("queue_believes_commit")) rc = sql_error(code);
     finish(&c, rc == WEFT_OK);
 '''),
-    ("transport/store/new_topics.c", '''\
+    ("transport/store/server/new_topics.c", '''\
     return seen >= t->from && seen <= t->number;
 ''', '''\
     return (seen >= t->from || wf_mutant("watch_knows_what_it_forgot")) && seen <= t->number;
@@ -557,13 +557,13 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("share_stays_behind")) h.next--;
     return sql_cursor_write(s, x->queue, x->topic, &at, (struct wf_store_cursor){h.log.epoch, h.next - 1});
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
         if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
 ''', '''\
         if (h->log != is->log || h->id >= is->id) continue;
         if (!wf_mutant("share_takes_unseen_for_done") && (h->given == 0 || h->given >= is->given)) continue;
 '''),
-    ("transport/store/store_queues.c", '''\
+    ("transport/store/server/store_queues.c", '''\
     if (w->share != NULL) w->share->hungry = true;
 ''', '''\
     if (w->share != NULL && !wf_mutant("share_is_not_hungry_again")) w->share->hungry = true;
@@ -607,12 +607,12 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (atomic_load_explicit(&l->body->refs, memory_order_acquire) != 1 && !wf_mutant("later_piles_up")) return WEFT_OK;
 '''),
-    ("actors/core/backpressure.c", '''\
+    ("actors/mailbox/backpressure.c", '''\
     } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
 ''', '''\
     } else if (first_for_space(a) != NULL && !wf_mutant("mailbox_lets_overtake")) {
 '''),
-    ("actors/core/mailbox.c", '''\
+    ("actors/mailbox/mailbox.c", '''\
         if (is_of_this_node(a, m) ||
 ''', '''\
         if (is_of_this_node(a, m) && wf_mutant("mailbox_drops_what_is_under_way")) break;

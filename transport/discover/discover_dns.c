@@ -1,7 +1,7 @@
 /* transport/discover/discover_dns.c -- dns:HOST:PORT and dns-srv:NAME: nodes found by their DNS records, looked up
  * with c-ares. */
 #include "discover_dns.h"
-#include "actor.h"
+#include "actor_life.h"
 #include "discover.h"
 #include "source.h"
 

@@ -3,6 +3,7 @@
 #include "exclusive_names.h"
 #include "actor.h"
 #include "etcd.h"
+#include "node_life.h"
 #include "send.h"
 #include "text.h"
 #include "transport.h"

@@ -6,7 +6,7 @@
  *     an entry with the units that are left. A new entry has WF_CREDIT_FIRST units. When half is spent, a
  *     CREDIT_REQUEST is sent behind the last message; the answer, a CREDIT, says how many units may be sent after that
  *     CREDIT_REQUEST. An actor with a full mailbox answers when there is space again, in turn with the senders of its
- *     own node (actors/core/backpressure.c). So the normal path counts on this side only, and the other side stores
+ *     own node (actors/mailbox/backpressure.c). So the normal path counts on this side only, and the other side stores
  *     only the CREDIT_REQUESTs that it has not answered yet.
  * (2) A sender that finds no units left waits. Waiting senders are served in the order of arrival: one is woken, and
  *     each that has sent wakes the next.

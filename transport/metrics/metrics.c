@@ -9,6 +9,7 @@
 #include "metrics_text.h"
 #include "page.h"
 #include "web.h"
+#include "node_life.h"
 #include "node_stats.h"
 
 enum { QUEUE_MAX = 64 };

@@ -2,7 +2,7 @@
 #include "web.h"
 
 #include "http.h"
-#include "node.h"
+#include "node_life.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ struct program {
 };
 
 struct programs {
-    const char *name, *test;              /* "EVENT", "unit/actors/core/event_programs" */
+    const char *name, *test;              /* "EVENT", "unit/actors/run/event_programs" */
     uint64_t seeds;                       /* unless the environment says something else */
     uint32_t actors, ops;                 /* of each program */
     int times;                            /* how often one is tried that is not the same each time; 0: once */

@@ -1,7 +1,7 @@
 /* Actors that continue with other code: what they keep, which reloads are refused, and that nothing is left behind.
  * No modules are needed. */
 #include "call.h"
-#include "../core/handlers.h"
+#include "../run/handlers.h"
 #include "reload.h"
 
 #include <stdio.h>

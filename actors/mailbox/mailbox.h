@@ -1,0 +1,147 @@
+/* actors/mailbox/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. The code that every message runs
+ * is inline: a message inside a worker should cost tens of instructions, and calls between files would double them. */
+#ifndef WF_MAILBOX_H
+#define WF_MAILBOX_H
+
+#include "actor.h"
+#include "asking.h"
+#include "backpressure.h"
+#include "park.h"
+
+/* ---- Bounds ---------------------------------------------------------------------------------------------------- */
+
+/* Whether it has reached its own bounds. */
+static inline bool wf_mailbox_own_full(const struct wf_actor *a)
+{
+    return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
+}
+
+static inline bool wf_over_bytes(const struct wf_actors *wa)
+{
+    return wa->mail_bytes >= wa->mail_bytes_max;
+}
+
+static inline bool wf_mailbox_full(const struct wf_actor *a)
+{
+    return wf_mailbox_own_full(a) || (WF_UNLIKELY(wf_over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
+}
+
+/* Whether shared bodies take so much memory that only an actor with an empty mailbox gets this one as well. A mailbox
+ * does not count the bytes of a body that others share, so its own bound does not limit them. */
+bool wf_body_is_scarce(const struct wf_actors *wa, const struct wf_body *b);
+
+/* ---- Arrival --------------------------------------------------------------------------------------------------- */
+
+/* A message has come. The next one is behind it, so it must not be handed over. */
+static inline void wf_mail_came(struct wf_actor *a)
+{
+    if (a->task.wants_mail < WF_MAIL_WAKE) return;
+    if (a->task.wants_mail == WF_MAIL_HAND) a->task.wants_mail = WF_MAIL_NONE;
+    wf_task_wake(&a->task);
+}
+
+/* Whether it would still have space after one more message of that weight. */
+static inline bool wf_mailbox_has_space_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
+{
+    return a->mail_count + 1 < a->mailbox_max && a->mail_bytes + weight < a->mailbox_bytes_max &&
+           wa->mail_bytes + weight < wa->mail_bytes_max;
+}
+
+/* Adds `m` at the end of the mail. */
+static inline void wf_mailbox_push(struct wf_actors *wa, struct wf_actor *a, weft_msg *m, size_t weight)
+{
+    wf_lane_push(&a->mail, m);
+    wa->mail_bytes += weight;
+    a->mail_bytes += weight;
+    a->mail_count++;
+}
+
+/* Adds `m`, even if the mailbox is full. */
+static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    wf_mailbox_push(wa, a, m, wf_msg_weight(m));
+    if (WF_UNLIKELY(--wa->timer.left == 0 || wf_mailbox_full(a))) wf_mailbox_added_specially(a, m);
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed != NULL)
+        a->asking->probed(a, m);
+    wf_mail_came(a);
+}
+
+/* An actor that waits only for mail, with an empty mailbox and without held messages, gets a message of its worker
+ * directly: it holds the message at once, as if it had received it. WF_MAIL_HAND marks such an actor, until something
+ * comes. `m` is a WF_MSG_SEND or WF_MSG_CALL of this worker that is neither traced nor to be timed. The caller wakes
+ * the actor. */
+static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
+{
+    WF_ASSERT(a->mail.first == NULL); /* otherwise the message would overtake */
+    a->task.wants_mail = WF_MAIL_HANDED;
+    a->gone++;
+    m->post.next = NULL;
+    m->previous = NULL;
+    a->held = m;
+}
+/* If `a` waits only for a message, hands over `m`, a SEND or CALL of the running actor with an inline body, and wakes
+ * `a`. Returns whether it did. */
+static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;
+    WF_ASSERT(m->shared == NULL);
+    wf_actors_of(w)->timer.left--;
+    WF_PROBE3(send, m->from.actor, a->id, m->post.word);
+    wf_mailbox_hand_over(a, m);
+    wf_task_wake(&a->task);
+    return true;
+}
+/* For a HANDED actor that runs: true if it must not get its message, as it has to end, or as the message is a request
+ * whose caller no longer waits. The message is then put back, before all mail that has come since. */
+bool wf_mailbox_takes_back(struct wf_actor *a);
+/* Whether this request surely comes from a caller on this worker that waits for the answer. False: not known. */
+static inline bool wf_request_is_awaited(struct wf_worker *w, const weft_msg *m)
+{
+    const struct wf_actor *asker = wf_actor_find(w, m->from.actor);
+    return asker != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(asker, m->ref) != NULL &&
+           wf_terms(m)->deadline == WEFT_FOREVER;
+}
+/* A HANDED actor runs: returns its message, or NULL if the message was put back. */
+static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
+{
+    weft_msg *m = a->held;
+    a->task.wants_mail = WF_MAIL_NONE;
+    if (WF_UNLIKELY(a->task.cancelled || (m->post.flags == WF_MSG_CALL && !wf_request_is_awaited(w, m))) &&
+        wf_mailbox_takes_back(a))
+        return NULL;
+    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    return m;
+}
+
+/* Puts a SEND or CALL into the mailbox, following its policy. A sender that can wait has checked wf_mailbox_full
+ * before. False: the message was dropped. */
+bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
+
+/* ---- On the owner's thread ------------------------------------------------------------------------------------- */
+
+/* Gives each message in the mailbox an envelope, for callers that walk over the lane. */
+void wf_mailbox_unpack(struct wf_actor *a);
+bool wf_mailbox_ready(const struct wf_task *t);
+/* Whether it is empty and no sender waits for space. */
+static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
+{
+    return a->mail.first == NULL && a->signals.first == NULL && !a->has_waiters;
+}
+/* weft_recv for the running actor, without waiting: NULL if there is nothing. */
+weft_msg *wf_mailbox_next(struct wf_actor *a);
+/* Drops the oldest messages: at least one, and until the mailbox is below its own bounds. */
+void wf_mailbox_make_space(struct wf_actor *a);
+/* Drops the oldest message that this subscription counts. */
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
+void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: frees the held messages and the system lane */
+void wf_mailbox_close(struct wf_actor *a); /* at the end of the actor: that, and all mail */
+/* Puts `m` into the system lane, as a message with that tag. Consumes `m`. */
+void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
+/* Takes the first signal with that tag, ref (0: any) and sender (weft_nobody(): any) out of its lane. NULL: none. */
+weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
+/* weft_recv of the system lane only: it does not wait for mail that came earlier. */
+int wf_recv_signal(weft_msg **out, int64_t deadline);
+
+#endif

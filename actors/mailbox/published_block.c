@@ -1,0 +1,101 @@
+/* actors/mailbox/published_block.c -- see published_block.h. */
+#include "published_block.h"
+
+#include "mailbox.h"
+
+/* The first block in a row has one cache line, the next ones are larger. */
+static struct wf_published_block *bunch_new(struct wf_worker *w, const weft_msg *last)
+{
+    uint16_t class_ = last == NULL || !wf_is_published_block(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
+    size_t bytes = (size_t)64 << class_;
+    struct wf_published_block *b = wf_pool_take(&w->pool, class_, bytes);
+    if (b == NULL) return NULL;
+    b->post = (struct wf_post){.kind = WF_POST_MESSAGE, .flags = WF_MSG_PUBLISHED_BLOCK, .block_class = class_};
+    b->first = b->end = 0;
+    b->capacity = (uint16_t)((bytes - sizeof *b) / sizeof *b->at);
+    WF_ASSERT(b->capacity > 0);
+    return b;
+}
+
+static size_t bytes_of(const struct wf_published_block *b)
+{
+    return (size_t)64 << b->post.block_class;
+}
+
+/* How many more messages fit so that there is still space for another one. */
+static size_t places(const struct wf_actor *a)
+{
+    if (wf_mailbox_own_full(a)) return 0;
+    return a->mailbox_max - a->mail_count - 1;
+}
+
+static bool bunch_put(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_worker *w = a->task.worker;
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    if (b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end == b->capacity) {
+        b = bunch_new(w, a->mail.last);
+        if (b == NULL) return false;
+        wf_lane_push(&a->mail, (weft_msg *)b);
+        a->mail_bytes += bytes_of(b);
+        wf_actors_of(w)->mail_bytes += bytes_of(b);
+    }
+    b->at[b->end++] = body;
+    a->mail_count++;
+    b->limit = (uint16_t)WF_MIN(b->capacity, b->end + places(a));
+    if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
+    wf_mail_came(a);
+    return true;
+}
+
+struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed)
+{
+    struct wf_published_block *b = (struct wf_published_block *)(previous == NULL ? a->mail.first
+                                                                                  : (weft_msg *)previous->post.next);
+    WF_ASSERT(b->post.flags == WF_MSG_PUBLISHED_BLOCK && b->first < b->end);
+    struct wf_body *body = b->at[b->first++];
+    *freed = 0;
+    if (b->first < b->end) return body;
+    (void)wf_lane_take_after(&a->mail, previous);
+    *freed = bytes_of(b);
+    wf_pool_give(&a->task.worker->pool, b->post.block_class, b);
+    return body;
+}
+
+/* This publication may be timed: then it gets an envelope. False: it is not timed. */
+static bool put_timed(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_worker *w = a->task.worker;
+    struct wf_mail_timer *t = &wf_actors_of(w)->timer;
+    if (!wf_mail_time_published(t, a->mail_count)) return false;
+    weft_msg *m = wf_pool_take(&w->pool, 0, sizeof *m);
+    if (m == NULL) {
+        wf_mail_time_another(t);
+        return false;
+    }
+    wf_published_block_envelope(m, body);
+    wf_mailbox_add(a, m);
+    return true;
+}
+
+static bool put_one(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_mail_timer *t = &wf_actors_of(a->task.worker)->timer;
+    if (WF_UNLIKELY(t->left == 1) && put_timed(a, body)) return true;
+    if (!bunch_put(a, body)) return false;
+    t->left--;
+    return true;
+}
+
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
+{
+    enum wf_drop why = WF_DROP_SLOW_READER;
+    if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
+        if (wf_mailbox_full(a)) wf_mailbox_make_space(a);
+        if (put_one(a, body)) return true;
+        why = WF_DROP_MEMORY;
+    }
+    wf_actor_dropped(a);
+    wf_note_drop(a->task.worker, why, a->id, body->from, body->tag);
+    return false;
+}

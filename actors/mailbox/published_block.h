@@ -1,0 +1,65 @@
+/* actors/mailbox/published_block.h -- publications that wait in the mailbox of an actor, several in one block.
+ *
+ * Design notes.
+ * (1) A publication that waits is a pointer to its body, which has the publisher and the tag. A block with a few such
+ *     pointers stands in the lane of mail in the place of a message; each publication gets an envelope when it is
+ *     received. So a delivery writes 8 bytes instead of a cache line, and the receiver's envelope is one it has just
+ *     freed.
+ * (2) A delivery to a block that is the last in its lane touches two cache lines: one of the actor and one of the
+ *     block. `limit` says in advance how many fit within the bounds of the mailbox: while the block is the last one,
+ *     only receiving changes how full the mailbox is. The place that would fill the mailbox is never below `limit`.
+ * (3) A block's bytes count against the byte bound of a mailbox, those of the bodies do not.
+ * (4) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and
+ *     looking at a block takes it apart. */
+#ifndef WF_PUBLISHED_BLOCK_H
+#define WF_PUBLISHED_BLOCK_H
+
+#include "actor.h"
+
+struct wf_published_block {
+    struct wf_post post; /* .flags: WF_MSG_PUBLISHED_BLOCK; stands where a weft_msg would */
+    uint16_t first, end; /* at[first..end - 1] wait */
+    uint16_t limit;      /* note (2) */
+    uint16_t capacity;
+    struct wf_body *at[];
+};
+
+static inline bool wf_is_published_block(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_PUBLISHED_BLOCK;
+}
+
+/* Adds a body to the block at the end of the mailbox and takes over its reference. False: it did not; call
+ * wf_mailbox_put_shared. */
+static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
+    b->at[b->end++] = body;
+    a->mail_count++;
+    return true;
+}
+/* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first
+ * block. The caller has to subtract `*freed` bytes, and one message, from the counts of the mailbox. */
+struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
+static inline uint32_t wf_published_block_count(const weft_msg *bunch)
+{
+    const struct wf_published_block *b = (const struct wf_published_block *)bunch;
+    return (uint32_t)b->end - b->first;
+}
+/* Puts a published body into a subscriber's mailbox; takes over a reference. False: the mailbox was full, or there
+ * was no memory; that is counted, and the caller keeps the reference. */
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
+/* Makes a pool block of class 0 an envelope on that body; takes over a reference. */
+static inline void wf_published_block_envelope(weft_msg *m, struct wf_body *body)
+{
+    m->post.next = NULL;
+    memcpy(&m->post.kind, &body->head, sizeof body->head);
+    m->from = body->from;
+    m->ref = 0;
+    m->shared = body;
+    m->size = (uint32_t)body->size;
+    m->topic_size = body->topic_size;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* actors/run/handler.c -- actors that are called once for each message: see weft/handler.h.
+ *
+ * Design notes.
+ * (1) A handler is an actor like any other whose body is wf_handler_turn. When its mailbox is empty it returns
+ *     WF_TURN_IDLE, and the stack goes to the next task that needs one, without a switch (trampoline in task.c). If
+ *     its function waits in a call, it keeps the stack, as any task does. So all calls work in a handler, and so does
+ *     each way to end: a handler that must end while it has no stack is woken, gets one and ends on it.
+ * (2) It holds the message it is called with, like one from weft_recv. The message's kind is WF_POST_HANDLED
+ *     meanwhile, so that wf_release notices (wf_let_go) that the function has freed or sent it; if it has not, the
+ *     message is freed after the call.
+ * (3) It starts idle: a handler that gets no message never has a stack. Without memory for a stack it stays at the
+ *     end of the run queue. */
+#include "handler.h"
+
+#include "actor_life.h"
+#include "held.h"
+#include "mailbox.h"
+
+#include <weft/handler.h>
+
+#include <string.h>
+
+#define TURN_OPS (WF_TASK_BUDGET / 2) /* the rest of the budget is for the last call in a turn */
+
+/* WEFT_ENOMEM: nothing has changed. */
+static int init_with_block(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)
+{
+    WF_ASSERT(!a->handles && !a->in_place);
+    struct wf_handling *h = wf_block_new(WF_POOL_LARGE, sizeof *h + size);
+    if (h == NULL) return WEFT_ENOMEM;
+    h->handle = handle;
+    if (size > 0) memcpy(h->state, state, size);
+    a->arg = h;
+    a->arg_size = (uint32_t)size;
+    a->handles = true;
+    return WEFT_OK;
+}
+
+int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)
+{
+    if (size > sizeof a->state) return init_with_block(a, handle, state, size);
+    a->handle = handle;
+    if (size > 0) memcpy(a->state, state, size);
+    a->in_place = a->handles = true;
+    return WEFT_OK;
+}
+
+static void call_with(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_handling *h = a->in_place ? NULL : a->arg;
+    void *state = a->arg_size == 0 ? NULL : h == NULL ? a->state : h->state;
+    m->post.kind = WF_LIKELY(m->post.kind == WF_POST_MESSAGE) ? WF_POST_HANDLED : WF_POST_HANDLED_WORK;
+    a->task.handling = true;
+    (h == NULL ? a->handle : h->handle)(state, m);
+    if (!a->task.handling) return;
+    wf_handled(a, m); /* now it is an ordinary message, which weft_msg_free frees quickly */
+    weft_msg_free(m);
+}
+
+enum wf_turn wf_handler_turn(struct wf_actor *a)
+{
+    struct wf_task *t = &a->task;
+    weft_msg *m = t->wants_mail == WF_MAIL_HANDED ? wf_mailbox_handed(t->worker, a) : NULL;
+    t->wants_mail = WF_MAIL_NONE;
+    for (; !t->cancelled; m = NULL) {
+        if (m == NULL && t->ops <= TURN_OPS) return WF_TURN_AGAIN;
+        t->ops--;
+        if (m == NULL && !wf_mailbox_is_bare(a)) m = wf_mailbox_next(a);
+        if (m == NULL) {
+            t->wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
+            return WF_TURN_IDLE;
+        }
+        call_with(a, m);
+        if (WF_UNLIKELY(a->handing)) wf_node_of(t->worker)->features.goes_on(a);
+    }
+    return WF_TURN_OVER;
+}
+
+int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, size_t size,
+                       const weft_spawn_options *options)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (handle == NULL) return wf_wrong(WEFT_EINVAL, "weft_spawn_handler: there is no function: it is NULL");
+    struct wf_worker *w = self->task.worker;
+    wf_task_tick(&self->task);
+    struct wf_birth b = {.handle = handle, .arg = state, .size = size, .options = options, .service = self->service};
+    return wf_actor_birth(wf_node_of(w), w, out, &b);
+}
+
+int weft_handle(weft_handler *handle, const void *state, size_t size)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (handle == NULL || size > WF_SPAWN_ARG_MAX || (state == NULL && size > 0) || self->handles || self->handing ||
+        self->cleaning)
+        return wf_wrong(WEFT_EINVAL,
+                        "weft_handle: once, in an actor's body, with a function and at most %d bytes of state",
+                        WF_SPAWN_ARG_MAX);
+    return init_with_block(self, handle, state, size); /* its body is needed for its next life */
+}
+
+int weft_msg_keep(weft_msg *m)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (m == NULL || !wf_is_handling(self, m))
+        return wf_wrong(WEFT_EINVAL, "weft_msg_keep: it is not the message that this handler was called with");
+    wf_handled(self, m);
+    return WEFT_OK;
+}

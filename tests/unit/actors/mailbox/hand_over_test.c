@@ -1,0 +1,136 @@
+/* actors/mailbox/mailbox.h, wf_mailbox_hand_over: an actor that waits for messages gets a message of its worker
+ * directly. It observes the same as if the message had been in its mailbox. */
+#include "mailbox.h"
+#include "../node_harness.h"
+
+enum { A = 1, B, ASK, END };
+
+static char heard[16];
+
+static void hears(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    size_t n = 0;
+    weft_msg *m;
+    int rc;
+    memset(heard, 0, sizeof heard);
+    for (uint32_t tag = 0; tag != END && (rc = weft_recv(&m, WEFT_FOREVER)) == 0; weft_msg_free(m)) {
+        tag = weft_tag(m);
+        heard[n++] = tag == A ? 'A' : tag == B ? 'B' : tag == ASK ? '?' : tag == WEFT_TAG_NODE_UP ? 'u' : '.';
+    }
+    if (rc == WEFT_ECANCELED) heard[n] = 'c';
+}
+
+/* An actor that waits. The next messages are not timed, as those lie in the mailbox. */
+static weft_pid waiting(void)
+{
+    weft_pid to = kid_on(1, hears, 0);
+    await_wait(to, "mailbox");
+    wf_actors_of(wf_here)->timer.left = 100;
+    return to;
+}
+
+static void notify(weft_pid to)
+{
+    wf_signal_put(peek(to), wf_msg_new(wf_here, 0, 0), WEFT_TAG_NODE_UP);
+}
+
+static void want_heard(weft_pid to, const char *expected)
+{
+    await_end(to);
+    want(strcmp(heard, expected) == 0);
+}
+
+static void order_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid to = waiting();
+    want_int(say(to, A, 0), 0);
+    want(peek(to)->held != NULL);
+    want_int(peek(to)->mail_count, 0);
+    want_int(say(to, B, 0), 0);
+    want_int(peek(to)->mail_count, 1);
+    want_int(say(to, END, 0), 0);
+    want_heard(to, "AB.");
+    to = waiting();
+    want_int(say(to, B, 0), 0);
+    notify(to);
+    want_int(say(to, A, 0), 0);
+    want_int(say(to, END, 0), 0);
+    want_heard(to, "BuA.");
+    to = waiting();
+    notify(to);
+    want_int(say(to, A, 0), 0);
+    want(peek(to)->held == NULL);
+    want_int(say(to, END, 0), 0);
+    want_heard(to, "uA.");
+    /* The actor has waited for long; a message of another size is delivered in another way. */
+    static const char large[200];
+    to = waiting();
+    peek(to)->task.state = WF_TASK_IDLE;
+    want_int(say(to, A, 0), 0);
+    want_int(weft_send(to, B, large, sizeof large), 0);
+    want_int(say(to, A, 0), 0);
+    want_int(say(to, END, 0), 0);
+    want_heard(to, "ABA.");
+    want_int(drops(weft_here(), WF_DROP_UNREAD), 0);
+}
+
+START_TEST(messages_and_notifications_keep_their_order)
+{
+    run_on(1, order_body);
+}
+END_TEST
+
+static void end_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid to = waiting();
+    want_int(say(to, A, 0), 0);
+    notify(to);
+    want_int(say(to, B, 0), 0);
+    want_int(weft_stop(to), 0);
+    want_heard(to, "c");
+    want_int(drops(weft_here(), WF_DROP_UNREAD), 2);
+    to = waiting();
+    want_int(say(to, A, 0), 0);
+    want_int(weft_kill(to), 0);
+    want_heard(to, "");
+    want_int(drops(weft_here(), WF_DROP_UNREAD), 3);
+}
+
+START_TEST(an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread)
+{
+    run_on(1, end_body);
+}
+END_TEST
+
+static void asks(const void *arg, size_t size)
+{
+    (void)size;
+    weft_msg *answer;
+    (void)weft_call(((const struct kid *)arg)->other, ASK, NULL, 0, &answer, WEFT_FOREVER);
+}
+
+static void expired_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid to = waiting(), asker = kid_with(asks, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
+    until(peek(to)->held != NULL);
+    wf_terms(peek(to)->held)->deadline = 1;
+    want_int(say(to, END, 0), 0);
+    want_heard(to, ".");
+    want_int(drops(weft_here(), WF_DROP_EXPIRED), 1);
+    want_int(weft_kill(asker), 0);
+    await_end(asker);
+}
+
+START_TEST(a_request_that_has_expired_meanwhile_is_dropped)
+{
+    run_on(1, expired_body);
+}
+END_TEST
+
+TEST_MAIN("hand_over", messages_and_notifications_keep_their_order,
+          an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread,
+          a_request_that_has_expired_meanwhile_is_dropped)

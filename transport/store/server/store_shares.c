@@ -1,0 +1,234 @@
+/* transport/store/server/store_shares.c -- see store_shares.h.
+ *
+ * Design notes.
+ * (1) The records behind a shared cursor become jobs of its queue when a member waits and the queue has none. So
+ *     members pull: what nobody asks for stays in the topic. The members are workers of that queue, so leases,
+ *     attempts, monitors and dead jobs are those of queues, and all that must survive a crash is on disk as jobs.
+ * (2) A scan finds the topics that have records behind the cursor when the first member comes. After that each
+ *     record that is stored names its topic. A topic that has no place is found by another scan, when the list is
+ *     empty.
+ * (3) A job has a copy of its record, so the limits of the topic do not take what a member has, or what is dead. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_shares.h"
+#include "stored_topic.h"
+
+enum { SCAN_PAGE = 256 }; /* topics that one scan finds */
+
+struct topic {
+    struct wf_list_node in_topics;
+    char text[];
+};
+
+/* A scan owns copies of all its data, because another thread runs it. */
+struct wf_share_scan {
+    struct wf_store_file *file;
+    uint64_t number; /* of the wf_share */
+    char queue[WF_STORE_TOPIC_MAX + 1], pattern[WF_STORE_TOPIC_MAX + 1], after[WF_STORE_TOPIC_MAX + 1];
+    char found[SCAN_PAGE][WF_STORE_TOPIC_MAX + 1];
+    size_t count;
+    bool is_cut; /* there may be more */
+    int rc;
+};
+
+void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file)
+{
+    s->file = file;
+    wf_list_init(&s->all);
+}
+
+int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern)
+{
+    if (w->share != NULL) return strcmp(w->share->pattern, pattern) == 0 ? WEFT_OK : WEFT_EEXIST;
+    if (s->count >= WF_SHARES_MAX) return WEFT_EFULL;
+    struct wf_share *share = calloc(1, sizeof *share);
+    if (share == NULL) return WEFT_ENOMEM;
+    memcpy(share->pattern, pattern, strlen(pattern) + 1);
+    share->queue = w;
+    share->number = ++s->number;
+    share->hungry = true;
+    share->known.secret = s->file->store->secret;
+    wf_list_init(&share->topics);
+    wf_list_push(&s->all, &share->in_all);
+    s->count++;
+    w->share = share;
+    return WEFT_OK;
+}
+
+static struct topic *topic_of(struct wf_list_node *k)
+{
+    return k == NULL ? NULL : WF_CONTAINER(k, struct topic, in_topics);
+}
+
+void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
+{
+    struct wf_share *share = w->share;
+    if (share == NULL) return;
+    for (struct topic *t; (t = topic_of(wf_list_pop(&share->topics))) != NULL;) free(t);
+    wf_topic_set_free(&share->known);
+    wf_unlink(&share->in_all);
+    s->count--;
+    w->share = NULL;
+    free(share);
+}
+
+/* ---- Topics ---------------------------------------------------------------------------------------------------- */
+
+/* The topic may have records behind the cursor. */
+static void note(struct wf_share *share, const char *topic)
+{
+    size_t size = strlen(topic) + 1;
+    if (wf_topic_set_has(&share->known, topic)) return;
+    struct topic *t = share->known.count >= WF_SHARE_TOPICS_MAX ? NULL : malloc(sizeof *t + size);
+    if (t == NULL || wf_topic_set_add(&share->known, topic) < 0) {
+        share->missed = true;
+        free(t);
+        return;
+    }
+    *t = (struct topic){.in_topics = {NULL, NULL}};
+    memcpy(t->text, topic, size);
+    wf_list_push(&share->topics, &t->in_topics);
+}
+
+void wf_shares_appended(struct wf_store_shares *s, const char *topic)
+{
+    WF_LIST_EACH(k, &s->all) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
+        if (wf_store_topic_matches(share->pattern, topic)) note(share, topic);
+    }
+}
+
+bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])
+{
+    bool waits = share->hungry && !share->full && share->queue->taker_count > 0;
+    struct topic *t = waits && s->changes < WF_SHARE_CHANGES_MAX ? topic_of(wf_list_pop(&share->topics)) : NULL;
+    if (t == NULL) return false;
+    memcpy(topic, t->text, strlen(t->text) + 1);
+    wf_topic_set_remove(&share->known, t->text);
+    free(t);
+    share->changes++;
+    s->changes++;
+    return true;
+}
+
+void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const char *topic, int error,
+                    const struct wf_store_change *x)
+{
+    share->changes--;
+    s->changes--;
+    if (error < 0 || x->more) note(share, topic); /* behind the other topics */
+    if (error < 0) return;
+    if (x->count > 0) share->hungry = false;
+    if (x->count == 0 && x->more && x->skipped == 0) share->full = true;
+}
+
+/* ---- Scans ----------------------------------------------------------------------------------------------------- */
+
+static bool look_at(void *arg, const struct wf_store_log *log)
+{
+    struct wf_share_scan *scan = arg;
+    struct wf_store_cursor at;
+    if (!wf_store_topic_matches(scan->pattern, log->topic)) return true;
+    int rc = scan->file->store->engine->cursor(scan->file->store, scan->queue, log->topic, &at);
+    if (rc == WEFT_OK && wf_store_behind(log, at) == 0) return true;
+    if (rc < 0 && rc != WEFT_EFORMAT) scan->rc = rc; /* of a damaged cursor, the members get the error */
+    scan->is_cut = scan->count == SCAN_PAGE || scan->rc < 0;
+    if (scan->is_cut) return false;
+    memcpy(scan->after, log->topic, sizeof scan->after);
+    memcpy(scan->found[scan->count++], log->topic, sizeof scan->after);
+    return true;
+}
+
+static void run_scan(void *block)
+{
+    struct wf_share_scan *scan = *(struct wf_share_scan **)block;
+    const struct wf_store_engine *engine = scan->file->store->engine;
+    int rc = engine->list(scan->file->store, scan->after[0] == '\0' ? NULL : scan->after, look_at, scan);
+    if (rc < 0) scan->rc = rc;
+}
+
+static void free_scan(struct wf_share_scan *scan)
+{
+    if (scan == NULL) return;
+    wf_store_file_release(scan->file);
+    free(scan);
+}
+
+static void drop_scan(void *block)
+{
+    free_scan(*(struct wf_share_scan **)block);
+}
+
+static bool needs_scan(const struct wf_share *share)
+{
+    return (!share->scanned || share->missed) && share->hungry && share->queue->taker_count > 0 &&
+           wf_list_empty(&share->topics) && share->changes == 0;
+}
+
+static struct wf_share_scan *new_scan(struct wf_store_file *file, struct wf_share *share)
+{
+    struct wf_share_scan *scan = calloc(1, sizeof *scan);
+    if (scan == NULL) return NULL;
+    if (share->scanned) { /* one was missed: from the first one on */
+        share->scanned = share->missed = false;
+        share->after[0] = '\0';
+    }
+    scan->file = wf_store_file_share(file);
+    scan->number = share->number;
+    memcpy(scan->queue, share->queue->name, sizeof scan->queue);
+    memcpy(scan->pattern, share->pattern, sizeof scan->pattern);
+    memcpy(scan->after, share->after, sizeof scan->after);
+    return scan;
+}
+
+int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w)
+{
+    WF_LIST_EACH(k, &s->all) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
+        if (!needs_scan(share)) continue;
+        struct wf_share_scan *scan = new_scan(s->file, share);
+        int rc = scan == NULL ? WEFT_ENOMEM
+                              : weft_offload_start(job, run_scan, drop_scan, &scan, sizeof(void *), WEFT_FOREVER);
+        *w = share->queue;
+        if (rc < 0) free_scan(scan);
+        else s->scan = scan;
+        return rc < 0 ? rc : 1;
+    }
+    return 0;
+}
+
+static struct wf_share *share_of(struct wf_store_shares *s, uint64_t number)
+{
+    WF_LIST_EACH(k, &s->all) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
+        if (share->number == number) return share;
+    }
+    return NULL;
+}
+
+int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_work_queue **w)
+{
+    struct wf_share_scan *scan = NULL;
+    int rc = weft_offload_take(job, &scan, sizeof(void *), WEFT_FOREVER);
+    s->scan = NULL;
+    *w = NULL;
+    if (rc < 0) return rc;
+    struct wf_share *share = share_of(s, scan->number);
+    if (share != NULL) {
+        for (size_t i = 0; i < scan->count; i++) note(share, scan->found[i]);
+        memcpy(share->after, scan->after, sizeof share->after);
+        share->scanned = !scan->is_cut && scan->rc == WEFT_OK;
+        *w = share->queue;
+    }
+    rc = scan->rc;
+    free_scan(scan);
+    return rc;
+}
+
+/* It may never have begun: its file was not opened. */
+void wf_shares_free(struct wf_store_shares *s)
+{
+    for (struct wf_list_node *k; (k = wf_list_first(&s->all)) != NULL;)
+        wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
+}

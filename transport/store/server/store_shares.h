@@ -1,0 +1,67 @@
+/* transport/store/server/store_shares.h -- the shared cursors that have members: which topics may have records behind
+ * them. */
+#ifndef WF_STORE_SHARES_H
+#define WF_STORE_SHARES_H
+
+#include <weft/offload.h>
+
+#include "queue_table.h"
+#include "store_file.h"
+#include "topic_set.h"
+
+enum {
+    WF_SHARES_MAX = 1000,       /* shared cursors that have members, of one store */
+    WF_SHARE_TOPICS_MAX = 1000, /* topics that one remembers; the others are looked for again */
+    WF_SHARE_AHEAD = 1000,      /* jobs that are not dead, of one shared cursor */
+    WF_SHARE_RECORDS_MAX = 128, /* records that one change moves */
+    WF_SHARE_CHANGES_MAX = 16,  /* changes at a time, of all shared cursors: each may move a megabyte */
+};
+
+struct wf_share_scan;
+
+/* A queue has one from the first request of a member until the queue is freed. */
+struct wf_share {
+    uint64_t number; /* another one for each */
+    char pattern[WF_STORE_TOPIC_MAX + 1];
+    struct wf_work_queue *queue;
+    bool hungry;                        /* a member waits for a record */
+    bool full;                          /* no record can be moved until a job ends */
+    int failed;                         /* the error of a change, which the members get */
+    bool scanned;                       /* the topics that had records when it began were found, up to the last one */
+    bool missed;                        /* there was no place for a topic: they have to be looked for again */
+    char after[WF_STORE_TOPIC_MAX + 1]; /* the scan goes on behind this topic */
+    struct wf_list topics;              /* that may have records behind the cursor, each of them once */
+    struct wf_topic_set known;          /* those in `topics` */
+    size_t changes;                     /* that run or wait to be run */
+    struct wf_list_node in_all;         /* wf_store_shares.all */
+};
+
+struct wf_store_shares {
+    struct wf_store_file *file;
+    struct wf_list all;
+    size_t count, changes;      /* changes: that run or wait to be run */
+    struct wf_share_scan *scan; /* of the running job; NULL: none runs */
+    uint64_t number;            /* of the last one that began */
+};
+
+void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
+/* A member with this pattern comes to the queue. Errors: WEFT_EEXIST (the others have another pattern), WEFT_EFULL,
+ * WEFT_ENOMEM. */
+int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern);
+/* The queue is freed. */
+void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
+/* A record was stored under the topic. */
+void wf_shares_appended(struct wf_store_shares *s, const char *topic);
+/* The next topic of which records are to be moved. False: there is none now. */
+bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1]);
+/* They were moved, or an error came. */
+void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const char *topic, int error,
+                    const struct wf_store_change *x);
+/* Starts a job that looks for topics, if a cursor needs that. Returns 1 if it runs, or 0; or an error, and `*w` is
+ * the queue whose members get it. */
+int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w);
+/* Returns 0; or an error, and `*w` is the queue whose members get it; NULL: they have left. */
+int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_work_queue **w);
+void wf_shares_free(struct wf_store_shares *s);
+
+#endif

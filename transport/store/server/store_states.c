@@ -1,0 +1,497 @@
+/* transport/store/server/store_states.c -- see store_states.h.
+ *
+ * Design notes.
+ * (1) The engine keeps a state consistent: it refuses each write that does not present the number of the last
+ *     opening. This file keeps the owner of each state, so that the state is opened again only when the owner has
+ *     ended.
+ * (2) An actor is the owner from its request to open on. Openings by other actors wait in its list; when the owner
+ *     ends, gives the state up, or its node is lost, the first of them is the next owner. An opening is removed when
+ *     the actor that waits for it ends.
+ * (3) A store that was opened again knows no owner. The first write of an actor makes it the owner, unless the write
+ *     is refused. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/call.h>
+#include <weft/persist.h>
+
+#include "batch_bytes.h"
+#include "hash.h"
+#include "list.h"
+#include "store_messages.h"
+#include "store_states.h"
+#include "stored_topic.h"
+
+static_assert((int)WEFT_PERSIST_OWNERS_MAX == (int)WF_OWNERS_MAX, "owners");
+static_assert((int)WEFT_PERSIST_WAITING_MAX == (int)WF_OPENINGS_MAX, "openings");
+
+/* An opening that waits. */
+struct opening {
+    weft_msg *ask;
+    weft_monitor_ref monitor;
+    struct wf_list_node of_owner; /* wf_state_owner.openings */
+    struct wf_chained of_monitor;
+};
+
+struct wf_state_owner {
+    char key[WF_STORE_TOPIC_MAX + 1];
+    weft_pid pid;
+    weft_monitor_ref monitor;
+    struct wf_list openings;
+    struct wf_chained in_keys, in_monitors; /* buckets */
+};
+
+/* A change that has not been stored yet. */
+struct wf_state_wait {
+    weft_msg *ask;
+    struct wf_store_state_change is; /* its key is `key`, its data points into the request */
+    char key[WF_STORE_TOPIC_MAX + 1];
+    bool adopts; /* this change has made its actor the owner */
+    struct wf_state_wait *next;
+};
+
+/* ---- Batches --------------------------------------------------------------------------------------------------- */
+
+struct batch {
+    struct wf_store_file *file;
+    struct wf_store_state_change *item;
+    size_t count;
+    struct wf_batch_bytes bytes;
+};
+
+static void free_batch(struct batch *b)
+{
+    if (b == NULL) return;
+    wf_store_file_release(b->file);
+    free(b->item);
+    free(b->bytes.at);
+    free(b);
+}
+
+/* Makes a batch with space for `count` changes, and for their keys, with their NULs, and data. */
+static struct batch *new_batch(struct wf_store_file *file, size_t count, size_t bytes)
+{
+    struct batch *b = calloc(1, sizeof *b);
+    if (b == NULL) return NULL;
+    b->item = calloc(count, sizeof *b->item);
+    b->file = wf_store_file_share(file);
+    if (b->item != NULL && wf_batch_bytes_new(&b->bytes, bytes)) return b;
+    free_batch(b);
+    return NULL;
+}
+
+static void add_to_batch(struct batch *b, const struct wf_store_state_change *x)
+{
+    struct wf_store_state_change *to = &b->item[b->count++];
+    *to = *x;
+    to->key = wf_batch_copy_text(&b->bytes, x->key);
+    to->data = wf_batch_copy(&b->bytes, x->data, x->size);
+}
+
+static void run_batch(void *block)
+{
+    struct batch *b = *(struct batch **)block;
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
+    (void)engine->change_states(b->file->store, b->item, b->count); /* each item has its error */
+}
+
+static void drop_batch(void *block)
+{
+    free_batch(*(struct batch **)block);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
+
+/* Answers and consumes the request. */
+static void answer(weft_msg *ask, int error, const struct wf_store_state *is)
+{
+    struct store_state_answer out = {.error = error};
+    if (error == WEFT_OK && is != NULL)
+        out = (struct store_state_answer){0, is->owner, is->opening, is->first, is->last};
+    wf_store_answer(ask, store_state_answer_type(), &out);
+    weft_msg_free(ask);
+}
+
+/* ---- Owners ---------------------------------------------------------------------------------------------------- */
+
+static struct wf_chained **of_key(struct wf_store_states *s, const char *key)
+{
+    return &s->by_key[wf_hash(key, strlen(key), s->file->store->secret) % WF_OWNER_BUCKETS];
+}
+
+static struct wf_chained **of_monitor(struct wf_store_states *s, weft_monitor_ref monitor)
+{
+    return &s->by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
+}
+
+static struct wf_state_owner *find_owner(struct wf_store_states *s, const char *key)
+{
+    for (struct wf_chained *c = *of_key(s, key); c != NULL; c = c->next) {
+        struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);
+        if (strcmp(o->key, key) == 0) return o;
+    }
+    return NULL;
+}
+
+static bool is_by(const struct wf_state_owner *o, const weft_msg *m)
+{
+    return weft_pid_equal(o->pid, weft_from(m));
+}
+
+/* Makes that actor the owner, and monitors it. */
+static int watch(struct wf_store_states *s, struct wf_state_owner *o, weft_pid pid)
+{
+    int rc = weft_monitor(pid, &o->monitor);
+    if (rc < 0) return rc;
+    o->pid = pid;
+    wf_chained_push(of_monitor(s, o->monitor), &o->in_monitors);
+    return WEFT_OK;
+}
+
+static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
+{
+    if (s->owners >= WF_OWNERS_MAX) return WEFT_EFULL;
+    struct wf_state_owner *o = calloc(1, sizeof *o);
+    int rc = o == NULL ? WEFT_ENOMEM : watch(s, o, pid);
+    if (rc < 0) {
+        free(o);
+        return rc;
+    }
+    memcpy(o->key, key, strlen(key) + 1);
+    wf_list_init(&o->openings);
+    wf_chained_push(of_key(s, key), &o->in_keys);
+    s->owners++;
+    return WEFT_OK;
+}
+
+/* Frees an owner that is not monitored any more and for which no opening waits. */
+static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    wf_chained_remove(&o->in_keys);
+    free(o);
+    s->owners--;
+}
+
+/* ---- Openings that wait ---------------------------------------------------------------------------------------- */
+
+static struct wf_chained **opening_of(struct wf_store_states *s, weft_monitor_ref monitor)
+{
+    return &s->opening_by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
+}
+
+/* Removes an opening whose monitor has fired, or ends now. */
+static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
+{
+    weft_msg *ask = w->ask;
+    (void)weft_demonitor(w->monitor);
+    wf_unlink(&w->of_owner);
+    wf_chained_remove(&w->of_monitor);
+    wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
+    s->openings--;
+    free(w);
+    return ask;
+}
+
+static struct opening *first_opening(const struct wf_state_owner *o)
+{
+    struct wf_list_node *first = wf_list_first(&o->openings);
+    return first == NULL ? NULL : WF_CONTAINER(first, struct opening, of_owner);
+}
+
+static void drop_openings(struct wf_store_states *s, struct wf_state_owner *o, weft_pid of)
+{
+    WF_LIST_EACH(k, &o->openings) {
+        struct opening *w = WF_CONTAINER(k, struct opening, of_owner);
+        if (weft_pid_equal(weft_from(w->ask), of)) weft_msg_free(take_opening(s, w));
+    }
+}
+
+static int add_opening(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
+{
+    if (s->openings >= WF_OPENINGS_MAX) return WEFT_EFULL;
+    int rc = wf_node_counts_add(&s->openings_of_node, weft_from(ask).node, WF_OPENINGS_OF_NODE);
+    if (rc < 0) return rc;
+    struct opening *w = calloc(1, sizeof *w);
+    rc = w == NULL ? WEFT_ENOMEM : weft_monitor(weft_from(ask), &w->monitor);
+    if (rc < 0) {
+        wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
+        free(w);
+        return rc;
+    }
+    w->ask = ask;
+    wf_list_push(&o->openings, &w->of_owner);
+    wf_chained_push(opening_of(s, w->monitor), &w->of_monitor);
+    s->openings++;
+    return WEFT_OK;
+}
+
+static void wait_for(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
+{
+    int rc = add_opening(s, o, ask);
+    if (rc < 0) answer(ask, rc, NULL);
+}
+
+static bool ends_opening(struct wf_store_states *s, weft_monitor_ref monitor)
+{
+    for (struct wf_chained *c = *opening_of(s, monitor); c != NULL; c = c->next) {
+        struct opening *w = WF_CONTAINER(c, struct opening, of_monitor);
+        if (w->monitor.id != monitor.id) continue;
+        weft_msg_free(take_opening(s, w));
+        return true;
+    }
+    return false;
+}
+
+/* ---- Changes --------------------------------------------------------------------------------------------------- */
+
+static void add_change(struct wf_store_states *s, struct wf_state_wait *w)
+{
+    w->is.key = w->key;
+    *s->end = w;
+    s->end = &w->next;
+    s->waiting++;
+    s->waiting_bytes += w->is.size;
+}
+
+/* Opens the state for the actor that asks, which becomes its owner. Consumes the request if it returns 0. */
+static int start_opening(struct wf_store_states *s, const char *key, weft_msg *ask)
+{
+    struct wf_state_wait *w = calloc(1, sizeof *w);
+    if (w == NULL) return WEFT_ENOMEM;
+    w->ask = ask;
+    w->is.kind = WF_STATE_OPEN;
+    memcpy(w->key, key, strlen(key) + 1);
+    add_change(s, w);
+    return WEFT_OK;
+}
+
+/* The owner is not monitored any more: the first opening that waits gets the state. */
+static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    for (struct opening *w; (w = first_opening(o)) != NULL;) {
+        weft_msg *ask = take_opening(s, w);
+        if (weft_expired(ask)) {
+            weft_msg_free(ask);
+            continue;
+        }
+        int rc = watch(s, o, weft_from(ask));
+        bool watches = rc == WEFT_OK;
+        if (watches) rc = start_opening(s, o->key, ask);
+        if (rc == WEFT_OK) return;
+        if (watches) {
+            (void)weft_demonitor(o->monitor);
+            wf_chained_remove(&o->in_monitors);
+        }
+        answer(ask, rc, NULL);
+    }
+    free_owner(s, o);
+}
+
+static void release(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    (void)weft_demonitor(o->monitor);
+    wf_chained_remove(&o->in_monitors);
+    give_on(s, o);
+}
+
+bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
+{
+    for (struct wf_chained *c = *of_monitor(s, down->ref); c != NULL; c = c->next) {
+        struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_monitors);
+        if (o->monitor.id != down->ref.id) continue;
+        wf_chained_remove(c);
+        give_on(s, o);
+        return true;
+    }
+    return ends_opening(s, down->ref);
+}
+
+static void open_for(struct wf_store_states *s, const char *key, weft_msg *ask)
+{
+    struct wf_state_owner *o = find_owner(s, key);
+    if (o != NULL && !is_by(o, ask)) {
+        wait_for(s, o, ask);
+        return;
+    }
+    int rc = o != NULL ? WEFT_OK : add_owner(s, key, weft_from(ask));
+    if (rc == WEFT_OK) {
+        rc = start_opening(s, key, ask);
+        if (rc < 0 && o == NULL) release(s, find_owner(s, key));
+    }
+    if (rc < 0) answer(ask, rc, NULL);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------------------------- */
+
+static bool takes(const struct wf_store_states *s, const char *key)
+{
+    for (size_t i = 0; i < s->patterns; i++)
+        if (wf_store_topic_matches(s->pattern[i], key)) return true;
+    return false;
+}
+
+static int read_ask(const struct wf_store_states *s, struct wf_state_wait *w, weft_msg *ask)
+{
+    struct store_state_ask in;
+    int rc = weft_typed_read(store_state_ask_type(), weft_data(ask), weft_size(ask), &in, NULL);
+    if (rc < 0) return rc;
+    if (!weft_text_copy(in.key, w->key, sizeof w->key) || !wf_store_topic_ok(w->key)) return WEFT_EINVAL;
+    if (in.kind > WF_STATE_REMOVE || in.tag >= WEFT_TAG_SYSTEM || in.version > UINT32_MAX) return WEFT_EINVAL;
+    if (in.body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
+    if (!takes(s, w->key)) return WEFT_EACCESS;
+    w->ask = ask;
+    w->is = (struct wf_store_state_change){.kind = (enum wf_store_state_kind)in.kind,
+                                           .owner = in.owner,
+                                           .number = in.number,
+                                           .tag = (uint32_t)in.tag,
+                                           .version = (uint32_t)in.version,
+                                           .data = in.body.data,
+                                           .size = in.body.size};
+    return WEFT_OK;
+}
+
+void wf_states_ask(struct wf_store_states *s, weft_msg *ask)
+{
+    struct wf_state_wait *w = calloc(1, sizeof *w);
+    int rc = w == NULL ? WEFT_ENOMEM : read_ask(s, w, ask);
+    if (rc == WEFT_OK && w->is.kind != WF_STATE_OPEN) {
+        /* Without memory the actor can write, too, but openings do not wait for its end. */
+        w->adopts = find_owner(s, w->key) == NULL && add_owner(s, w->key, weft_from(ask)) == WEFT_OK;
+        add_change(s, w);
+        return;
+    }
+    if (rc == WEFT_OK) open_for(s, w->key, ask);
+    else answer(ask, rc, NULL);
+    free(w);
+}
+
+void wf_states_close(struct wf_store_states *s, weft_msg *m)
+{
+    struct store_state_ask in;
+    char key[WF_STORE_TOPIC_MAX + 1];
+    int rc = weft_typed_read(store_state_ask_type(), weft_data(m), weft_size(m), &in, NULL);
+    struct wf_state_owner *o = rc == WEFT_OK && weft_text_copy(in.key, key, sizeof key) ? find_owner(s, key) : NULL;
+    if (o != NULL && is_by(o, m)) release(s, o);
+    else if (o != NULL) drop_openings(s, o, weft_from(m));
+    weft_msg_free(m);
+}
+
+/* ---- Storing --------------------------------------------------------------------------------------------------- */
+
+static struct wf_state_wait *pop(struct wf_store_states *s)
+{
+    struct wf_state_wait *w = s->first;
+    s->first = w->next;
+    if (s->first == NULL) s->end = &s->first;
+    s->waiting--;
+    s->waiting_bytes -= w->is.size;
+    w->next = NULL;
+    return w;
+}
+
+/* Ends a change. `is` NULL: it was not stored. */
+static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int error, const struct wf_store_state *is)
+{
+    struct wf_state_owner *o = find_owner(s, w->key);
+    bool opens = w->is.kind == WF_STATE_OPEN, removes = w->is.kind == WF_STATE_REMOVE;
+    bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
+    if (o != NULL && ends && is_by(o, w->ask)) release(s, o);
+    answer(w->ask, error, is);
+    free(w);
+}
+
+/* Moves the changes that fit to `running`; changes whose callers have given up are not stored. Returns the bytes of
+ * keys and data. */
+static size_t choose(struct wf_store_states *s, size_t *count)
+{
+    struct wf_state_wait **end = &s->running;
+    size_t bytes = 0, space = 0;
+    while (s->first != NULL && *count < WF_STORE_BATCH_MAX && bytes + s->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
+        struct wf_state_wait *w = pop(s);
+        if (weft_expired(w->ask)) {
+            end_wait(s, w, WEFT_ETIMEDOUT, NULL);
+            continue;
+        }
+        ++*count;
+        bytes += w->is.size;
+        space += strlen(w->key) + 1;
+        *end = w;
+        end = &w->next;
+    }
+    return bytes + space;
+}
+
+static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
+{
+    size_t i = 0;
+    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next, i++) {
+        next = w->next;
+        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+    }
+    s->running = NULL;
+}
+
+bool wf_states_start(struct wf_store_states *s, weft_job *job)
+{
+    size_t count = 0, bytes = choose(s, &count);
+    if (count == 0) return false;
+    struct batch *b = new_batch(s->file, count, bytes);
+    for (struct wf_state_wait *w = s->running; w != NULL && b != NULL; w = w->next) add_to_batch(b, &w->is);
+    int rc = b == NULL ? WEFT_ENOMEM
+                       : weft_offload_start(job, run_batch, drop_batch, &b, sizeof(void *), WEFT_FOREVER);
+    if (rc == WEFT_OK) return true;
+    free_batch(b);
+    answer_all(s, NULL, rc);
+    return false;
+}
+
+void wf_states_finish(struct wf_store_states *s, weft_job job)
+{
+    struct batch *b = NULL;
+    int rc = weft_offload_take(job, &b, sizeof(void *), WEFT_FOREVER);
+    answer_all(s, rc < 0 ? NULL : b, WEFT_ESYSTEM);
+    if (rc == WEFT_OK) free_batch(b);
+}
+
+bool wf_states_is_idle(const struct wf_store_states *s)
+{
+    return s->first == NULL;
+}
+
+bool wf_states_has_space(const struct wf_store_states *s)
+{
+    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------------------------- */
+
+void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
+                    size_t patterns)
+{
+    s->file = file;
+    s->pattern = pattern;
+    s->patterns = patterns;
+    s->end = &s->first;
+}
+
+/* The actor ends: its messages and monitors end with it. */
+void wf_states_free(struct wf_store_states *s)
+{
+    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next) {
+        next = w->next;
+        free(w);
+    }
+    while (s->first != NULL) free(pop(s));
+    for (int i = 0; i < WF_OWNER_BUCKETS; i++)
+        for (struct wf_chained *c = s->by_key[i], *next; c != NULL; c = next) {
+            struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);
+            next = c->next;
+            for (struct opening *w; (w = first_opening(o)) != NULL;) (void)take_opening(s, w);
+            free(o);
+        }
+    wf_node_counts_free(&s->openings_of_node);
+    free(s->pattern);
+}

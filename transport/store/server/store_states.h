@@ -1,0 +1,51 @@
+/* transport/store/server/store_states.h -- the part of the store's actor for states of actors: it keeps the owner of
+ * each state, makes other openings wait for the owner's end, and gathers changes into batches. */
+#ifndef WF_STORE_STATES_H
+#define WF_STORE_STATES_H
+
+#include <weft/message.h>
+#include <weft/monitor.h>
+#include <weft/offload.h>
+
+#include "bucket.h"
+#include "node_counts.h"
+#include "store_file.h"
+
+enum {
+    WF_OWNERS_MAX = 100 * 1000,  /* states with an owner */
+    WF_OPENINGS_MAX = 10 * 1000, /* openings that wait for an owner's end, */
+    WF_OPENINGS_OF_NODE = 2000,  /* and openings of one node */
+    WF_OWNER_BUCKETS = 4096,
+};
+
+struct wf_state_wait;
+
+struct wf_store_states {
+    struct wf_store_file *file;
+    char (*pattern)[WF_STORE_TOPIC_MAX + 1]; /* patterns of the keys that the store accepts */
+    size_t patterns;
+    struct wf_state_wait *first, **end; /* changes that have not been stored yet */
+    size_t waiting, waiting_bytes;
+    struct wf_state_wait *running; /* changes of the running batch, in its order */
+    struct wf_chained *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS]; /* owners */
+    struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS];
+    struct wf_node_counts openings_of_node;
+    size_t owners, openings;
+};
+
+/* `s` is all zero. `pattern` is taken over, for free(). */
+void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
+                    size_t patterns);
+void wf_states_free(struct wf_store_states *s);
+/* Takes a WF_STORE_STATE request, or a WF_STORE_STATE_CLOSE message. Consumes it. */
+void wf_states_ask(struct wf_store_states *s, weft_msg *ask);
+void wf_states_close(struct wf_store_states *s, weft_msg *m);
+/* A monitor has fired. False: it is not a monitor of an owner, nor of an actor whose opening waits. */
+bool wf_states_down(struct wf_store_states *s, const struct weft_down *down);
+/* Starts a job that stores the waiting changes. False: no change waits, or the job was refused. */
+bool wf_states_start(struct wf_store_states *s, weft_job *job);
+void wf_states_finish(struct wf_store_states *s, weft_job job);
+bool wf_states_is_idle(const struct wf_store_states *s); /* no change waits to be stored */
+bool wf_states_has_space(const struct wf_store_states *s);
+
+#endif
