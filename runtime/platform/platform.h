@@ -406,6 +406,14 @@ bool pf_code_at(uintptr_t address, struct pf_code *out);
  * not be called in signal handlers. False: the file does not have the name, or weft cannot read files of this
  * system. */
 bool pf_code_function(const struct pf_code *code, char *out, size_t size);
+/* A function of a shared library, by its name. */
+struct pf_library_row {
+    const char *name;
+    void *out; /* a pointer to a pointer to a function */
+};
+/* Loads a shared library, which stays loaded, and finds its functions. `file` without a slash is searched where programs
+ * find their libraries. False: it or one of the functions is not there, and `why` says so. Any thread; it reads files. */
+bool pf_library(const char *file, const struct pf_library_row *rows, size_t count, char *why, size_t size);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 /* For files with positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a
