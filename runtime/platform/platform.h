@@ -32,6 +32,9 @@ struct pf_mutex;
 struct pf_env {
     /* Monotonic nanoseconds, >= WF_CLOCK_BEGIN. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
+    int64_t
+        sleep_min; /* ns between two wakes of a worker for timers: a sleep costs a microsecond, and a million timers
+                        * of one second would be a million sleeps. 0: each timer fires when it is due */
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes from the system; in a simulation, from its seed. */
