@@ -32,6 +32,9 @@ struct pf_mutex;
 struct pf_env {
     /* Monotonic nanoseconds, >= WF_CLOCK_BEGIN. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
+    int64_t
+        sleep_min; /* ns between two wakes of a worker for timers: a sleep costs a microsecond, and a million timers
+                        * of one second would be a million sleeps. 0: each timer fires when it is due */
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes from the system; in a simulation, from its seed. */
@@ -406,6 +409,14 @@ bool pf_code_at(uintptr_t address, struct pf_code *out);
  * not be called in signal handlers. False: the file does not have the name, or weft cannot read files of this
  * system. */
 bool pf_code_function(const struct pf_code *code, char *out, size_t size);
+/* A function of a shared library, by its name. */
+struct pf_library_row {
+    const char *name;
+    void *out; /* a pointer to a pointer to a function */
+};
+/* Loads a shared library, which stays loaded, and finds its functions. `file` without a slash is searched where programs
+ * find their libraries. False: it or one of the functions is not there, and `why` says so. Any thread; it reads files. */
+bool pf_library(const char *file, const struct pf_library_row *rows, size_t count, char *why, size_t size);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 /* For files with positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a

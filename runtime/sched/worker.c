@@ -4,7 +4,12 @@
 #include "stuck.h"
 #include "task.h"
 
-enum { TRIM_TURNS = 16 }; /* after this many turns a busy worker trims its free stacks, too */
+enum {
+    TRIM_TURNS = 16, /* after this many turns a busy worker trims its free stacks, too */
+    /* Timers in a turn: fewer than the tasks that a turn runs, so that a task runs while the caches still hold what its
+     * timer has touched, and that thousands of due timers do not hold up a turn. */
+    FIRE_MOST = WF_TURN_BUDGET / 2,
+};
 
 /* ---- The loop: its order is the contract of worker.h, note (2) ------------------------------------------------- */
 
@@ -14,12 +19,22 @@ static void fire_due_timers(struct wf_worker *w)
      * loop. */
     struct wf_timer *t;
     uint64_t serial = w->timers.serial;
+    int fired = 0;
     while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now &&
-           wf_heap_first_serial(&w->timers) < serial) {
+           wf_heap_first_serial(&w->timers) < serial && fired++ < FIRE_MOST) {
         wf_heap_remove(&w->timers, t);
         w->count.timers_fired++;
         t->fire(w, t);
     }
+    if (fired > 0) w->fired_at = w->now;
+}
+
+/* When it has to be awake for its timers. */
+static int64_t next_timer_at(const struct wf_worker *w)
+{
+    const struct wf_timer *first = wf_heap_first(&w->timers);
+    if (first == NULL) return WEFT_FOREVER;
+    return first->deadline <= w->now ? WEFT_NOW : WF_MAX(first->deadline, w->fired_at + w->set->env->sleep_min);
 }
 
 static void take_call(struct wf_worker *w, struct wf_post *p)
@@ -210,6 +225,7 @@ static bool look_for_posts(struct wf_worker *w, int64_t deadline)
         for (int i = 0; i < 64; i++) {
             if (has_posts(w, memory_order_relaxed)) {
                 w->idle_gap -= w->idle_gap / 2;
+                w->idle = 0;
                 return true;
             }
             pf_cpu_relax();
@@ -217,6 +233,16 @@ static bool look_for_posts(struct wf_worker *w, int64_t deadline)
         if (until == 0) until = WF_MIN(deadline, env->now(env) + WF_LOOK);
     } while (env->now(env) < until);
     return false;
+}
+
+/* A worker that timers or sockets wake learns nothing of posts from that, but that none has come meanwhile. */
+static void was_idle(struct wf_worker *w, int64_t time)
+{
+    const int64_t most = 100 * WF_LOOK;
+    w->idle += time;
+    if (w->idle < most && !has_posts(w, memory_order_relaxed)) return;
+    w->idle_gap = (3 * w->idle_gap + WF_MIN(w->idle, most)) / 4;
+    w->idle = 0;
 }
 
 static void sleep_until(struct wf_worker *w, int64_t deadline)
@@ -229,7 +255,7 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
     else w->count.sleeps++;
     rests(w, idle_since);
     poll_until(w, deadline);
-    w->idle_gap = (3 * w->idle_gap + WF_MIN(w->last_poll - idle_since, 100 * WF_LOOK)) / 4;
+    was_idle(w, w->last_poll - idle_since);
 }
 
 void wf_worker_turn(struct wf_worker *w, int64_t deadline)
@@ -245,8 +271,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     run_ready(w);       /* 3 */
     flush(w);           /* 4 */
     if (w->stop) return;
-    struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
-    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    deadline = WF_MIN(deadline, next_timer_at(w)); /* 5 */
     if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
     bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
     if ((idle || w->count.turns % TRIM_TURNS == 0) && wf_stack_trim_free(w->stacks) && idle) deadline = WEFT_NOW;
@@ -263,8 +288,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
 static int64_t leave_asleep(struct wf_worker *w)
 {
     struct pf_env *env = w->set->env;
-    struct wf_timer *first = wf_heap_first(&w->timers);
-    int64_t next = first == NULL ? WEFT_FOREVER : first->deadline;
+    int64_t next = next_timer_at(w);
     bool more = w->ready_count > 0 || wf_stack_trim_free(w->stacks);
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     rests(w, env->now(env));
@@ -280,8 +304,7 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     WF_ASSERT(w == wf_here && w->current == NULL);
-    struct wf_timer *first = wf_heap_first(&w->timers);
-    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    deadline = WF_MIN(deadline, next_timer_at(w));
     if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
     else if (deadline > WEFT_NOW) w->count.sleeps++;
     poll_until(w, deadline);

@@ -62,6 +62,7 @@ struct wf_worker {
     bool woke;                 /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
     uint32_t unrecorded; /* actors/mailbox/send.c: `index`, or UINT32_MAX: every send is recorded */
+    int64_t fired_at;    /* beginning of the last turn in which timers fired */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;
@@ -84,6 +85,7 @@ struct wf_worker {
     int64_t
         /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
         idle_gap;
+    int64_t idle; /* for how long it has slept since the last post */
     struct {
         uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired, parked, unparked;
     } count; /* its thread only */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Nodes that find each other by DNS: a real server (dnsmasq) on a free port, and one that answers nonsense."""
 import os
+import re
 import shutil
 import signal
 import socket
@@ -202,6 +203,21 @@ class Fakes(Discovery):
         a.log("linked with node b")
         b.stop()
         a.stop()
+
+    def test_libcurl_is_loaded_with_the_first_use_of_etcd(self):
+        """A program without etcd does not load libcurl and what it brings. One that needs it says which file is missing."""
+        needed = subprocess.run(["readelf", "--dynamic", "--wide", built("libweft.so")], capture_output=True, text=True,
+                                check=True).stdout
+        loaded = subprocess.run(["strings", built("libweft.so")], capture_output=True, text=True, check=True).stdout
+        name = re.search(r"^libcurl\S*\.so\S*$", loaded, re.M)
+        if "libcurl" in needed or name is None:
+            self.skipTest("this build is linked with libcurl, or has no etcd")
+        open(os.path.join(self.folder, name.group()), "w").close()
+        env = dict(self.env, LD_LIBRARY_PATH=self.folder + ":" + self.env.get("LD_LIBRARY_PATH", ""))
+        done = subprocess.run([WEFT, "run", MODULE, "--discover", "etcd:http://127.0.0.1:1/x", "--", "echo"], env=env,
+                              text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "libcurl, which etcd needs, cannot be loaded: .*" + re.escape(name.group()))
 
 
 if __name__ == "__main__":

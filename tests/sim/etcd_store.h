@@ -273,7 +273,7 @@ static void store_finish(void)
 
 /* ---- In the place of etcd_http.c and its thread ---------------------------------------------------------------- */
 
-struct wf_http *__wrap_wf_http_create(const struct wf_http_options *options);
+int __wrap_wf_http_create(const struct wf_http_options *options, char *why, struct wf_http **out);
 void __wrap_wf_http_destroy(struct wf_http *h);
 struct wf_request *__wrap_wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease);
 void __wrap_wf_http_end(struct wf_request *r, const char *why);
@@ -286,14 +286,16 @@ int __real_pf_thread_start(pf_thread **out, const char *name, void (*body)(void 
 void __wrap_pf_thread_join(pf_thread *t);
 void __real_pf_thread_join(pf_thread *t);
 
-struct wf_http *__wrap_wf_http_create(const struct wf_http_options *options)
+int __wrap_wf_http_create(const struct wf_http_options *options, char *why, struct wf_http **out)
 {
+    (void)why;
     struct wf_http *h = calloc(1, sizeof *h);
     if (h == NULL) abort();
     h->o = *options;
     h->host = store.world->starting;
     h->next = store.sessions;
-    return store.sessions = h;
+    *out = store.sessions = h;
+    return WEFT_OK;
 }
 
 static void exchange_free(struct exchange *x)

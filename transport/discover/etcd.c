@@ -585,7 +585,7 @@ static int etcd_open(struct wf_source *s, const char *rest, char *why)
                                       .done = done,
                                       .line = on_watch,
                                       .arg = e};
-    if (rc == WEFT_OK && (e->http = wf_http_create(&options)) == NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK) rc = wf_http_create(&options, why, &e->http);
     if (rc == WEFT_OK) rc = pf_mutex_create(&e->lock);
     if (rc == WEFT_OK) s->t->etcd = e;
     else etcd_close(s);

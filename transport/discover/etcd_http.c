@@ -1,7 +1,8 @@
-/* transport/discover/etcd_http.c -- requests over libcurl's multi interface; the only file that knows it. */
+/* transport/discover/etcd_http.c -- requests over libcurl's multi interface. */
 #include "etcd_http.h"
 
-#include <curl/curl.h>
+#include "curl.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@ enum { ANSWER_MAX = 8 * 1024 * 1024, URL_MAX = 320, TOKEN_MAX = 1024 };
 #define CONNECT_MS 2000L
 
 struct wf_http {
+    struct wf_curl curl;
     CURLM *multi;
     struct wf_list requests; /* exchange.in_http */
     char base[256], ca[WF_URL_TEXT], cert[WF_URL_TEXT], key[WF_URL_TEXT], token[TOKEN_MAX];
@@ -45,15 +47,18 @@ static const char *const paths[] = {
     [WF_REQUEST_RELEASE] = "/v3/kv/txn",
 };
 
-struct wf_http *wf_http_create(const struct wf_http_options *o)
+int wf_http_create(const struct wf_http_options *o, char *why, struct wf_http **out)
 {
     struct wf_http *h = calloc(1, sizeof *h);
-    if (h == NULL) return NULL;
-    wf_list_init(&h->requests);
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || (h->multi = curl_multi_init()) == NULL) {
+    int rc = h == NULL ? WEFT_ENOMEM : wf_curl_load(&h->curl, why);
+    if (rc == WEFT_OK &&
+        (h->curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || (h->multi = h->curl.multi_init()) == NULL))
+        rc = WEFT_ENOMEM;
+    if (rc < 0) {
         free(h);
-        return NULL;
+        return rc;
     }
+    wf_list_init(&h->requests);
     snprintf(h->base, sizeof h->base, "%s", o->base);
     snprintf(h->ca, sizeof h->ca, "%s", o->ca);
     snprintf(h->cert, sizeof h->cert, "%s", o->cert);
@@ -62,14 +67,15 @@ struct wf_http *wf_http_create(const struct wf_http_options *o)
     h->done = o->done;
     h->line = o->line;
     h->arg = o->arg;
-    return h;
+    *out = h;
+    return WEFT_OK;
 }
 
 void wf_http_destroy(struct wf_http *h)
 {
     if (h == NULL) return;
     wf_http_end_all(h);
-    curl_multi_cleanup(h->multi);
+    h->curl.multi_cleanup(h->multi);
     memset(h->token, 0, sizeof h->token);
     free(h);
 }
@@ -81,12 +87,13 @@ void wf_http_token(struct wf_http *h, const char *token)
 
 static void exchange_free(struct exchange *x)
 {
+    const struct wf_curl *curl = &x->http->curl;
     if (wf_linked(&x->in_http)) wf_unlink(&x->in_http);
     if (x->easy != NULL) {
-        (void)curl_multi_remove_handle(x->http->multi, x->easy);
-        curl_easy_cleanup(x->easy);
+        (void)curl->multi_remove_handle(x->http->multi, x->easy);
+        curl->easy_cleanup(x->easy);
     }
-    curl_slist_free_all(x->headers);
+    curl->slist_free_all(x->headers);
     if (x->body != NULL) memset(x->body, 0, strlen(x->body)); /* it may contain a password */
     free(x->body);
     free(x->in);
@@ -141,7 +148,7 @@ static size_t on_bytes(char *data, size_t one, size_t count, void *arg)
 static bool is_fault(struct exchange *x, CURLcode code, const json_t *answer)
 {
     long status = 0;
-    (void)curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)x->http->curl.easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     const char *said = json_string_value(json_object_get(answer, "error"));
     const json_t *nested = json_object_get(answer, "error"); /* of streams: an object */
     if (json_is_object(nested)) said = json_string_value(json_object_get(nested, "message"));
@@ -149,7 +156,7 @@ static bool is_fault(struct exchange *x, CURLcode code, const json_t *answer)
     if (x->too_big) snprintf(x->why, sizeof x->why, "an answer of etcd at %.60s is too large", x->http->base);
     else if (code != CURLE_OK)
         snprintf(x->why, sizeof x->why, "etcd at %.60s cannot be reached: %.70s", x->http->base,
-                 x->error[0] != '\0' ? x->error : curl_easy_strerror(code));
+                 x->error[0] != '\0' ? x->error : x->http->curl.easy_strerror(code));
     else if (status != 200 || said != NULL)
         snprintf(x->why, sizeof x->why, "etcd at %.60s refuses (%ld): %.60s", x->http->base, status,
                  said == NULL ? "no reason given" : said);
@@ -180,7 +187,7 @@ static void over(struct exchange *x, CURLcode code)
 
 static bool add_header(struct exchange *x, const char *line)
 {
-    struct curl_slist *more = curl_slist_append(x->headers, line);
+    struct curl_slist *more = x->http->curl.slist_append(x->headers, line);
     if (more != NULL) x->headers = more;
     return more != NULL;
 }
@@ -189,28 +196,29 @@ static bool set_up(struct exchange *x)
 {
     struct wf_http *h = x->http;
     char url[URL_MAX], token[TOKEN_MAX + 32];
-    CURL *c = x->easy = curl_easy_init();
+    const struct wf_curl *curl = &h->curl;
+    CURL *c = x->easy = curl->easy_init();
     if (c == NULL || x->body == NULL) return false;
     snprintf(url, sizeof url, "%s%s", h->base, paths[x->r.kind]);
     snprintf(token, sizeof token, "Authorization: %s", h->token);
     bool good = add_header(x, "Content-Type: application/json") && add_header(x, "Expect:");
     if (h->token[0] != '\0' && x->r.kind != WF_REQUEST_SIGN_ON) good = good && add_header(x, token);
-    good = good && curl_easy_setopt(c, CURLOPT_URL, url) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_POSTFIELDS, x->body) == CURLE_OK;
-    (void)curl_easy_setopt(c, CURLOPT_HTTPHEADER, x->headers);
-    (void)curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(c, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, WF_MIN(CONNECT_MS, h->time_ms));
-    (void)curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, x->r.kind == WF_REQUEST_WATCH ? 0L : h->time_ms);
-    (void)curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->error);
-    (void)curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_bytes);
-    (void)curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
-    (void)curl_easy_setopt(c, CURLOPT_PRIVATE, x);
-    if (h->ca[0] != '\0') good = good && curl_easy_setopt(c, CURLOPT_CAINFO, h->ca) == CURLE_OK;
-    if (h->cert[0] != '\0') good = good && curl_easy_setopt(c, CURLOPT_SSLCERT, h->cert) == CURLE_OK;
-    if (h->key[0] != '\0') good = good && curl_easy_setopt(c, CURLOPT_SSLKEY, h->key) == CURLE_OK;
-    return good && curl_multi_add_handle(h->multi, c) == CURLM_OK;
+    good = good && curl->easy_setopt(c, CURLOPT_URL, url) == CURLE_OK &&
+           curl->easy_setopt(c, CURLOPT_POSTFIELDS, x->body) == CURLE_OK;
+    (void)curl->easy_setopt(c, CURLOPT_HTTPHEADER, x->headers);
+    (void)curl->easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl->easy_setopt(c, CURLOPT_PROXY, "");
+    (void)curl->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    (void)curl->easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, WF_MIN(CONNECT_MS, h->time_ms));
+    (void)curl->easy_setopt(c, CURLOPT_TIMEOUT_MS, x->r.kind == WF_REQUEST_WATCH ? 0L : h->time_ms);
+    (void)curl->easy_setopt(c, CURLOPT_ERRORBUFFER, x->error);
+    (void)curl->easy_setopt(c, CURLOPT_WRITEFUNCTION, on_bytes);
+    (void)curl->easy_setopt(c, CURLOPT_WRITEDATA, x);
+    (void)curl->easy_setopt(c, CURLOPT_PRIVATE, x);
+    if (h->ca[0] != '\0') good = good && curl->easy_setopt(c, CURLOPT_CAINFO, h->ca) == CURLE_OK;
+    if (h->cert[0] != '\0') good = good && curl->easy_setopt(c, CURLOPT_SSLCERT, h->cert) == CURLE_OK;
+    if (h->key[0] != '\0') good = good && curl->easy_setopt(c, CURLOPT_SSLKEY, h->key) == CURLE_OK;
+    return good && curl->multi_add_handle(h->multi, c) == CURLM_OK;
 }
 
 struct wf_request *wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease)
@@ -244,12 +252,12 @@ void wf_http_end(struct wf_request *r, const char *why)
 void wf_http_turn(struct wf_http *h, int64_t until)
 {
     int running, left;
-    (void)curl_multi_perform(h->multi, &running);
-    for (CURLMsg *m; (m = curl_multi_info_read(h->multi, &left)) != NULL;) {
+    (void)h->curl.multi_perform(h->multi, &running);
+    for (CURLMsg *m; (m = h->curl.multi_info_read(h->multi, &left)) != NULL;) {
         char *x = NULL;
         CURLcode code = m->data.result;
         if (m->msg != CURLMSG_DONE) continue;
-        (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
+        (void)h->curl.easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
         over((struct exchange *)(void *)x, code);
         until = WEFT_NOW; /* the callbacks may have added work */
     }
@@ -260,10 +268,10 @@ void wf_http_turn(struct wf_http *h, int64_t until)
         return; /* the list may have changed */
     }
     int64_t wait = until == WEFT_NOW ? 0 : (until - weft_now()) / WEFT_MS(1) + 1;
-    (void)curl_multi_poll(h->multi, NULL, 0, (int)WF_MIN(WF_MAX(wait, (int64_t)0), (int64_t)3600000), NULL);
+    (void)h->curl.multi_poll(h->multi, NULL, 0, (int)WF_MIN(WF_MAX(wait, (int64_t)0), (int64_t)3600000), NULL);
 }
 
 void wf_http_wake(struct wf_http *h)
 {
-    (void)curl_multi_wakeup(h->multi);
+    (void)h->curl.multi_wakeup(h->multi);
 }

@@ -44,8 +44,9 @@ struct wf_http_options {
     void *arg;
 };
 
-struct wf_http *wf_http_create(const struct wf_http_options *options); /* NULL: out of memory */
-void wf_http_destroy(struct wf_http *h);                               /* NULL is fine */
+/* WEFT_OK; WEFT_ENOMEM; WEFT_EADDRESS if libcurl cannot be loaded, and `why` (WF_REASON_TEXT bytes) says so. */
+int wf_http_create(const struct wf_http_options *options, char *why, struct wf_http **out);
+void wf_http_destroy(struct wf_http *h); /* NULL is fine */
 /* Takes `body` over (NULL: there was no memory for it). NULL: out of memory, and `done` will not be called. */
 struct wf_request *wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease);
 /* Ends the request in the next turn, with that reason. */

@@ -27,3 +27,16 @@ bool pf_code_at(uintptr_t address, struct pf_code *out)
     out->symbol_offset = address - (uintptr_t)info.dli_saddr;
     return true;
 }
+
+bool pf_library(const char *file, const struct pf_library_row *rows, size_t count, char *why, size_t size)
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    bool whole = library != NULL;
+    for (size_t i = 0; whole && i < count; i++) {
+        void *function = dlsym(library, rows[i].name);
+        memcpy(rows[i].out, &function, sizeof function);
+        whole = function != NULL;
+    }
+    if (!whole) snprintf(why, size, "%s", dlerror());
+    return whole;
+}

@@ -342,6 +342,24 @@ START_TEST(errors_are_translated)
 }
 END_TEST
 
+START_TEST(functions_of_a_library_are_found_and_what_is_missing_is_named)
+{
+    int (*random_number)(void) = NULL;
+    void (*other)(void) = NULL;
+    struct pf_code code;
+    char why[256] = "";
+    struct pf_library_row rows[] = {{"rand", &random_number}, {"weft_no_such_function", &other}};
+    ck_assert(pf_code_at((uintptr_t)rand, &code));
+    ck_assert(pf_library(code.file, rows, 1, why, sizeof why));
+    ck_assert(random_number == rand);
+    ck_assert_str_eq(why, "");
+    ck_assert(!pf_library(code.file, rows, 2, why, sizeof why));
+    ck_assert_ptr_nonnull(strstr(why, "weft_no_such_function"));
+    ck_assert(!pf_library("libweft-no-such-library.so", rows, 1, why, sizeof why));
+    ck_assert_ptr_nonnull(strstr(why, "libweft-no-such-library.so"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("platform");
@@ -350,6 +368,7 @@ int main(void)
     tcase_add_test(c, a_thread_that_works_in_pieces_lets_others_have_the_mutex);
     tcase_add_loop_test(c, other_faults_reach_the_handler_that_was_there, 0, 2);
     tcase_add_test(c, errors_are_translated);
+    tcase_add_test(c, functions_of_a_library_are_found_and_what_is_missing_is_named);
     tcase_add_loop_test(c, a_flag_is_readable_while_it_is_up, 0, 2);
     suite_add_tcase(suite, c);
     c = tcase_create("sockets");

@@ -62,8 +62,9 @@ static int counted_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_
     return world.plain.poller_arm(p, h, tag, for_write);
 }
 
-/* Runs one task on one worker, in a world where time passes only while all tasks wait. */
-static void run_simulated(void (*run)(void *), void *arg)
+/* Runs one task on one worker, in a world where time passes only while all tasks wait, and where the worker sleeps for
+ * `sleep_min` at least between two timers. */
+static void run_where_sleeps_are(int64_t sleep_min, void (*run)(void *), void *arg)
 {
     struct harness h;
     memset(&world, 0, sizeof world);
@@ -73,9 +74,15 @@ static void run_simulated(void (*run)(void *), void *arg)
     world.sim.env.poller_wait = counted_wait;
     world.sim.env.poller_add = counted_add;
     world.sim.env.poller_arm = counted_arm;
+    world.sim.env.sleep_min = sleep_min;
     harness_start_in(&h, 1, pf_sim_env(&world.sim));
     harness_spawn(&h, 0, run, arg);
     harness_stop(&h);
+}
+
+static void run_simulated(void (*run)(void *), void *arg)
+{
+    run_where_sleeps_are(0, run, arg);
 }
 
 /* The actor computes for so long. */
@@ -392,6 +399,52 @@ START_TEST(a_worker_has_one_deadline_with_the_kernel)
 }
 END_TEST
 
+static void has_close_timers(void *arg)
+{
+    (void)arg;
+    enum { N = 100, A_WAKE = 20 };
+    weft_timer t[N];
+    int64_t start = weft_now() + WEFT_MS(1);
+    pass_turns(2);
+    for (int i = 0; i < N; i++) t[i] = opened(start + WEFT_US(i), 0);
+    weft_timer later = opened(start + WEFT_MS(1), 0);
+    for (int i = 0; i < N; i++) {
+        want_int(weft_timer_await(t[i], WEFT_FOREVER), 1);
+        want_int(weft_now(), start + WEFT_US((i + A_WAKE - 1) / A_WAKE * A_WAKE));
+    }
+    want_int(world.jump_count, N / A_WAKE + 1);
+    want_int(weft_timer_await(later, WEFT_FOREVER), 1);
+    want_int(weft_now(), start + WEFT_MS(1)); /* one by itself fires when it is due */
+}
+
+START_TEST(timers_that_are_close_to_each_other_share_a_wake)
+{
+    run_where_sleeps_are(WEFT_US(20), has_close_timers, NULL);
+}
+END_TEST
+
+static void is_late_for_all(void *arg)
+{
+    (void)arg;
+    enum { N = 10000, MOST = 100 };
+    static weft_timer t[N];
+    int64_t due = weft_now() + WEFT_MS(1);
+    for (int i = 0; i < N; i++) t[i] = opened(due, 0);
+    pass_turns(2);
+    work(WEFT_SEC(1));
+    for (int fired = 0, before = 0; fired < N; before = fired) {
+        pass_turns(1);
+        while (fired < N && weft_timer_take(t[fired]) == 1) fired++;
+        want(fired > before && fired - before <= 2 * MOST);
+    }
+}
+
+START_TEST(timers_that_are_due_at_once_do_not_hold_up_a_turn)
+{
+    run_simulated(is_late_for_all, NULL);
+}
+END_TEST
+
 static struct {
     int64_t asked, first;
     int changes, handles; /* of the alarm; descriptors the poller was given */
@@ -585,5 +638,6 @@ END_TEST
 TEST_MAIN("timer", a_one_shot_timer_fires_once_and_at_its_time, a_periodic_timer_does_not_drift,
           periods_are_counted_from_the_first_deadline, a_deadline_is_a_point_in_time, a_cancelled_timer_does_not_fire,
           cancelling_one_timer_leaves_the_others, a_timer_can_be_set_anew, steps_of_the_wall_clock_do_not_matter,
-          a_worker_has_one_deadline_with_the_kernel, an_embedded_worker_has_one_alarm,
+          a_worker_has_one_deadline_with_the_kernel, timers_that_are_close_to_each_other_share_a_wake,
+          timers_that_are_due_at_once_do_not_hold_up_a_turn, an_embedded_worker_has_one_alarm,
           waiting_tasks_continue_on_their_own_worker, an_await_takes_what_has_fired, a_timer_belongs_to_one_actor)
