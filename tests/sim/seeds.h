@@ -30,11 +30,14 @@ struct seeds {
     void (*run)(uint64_t seed); /* ends the process if it fails */
 };
 
+static bool limits_are_drawn; /* in this run */
+
 static inline void run_counted(const struct seeds *s, uint64_t seed)
 {
     char left[256];
     bool counted = sim_memory_watch((const void *)(uintptr_t)s->run);
     if (counted) sim_memory_count(s->count == 1);
+    limits_are_drawn = s->limits;
     wf_sim_limits_draw(s->limits, seed);
     s->run(seed);
     if (sim_memory_blocks() == 0 && sim_memory_most() <= s->heap) return;
