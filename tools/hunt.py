@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from sim import PROGRAMS, SCENARIOS, module, run
+from sim import PROGRAMS, SCENARIOS, limits_of, module, run
 
 EACH = 20  # seeds of a program at a time
 
@@ -24,8 +24,8 @@ def hunted():
 
 
 def command(scenario, build, minutes, first, *options):
-    return [*module(build, scenario.name), "--hunt", str(minutes), "--first", str(first), "--limits", *options,
-            *scenario.options]
+    return [*module(build, scenario.name), "--hunt", str(minutes), "--first", str(first),
+            *limits_of(scenario.name), *options, *scenario.options]
 
 
 def hunt_module(scenario, build, minutes, first):
@@ -53,8 +53,8 @@ def plain(scenario, build, minutes, first):
     seeds, reached, spent = 20, None, 0.0
     while spent < 0.8 * 60 * minutes and seeds < 10**6:
         began = time.monotonic()
-        said = subprocess.run([*module(build, scenario.name), "--seeds", str(seeds), "--first", str(first), "--limits",
-                               "--json", *scenario.options], capture_output=True, text=True, check=False).stdout
+        said = subprocess.run([*module(build, scenario.name), "--seeds", str(seeds), "--first", str(first),
+                               *limits_of(scenario.name), "--json", *scenario.options], capture_output=True, text=True, check=False).stdout
         spent = time.monotonic() - began
         reached = json.loads(said.splitlines()[-1])
         seeds = max(seeds + 1, int(seeds * min(10, 60 * minutes / spent)))

@@ -24,12 +24,21 @@ PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "leaving": "sim_
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
 
 
+# With limits of a few bytes the same work takes longer.
+LIMITED = {"links": ["--settle", "600"]}
+
+
+def limits_of(name):
+    return ["--limits", *LIMITED.get(name, [])]
+
+
 def command(build, name, seeds, first, *options, limits=False):
     """Returns the command that runs a scenario; a failure names its seed. `limits`: limits of the nodes are drawn
     from the seed, too."""
     if name in PROGRAMS:
         return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first), *["limits"] * limits]
-    return [*module(build, name), "--seeds", str(seeds), "--first", str(first), *["--limits"] * limits, *options]
+    return [*module(build, name), "--seeds", str(seeds), "--first", str(first),
+            *(limits_of(name) if limits else []), *options]
 
 
 def module(build, name):
