@@ -60,7 +60,7 @@ class Scenario:
 
     def is_built(self, build):
         """exclusive needs libcurl, and the histories of stores need SQLite."""
-        needs = self.name in ("exclusive", "log", "register", "queue", "cursor")
+        needs = self.name in ("exclusive", "log", "register", "queue", "cursor", "shared")
         return not needs or os.path.exists(self.command(build, 1, 1)[0])
 
 
@@ -104,7 +104,8 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("log", 10, "stored topics, whose histories are those of logs"),
              Scenario("register", 10, "actors that remember, whose histories are those of registers"),
              Scenario("queue", 10, "work queues, with the history of each job"),
-             Scenario("cursor", 10, "cursors, with the history of each, and their readers")]
+             Scenario("cursor", 10, "cursors, with the history of each, and their readers"),
+             Scenario("shared", 10, "cursors that members share, with the history of each message")]
 
 
 def run(command):
