@@ -197,6 +197,31 @@ static void pages_of_other_versions(const void *arg, size_t size)
     expect_record(9, "body");
 }
 
+/* It asks for the second page while it hands on the first one. */
+static void a_store_that_ends_meanwhile(const void *arg, size_t size)
+{
+    uint8_t bytes[256];
+    (void)arg, (void)size;
+    weft_pid store = puppet_up(PUPPET_HOLDS);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    for (uint64_t i = 1; i <= 8; i++) {
+        weft_writer w = weft_writer_on(bytes, sizeof bytes);
+        begin_page(&w, 5, 1, 1);
+        put_row(&w, 4, i);
+        (void)asked();
+        give(store, &w, bytes);
+        expect_record(i, "body");
+        if (asked() != 1) weft_fail(1, "it has not asked once");
+        if (i % 3 != 0) continue;
+        end_store(store);
+        weft_require(weft_advance(WEFT_SEC(3)) >= 0);
+        if (asked() != 0) weft_fail(2, "it has asked nobody");
+        store = puppet_up(PUPPET_HOLDS);
+        weft_require(weft_settle() >= 0);
+    }
+}
+
 static void malformed_pages(const void *arg, size_t size)
 {
     uint8_t bytes[256];
@@ -231,6 +256,13 @@ static void malformed_pages(const void *arg, size_t size)
 START_TEST(pages_of_other_versions_are_read)
 {
     int rc = weft_test_run(pages_of_other_versions, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+}
+END_TEST
+
+START_TEST(a_subscription_goes_on_when_the_store_ends_between_two_pages)
+{
+    int rc = weft_test_run(a_store_that_ends_meanwhile, NULL, 0, NULL);
     ck_assert_msg(rc == 0, "%s", weft_test_report());
 }
 END_TEST
@@ -327,6 +359,7 @@ int main(void)
     tcase_add_test(c, the_last_new_topics_are_known);
     tcase_add_test(c, a_set_has_its_topics);
     tcase_add_test(c, pages_of_other_versions_are_read);
+    tcase_add_test(c, a_subscription_goes_on_when_the_store_ends_between_two_pages);
     tcase_add_test(c, a_malformed_page_ends_a_subscription);
     tcase_add_test(c, a_new_topic_is_told_and_no_log_is_listed);
     tcase_add_loop_test(c, an_idle_subscription_wakes_for_a_store_only, 0, 2);
