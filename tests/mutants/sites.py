@@ -400,17 +400,17 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
 '''),
-    ("transport/store/sql/sql_append.c", '''\
+    ("transport/store/sql/sql_block.c", '''\
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 ''', '''\
     if (wf_mutant("store_sums_nothing")) return 0;
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 '''),
     ("transport/store/sql/sql_read.c", '''\
-        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
+        if (rc == SQL_DONE || !fine || record.offset != r->next) return WEFT_EFORMAT;
 ''', '''\
         if (rc == SQL_DONE && wf_mutant("store_ends_at_a_hole")) return WEFT_OK;
-        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
+        if (rc == SQL_DONE || !fine || record.offset != r->next) return WEFT_EFORMAT;
 '''),
     ("transport/store/sql/sql_cursors.c", '''\
     if (a->error < 0 || (now.epoch == a->to.epoch && now.offset >= a->to.offset && !damaged)) return WEFT_OK;

@@ -17,7 +17,7 @@ int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info
     weft_msg_free(m);
     if (rc < 0) return rc;
     if (weft_tag(*answer) == request &&
-        weft_typed_read(answer_type, weft_data(*answer), weft_size(*answer), out, NULL) == 0)
+        (answer_type == NULL || weft_typed_read(answer_type, weft_data(*answer), weft_size(*answer), out, NULL) == 0))
         return WEFT_OK;
     weft_msg_free(*answer);
     *answer = NULL;

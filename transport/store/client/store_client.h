@@ -12,8 +12,8 @@
 #include <weft/typed_desc.h>
 
 /* [A, W] Sends the store of that name, WEFT_STORE_NAME or WEFT_STORE_NAME "@NODE", a request and waits for its
- * answer, which is read into `*out`: its views live as long as `*answer`. Returns 0, and the caller owns the answer;
- * or an error of weft_call_name, or WEFT_EFORMAT. */
+ * answer, which is read into `*out`: its views live as long as `*answer`. If `answer_type` is NULL, the caller reads it.
+ * Returns 0, and the caller owns the answer; or an error of weft_call_name, or WEFT_EFORMAT. */
 WEFT_API int wf_store_ask(const char *name, uint32_t request, const struct weft_type_info *type, const void *value,
                           const struct weft_type_info *answer_type, void *out, weft_msg **answer, int64_t deadline);
 

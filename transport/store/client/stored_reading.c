@@ -90,11 +90,23 @@ static struct store_news news_of(const struct wf_stored_reading *r, weft_stored_
     return (struct store_news){.kind = kind, .topic = weft_cstr(r->topic), .epoch = r->epoch, .offset = offset};
 }
 
-static struct packed_row row_between(const uint8_t *at, const uint8_t *end)
+/* The description of the fields is used only for a row of another version, or a malformed one. False: it is malformed. */
+static bool next_row(weft_reader *rows, struct store_row *row, struct packed_row *packed)
 {
-    weft_reader reader = weft_reader_on(at, (size_t)(end - at));
-    if (weft_get_array(&reader) != store_row_type()->count) return (struct packed_row){NULL, 0};
-    return (struct packed_row){reader.at, (size_t)(end - reader.at)};
+    weft_reader r = *rows;
+    bool is_ours = weft_get_array(&r) == store_row_type()->count;
+    *packed = (struct packed_row){.at = r.at};
+    row->offset = weft_get_uint(&r);
+    row->time = weft_get_int(&r);
+    row->tag = weft_get_uint(&r);
+    row->body = weft_get_bin(&r);
+    if (is_ours && r.error == 0) {
+        packed->size = (size_t)(r.at - packed->at);
+        *rows = r;
+        return true;
+    }
+    store_row_get(rows, row, NULL);
+    return rows->error == 0;
 }
 
 static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
@@ -103,10 +115,12 @@ static int tell_rows(struct wf_stored_reading *r, struct store_page *page)
     struct frame frame;
     int rc = WEFT_OK;
     make_frame(&frame, &news);
-    const uint8_t *at = page->rows.packed;
-    for (struct store_row row; rc == WEFT_OK && store_row_next(&page->rows, &row); at = page->rows.packed) {
-        if (row.offset != r->next) return WEFT_EFORMAT; /* a correct store never sends that */
-        struct packed_row packed = row_between(at, page->rows.packed);
+    weft_reader rows = weft_reader_on(page->rows.packed, (size_t)(page->rows.end - page->rows.packed));
+    for (size_t left = page->rows.count; rc == WEFT_OK && left > 0; left--) {
+        struct store_row row;
+        struct packed_row packed;
+        /* A correct store never sends that. */
+        if (!next_row(&rows, &row, &packed) || row.offset != r->next) return WEFT_EFORMAT;
         news.offset = row.offset;
         news.time = row.time;
         news.tag = row.tag;
@@ -147,6 +161,28 @@ static int await_store(const struct wf_stored_reading *r, weft_pid asked, int er
     return r->store[0] != '\0' ? error : wf_store_await(asked);
 }
 
+/* Reads all but the rows, which are read one by one. False: the answer has other fields, or is malformed. */
+static bool read_head(const weft_msg *answer, struct store_page *out)
+{
+    weft_reader r = weft_reader_on(weft_data(answer), weft_size(answer));
+    if (weft_get_array(&r) != store_page_type()->count) return false;
+    out->error = weft_get_int(&r);
+    out->epoch = weft_get_uint(&r);
+    out->first = weft_get_uint(&r);
+    out->last = weft_get_uint(&r);
+    out->rows = (weft_list_store_row){.count = weft_get_array(&r)};
+    out->rows.packed = r.at;
+    out->rows.end = r.end;
+    return r.error == 0;
+}
+
+static int read_answer(const weft_msg *answer, struct store_page *out)
+{
+    return read_head(answer, out)
+               ? WEFT_OK
+               : weft_typed_read(store_page_type(), weft_data(answer), weft_size(answer), out, NULL);
+}
+
 static int read_on(struct wf_stored_reading *r)
 {
     struct store_page page;
@@ -158,10 +194,15 @@ static int read_on(struct wf_stored_reading *r)
                              .bytes = WF_STORE_PAGE_BYTES,
                              .wait = true};
     weft_pid asked = wf_store_pid();
-    int rc = wf_store_ask(wf_store_named(r->store), WF_STORE_READ, store_read_type(), &ask, store_page_type(), &page,
-                          &answer, WEFT_FOREVER);
+    int rc = wf_store_ask(wf_store_named(r->store), WF_STORE_READ, store_read_type(), &ask, NULL, NULL, &answer,
+                          WEFT_FOREVER);
     if (rc == WEFT_ECANCELED || rc == WEFT_EFORMAT) return rc;
     if (rc < 0) return await_store(r, asked, rc);
+    rc = read_answer(answer, &page);
+    if (rc < 0) {
+        weft_msg_free(answer);
+        return rc;
+    }
     rc = page.error == 0 ? take_page(r, &page) : is_lasting(page.error) ? wf_store_error(page.error) : WEFT_OK;
     bool later = page.error != 0 && rc == WEFT_OK;
     int64_t page_error = page.error;

@@ -128,12 +128,30 @@ int weft_unsubscribe_stored(weft_stored_subscription s)
     return rc == WEFT_ENOACTOR ? WEFT_ECLOSED : rc;
 }
 
+/* Reads the fields that a message of a plain record has: those behind its body are all zero. False: it is another message,
+ * or no well-formed one, for which the description of the fields is needed. */
+static bool read_plain(const weft_msg *m, struct store_news *out)
+{
+    static const uint8_t zeroes[] = {0, 0, 0xa0, 0, 0, 0}; /* error, missing, shared, id, lease, attempts */
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    if (weft_get_array(&r) != store_news_type()->count) return false;
+    *out = (struct store_news){.kind = weft_get_uint(&r)};
+    out->topic = weft_get_str(&r);
+    out->epoch = weft_get_uint(&r);
+    out->offset = weft_get_uint(&r);
+    out->time = weft_get_int(&r);
+    out->tag = weft_get_uint(&r);
+    out->body = weft_get_bin(&r);
+    return r.error == 0 && (size_t)(r.end - r.at) == sizeof zeroes && memcmp(r.at, zeroes, sizeof zeroes) == 0;
+}
+
 int weft_stored_read(const weft_msg *m, struct weft_stored *out)
 {
     struct store_news in;
     *out = (struct weft_stored){0};
     if (weft_tag(m) != WEFT_STORED) return WEFT_EFORMAT;
-    if (weft_typed_read(store_news_type(), weft_data(m), weft_size(m), &in, NULL) < 0) return WEFT_EFORMAT;
+    if (!read_plain(m, &in) && weft_typed_read(store_news_type(), weft_data(m), weft_size(m), &in, NULL) < 0)
+        return WEFT_EFORMAT;
     if (in.kind > WEFT_STORED_ENDED || in.tag > UINT32_MAX || in.attempts > UINT32_MAX ||
         !weft_text_copy(in.topic, out->topic, sizeof out->topic) ||
         !weft_text_copy(in.shared, out->shared, sizeof out->shared))

@@ -88,6 +88,7 @@ struct wf_store_append {
     uint64_t as_epoch, as_offset;         /* position of a record copied from another store; 0, 0: the next one */
     uint64_t epoch, offset;               /* the result */
     int error;                            /* the result; the other records of the batch do not depend on it */
+    struct wf_store_append *next;         /* for the engine, while it stores the batch */
 };
 
 /* A job of a queue. It waits until `due`, then it can be taken. One that was taken has a lease until `due`; from then on

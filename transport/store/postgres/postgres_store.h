@@ -21,7 +21,7 @@
 #include "sql.h"
 
 enum {
-    PQ_VERSION = 2,     /* of the tables: the column `version` of the table `store` */
+    PQ_VERSION = 3,     /* of the tables: the column `version` of the table `store`; sqlite.h, 6 */
     PQ_PARAMETERS = 9,  /* of a statement */
     PQ_QUEUE_MAX = 256, /* statements without an answer: libpq keeps what it reads of these answers */
     PQ_BYTEA = 17,      /* types, of the server's pg_type.h */

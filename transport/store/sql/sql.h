@@ -11,6 +11,7 @@
  *     database is compared with it when the store is opened. So a damaged page cannot make a log disappear while it is
  *     open.
  * (3) The key of a record is the number of its log and its offset in one integer: the table needs no second index.
+ *     The records of a log that one commit stores are few rows, blocks (sql_block.h).
  * (4) A job has a small row with its state and one with its body, which is not written again when the state changes.
  *     Which job is due next is looked up in an index; only the numbers of jobs of each queue are kept in memory. What the
  *     index says is believed only as far as the checksum of the job's row confirms it. A reminder is a row that
@@ -28,6 +29,8 @@
 enum {
     SQL_READERS_MAX = 4, /* idle connections that are kept */
     SQL_OFFSET_BITS = 40,
+    SQL_BLOCK_RECORDS = 256,     /* of a row, at most; sql_block.h */
+    SQL_BLOCK_BYTES = 32 * 1024, /* of a row with more than one record */
     SQL_QUEUE_BUCKETS = 1024,
     SQL_AHEAD_MAX = 64, /* statements that are asked before their answers are needed */
 };
@@ -44,6 +47,8 @@ struct sql_log {
     struct wf_store_log will;
     int64_t will_id;
     uint64_t first_before;
+    const struct wf_store_append *pending; /* records that are not written yet, in the order of their offsets */
+    struct wf_store_append *last_pending;
     const struct wf_store_limits *limits; /* to be applied before the commit, as at `limits_time`; NULL: none */
     int64_t limits_time;
     bool touched;
@@ -205,6 +210,7 @@ struct sql_store {
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
     uint64_t reminders;
     int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */
+    uint8_t block[SQL_BLOCK_BYTES];             /* that is being written */
 };
 
 static inline uint64_t sql_jobs_of(const struct sql_counts *c)

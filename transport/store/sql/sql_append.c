@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32c.h"
 #include "sql_append.h"
+#include "sql_block.h"
 #include "sql_connection.h"
 #include "sql_logs.h"
 #include "stored_topic.h"
@@ -15,28 +15,6 @@ struct commit {
     int64_t logs;
 };
 
-static int64_t key_of(const struct sql_log *log, uint64_t offset)
-{
-    return log->will_id << SQL_OFFSET_BITS | (int64_t)offset;
-}
-
-static int64_t record_sum(uint64_t epoch, const struct wf_store_record *r)
-{
-    uint64_t numbers[] = {epoch, r->offset, (uint64_t)r->time, r->tag, r->size};
-    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
-}
-
-bool sql_record_read(struct sql_row *row, uint64_t epoch, struct wf_store_record *out)
-{
-    int64_t tag = sql_int(row, 2);
-    out->offset = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
-    out->time = sql_int(row, 1);
-    out->tag = (uint32_t)tag;
-    out->data = sql_bytes(row, 3, &out->size);
-    return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&
-           sql_int(row, 4) == record_sum(epoch, out);
-}
-
 static void touch(struct commit *c, struct sql_log *log)
 {
     if (log->touched) return;
@@ -44,6 +22,7 @@ static void touch(struct commit *c, struct sql_log *log)
     log->will = log->is;
     log->will_id = log->id;
     log->limits = NULL;
+    log->pending = NULL;
     log->next_touched = c->touched;
     c->touched = log;
 }
@@ -65,17 +44,13 @@ static int write_log(struct sql_store *s, const struct sql_log *log, enum sql_st
     return sql_run_one(row);
 }
 
-static int write_record(struct sql_store *s, const struct sql_log *log, const struct wf_store_record *r)
+/* Writes the records that the log has got since the last call. */
+static int write_records(struct sql_store *s, struct sql_log *log)
 {
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, SQL_INSERT_RECORD, &rc);
-    if (row == NULL) return rc;
-    sql_bind_int(row, 1, key_of(log, r->offset));
-    sql_bind_int(row, 2, r->time);
-    sql_bind_int(row, 3, r->tag);
-    sql_bind_bytes(row, 4, r->data, r->size);
-    sql_bind_int(row, 5, record_sum(log->will.epoch, r));
-    return sql_run(row);
+    int rc = WEFT_OK;
+    while (log->pending != NULL && rc == WEFT_OK)
+        rc = sql_records_write(s, log->will_id, log->will.epoch, &log->pending);
+    return rc;
 }
 
 /* ---- Removing what is over the limits -------------------------------------------------------------------------- */
@@ -102,13 +77,15 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
     struct sql_row *row = sql_prepare(s->writer, SQL_RECORD_SIZES, &rc);
     if (row == NULL) return rc;
     uint64_t from = will->first;
-    sql_bind_int(row, 1, key_of(log, from));
-    sql_bind_int(row, 2, key_of(log, will->last - 1));
-    while ((rc = sql_step(row)) == SQL_ROW) {
-        if (sql_int(row, 0) != key_of(log, will->first)) rc = WEFT_EFORMAT;
-        if (rc != SQL_ROW || !is_over(will, limits, sql_int(row, 1), now)) break;
-        uint64_t size = (uint64_t)sql_int(row, 2);
-        will->bytes -= size < will->bytes ? size : will->bytes;
+    sql_bind_int(row, 1, sql_record_key(log->will_id, from));
+    sql_bind_int(row, 2, sql_record_key(log->will_id, will->last));
+    struct sql_records records = {.row = row, .from = from, .sizes_only = true};
+    struct wf_store_record r;
+    bool fine;
+    while (will->first < will->last && (rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
+        if (!fine || r.offset != will->first) rc = WEFT_EFORMAT;
+        if (rc != SQL_ROW || !is_over(will, limits, r.time, now)) break;
+        will->bytes -= r.size < will->bytes ? r.size : will->bytes;
         will->first++;
     }
     sql_reset(row);
@@ -116,8 +93,9 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
     if (will->first == from) return WEFT_OK;
     row = sql_prepare(s->writer, SQL_DELETE_RECORDS, &rc);
     if (row == NULL) return rc;
-    sql_bind_int(row, 1, key_of(log, from));
-    sql_bind_int(row, 2, key_of(log, will->first - 1));
+    /* A block stays until its last record is removed. */
+    sql_bind_int(row, 1, sql_record_key(log->will_id, from));
+    sql_bind_int(row, 2, sql_record_key(log->will_id, will->first - 1));
     return sql_run(row);
 }
 
@@ -126,7 +104,9 @@ static int apply_limits(struct sql_store *s, struct sql_log *log)
 {
     const struct wf_store_limits *limits = log->limits;
     log->limits = NULL;
-    return limits == NULL ? WEFT_OK : remove_old(s, log, limits, log->limits_time);
+    if (limits == NULL) return WEFT_OK;
+    int rc = write_records(s, log);
+    return rc < 0 ? rc : remove_old(s, log, limits, log->limits_time);
 }
 
 static bool is_same(const struct wf_store_limits *a, const struct wf_store_limits *b)
@@ -152,6 +132,7 @@ static int write_logs(struct commit *c)
     int rc = WEFT_OK;
     for (struct sql_log *log = c->touched; log != NULL && rc == WEFT_OK; log = log->next_touched) {
         rc = apply_limits(c->s, log);
+        if (rc == WEFT_OK) rc = write_records(c->s, log);
         if (rc == WEFT_OK) rc = write_log(c->s, log, log->stored ? SQL_UPDATE_LOG : SQL_INSERT_LOG);
     }
     if (rc != WEFT_OK || c->logs == c->s->stored_logs) return rc;
@@ -251,14 +232,15 @@ static int append_one(struct commit *c, struct wf_store_append *a)
         a->error = WEFT_EEXIST;
         return WEFT_OK;
     }
-    struct wf_store_record r = {log->will.last + 1, a->time, a->tag, a->data, a->size};
     int rc = set_limits(c->s, log, a);
-    if (rc == WEFT_OK) rc = write_record(c->s, log, &r);
     if (rc != WEFT_OK) return rc;
-    log->will.last = r.offset;
-    log->will.bytes += a->size;
     a->epoch = log->will.epoch;
-    a->offset = r.offset;
+    a->offset = ++log->will.last;
+    log->will.bytes += a->size;
+    a->next = NULL;
+    if (log->pending == NULL) log->pending = a;
+    else log->last_pending->next = a;
+    log->last_pending = a;
     return WEFT_OK;
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql_append.h"
+#include "sql_block.h"
 #include "sql_connection.h"
 #include "sql_logs.h"
 #include "sql_read.h"
@@ -45,12 +45,13 @@ static int look_up(struct sql_store *s, const char *topic, struct wf_store_log *
 static int read_rows(struct reading *r, struct sql_row *row)
 {
     size_t bytes = 0;
+    struct sql_records records = {.row = row, .epoch = r->log.epoch, .from = r->next};
     while (r->next <= r->log.last && (size_t)r->given < r->count) {
         struct wf_store_record record;
-        int rc = sql_step(row);
+        bool fine;
+        int rc = sql_records_next(&records, &record, &fine);
         if (rc != SQL_ROW && rc != SQL_DONE) return sql_error(rc);
-        bool fine = rc == SQL_ROW && sql_record_read(row, r->log.epoch, &record) && record.offset == r->next;
-        if (!fine) return WEFT_EFORMAT;
+        if (rc == SQL_DONE || !fine || record.offset != r->next) return WEFT_EFORMAT;
         bytes += record.size;
         if (r->given > 0 && bytes > r->bytes) return WEFT_OK;
         r->given++;
@@ -65,8 +66,8 @@ static int read_page(struct reading *r)
     int rc;
     struct sql_row *row = sql_prepare(r->c, SQL_READ_RECORDS, &rc);
     if (row == NULL) return sql_error(rc);
-    sql_bind_int(row, 1, r->id << SQL_OFFSET_BITS | (int64_t)r->next);
-    sql_bind_int(row, 2, r->id << SQL_OFFSET_BITS | (int64_t)r->log.last);
+    sql_bind_int(row, 1, sql_record_key(r->id, r->next));
+    sql_bind_int(row, 2, sql_record_key(r->id, r->log.last));
     rc = read_rows(r, row);
     sql_reset(row);
     return rc;

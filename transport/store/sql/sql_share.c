@@ -1,7 +1,7 @@
 /* transport/store/sql/sql_share.c -- see sql_share.h. */
 #include <string.h>
 
-#include "sql_append.h"
+#include "sql_block.h"
 #include "sql_connection.h"
 #include "sql_cursors.h"
 #include "sql_logs.h"
@@ -63,11 +63,14 @@ static int begin_at(struct sharing *h, const struct wf_store_cursor *at)
 static int give_rows(struct sharing *h, struct sql_row *row, uint64_t last)
 {
     size_t bytes = 0;
-    int rc;
-    while ((rc = sql_step(row)) == SQL_ROW && h->next <= last) {
-        struct wf_store_record r;
-        bool fine = sql_record_read(row, h->log.epoch, &r);
-        if (r.offset < h->next || r.offset > last) continue;
+    int rc = SQL_ROW;
+    struct sql_records records = {.row = row, .epoch = h->log.epoch, .from = h->next};
+    struct wf_store_record r;
+    bool fine;
+    while (h->next <= last && (rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
+        if (r.offset < h->next) continue;
+        if (r.offset > last) rc = SQL_DONE;
+        if (rc == SQL_DONE) break;
         bytes += r.size;
         if (h->x->count > 0 && bytes > SHARE_BYTES_MAX) return WEFT_OK;
         h->x->skipped += r.offset - h->next + !fine;
@@ -92,8 +95,10 @@ static int give_records(struct sharing *h)
     const uint64_t left = h->log.last - h->next, last = h->next + (left < h->space ? left : h->space - 1);
     struct sql_row *row = sql_prepare(h->s->writer, SQL_READ_RECORDS, &rc);
     if (row == NULL) return rc;
-    sql_bind_int(row, 1, h->id << SQL_OFFSET_BITS | (int64_t)h->next);
-    sql_bind_int(row, 2, h->id << SQL_OFFSET_BITS | (int64_t)last);
+    /* The last of them may be in a block that ends behind it. */
+    const uint64_t end = h->log.last - last < SQL_BLOCK_RECORDS ? h->log.last : last + SQL_BLOCK_RECORDS;
+    sql_bind_int(row, 1, sql_record_key(h->id, h->next));
+    sql_bind_int(row, 2, sql_record_key(h->id, end));
     rc = give_rows(h, row, last);
     sql_reset(row);
     return rc;

@@ -21,7 +21,9 @@
 const struct sql_text sql_text_of[SQL_STATEMENTS] = {
     [SQL_INSERT_RECORD] = {"INSERT INTO records(id, time, tag, body, sum) VALUES(?1, ?2, ?3, ?4, ?5)", false},
     [SQL_DELETE_RECORDS] = {"DELETE FROM records WHERE id BETWEEN ?1 AND ?2", false},
-    [SQL_RECORD_SIZES] = {"SELECT id, time, length(body) FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id", true},
+    [SQL_RECORD_SIZES] = {"SELECT id, time, tag, CASE WHEN tag < 0 THEN body END, length(body) FROM records"
+                          " WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+                          true},
     [SQL_READ_RECORDS] = {"SELECT id, time, tag, body, sum FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
                           true},
     [SQL_INSERT_LOG] = {"INSERT INTO logs(id, topic, epoch, first, last, bytes, sum)"

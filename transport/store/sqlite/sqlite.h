@@ -14,8 +14,9 @@
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
 enum {
-    /* Of the tables: PRAGMA user_version. 2: with queues; 3: with states of actors; 4: with the workers of jobs. */
-    SQ_VERSION = 5,
+    /* Of the tables: PRAGMA user_version. 2: with queues; 3: with states of actors; 4: with the workers of jobs;
+     * 5: with reminders; 6: a row of records may be a block. */
+    SQ_VERSION = 6,
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
 };
 

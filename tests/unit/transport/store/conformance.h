@@ -362,6 +362,87 @@ START_TEST(limits_hold_within_a_batch)
 }
 END_TEST
 
+/* ---- Records that were stored together --------------------------------------------------------------------------- */
+
+static char together[600][200];
+
+/* Their sizes are from 0 to 199; each has its number in front, if it fits. */
+static void append_together(const char *topic, size_t count, uint64_t first)
+{
+    struct wf_store_append batch[600];
+    for (size_t i = 0; i < count; i++) {
+        size_t size = (first + i) * 37 % 200;
+        memset(together[i], 'x', sizeof together[i]);
+        memcpy(together[i], &(uint64_t){first + i}, sizeof(uint64_t));
+        batch[i] = (struct wf_store_append){
+            .topic = topic, .data = together[i], .size = size, .tag = (uint32_t)(first + i), .time = (int64_t)i};
+    }
+    ck_assert_int_eq(fixture.engine->append(store, batch, count), WEFT_OK);
+    for (size_t i = 0; i < count; i++) ck_assert_uint_eq(batch[i].offset, first + i);
+}
+
+static bool expect_next(void *arg, const struct wf_store_record *r)
+{
+    uint64_t *next = arg, number;
+    ck_assert_uint_eq(r->offset, *next);
+    ck_assert_uint_eq(r->tag, *next);
+    ck_assert_uint_eq(r->size, *next * 37 % 200);
+    if (r->size >= sizeof number) {
+        memcpy(&number, r->data, sizeof number);
+        ck_assert_uint_eq(number, *next);
+    }
+    ++*next;
+    return true;
+}
+
+static void expect_together(const char *topic, uint64_t from, uint64_t last)
+{
+    uint64_t next = from;
+    while (next <= last)
+        ck_assert_int_gt(fixture.engine->read(store, topic, next, 100, 100000, expect_next, &next, NULL), 0);
+    ck_assert_uint_eq(next, last + 1);
+}
+
+START_TEST(records_that_were_stored_together_are_read_from_each_of_them)
+{
+    append_together("a", 600, 1);
+    append_together("b", 2, 1);
+    append_together("a", 10, 601);
+    reopen();
+    for (uint64_t from = 1; from <= 610; from += from > 240 && from < 260 ? 1 : 7) expect_together("a", from, 610);
+    expect_together("a", 601, 610);
+    expect_together("a", 610, 610);
+    expect_together("b", 1, 2);
+    expect_together("b", 2, 2);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(limits_hold_among_records_that_were_stored_together)
+{
+    const struct wf_store_limits nine = {.count = 9}, two = {.count = 2}, young = {.age = 100};
+    append_together("a", 12, 1);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &nine, 0), WEFT_OK);
+    expect_together("a", find_log("a").first, 12);
+    ck_assert_uint_eq(find_log("a").first, 4);
+    uint64_t bytes = 0;
+    for (uint64_t i = 4; i <= 12; i++) bytes += i * 37 % 200;
+    ck_assert_uint_eq(find_log("a").bytes, bytes);
+    append_together("a", 3, 13);
+    reopen();
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &young, 107), WEFT_OK); /* times are 0 ... 11, and 0 ... 2 */
+    ck_assert_uint_eq(find_log("a").first, 8);
+    expect_together("a", 8, 15);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &two, 0), WEFT_OK);
+    expect_together("a", 14, 15);
+    ck_assert_int_eq(append_one("a", "one", &two, NULL), WEFT_OK);
+    ck_assert_int_eq(append_one("a", "two", &two, NULL), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "16=one 17=two ");
+    ck_assert_uint_eq(find_log("a").bytes, 6);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
 static void expect_cursor(const char *name, const char *topic, uint64_t epoch, uint64_t offset)
@@ -651,6 +732,8 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, a_trim_removes_many_records_at_once);
     tcase_add_test(c, limits_hold_at_each_append);
     tcase_add_test(c, limits_hold_within_a_batch);
+    tcase_add_test(c, records_that_were_stored_together_are_read_from_each_of_them);
+    tcase_add_test(c, limits_hold_among_records_that_were_stored_together);
     tcase_add_test(c, cursors_go_forward);
     tcase_add_test(c, a_batch_of_cursors);
     tcase_add_test(c, cursors_are_removed);

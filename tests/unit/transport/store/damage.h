@@ -59,6 +59,82 @@ START_TEST(a_record_of_another_offset_is_not_served)
 }
 END_TEST
 
+static void append_four_together(void)
+{
+    struct wf_store_append batch[4];
+    for (int i = 0; i < 4; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 4), WEFT_OK);
+}
+
+/* Of the records 1 ... 4 and 5 ... 8. */
+static void expect_first_four_are_damaged(const char *sql)
+{
+    append_four_together();
+    append_four_together();
+    append_ok("a", "nine");
+    close_it();
+    fixture.run_sql(sql);
+    open_it();
+    for (uint64_t from = 1; from <= 4; from++) ck_assert_str_eq(read_text("a", from, 9, 99), "WEFT_EFORMAT");
+    ck_assert_str_eq(read_text("a", 5, 9, 99), "5=x 6=x 7=x 8=x 9=nine ");
+    append_ok("a", "ten");
+    faults = 0;
+    ck_assert_int_ge(fixture.engine->check(store, count_fault, NULL), 4);
+    ck_assert_int_eq(faults, 1);
+}
+
+START_TEST(records_that_were_stored_together_with_other_bytes_are_not_served)
+{
+    expect_first_four_are_damaged("UPDATE records SET body = (SELECT body FROM records WHERE id = 1099511627784)"
+                                  " WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(records_that_were_stored_together_with_another_number_are_not_served)
+{
+    expect_first_four_are_damaged("UPDATE records SET tag = -3 WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(records_that_were_stored_together_and_are_no_longer_are_not_served)
+{
+    expect_first_four_are_damaged("UPDATE records SET tag = 7 WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(a_number_of_records_that_no_row_can_have_is_damage)
+{
+    expect_first_four_are_damaged("UPDATE records SET tag = -9223372036854775807 - 1 WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(missing_records_that_were_stored_together_are_found)
+{
+    expect_first_four_are_damaged("DELETE FROM records WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(records_without_their_bytes_are_not_served)
+{
+    expect_first_four_are_damaged("UPDATE records SET body = NULL WHERE id = 1099511627780");
+}
+END_TEST
+
+START_TEST(damaged_records_that_were_stored_together_are_not_shared)
+{
+    struct wf_store_append batch[4];
+    for (int i = 0; i < 4; i++) batch[i] = (struct wf_store_append){.topic = "orders.a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 4), WEFT_OK);
+    append_ok("orders.a", "five");
+    fixture.run_sql("UPDATE records SET time = 7 WHERE id % 8 = 4");
+    struct wf_store_change x = share_up_to("orders.a", 9, 3);
+    ck_assert(x.error == WEFT_OK && x.count == 0 && x.skipped == 3 && x.more);
+    x = share_up_to("orders.a", 9, 9);
+    ck_assert(x.error == WEFT_OK && x.count == 1 && x.skipped == 1 && !x.more);
+    take_shared("0 orders.a:5 five", 10);
+}
+END_TEST
+
 START_TEST(a_hole_is_found)
 {
     change_by_hand("DELETE FROM records WHERE id = 1099511627778");
@@ -254,6 +330,13 @@ static void add_damage_tests(TCase *c)
     tcase_add_test(c, a_missing_job_of_a_reminder_is_found);
     tcase_add_test(c, a_record_with_other_bytes_is_not_served);
     tcase_add_test(c, a_record_of_another_offset_is_not_served);
+    tcase_add_test(c, records_that_were_stored_together_with_other_bytes_are_not_served);
+    tcase_add_test(c, records_that_were_stored_together_with_another_number_are_not_served);
+    tcase_add_test(c, records_that_were_stored_together_and_are_no_longer_are_not_served);
+    tcase_add_test(c, a_number_of_records_that_no_row_can_have_is_damage);
+    tcase_add_test(c, missing_records_that_were_stored_together_are_found);
+    tcase_add_test(c, records_without_their_bytes_are_not_served);
+    tcase_add_test(c, damaged_records_that_were_stored_together_are_not_shared);
     tcase_add_test(c, a_hole_is_found);
     tcase_add_test(c, a_missing_end_is_found);
     tcase_add_test(c, a_log_with_another_last_offset_is_refused);

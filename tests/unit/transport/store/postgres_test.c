@@ -16,7 +16,7 @@ START_TEST(a_newer_store_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("UPDATE store SET version = 3");
+    run_sql("UPDATE store SET version = 4");
     expect_refused(WEFT_ENOTSUP, "newer");
     run_sql("UPDATE store SET version = 2");
     open_it();

@@ -106,6 +106,26 @@ START_TEST(dead_records_leave_space_for_others)
 }
 END_TEST
 
+START_TEST(records_that_were_stored_together_are_shared_in_parts)
+{
+    struct wf_store_append batch[5];
+    for (int i = 0; i < 5; i++) batch[i] = (struct wf_store_append){.topic = "orders.a", .data = "x", .size = 1};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 5), WEFT_OK);
+    append_ok("orders.a", "x");
+    struct wf_store_change x = share_up_to("orders.a", 9, 2);
+    ck_assert(x.error == WEFT_OK && x.count == 2 && x.skipped == 0 && x.more);
+    x = share_up_to("orders.a", 9, 2);
+    ck_assert(x.error == WEFT_OK && x.count == 2 && x.skipped == 0 && x.more);
+    x = share_up_to("orders.a", 9, 9);
+    ck_assert(x.error == WEFT_OK && x.count == 2 && x.skipped == 0 && !x.more);
+    for (int i = 1; i <= 6; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "0 orders.a:%d x", i);
+        take_shared(text, 10);
+    }
+}
+END_TEST
+
 START_TEST(a_record_of_the_largest_size_is_shared)
 {
     struct wf_store_append a = {.topic = "orders.a", .size = WF_STORE_RECORD_MAX};
@@ -254,6 +274,7 @@ static void add_shared_tests(TCase *c)
     tcase_add_test(c, each_record_behind_a_shared_cursor_becomes_one_job);
     tcase_add_test(c, the_jobs_of_a_shared_cursor_are_bounded);
     tcase_add_test(c, dead_records_leave_space_for_others);
+    tcase_add_test(c, records_that_were_stored_together_are_shared_in_parts);
     tcase_add_test(c, a_record_of_the_largest_size_is_shared);
     tcase_add_test(c, what_the_limits_have_removed_is_one_job);
     tcase_add_test(c, another_epoch_is_one_job);

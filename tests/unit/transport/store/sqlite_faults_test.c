@@ -5,11 +5,40 @@
 
 /* ---- Files that are not ours ----------------------------------------------------------------------------------- */
 
+/* Its bytes are behind the head of 20 bytes that each has, and those of the first one. */
+static void damage_second_of_four(const char *sql)
+{
+    append_four_together();
+    close_it();
+    run_sql(sql);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=x ");
+    ck_assert_str_eq(read_text("a", 2, 9, 99), "WEFT_EFORMAT");
+}
+
+START_TEST(a_damaged_record_spoils_none_that_were_stored_with_it)
+{
+    damage_second_of_four("UPDATE records SET body = CAST(substr(body, 1, 41) || 'y' || substr(body, 43) AS BLOB)");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=x 4=x ");
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 2}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "3=x 4=x ");
+}
+END_TEST
+
+START_TEST(a_damaged_size_hides_the_records_behind_it)
+{
+    damage_second_of_four("UPDATE records SET body = CAST(substr(body, 1, 34) || 'y' || substr(body, 36) AS BLOB)");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "WEFT_EFORMAT");
+    append_ok("a", "five");
+    ck_assert_str_eq(read_text("a", 5, 9, 99), "5=five ");
+}
+END_TEST
+
 START_TEST(a_newer_file_is_refused)
 {
     append_ok("a", "one");
     close_it();
-    run_sql("PRAGMA user_version = 6");
+    run_sql("PRAGMA user_version = 7");
     size_t size, size_after;
     uint8_t *copy = malloc(1 << 20), *bytes = faulty_bytes("s.db", &size);
     ck_assert_uint_lt(size, 1 << 20);
@@ -149,6 +178,8 @@ int main(void)
     suite_add_tcase(suite, conformance_case("conformance"));
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, a_damaged_record_spoils_none_that_were_stored_with_it);
+    tcase_add_test(c, a_damaged_size_hides_the_records_behind_it);
     tcase_add_test(c, a_newer_file_is_refused);
     tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);

@@ -114,6 +114,166 @@ START_TEST(a_new_topic_is_told_and_no_log_is_listed)
 }
 END_TEST
 
+/* ---- Pages ------------------------------------------------------------------------------------------------------ */
+
+/* Writes the fields of a page in front of its rows. */
+static void begin_page(weft_writer *w, uint32_t fields, uint64_t first, uint32_t rows)
+{
+    weft_put_array(w, fields);
+    weft_put_int(w, 0);
+    weft_put_uint(w, 5);
+    weft_put_uint(w, first);
+    weft_put_uint(w, 9);
+    weft_put_array(w, rows);
+}
+
+/* Fields: 4, or of another version: 3, without a body; or 5. */
+static void put_row(weft_writer *w, uint32_t fields, uint64_t offset)
+{
+    weft_put_array(w, fields);
+    weft_put_uint(w, offset);
+    weft_put_int(w, 1000 + (int64_t)offset);
+    if (offset == 9) weft_put_nil(w);
+    else weft_put_uint(w, offset + 7);
+    if (fields > 3) weft_put_bin(w, "body", 4);
+    if (fields > 4) weft_put_str(w, weft_cstr("what this version does not know"));
+}
+
+static void give(weft_pid store, const weft_writer *w, const void *bytes)
+{
+    weft_require(w->error == 0);
+    weft_require(weft_send(store, PUPPET_ANSWERS, bytes, w->size) >= 0);
+    weft_require(weft_settle() >= 0);
+}
+
+static void expect_record(uint64_t offset, const char *body)
+{
+    weft_msg *m;
+    struct weft_stored got;
+    weft_require(weft_recv_tag(&m, WEFT_STORED, WEFT_NOW) == 0 && weft_stored_read(m, &got) == 0);
+    const uint32_t tag = offset == 9 ? 0 : (uint32_t)offset + 7;
+    if (got.kind != WEFT_STORED_RECORD || got.at.epoch != 5 || got.at.offset != offset || got.tag != tag ||
+        got.time != 1000 + (int64_t)offset || got.size != strlen(body) || memcmp(got.data, body, got.size) != 0 ||
+        strcmp(got.topic, "room.tea") != 0 || got.error != 0 || got.attempts != 0 || got.shared[0] != '\0')
+        weft_fail(1, "record %llu is another one", (unsigned long long)offset);
+    weft_msg_free(m);
+}
+
+static void expect_end(uint64_t offset)
+{
+    weft_msg *m;
+    struct weft_stored got;
+    weft_require(weft_recv_tag(&m, WEFT_STORED, WEFT_NOW) == 0 && weft_stored_read(m, &got) == 0);
+    if (got.kind != WEFT_STORED_ENDED || got.error != WEFT_EFORMAT || got.at.offset != offset)
+        weft_fail(2, "it has not ended at %llu", (unsigned long long)offset);
+    weft_msg_free(m);
+}
+
+static void pages_of_other_versions(const void *arg, size_t size)
+{
+    uint8_t bytes[256];
+    (void)arg, (void)size;
+    weft_pid store = puppet_up(PUPPET_HOLDS);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    weft_writer w = weft_writer_on(bytes, sizeof bytes);
+    begin_page(&w, 5, 1, 4);
+    put_row(&w, 4, 1);
+    put_row(&w, 5, 2);
+    put_row(&w, 3, 3);
+    put_row(&w, 4, 4);
+    give(store, &w, bytes);
+    for (uint64_t i = 1; i <= 4; i++) expect_record(i, i == 3 ? "" : "body");
+    w = weft_writer_on(bytes, sizeof bytes);
+    begin_page(&w, 6, 9, 1); /* the records before were removed */
+    put_row(&w, 4, 9);
+    weft_put_uint(&w, 5);
+    give(store, &w, bytes);
+    weft_msg *gap;
+    struct weft_stored got;
+    weft_require(weft_recv_tag(&gap, WEFT_STORED, WEFT_NOW) == 0 && weft_stored_read(gap, &got) == 0);
+    if (got.kind != WEFT_STORED_GAP || got.missing != 4) weft_fail(3, "no gap");
+    weft_msg_free(gap);
+    expect_record(9, "body");
+}
+
+/* It asks for the second page while it hands on the first one. */
+static void a_store_that_ends_meanwhile(const void *arg, size_t size)
+{
+    uint8_t bytes[256];
+    (void)arg, (void)size;
+    weft_pid store = puppet_up(PUPPET_HOLDS);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    for (uint64_t i = 1; i <= 8; i++) {
+        weft_writer w = weft_writer_on(bytes, sizeof bytes);
+        begin_page(&w, 5, 1, 1);
+        put_row(&w, 4, i);
+        (void)asked();
+        give(store, &w, bytes);
+        expect_record(i, "body");
+        if (asked() != 1) weft_fail(1, "it has not asked once");
+        if (i % 3 != 0) continue;
+        end_store(store);
+        weft_require(weft_advance(WEFT_SEC(3)) >= 0);
+        if (asked() != 0) weft_fail(2, "it has asked nobody");
+        store = puppet_up(PUPPET_HOLDS);
+        weft_require(weft_settle() >= 0);
+    }
+}
+
+static void malformed_pages(const void *arg, size_t size)
+{
+    uint8_t bytes[256];
+    (void)arg, (void)size;
+    weft_pid store = puppet_up(PUPPET_HOLDS);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    weft_writer w = weft_writer_on(bytes, sizeof bytes);
+    begin_page(&w, 5, 1, 2);
+    put_row(&w, 4, 1);
+    weft_put_array(&w, 4);
+    weft_put_str(&w, weft_cstr("no offset"));
+    give(store, &w, bytes);
+    expect_record(1, "body");
+    expect_end(2);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    w = weft_writer_on(bytes, sizeof bytes);
+    begin_page(&w, 5, 1, 2);
+    put_row(&w, 4, 1);
+    w.size -= 3; /* it is cut off */
+    give(store, &w, bytes);
+    expect_end(1);
+    subscribe("room.tea");
+    weft_require(weft_settle() >= 0);
+    w = weft_writer_on(bytes, sizeof bytes);
+    weft_put_str(&w, weft_cstr("no page"));
+    give(store, &w, bytes);
+    expect_end(1);
+}
+
+START_TEST(pages_of_other_versions_are_read)
+{
+    int rc = weft_test_run(pages_of_other_versions, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+}
+END_TEST
+
+START_TEST(a_subscription_goes_on_when_the_store_ends_between_two_pages)
+{
+    int rc = weft_test_run(a_store_that_ends_meanwhile, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+}
+END_TEST
+
+START_TEST(a_malformed_page_ends_a_subscription)
+{
+    int rc = weft_test_run(malformed_pages, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+}
+END_TEST
+
 /* ---- What they are made of -------------------------------------------------------------------------------------- */
 
 static void expect_after(const struct wf_new_topics *t, uint64_t seen, size_t max, size_t count, uint64_t first)
@@ -198,6 +358,9 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, the_last_new_topics_are_known);
     tcase_add_test(c, a_set_has_its_topics);
+    tcase_add_test(c, pages_of_other_versions_are_read);
+    tcase_add_test(c, a_subscription_goes_on_when_the_store_ends_between_two_pages);
+    tcase_add_test(c, a_malformed_page_ends_a_subscription);
     tcase_add_test(c, a_new_topic_is_told_and_no_log_is_listed);
     tcase_add_loop_test(c, an_idle_subscription_wakes_for_a_store_only, 0, 2);
     tcase_add_loop_test(c, a_store_that_cannot_answer_is_asked_once_in_a_second, 0, 4);

@@ -19,6 +19,7 @@ enum {
     PUPPET_WAS_ASKED = 77,  /* a message to its parent, about each request to read or to watch */
     PUPPET_WAS_LISTED = 78, /* the same, about each request to list logs */
     PUPPET_TELLS = 79,      /* a message to it, a struct puppet_news: it answers the request to watch that waits */
+    PUPPET_ANSWERS = 80,    /* a message to it: it answers the request to read that waits with the same bytes */
 };
 
 struct puppet_news {
@@ -29,7 +30,7 @@ struct puppet_news {
 struct puppet {
     weft_pid parent;
     enum puppet_way way;
-    weft_msg *watch; /* the last request to watch that waits */
+    weft_msg *watch, *read; /* the last request to watch, and to read, that waits */
 };
 
 /* The first request to watch is answered at once, as by a store. */
@@ -52,8 +53,22 @@ static void puppet_tell(struct puppet *p, const weft_msg *m)
     p->watch = NULL;
 }
 
+static void puppet_give(struct puppet *p, const weft_msg *m)
+{
+    weft_msg *answer = weft_msg_new(WF_STORE_READ, weft_size(m));
+    memcpy(weft_msg_body(answer), weft_data(m), weft_size(m));
+    weft_ignore(weft_reply_msg(p->read, answer));
+    weft_msg_free(p->read);
+    p->read = NULL;
+}
+
 static void puppet_answer(struct puppet *p, weft_msg *m)
 {
+    if (weft_tag(m) == PUPPET_ANSWERS) {
+        puppet_give(p, m);
+        weft_msg_free(m);
+        return;
+    }
     if (weft_tag(m) == PUPPET_TELLS) {
         puppet_tell(p, m);
         weft_msg_free(m);
@@ -67,6 +82,7 @@ static void puppet_answer(struct puppet *p, weft_msg *m)
     if (waits) weft_ignore(weft_send(p->parent, PUPPET_WAS_ASKED, NULL, 0));
     if (weft_tag(m) == WF_STORE_LIST) weft_ignore(weft_send(p->parent, PUPPET_WAS_LISTED, NULL, 0));
     if (waits && p->way == PUPPET_HOLDS && weft_tag(m) == WF_STORE_WATCH) p->watch = m;
+    if (waits && p->way == PUPPET_HOLDS && weft_tag(m) == WF_STORE_READ) p->read = m;
     if (waits && p->way == PUPPET_HOLDS) return; /* it is freed with this actor */
     bool lets_go = waits && p->way == PUPPET_LETS_GO;
     if (!lets_go && weft_tag(m) == WF_STORE_WATCH) wf_store_answer(m, store_watched_type(), &watched);
@@ -88,7 +104,7 @@ static void puppet_store(const void *arg, size_t size)
 /* Returns when it has the name. */
 __attribute__((unused)) static weft_pid puppet_up(enum puppet_way way)
 {
-    struct puppet p = {weft_self(), way, NULL};
+    struct puppet p = {weft_self(), way, NULL, NULL};
     weft_pid pid;
     if (weft_spawn(&pid, puppet_store, &p, sizeof p, NULL) < 0 || weft_settle() < 0) weft_fail(1, "no puppet");
     return pid;

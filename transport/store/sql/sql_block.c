@@ -1,0 +1,168 @@
+/* transport/store/sql/sql_block.c -- see sql_block.h. */
+#include <string.h>
+
+#include "crc32c.h"
+#include "sql_block.h"
+#include "sql_row.h"
+
+enum { HEAD = 8 + 4 + 4 + 4 }; /* bytes in front of those of a record */
+
+static int64_t record_sum(uint64_t epoch, const struct wf_store_record *r)
+{
+    uint64_t numbers[] = {epoch, r->offset, (uint64_t)r->time, r->tag, r->size};
+    return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
+}
+
+static int64_t block_sum(uint64_t epoch, uint64_t last, int64_t time, size_t records, size_t size)
+{
+    uint64_t numbers[] = {epoch, last, (uint64_t)time, records, size};
+    return wf_crc32c(0, numbers, sizeof numbers);
+}
+
+static uint8_t *put(uint8_t *to, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
+    return to + bytes;
+}
+
+static uint32_t get_4(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t get_8(const uint8_t *at)
+{
+    return get_4(at) | (uint64_t)get_4(at + 4) << 32;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+static bool read_single(const struct sql_records *r, struct wf_store_record *out)
+{
+    int64_t tag = sql_int(r->row, 2);
+    out->time = sql_int(r->row, 1);
+    out->tag = (uint32_t)tag;
+    out->data = NULL;
+    out->size = (size_t)sql_int(r->row, 4);
+    if (r->sizes_only) return true;
+    out->data = sql_bytes(r->row, 3, &out->size);
+    return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&
+           sql_int(r->row, 4) == record_sum(r->epoch, out);
+}
+
+static bool begin_block(struct sql_records *r, uint64_t last)
+{
+    size_t size;
+    int64_t tag = sql_int(r->row, 2);
+    r->last = last;
+    r->at = sql_bytes(r->row, 3, &size);
+    if (r->at == NULL || tag > -2 || tag < -SQL_BLOCK_RECORDS || (uint64_t)-tag > last) return false;
+    r->end = r->at + size;
+    r->left = (size_t)-tag;
+    return r->sizes_only || sql_int(r->row, 4) == block_sum(r->epoch, last, sql_int(r->row, 1), r->left, size);
+}
+
+static bool read_one(struct sql_records *r, struct wf_store_record *out)
+{
+    size_t rest = (size_t)(r->end - r->at);
+    if (rest < HEAD) return false;
+    out->offset = r->last - --r->left;
+    out->time = (int64_t)get_8(r->at);
+    out->tag = get_4(r->at + 8);
+    out->size = get_4(r->at + 12);
+    out->data = r->at + HEAD;
+    if (out->size > rest - HEAD || (r->left == 0 && out->size != rest - HEAD)) return false;
+    uint32_t sum = get_4(r->at + 16);
+    r->at += HEAD + out->size;
+    return out->offset < r->from || r->sizes_only || sum == record_sum(r->epoch, out);
+}
+
+/* Where a block cannot be read any more, all its other records are damaged. */
+static int end_damaged(struct sql_records *r, struct wf_store_record *out, bool *fine)
+{
+    *out = (struct wf_store_record){.offset = r->last};
+    *fine = false;
+    r->left = 0;
+    return SQL_ROW;
+}
+
+int sql_records_next(struct sql_records *r, struct wf_store_record *out, bool *fine)
+{
+    while (r->left == 0) {
+        int rc = sql_step(r->row);
+        if (rc != SQL_ROW) return rc;
+        out->offset = (uint64_t)sql_int(r->row, 0) & WF_STORE_OFFSET_MAX;
+        if (sql_int(r->row, 2) >= 0) {
+            *fine = read_single(r, out);
+            return SQL_ROW;
+        }
+        if (!begin_block(r, out->offset)) return end_damaged(r, out, fine);
+        while (r->left > 0 && r->last - r->left + 1 < r->from)
+            if (!read_one(r, out)) return end_damaged(r, out, fine);
+    }
+    const uint8_t *at = r->at;
+    *fine = read_one(r, out);
+    return *fine || r->at > at ? SQL_ROW : end_damaged(r, out, fine);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
+static struct wf_store_record record_of(const struct wf_store_append *a)
+{
+    return (struct wf_store_record){a->offset, a->time, a->tag, a->data, a->size};
+}
+
+/* How many records fit into a row, and the bytes of their block. */
+static size_t count_fitting(const struct wf_store_append *a, size_t *bytes)
+{
+    size_t count = 0;
+    *bytes = 0;
+    for (; a != NULL && count < SQL_BLOCK_RECORDS && *bytes + HEAD + a->size <= SQL_BLOCK_BYTES; a = a->next) {
+        *bytes += HEAD + a->size;
+        count++;
+    }
+    return count;
+}
+
+static int write_row(struct sql_store *s, int64_t key, const struct wf_store_record *r, int64_t tag, int64_t sum)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_INSERT_RECORD, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, key);
+    sql_bind_int(row, 2, r->time);
+    sql_bind_int(row, 3, tag);
+    sql_bind_bytes(row, 4, r->data, r->size);
+    sql_bind_int(row, 5, sum);
+    return sql_run(row);
+}
+
+static const struct wf_store_append *fill_block(uint8_t *to, uint64_t epoch, const struct wf_store_append *a,
+                                                size_t count, struct wf_store_record *last)
+{
+    for (; count > 0; count--, a = a->next) {
+        *last = record_of(a);
+        to = put(to, (uint64_t)a->time, 8);
+        to = put(to, a->tag, 4);
+        to = put(to, a->size, 4);
+        to = put(to, (uint64_t)record_sum(epoch, last), 4);
+        if (a->size > 0) memcpy(to, a->data, a->size);
+        to += a->size;
+    }
+    return a;
+}
+
+int sql_records_write(struct sql_store *s, int64_t log, uint64_t epoch, const struct wf_store_append **list)
+{
+    size_t bytes, count = count_fitting(*list, &bytes);
+    struct wf_store_record r = record_of(*list);
+    if (count < 2) {
+        *list = (*list)->next;
+        return write_row(s, sql_record_key(log, r.offset), &r, r.tag, record_sum(epoch, &r));
+    }
+    *list = fill_block(s->block, epoch, *list, count, &r);
+    r.data = s->block;
+    r.size = bytes;
+    return write_row(s, sql_record_key(log, r.offset), &r, -(int64_t)count,
+                     block_sum(epoch, r.offset, r.time, count, bytes));
+}
