@@ -1,6 +1,7 @@
 /* tests/unit/transport/store/postgres_test.c -- the engine for PostgreSQL, with a server of the test's own: what every
  * engine promises, and what it does when its sessions end, or others take its place. */
 #include "conformance.h"
+#include "postgres.h"
 #include "postgres_server.h"
 #include "postgres_url.h"
 
@@ -487,7 +488,7 @@ END_TEST
 static void begin_anew(void)
 {
     fixture.where = server.where;
-    begin();
+    begin_empty();
 }
 
 static TCase *case_of(const char *name)
