@@ -54,6 +54,11 @@ static void volume_fault(bool first, uint64_t *random)
     else faulty_space(random_below(random, 3) == 0 ? random_below(random, 20000) : SIZE_MAX);
 }
 
+/* To be called before each job of a store. */
+static void volume_disturb(void)
+{
+}
+
 /* No fault is left. */
 static void volumes_heal(void)
 {

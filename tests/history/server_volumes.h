@@ -17,7 +17,11 @@
 
 enum { VOLUME_URL = 100 };
 
+enum { JOBS_OF_A_SESSION = 60 }; /* about so many are done before the server ends the sessions of owners */
+
 static PGconn *volume_control;
+static uint64_t volume_random;
+static bool volume_is_calm;
 
 static int volumes_open(void)
 {
@@ -65,6 +69,8 @@ static void volumes_begin(uint64_t seed)
     static const char *const names[] = {"v0", "v1"};
     char where[sizeof server.where];
     faulty_begin(seed);
+    volume_random = seed;
+    volume_is_calm = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(where, sizeof where, "host=%s port=5432 user=weft dbname=%s", server.folder, names[i]);
         run_sql_at(where, "DROP SCHEMA IF EXISTS weft CASCADE", NULL, 0);
@@ -119,8 +125,15 @@ static void volume_fault(bool first, uint64_t *random)
     if (!first) volume_await_answers();
 }
 
+/* To be called before each job of a store, whose transactions go on while the server gets to it. */
+static void volume_disturb(void)
+{
+    if (!volume_is_calm && random_below(&volume_random, JOBS_OF_A_SESSION) == 0) volume_fault(true, &volume_random);
+}
+
 static void volumes_heal(void)
 {
+    volume_is_calm = true;
     volume_await_answers();
 }
 

@@ -213,6 +213,7 @@ static void disk_step(void)
         if (now < all.world.host[j->host].frozen_by) continue;
         if (!j->has_run && now >= j->runs_at) {
             all.running = j;
+            volume_disturb();
             j->run(j->block);
             all.running = NULL;
             j->has_run = true;
