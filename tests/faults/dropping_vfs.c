@@ -4,11 +4,13 @@
  *
  * It is SQLite's default VFS in a process that has STORE_DROPS=SEED in its environment and this file linked; beneath it
  * is the real one. A module is loaded before the store is opened. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -138,10 +140,19 @@ static int f_truncate(sqlite3_file *f, sqlite3_int64 size)
     return rc;
 }
 
+/* Hangs while the file STORE_HANGS is there, a FIFO: until somebody opens it to write. */
+static void hang(void)
+{
+    const char *fifo = getenv("STORE_HANGS");
+    int fd = fifo == NULL ? -1 : open(fifo, O_RDONLY);
+    if (fd >= 0) close(fd);
+}
+
 /* The file needs no real sync: a kill leaves what was written to it. */
 static int f_sync(sqlite3_file *f, int flags)
 {
     (void)flags;
+    hang();
     pthread_mutex_lock(&lock);
     int rc = sync_all(handle_of(f)->content, real_of(f));
     pthread_mutex_unlock(&lock);

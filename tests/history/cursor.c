@@ -262,11 +262,7 @@ static void start_clients(unsigned host)
 
 static void read_volume(uint64_t at[NAMES][TOPICS])
 {
-    struct wf_store_file *file;
-    struct wf_store_why why;
-    char url[32];
-    snprintf(url, sizeof url, "sqlite:%s.db", all.volume[0].name);
-    if (wf_store_file_open(&file, url, false, &why) < 0) fail(why.text);
+    struct wf_store_file *file = open_volume(all.volume[0].name);
     for (unsigned n = 0; n < NAMES; n++)
         for (unsigned t = 0; t < TOPICS; t++) {
             struct wf_store_cursor c;
@@ -308,7 +304,7 @@ static void run(uint64_t seed)
     if (lin_check(&is.history, &cursor_model, stderr) != LIN_LINEARIZABLE)
         fail("this is not the history of a cursor");
     lin_free(&is.history);
-    faulty_end();
+    volumes_end();
 }
 
 int main(int argc, char **argv)

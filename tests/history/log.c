@@ -246,11 +246,7 @@ static bool found_on_disk(void *arg, const struct wf_store_record *r)
 
 static void read_volume(const char *name, struct on_disk *d)
 {
-    struct wf_store_file *file;
-    struct wf_store_why why;
-    char url[32];
-    snprintf(url, sizeof url, "sqlite:%s.db", name);
-    if (wf_store_file_open(&file, url, false, &why) < 0) fail(why.text);
+    struct wf_store_file *file = open_volume(name);
     const struct wf_store_engine *engine = file->store->engine;
     for (d->topic = 0; d->topic < TOPICS; d->topic++) {
         struct wf_store_log log;
@@ -294,7 +290,7 @@ static void run(uint64_t seed)
     read_volumes();
     if (lin_check(&is.history, &log_model, stderr) != LIN_LINEARIZABLE) fail("this is not the history of a log");
     lin_free(&is.history);
-    faulty_end();
+    volumes_end();
 }
 
 int main(int argc, char **argv)

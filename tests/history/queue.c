@@ -441,12 +441,8 @@ static void check_last_counts(const struct on_disk *d)
 
 static void read_volume(void)
 {
-    struct wf_store_file *file;
-    struct wf_store_why why;
+    struct wf_store_file *file = open_volume(all.volume[0].name);
     struct on_disk d = {0};
-    char url[32];
-    snprintf(url, sizeof url, "sqlite:%s.db", all.volume[0].name);
-    if (wf_store_file_open(&file, url, false, &why) < 0) fail(why.text);
     const struct wf_store_engine *engine = file->store->engine;
     for (d.queue = 0; d.queue < QUEUES; d.queue++) {
         d.dead = d.others = d.ready_first = d.ready_last = d.leased_first = d.leased_last = 0;
@@ -506,7 +502,7 @@ static void run(uint64_t seed)
         check_count(is.count[i].queue, is.count[i].begin, is.count[i].end, is.count[i].jobs);
     if (lin_check(&is.history, &job_model, stderr) != LIN_LINEARIZABLE) fail("this is not the history of a job");
     lin_free(&is.history);
-    faulty_end();
+    volumes_end();
 }
 
 int main(int argc, char **argv)

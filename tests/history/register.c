@@ -331,7 +331,7 @@ static void run(uint64_t seed)
         fail("this is not the history of a register");
     reach(OLD_READS, plain_reads_are_old());
     lin_free(&is.history);
-    faulty_end();
+    volumes_end();
 }
 
 int main(int argc, char **argv)

@@ -270,11 +270,7 @@ static void check_topic(const struct wf_store_file *file, unsigned t)
 
 static void read_volume(void)
 {
-    struct wf_store_file *file;
-    struct wf_store_why why;
-    char url[32];
-    snprintf(url, sizeof url, "sqlite:%s.db", all.volume[0].name);
-    if (wf_store_file_open(&file, url, false, &why) < 0) fail(why.text);
+    struct wf_store_file *file = open_volume(all.volume[0].name);
     unsigned left = 0;
     for (int dead = 0; dead < 2; dead++) {
         bool is_dead = dead != 0;
@@ -303,7 +299,7 @@ static void run(uint64_t seed)
     go(WEFT_SEC(20));
     end_nodes();
     read_volume();
-    faulty_end();
+    volumes_end();
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
-/* tests/history/store_world.h -- a simulated cluster in which nodes run a store, on disks that fail
- * (tests/unit/transport/store/faulty_vfs.h), and its faults.
+/* tests/history/store_world.h -- a simulated cluster in which nodes run a store, on disks that fail (file_volumes.h) or on a
+ * server whose sessions end (server_volumes.h, with HISTORY_ON_A_SERVER), and its faults.
  *
- * The store is the product's own, with SQLite. The linker puts the functions below in the place of weft_offload_start
+ * The store is the product's own. The linker puts the functions below in the place of weft_offload_start
  * and its like (--wrap): a job is done in virtual time, by this world, some time after it was started, and its actor
  * is woken some time after that. So a node can crash in between.
  *
@@ -17,7 +17,11 @@
 
 #include "../sim/seeds.h"
 #include "../unit/actors/random.h"
-#include "../unit/transport/store/faulty_vfs.h"
+#ifdef HISTORY_ON_A_SERVER
+#include "server_volumes.h"
+#else
+#include "file_volumes.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +213,7 @@ static void disk_step(void)
         if (now < all.world.host[j->host].frozen_by) continue;
         if (!j->has_run && now >= j->runs_at) {
             all.running = j;
+            volume_disturb();
             j->run(j->block);
             all.running = NULL;
             j->has_run = true;
@@ -267,9 +272,9 @@ static void keep_store(const void *arg, size_t size)
 {
     struct volume *v = *(struct volume *const *)arg;
     weft_store_options options = all.options;
-    char url[32];
+    char url[VOLUME_URL];
     (void)size;
-    snprintf(url, sizeof url, "sqlite:%s.db", v->name);
+    volume_url(v->name, url);
     options.url = url;
     if (all.stands_by) {
         stand_by(url);
@@ -351,7 +356,7 @@ static void crash(unsigned host, bool power)
     for (unsigned i = 0; i < all.volumes; i++) {
         off[i] = all.stands_by ? i == 0 && all.opener == host && is_open(all.opened)
                                : all.volume[i].host == host && all.volume[i].is_open;
-        if (off[i]) faulty_volume_off(all.volume[i].name, power);
+        if (off[i]) volume_off(all.volume[i].name, power);
     }
     if (all.before_crash != NULL) all.before_crash(host);
     all.crashing = all.world.host[host].node;
@@ -359,7 +364,7 @@ static void crash(unsigned host, bool power)
     drop_jobs_of(host);
     all.crashing = NULL;
     for (unsigned i = 0; i < all.volumes; i++)
-        if (off[i]) faulty_volume_on(all.volume[i].name, power);
+        if (off[i]) volume_on(all.volume[i].name, power);
 }
 
 /* Its volumes stay, or go to another node at once. */
@@ -403,8 +408,8 @@ static void fault(void)
         if (!all.keeps_clocks) wf_sim_step_clock(&all.world, a, a % 2 == 0 ? span * 1000 : -span * 1000);
         break;
     case 7: all.slow_disk_by = wf_sim_now(&all.world) + span; break;
-    case 8: faulty_fail_sync(random_below(&all.random, 8)); break;
-    case 9: faulty_space(random_below(&all.random, 3) == 0 ? random_below(&all.random, 20000) : SIZE_MAX); break;
+    case 8: volume_fault(true, &all.random); break;
+    case 9: volume_fault(false, &all.random); break;
     case 10:
     case 11: crash_and_start(a); break;
     }
@@ -428,7 +433,7 @@ static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*sta
     all.start_actors = start_actors;
     all.end = &all.jobs;
     all.stands_by = shared && volumes > 1 && seed / 12 % 2 == 0;
-    faulty_begin(seed);
+    volumes_begin(seed);
     faulty_clock(wall_clock);
     wf_sim_world_init(&all.world, seed);
     for (unsigned i = 0; i < volumes; i++) {
@@ -442,13 +447,25 @@ static void begin_world(uint64_t seed, unsigned volumes, bool shared, void (*sta
 /* After that all faults are over, and so are their consequences. */
 static void end_faults(void)
 {
-    faulty_fail_sync(UINT64_MAX);
-    faulty_space(SIZE_MAX);
+    volumes_heal();
     go(WEFT_SEC(8));
     all.is_calm = all.stands_by;
     go(WEFT_SEC(4));
     all.is_quiet = true;
     go(WEFT_SEC(8));
+}
+
+/* To be closed with wf_store_file_release. A session that has just ended may have the lock for a moment. */
+__attribute__((unused)) static struct wf_store_file *open_volume(const char *name)
+{
+    struct wf_store_file *file;
+    struct wf_store_why why;
+    char url[VOLUME_URL];
+    int rc;
+    volume_url(name, url);
+    while ((rc = wf_store_file_open(&file, url, false, &why)) == WEFT_EINUSE) continue;
+    if (rc < 0) fail(why.text);
+    return file;
 }
 
 static void end_nodes(void)
@@ -484,10 +501,14 @@ static int show_reached(int rc, int argc, char **argv)
 /* The main function: `states` are the names of what reach() counts. */
 static int run_histories(const char *const *states, void (*run)(uint64_t seed), int argc, char **argv)
 {
+    int rc = volumes_open();
+    if (rc != 0) return rc;
     share_reached(states);
     const struct seeds seeds = {
         .count = 100, .limit = 100, .heap = HOSTS * SIM_NODE + (32 << 20), .log = WEFT_SILENT, .run = run};
-    return show_reached(run_seeds(&seeds, argc, argv), argc, argv);
+    rc = show_reached(run_seeds(&seeds, argc, argv), argc, argv);
+    volumes_close();
+    return rc;
 }
 
 #endif

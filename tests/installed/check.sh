@@ -101,7 +101,7 @@ cc "${strict[@]}" -std=gnu11 "$examples/hello.c" "${static_flags[@]}" -o hello_s
 LD_LIBRARY_PATH='' expect 'hello from an actor' ./hello_static
 echo "hello runs, with the shared and with the static library"
 with_store "$prefix"
-with_cmake "$root/tests/installed/cmake" "$prefix" "$(pkg-config --modversion weft)"
+with_cmake "$prefix" "$(pkg-config --modversion weft)"
 if [[ -x $prefix/bin/weft ]]; then
     "$prefix/bin/weft" version
     new_project "$prefix"

@@ -38,7 +38,7 @@ apart=("${as_root[@]}" dpkg --root="$here" --force-depends --force-script-chroot
 prefix=$here/usr
 found_in "$prefix"
 cd "$work"
-with_cmake "$root/tests/installed/cmake" "$prefix" "$version"
+with_cmake "$prefix" "$version"
 cc -std=gnu11 "$prefix/share/doc/weft/examples/hello.c" "${flags[@]}" -o hello
 expect 'hello from an actor' ./hello
 with_store "$prefix"

@@ -2,6 +2,8 @@
 # Sourced by check.sh and package.sh: what a user does with an installed weft, wherever its folders stand.
 # shellcheck disable=SC2034 # of those that source this
 
+sources=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/cmake
+
 # found_in PREFIX: the package was made for its prefix, but is here below a temporary root.
 found_in()
 {
@@ -24,17 +26,22 @@ expect()
     [[ $got == "$wanted" ]] || { echo "$*: '$got' instead of '$wanted'"; return 1; }
 }
 
-# with_cmake SOURCES PREFIX VERSION: tries find_package with versions that fit and with versions that do not
+# with_cmake PREFIX VERSION: tries find_package with versions that fit and with versions that do not
 with_cmake()
 {
-    local name other=${3%%.*}.9999
-    { cmake -G Ninja -S "$1" -B cmake -DCMAKE_PREFIX_PATH="$2" -DWANTED="${3%.*}" -DOTHER="$other" &&
+    local name other=${2%%.*}.9999
+    { cmake -G Ninja -S "$sources" -B cmake -DCMAKE_PREFIX_PATH="$1" -DWANTED="${2%.*}" -DOTHER="$other" &&
         ninja -C cmake; } >cmake.log 2>&1 || { cat cmake.log; return 1; }
     for name in user_c user_cxx; do
         expect '2 and 3 make 5' cmake/$name
     done
     LD_LIBRARY_PATH='' expect '2 and 3 make 5' cmake/user_static
     echo "find_package(weft) gives programs in C and C++17, and a static one"
+    [[ -e $libraries/pkgconfig/weft-store.pc ]] || return 0
+    rm -f s.db*
+    expect 'stored as 1' cmake/user_store
+    LD_LIBRARY_PATH='' expect 'stored as 2' cmake/user_store_static
+    echo "its component store gives programs with a store, and a static one"
 }
 
 # new_project PREFIX: makes a project with `weft new`, and builds and tests it
@@ -51,29 +58,9 @@ with_store()
 {
     local store_flags
     [[ -e $libraries/pkgconfig/weft-store.pc ]] || { echo "libweft-store is not there"; return; }
-    cat >store.c <<'C'
-#include <stdio.h>
-#include <weft.h>
-#include <weft/store.h>
-static void first(const void *arg, size_t size)
-{
-    const struct weft_stored_topics topics = {.pattern = "room.>"};
-    const weft_store_options options = {.url = "sqlite:s.db", .topics = &topics, .topic_count = 1};
-    struct weft_position at;
-    weft_pid store;
-    (void)arg, (void)size;
-    if (weft_store_open(&options, &store, weft_after(WEFT_SEC(20))) < 0) return;
-    if (weft_publish_stored("room.tea", 1, "hello", 5, &at, weft_after(WEFT_SEC(20))) == 0)
-        printf("stored as %d\n", (int)at.offset);
-    weft_stop(store);
-}
-int main(void)
-{
-    return weft_main(NULL, first, NULL, 0);
-}
-C
     mapfile -t store_flags < <(pkg-config --define-variable=prefix="$1" --cflags --libs weft-store | xargs -n1)
-    cc -std=gnu11 -Wall -Wextra -Wpedantic -Werror store.c "${store_flags[@]}" -o store
+    cc -std=gnu11 -Wall -Wextra -Wpedantic -Werror "$sources/user_store.c" "${store_flags[@]}" -o store
+    rm -f s.db*
     expect 'stored as 1' ./store
     expect 'stored as 2' ./store
     echo "a program with a store builds and runs"

@@ -60,7 +60,26 @@ class Postgres:
         self.program.process.send_signal(signal.SIGQUIT)
         self.program.process.wait(PATIENCE)
 
+    def _signal_all(self, number):
+        """To the server first, so that it starts no session meanwhile."""
+        with open(f"/proc/{self.program.pid}/task/{self.program.pid}/children", encoding="utf-8") as f:
+            sessions = f.read().split()
+        for pid in (self.program.pid, *map(int, sessions)):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass  # This session has ended meanwhile.
+
+    def freeze(self):
+        """Lets the server stand still: the kernel still accepts connections and takes what is sent, and nothing is answered."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self):
+        self._signal_all(signal.SIGCONT)
+
     def close(self):
+        if self.program.process.poll() is None:
+            self.thaw()  # Sessions that stand still would not notice the end of their server.
         self.program.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -31,6 +31,36 @@ class Store(StoreCase):
         self.assertEqual([row["offset"] for row in rows], list(range(1, len(rows) + 1)))
         return {row["offset"]: row.get("text") for row in rows}
 
+    def test_a_disk_that_hangs(self):
+        """A sync that does not return: publishers wait as long as they want to, the node can be asked and stopped."""
+        gate = os.path.join(self.cluster.folder.name, "gate")
+        self.env.update(STORE_DROPS="7", STORE_HANGS=gate)
+        publish = ("publish", "room.b", "--text", "x", "--stored", "--node", "a")
+
+        def go_on():
+            os.rename(gate, gate + ".gone")
+            with open(gate + ".gone", "wb"):
+                pass  # The sync that hangs has opened it, too.
+            os.unlink(gate + ".gone")
+
+        node = self.node("publish", "room.a", "8")
+        node.line()
+        os.mkfifo(gate)
+        self.assertIn("deadline passed", self.weft(*publish, "--timeout", "1", code=4)[1])
+        self.assertIn("store", self.weft("ps", "--node", "a")[0])
+        self.weft("top", "--once", "--node", "a")
+        go_on()
+        self.assertIn("stored as", self.weft(*publish)[0])
+        for _ in range(60):
+            node.line()
+        node.stop()
+        node = self.node("publish", "room.a", "8", options=("--drain", "1"))
+        node.line()
+        os.mkfifo(gate)
+        self.weft(*publish, "--timeout", "1", code=4)
+        self.assertIn("not all actors ended in time", self.weft("stop", "--node", "a", code=5)[1])
+        node.process.wait(PATIENCE)
+
     # ---- The command line -----------------------------------------------------------------------------------------
 
     def test_verbs(self):

@@ -457,11 +457,9 @@ static void start_phase(struct wf_etcd *e)
     bool lives = down->reason == WEFT_EXIT_NODE_LOST && !wf_mutant("queue_ends_lease_of_lost_node");
 '''),
     ("transport/store/server/store_actor.c", '''\
-        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
+        else if (is_lost && s->has_standbys && !s->gives_up) give_up(s);
 ''', '''\
-        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store) &&
-            !wf_mutant("store_serves_when_lost"))
-            give_up(s);
+        else if (is_lost && s->has_standbys && !s->gives_up && !wf_mutant("store_serves_when_lost")) give_up(s);
 '''),
     ("transport/store/postgres/postgres.c", '''\
     if (is.commits < commits) {

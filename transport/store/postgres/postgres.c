@@ -65,7 +65,7 @@ static int failed_with(struct wf_store_why *why, int error, const struct pq_stor
     const char *text = error == WEFT_EACCESS ? "this user of the database has no right to it"
                        : error == WEFT_EINUSE
                            ? "another node has this store open (with --store-standby a node waits until it is free)"
-                           : PQerrorMessage(s->writer.pg);
+                           : pq_error_text(&s->writer);
     return failed(why, error, s->base.name, text[0] != '\0' ? text : weft_strerror(error));
 }
 
@@ -186,7 +186,7 @@ static int own(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
 
 static int open_database(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
 {
-    int rc = pq_connect(&s->writer, s->where, s->base.read_only, why);
+    int rc = pq_connect(&s->writer, &s->url, s->base.read_only, why);
     if (rc < 0) return failed(why, rc, s->base.name, why->text);
     rc = s->base.read_only ? WEFT_OK : pq_lock(s);
     if (rc < 0) return failed_with(why, rc, s);
@@ -208,7 +208,7 @@ static void close_store(struct wf_store *store)
     sql_finish_store(&s->base);
     pq_disconnect(&s->writer);
     free(s->base.name);
-    free(s->where);
+    pq_url_free(&s->url);
     free(s);
 }
 
@@ -220,8 +220,8 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     if (s == NULL) return failed(why, WEFT_ENOMEM, "postgres:", "out of memory");
     s->base.writer = &s->writer.base;
     s->base.name = malloc(NAME_MAX_SIZE);
-    s->where = pq_where(where);
-    bool fine = sql_init(&s->base, &wf_store_postgres, &pq_driver, how->read_only) && s->where != NULL;
+    bool fine = pq_url_read(where, &s->url) == WEFT_OK;
+    fine = sql_init(&s->base, &wf_store_postgres, &pq_driver, how->read_only) && fine;
     if (s->base.name != NULL) pq_show(where, s->base.name, NAME_MAX_SIZE);
     int rc = fine && s->base.name != NULL ? open_database(s, how->commits, why)
                                           : failed(why, WEFT_ENOMEM, "postgres:", "out of memory");
@@ -233,12 +233,13 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
 static int look_beside(const char *where, struct wf_store_mark *out, struct wf_store_why *why)
 {
     struct pq_connection c;
-    char shown[NAME_MAX_SIZE], *url = pq_where(where);
+    struct pq_url url;
+    char shown[NAME_MAX_SIZE];
     *out = (struct wf_store_mark){0};
     pq_show(where, shown, sizeof shown);
-    if (url == NULL) return failed(why, WEFT_ENOMEM, shown, "out of memory");
-    int rc = pq_connect(&c, url, true, why);
-    free(url);
+    if (pq_url_read(where, &url) < 0) return failed(why, WEFT_ENOMEM, shown, "out of memory");
+    int rc = pq_connect(&c, &url, true, why);
+    pq_url_free(&url);
     if (rc < 0) return failed(why, rc, shown, why->text);
     rc = pq_read_mark(&c, out);
     if (rc < 0) (void)failed(why, rc, shown, "the database has no store");

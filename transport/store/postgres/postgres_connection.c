@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/log.h>
+
 #include "postgres_connection.h"
 #include "postgres_driver.h"
-#include "postgres_url.h"
+#include "postgres_wait.h"
 
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */
 
@@ -14,7 +16,7 @@
  * when the server knows nothing yet of new tables; plans are made once. The server ends the session of a client that is
  * silent for 25 seconds, also when an answer is on its way: then keep-alives do not count. */
 static const char settings[] =
-    "SET search_path TO weft; SET client_min_messages TO warning; SET lock_timeout TO '2s';"
+    "SET search_path TO weft; SET client_min_messages TO warning; "
     "SET enable_seqscan TO off; SET plan_cache_mode TO force_generic_plan;"
     "SET tcp_keepalives_idle TO 10; SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3;"
     "SELECT set_config('tcp_user_timeout', '25000', false) WHERE current_setting('tcp_user_timeout', true) <> '';"
@@ -31,38 +33,71 @@ static void look_at_notice(void *arg, const PGresult *result)
     if (severity != NULL && strcmp(severity, "WARNING") == 0) c->has_warned = true;
 }
 
+/* As PQgetResult, which waits without end. Of a silent server nothing is awaited a second time. */
+static PGresult *next_result(struct pq_connection *c)
+{
+    if (!c->is_silent && !pq_wait_for_result(c->pg, c->silence)) {
+        weft_log(WEFT_WARN, "the PostgreSQL server at %s has sent no answer for %d s (answer_timeout)", PQhost(c->pg),
+                 c->silence / 1000);
+        c->is_silent = true;
+    }
+    return c->is_silent ? NULL : PQgetResult(c->pg);
+}
+
+/* Before the pipeline mode. */
+static int run_settings(struct pq_connection *c, const char *text)
+{
+    int rc = PQsendQuery(c->pg, text) == 1 ? WEFT_OK : WEFT_ESYSTEM;
+    for (PGresult *result; (result = next_result(c)) != NULL; PQclear(result))
+        if (rc == WEFT_OK) rc = pq_error(result);
+    return c->is_silent ? WEFT_ESYSTEM : rc;
+}
+
+/* A server that waits for a lock sends nothing: it gives up before it seems to be silent. */
+static int set_lock_timeout(struct pq_connection *c)
+{
+    char text[48];
+    bool is_short = c->silence >= 0 && c->silence / 2 < PQ_LOCK_TIMEOUT;
+    snprintf(text, sizeof text, "SET lock_timeout TO %d", is_short ? c->silence / 2 : PQ_LOCK_TIMEOUT);
+    return run_settings(c, text);
+}
+
 static int settle(struct pq_connection *c, bool read_only)
 {
-    PGresult *result = PQexec(c->pg, settings);
-    int rc = pq_error(result);
-    PQclear(result);
-    if (rc < 0 || !read_only) return rc;
-    result = PQexec(c->pg, "SET default_transaction_read_only TO on");
-    rc = pq_error(result);
-    PQclear(result);
-    return rc;
+    int rc = PQsetnonblocking(c->pg, 1) == 0 ? run_settings(c, settings) : WEFT_ESYSTEM;
+    if (rc == WEFT_OK) rc = set_lock_timeout(c);
+    return rc < 0 || !read_only ? rc : run_settings(c, "SET default_transaction_read_only TO on");
+}
+
+const char *pq_error_text(const struct pq_connection *c)
+{
+    if (c->is_silent) return "the server sends no answer (answer_timeout says for how long it is awaited)";
+    return c->pg == NULL ? "out of memory" : PQerrorMessage(c->pg);
 }
 
 /* The first line of what libpq says. */
-static void say(struct wf_store_why *why, PGconn *pg)
+static void say(struct wf_store_why *why, const struct pq_connection *c)
 {
-    const char *text = pg == NULL ? "out of memory" : PQerrorMessage(pg);
+    const char *text = pq_error_text(c);
     if (why != NULL) snprintf(why->text, sizeof why->text, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* What stands before `dbname` are defaults, which the URL can change. A server that is silent is lost after some time. */
-int pq_connect(struct pq_connection *c, const char *where, bool read_only, struct wf_store_why *why)
+/* What stands before `dbname` are defaults, which the URL can change. A server that cannot be reached is lost after some
+ * time. */
+int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only, struct wf_store_why *why)
 {
     static const char *const words[] = {"fallback_application_name", "connect_timeout",  "keepalives_idle",
                                         "keepalives_interval",       "keepalives_count", "tcp_user_timeout",
                                         "target_session_attrs",      "dbname",           NULL};
-    const char *values[] = {"weft", "5", "10", "5", "3", "30000", "any", where, NULL};
-    *c = (struct pq_connection){.base = {.driver = &pq_driver}};
-    PQconninfoOption *options = pq_words(where);
+    const char *values[] = {"weft", "5", "10", "5", "3", "30000", "any", url->where, NULL};
+    *c = (struct pq_connection){.base = {.driver = &pq_driver}, .silence = url->silence};
+    PQconninfoOption *options = pq_words(url->where);
     if (options == NULL) {
         if (why != NULL)
             snprintf(why->text, sizeof why->text,
-                     "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F)");
+                     "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F; answer_timeout has "
+                     "seconds up to"
+                     " 86400)");
         return WEFT_EINVAL;
     }
     /* Of several servers one is the primary; standbys may be behind, also for readers. */
@@ -76,7 +111,7 @@ int pq_connect(struct pq_connection *c, const char *where, bool read_only, struc
     }
     if (rc == WEFT_OK && PQenterPipelineMode(c->pg) != 1) rc = WEFT_ESYSTEM;
     if (rc == WEFT_OK) return WEFT_OK;
-    say(why, c->pg);
+    say(why, c);
     pq_disconnect(c);
     return rc;
 }
@@ -98,10 +133,10 @@ void pq_disconnect(struct pq_connection *c)
 
 bool pq_is_alive(struct pq_connection *c)
 {
-    if (c->pg == NULL) return false;
+    if (c->pg == NULL || c->is_silent) return false;
     if (c->sent_count > 0) (void)pq_wait(c, NULL);
     if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
-    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending;
+    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending && !c->is_silent;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------------------------- */
@@ -170,9 +205,9 @@ static void check_answer(struct pq_connection *c, const struct pq_sent *sent, co
 /* The answer to one statement is one result, and then NULL; that to a sync has no NULL. */
 static PGresult *take_answer(struct pq_connection *c, const struct pq_sent *sent)
 {
-    PGresult *result = PQgetResult(c->pg), *more;
+    PGresult *result = next_result(c), *more;
     check_answer(c, sent, result);
-    while (sent->kind != PQ_SYNC && result != NULL && (more = PQgetResult(c->pg)) != NULL) {
+    while (sent->kind != PQ_SYNC && result != NULL && (more = next_result(c)) != NULL) {
         PQclear(result);
         result = more;
         if (pq_error(result) < 0) check_answer(c, sent, result);

@@ -4,12 +4,14 @@
 
 #include "postgres_store.h"
 
-/* Connects. On an error `why` (may be NULL) has what libpq says. Returns 0 or a WEFT_E*. */
-int pq_connect(struct pq_connection *c, const char *where, bool read_only, struct wf_store_why *why);
+/* Connects, within `connect_timeout` for each host (5 s), and then within answer_timeout for each answer. On an error `why` (may be NULL) has what libpq says. Returns 0 or a WEFT_E*. */
+int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only, struct wf_store_why *why);
 void pq_disconnect(struct pq_connection *c);
 /* Whether the server has not closed it while nobody looked. */
 bool pq_is_alive(struct pq_connection *c);
 
+/* What libpq says of the last error, or that the server is silent. */
+const char *pq_error_text(const struct pq_connection *c);
 int pq_error(const PGresult *result); /* of an answer, as a WEFT_E* */
 
 /* To be called after PQsend*, with its result: what was sent gets its answer later. Returns the first error so far. */

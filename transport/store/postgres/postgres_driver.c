@@ -266,7 +266,7 @@ static int connect_reader(struct sql_store *s, struct sql_connection **out)
 {
     struct pq_connection *c = calloc(1, sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
-    int rc = pq_connect(c, ((struct pq_store *)s)->where, true, NULL);
+    int rc = pq_connect(c, &((struct pq_store *)s)->url, true, NULL);
     if (rc < 0) free(c);
     else *out = &c->base;
     return rc;

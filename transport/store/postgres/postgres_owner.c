@@ -71,7 +71,7 @@ static int connect_again(struct pq_store *s)
 {
     struct wf_store_why why = {.text = ""};
     pq_disconnect(&s->writer);
-    int rc = pq_connect(&s->writer, s->where, false, &why);
+    int rc = pq_connect(&s->writer, &s->url, false, &why);
     if (rc < 0) {
         weft_log(WEFT_WARN, "store %s: %s", s->base.name, why.text);
         return WEFT_ESYSTEM;
@@ -156,7 +156,10 @@ int pq_finish(struct sql_store *base, int rc)
     pq_forget_answers(c);
     bool fenced = c->fenced;
     /* After a COMMIT without its answer the next connection looks at what became of it. */
-    if (s->in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) pq_disconnect(c);
+    if (s->in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) {
+        pq_disconnect(c);
+        atomic_store(&base->base.is_doubted, true);
+    }
     if (fenced) return give_up(s, "another node has had this store open meanwhile");
     return rc == WEFT_EINUSE ? WEFT_ESYSTEM : rc; /* somebody has locked a table for long */
 }

@@ -4,7 +4,8 @@
 
 #include "postgres_store.h"
 
-/* The lock of the owner, on the writer's connection. WEFT_EINUSE: another session has had it for two seconds. */
+/* The lock of the owner, on the writer's connection. WEFT_EINUSE: another session has had it for as long as
+ * PQ_LOCK_TIMEOUT says. */
 int pq_lock(struct pq_store *s);
 /* Reads the owner's number and how many commits there were. WEFT_ENOTFOUND: there is no store. */
 int pq_read_mark(struct pq_connection *c, struct wf_store_mark *out);

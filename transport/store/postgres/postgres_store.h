@@ -12,19 +12,24 @@
  *     answer was lost may be counted or not; what is kept in memory is read again.
  * (4) Statements of a transaction go out in libpq's pipeline mode, and their answers are looked at when the next rows are
  *     needed, and before COMMIT is sent. So an error of a statement may be said at a later call.
- * (5) A statement that may give many rows gives a few at a time, by a cursor of the server's if there are more. */
+ * (5) A server may live and answer nothing: its disk hangs, or its process stands still. Then the wait for an answer ends
+ *     (answer_timeout), and with it the connection. The old session keeps the owner's lock until it has ended, so the next
+ *     connection, which needs that lock, sees what became of the last commit.
+ * (6) A statement that may give many rows gives a few at a time, by a cursor of the server's if there are more. */
 #ifndef WF_STORE_POSTGRES_STORE_H
 #define WF_STORE_POSTGRES_STORE_H
 
 #include <libpq-fe.h>
 
+#include "postgres_url.h"
 #include "sql.h"
 
 enum {
-    PQ_VERSION = 3,     /* of the tables: the column `version` of the table `store`; sqlite.h, 6 */
-    PQ_PARAMETERS = 9,  /* of a statement */
-    PQ_QUEUE_MAX = 256, /* statements without an answer: libpq keeps what it reads of these answers */
-    PQ_BYTEA = 17,      /* types, of the server's pg_type.h */
+    PQ_VERSION = 3,         /* of the tables: the column `version` of the table `store`; sqlite.h, 6 */
+    PQ_PARAMETERS = 9,      /* of a statement */
+    PQ_QUEUE_MAX = 256,     /* statements without an answer: libpq keeps what it reads of these answers */
+    PQ_LOCK_TIMEOUT = 2000, /* ms for which a statement waits for a lock, or half of answer_timeout if that is less */
+    PQ_BYTEA = 17,          /* types, of the server's pg_type.h */
     PQ_BIGINT = 20,
     PQ_ROWS = 32, /* that a cursor gives at a time; each may have a megabyte */
 };
@@ -55,6 +60,8 @@ struct pq_row {
 struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
+    int silence;     /* for how many ms the server may be silent while an answer is awaited; -1: for ever */
+    bool is_silent;  /* it was silent for longer: nothing is awaited any more */
     bool is_ending;  /* the server has said that it ends this session */
     bool has_warned; /* with an answer came a warning */
     bool in_transaction;
@@ -75,7 +82,7 @@ struct pq_connection {
 
 struct pq_store {
     struct sql_store base;
-    char *where; /* what libpq connects to; has a password, perhaps: never shown */
+    struct pq_url url;
     struct pq_connection writer;
     uint64_t owner, commits;
     bool in_doubt; /* a commit has no answer */

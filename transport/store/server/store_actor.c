@@ -581,6 +581,7 @@ static void finish_storing(struct store_actor *s)
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
     if (what == STATES) wf_states_finish(&s->states, s->job);
     if (what == A_CONFIRMATION) finish_confirmation(s);
+    s->is_doubted |= s->has_standbys && atomic_load(&s->file->store->is_doubted);
     wf_standby_marks_take(&s->marks, s->file);
 }
 
@@ -590,6 +591,13 @@ static void give_up(struct store_actor *s)
     weft_log(WEFT_WARN, "this store can store nothing at present: it ends, and stands by again");
     weft_ignore(weft_unregister(WEFT_STORE_NAME));
     s->stops = s->gives_up = true;
+}
+
+/* A stop does not wait for a database that cannot be reached. */
+static void drop_the_rest(struct store_actor *s)
+{
+    weft_log(WEFT_WARN, "this store can store nothing at present: it ends without what was not stored yet");
+    s->gives_up = true;
 }
 
 static bool has_work(const struct store_actor *s)
@@ -619,7 +627,9 @@ static void serve(struct store_actor *s)
         if (which < 0 && which != WEFT_ETIMEDOUT) return;
         if (which == 0 && runs) finish_storing(s);
         wf_standby_marks_tell(&s->marks);
-        if (which == 0 && runs && s->has_standbys && s->file->store->engine->is_lost(s->file->store)) give_up(s);
+        bool is_lost = which == 0 && runs && s->file->store->engine->is_lost(s->file->store);
+        if (is_lost && s->stops && !s->gives_up) drop_the_rest(s);
+        else if (is_lost && s->has_standbys && !s->gives_up) give_up(s);
         weft_msg *m;
         while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
     }

@@ -23,9 +23,11 @@ struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
     struct sql_connection *c;
     *rc = WEFT_OK;
     const unsigned server = server_now(s);
-    while ((c = take_idle(s)) != NULL) {
-        if (c->server == server && (s->driver->is_usable == NULL || s->driver->is_usable(c))) return c;
-        s->driver->disconnect(c);
+    /* What has ended one of them has probably ended all, and to find that out may take as long as an answer may take. */
+    for (bool one_ended = false; (c = take_idle(s)) != NULL; s->driver->disconnect(c)) {
+        if (c->server != server || one_ended) continue;
+        if (s->driver->is_usable == NULL || s->driver->is_usable(c)) return c;
+        one_ended = true;
     }
     *rc = s->driver->connect(s, &c);
     if (*rc == WEFT_ESYSTEM) atomic_store(&s->base.is_doubted, true);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/log.h>
+
 #include "sql_statements.h"
 #include "sqlite_connection.h"
 
@@ -159,9 +161,13 @@ static int exec(struct sq_connection *c, const char *sql)
     return sq_error(code);
 }
 
+/* A program that is not weft's may lock the file: it does not know of the lock of the owner. */
 static int begin(struct sql_store *s)
 {
-    return exec(connection_of(s->writer), "BEGIN IMMEDIATE");
+    int rc = exec(connection_of(s->writer), "BEGIN IMMEDIATE");
+    if (rc != WEFT_EINUSE) return rc;
+    weft_log(WEFT_WARN, "store sqlite:%s: another process has locked the file for longer than two seconds", s->name);
+    return WEFT_ESYSTEM;
 }
 
 static int finish(struct sql_store *s, int rc)

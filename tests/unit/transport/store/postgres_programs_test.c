@@ -1,7 +1,9 @@
 /* tests/unit/transport/store/postgres_programs_test.c -- the programs of programs.h on a server that ends the sessions of
  * the writer at any time, and crashes itself now and then. After that the same store goes on, or another one is opened. */
+#include "postgres.h"
 #include "postgres_server.h"
 #include "programs.h"
+#include "suite.h"
 
 #include "../../actors/random.h"
 
@@ -29,7 +31,7 @@ static void connect_control(void)
 static void begin_program(uint64_t seed)
 {
     state = seed;
-    begin();
+    begin_empty();
     connect_control();
 }
 

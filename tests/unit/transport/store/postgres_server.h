@@ -13,8 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "postgres.h"
-#include "suite.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct {
     char programs[200], folder[32], data[48], where[128];
@@ -127,27 +128,39 @@ static void server_end(void)
     remove_folder();
 }
 
-/* Runs SQL on a connection of its own; a result of one column and row is written to `out`, if it is not NULL. */
-static void run_sql_for(const char *sql, char *out, size_t size)
+/* Not all programs that use this are tests of Check. */
+__attribute__((noreturn)) static void sql_failed(PGconn *c)
 {
-    PGconn *c = PQconnectdb(server.where);
-    ck_assert_msg(PQstatus(c) == CONNECTION_OK, "%s", PQerrorMessage(c));
+    fprintf(stderr, "%s\n", PQerrorMessage(c));
+    abort();
+}
+
+/* Runs SQL on a connection of its own; a result of one column and row is written to `out`, if it is not NULL. */
+static void run_sql_at(const char *where, const char *sql, char *out, size_t size)
+{
+    PGconn *c = PQconnectdb(where);
+    if (PQstatus(c) != CONNECTION_OK) sql_failed(c);
     PQclear(PQexec(c, "SET client_min_messages TO error; SET search_path TO weft"));
     PGresult *result = PQexec(c, sql);
     ExecStatusType status = PQresultStatus(result);
-    ck_assert_msg(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, "%s", PQerrorMessage(c));
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) sql_failed(c);
     if (out != NULL) snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
     PQclear(result);
     PQfinish(c);
 }
 
-static void run_sql(const char *sql)
+__attribute__((unused)) static void run_sql_for(const char *sql, char *out, size_t size)
+{
+    run_sql_at(server.where, sql, out, size);
+}
+
+__attribute__((unused)) static void run_sql(const char *sql)
 {
     run_sql_for(sql, NULL, 0);
 }
 
 /* An empty database. */
-static void begin(void)
+__attribute__((unused)) static void begin_empty(void)
 {
     run_sql("DROP SCHEMA IF EXISTS weft CASCADE");
 }

@@ -1,7 +1,9 @@
 /* tests/unit/transport/store/postgres_test.c -- the engine for PostgreSQL, with a server of the test's own: what every
  * engine promises, and what it does when its sessions end, or others take its place. */
 #include "conformance.h"
+#include "postgres.h"
 #include "postgres_server.h"
+#include "postgres_url.h"
 
 #include "damage.h"
 #include "state_damage.h"
@@ -367,6 +369,17 @@ END_TEST
 
 /* ---- A commit that waits for a standby server --------------------------------------------------------------------- */
 
+static void wait_for_a_standby(const char *name)
+{
+    char sql[100], count[8] = "0";
+    snprintf(sql, sizeof sql, "ALTER SYSTEM SET synchronous_standby_names TO '%s'", name);
+    run_sql(sql);
+    run_sql("SELECT pg_reload_conf()");
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = '%s'", name);
+    while (strcmp(count, "1") != 0) run_sql_for(sql, count, sizeof count);
+}
+
 static void *append_in_a_thread(void *arg)
 {
     *(int *)arg = append_one("a", "two", NULL, NULL);
@@ -380,20 +393,94 @@ START_TEST(a_cancelled_wait_for_a_standby_is_no_acknowledgement)
     int rc = 1;
     char count[8] = "0";
     append_ok("a", "one");
-    run_sql("ALTER SYSTEM SET synchronous_standby_names TO 'nobody'");
-    run_sql("SELECT pg_reload_conf()");
-    while (strcmp(count, "1") != 0)
-        run_sql_for("SELECT count(*) FROM pg_settings WHERE setting = 'nobody'", count, sizeof count);
+    wait_for_a_standby("nobody");
     ck_assert_int_eq(pthread_create(&thread, NULL, append_in_a_thread, &rc), 0);
     for (strcpy(count, "0"); strcmp(count, "1") != 0;)
         run_sql_for("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", count, sizeof count);
     run_sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    run_sql("ALTER SYSTEM RESET synchronous_standby_names");
-    run_sql("SELECT pg_reload_conf()");
+    wait_for_a_standby("");
     ck_assert_int_eq(rc, WEFT_ESYSTEM);
     append_ok("a", "three");
     ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two 3=three ");
+}
+END_TEST
+
+static void use_where(const char *more)
+{
+    static char where[200];
+    close_it();
+    snprintf(where, sizeof where, "%s %s", server.where, more);
+    fixture.where = where;
+    open_it();
+}
+
+/* The server lives, and its answer does not come: nobody knows whether the record will be there. The old session keeps the
+ * owner's lock, so nothing is stored before that is known. */
+START_TEST(a_commit_that_gets_no_answer_is_not_known_until_its_session_ends)
+{
+    use_where("answer_timeout=1");
+    append_ok("a", "one");
+    wait_for_a_standby("nobody");
+    ck_assert_int_eq(append_one("a", "two", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_int_eq(append_one("a", "three", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert(fixture.engine->is_lost(store));
+    wait_for_a_standby("");
+    int rc;
+    while ((rc = append_one("a", "four", NULL, NULL)) == WEFT_ESYSTEM) continue; /* the session ends first */
+    ck_assert_int_eq(rc, WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two 3=four ");
+}
+END_TEST
+
+/* ---- answer_timeout ------------------------------------------------------------------------------------------------ */
+
+static int silence_of(const char *where, const char *is_left)
+{
+    struct pq_url url;
+    ck_assert_int_eq(pq_url_read(where, &url), WEFT_OK);
+    ck_assert_str_eq(url.where, is_left);
+    pq_url_free(&url);
+    return url.silence;
+}
+
+START_TEST(the_time_for_an_answer_is_a_word_of_weft)
+{
+    ck_assert_int_eq(silence_of("host=db", "host=db"), 30000);
+    ck_assert_int_eq(silence_of("answer_timeout=7", ""), 7000);
+    ck_assert_int_eq(silence_of("host=db answer_timeout=7 user=ann", "host=db user=ann"), 7000);
+    ck_assert_int_eq(silence_of("host=db answer_timeout=0", "host=db "), -1);
+    ck_assert_int_eq(silence_of("//ann@db/shop?answer_timeout=9", "postgres://ann@db/shop?"), 9000);
+    ck_assert_int_eq(silence_of("//ann@db/shop?answer_timeout=9&port=1", "postgres://ann@db/shop?port=1"), 9000);
+    ck_assert_int_eq(silence_of("postgresql://db/s?port=1&answer_timeout=86400", "postgresql://db/s?port=1&"),
+                     86400000);
+}
+END_TEST
+
+START_TEST(what_is_no_time_for_an_answer_is_left_and_refused)
+{
+    static const char *const left[] = {"answer_timeout=",      "answer_timeout=-1",       "answer_timeout=1s",
+                                       "answer_timeout=86401", "answer_timeout=99999999", "answer_timeout=1&port=1"};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) ck_assert_int_eq(silence_of(left[i], left[i]), 30000);
+    const char quoted[] = "password='x answer_timeout=5 \\' answer_timeout=6 ' host=db";
+    ck_assert_int_eq(silence_of(quoted, quoted), 30000);
+    close_it();
+    fixture.where = "host=127.0.0.1 answer_timeout=soon";
+    expect_refused(WEFT_EINVAL, "answer_timeout has seconds");
+}
+END_TEST
+
+START_TEST(a_url_with_a_time_for_an_answer_is_opened)
+{
+    char url[200];
+    snprintf(url, sizeof url, "//weft@/postgres?host=%s&answer_timeout=9", server.folder);
+    close_it();
+    fixture.where = url;
+    open_it();
+    append_ok("a", "one");
+    snprintf(url, sizeof url, "//weft@/postgres?answer_timeout=0&host=%s", server.folder);
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
 }
 END_TEST
 
@@ -401,7 +488,7 @@ END_TEST
 static void begin_anew(void)
 {
     fixture.where = server.where;
-    begin();
+    begin_empty();
 }
 
 static TCase *case_of(const char *name)
@@ -447,6 +534,10 @@ int main(void)
     tcase_add_test(own, of_several_servers_the_primary_is_taken);
     tcase_add_test(own, readers_follow_the_writer_to_another_server);
     tcase_add_test(own, a_cancelled_wait_for_a_standby_is_no_acknowledgement);
+    tcase_add_test(own, a_commit_that_gets_no_answer_is_not_known_until_its_session_ends);
+    tcase_add_test(own, the_time_for_an_answer_is_a_word_of_weft);
+    tcase_add_test(own, what_is_no_time_for_an_answer_is_left_and_refused);
+    tcase_add_test(own, a_url_with_a_time_for_an_answer_is_opened);
     rc = run_suite(suite);
     server_end();
     return rc;

@@ -33,6 +33,22 @@ START_TEST(a_folder_that_is_missing)
 }
 END_TEST
 
+/* A tool that has begun to write. */
+START_TEST(a_file_that_another_one_has_locked_stores_nothing_and_goes_on)
+{
+    sqlite3 *other;
+    append_ok("a", "one");
+    ck_assert_int_eq(sqlite3_open(file, &other), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(append_one("a", "two", NULL, NULL), WEFT_ESYSTEM);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    ck_assert_int_eq(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+    append_ok("a", "three");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=three ");
+}
+END_TEST
+
 /* So an actor that gets the number, and is killed before it first runs, holds nothing. */
 START_TEST(a_file_is_found_by_its_number_while_it_is_open)
 {
@@ -152,6 +168,7 @@ int main(void)
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
     tcase_add_test(files, a_folder_that_is_missing);
+    tcase_add_test(files, a_file_that_another_one_has_locked_stores_nothing_and_goes_on);
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns_match_topics_by_word);
