@@ -235,6 +235,11 @@ uint32_t guests_wire(const struct guests *g)
     return g->ops->wire;
 }
 
+const void *guests_code(const struct guests *g)
+{
+    return g->ops;
+}
+
 int guests_start(struct guests *g, struct wf_sim_world *w, unsigned host, const weft_node_options *o,
                  const struct guests_options *first)
 {
