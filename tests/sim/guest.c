@@ -13,7 +13,6 @@
 #endif
 
 #include "actor.h"
-#include "frame.h"
 #include "sim/sim.h"
 #include GUEST_WORLD
 #include GUEST_TASKS
@@ -398,7 +397,6 @@ static void turn(unsigned host, uint32_t prefer)
 }
 
 static const struct guest self = {.border = GUEST_BORDER,
-                                  .wire = WF_WIRE_NEWEST,
                                   .begin = begin,
                                   .start = start,
                                   .stop = stop,

@@ -59,7 +59,6 @@ struct guest_node {
 /* What a guest does for its host. `c` is a connection as the guest calls it; NULL: there is none yet. */
 struct guest {
     uint32_t border; /* GUEST_BORDER */
-    uint32_t wire;   /* the newest wire version that it speaks */
     /* Called once. The guest's random numbers come from `seed`. `scene` is what the actors of all nodes share; `log`: the level of the log. */
     void (*begin)(const struct guest_world *world, uint64_t seed, struct scene *scene, int log);
     int (*start)(const struct guest_node *node);

@@ -230,11 +230,6 @@ struct guests *guests_load(const char *path, char *why)
     return g;
 }
 
-uint32_t guests_wire(const struct guests *g)
-{
-    return g->ops->wire;
-}
-
 const void *guests_code(const struct guests *g)
 {
     return g->ops;

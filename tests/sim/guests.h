@@ -19,8 +19,7 @@ struct guests_options {
 
 /* Loads the guest of that path, once for each path and process. NULL: it cannot, `why` (GUEST_TEXT bytes) says why. */
 struct guests *guests_load(const char *path, char *why);
-/* The newest wire version that the guest speaks; and an address in its code. */
-uint32_t guests_wire(const struct guests *g);
+/* An address in its code. */
 const void *guests_code(const struct guests *g);
 /* As wf_sim_start, with the first actor of the scene. A process has one world. */
 int guests_start(struct guests *g, struct wf_sim_world *w, unsigned host, const weft_node_options *o,

@@ -229,39 +229,36 @@ static bool is_repeatable(const struct seeds *s, uint64_t seed)
     return false;
 }
 
-static void load(const char *path)
-{
-    char why[GUEST_TEXT];
-    if (all.guest_count == GUESTS) {
-        fprintf(stderr, "sim_mixed: at most %d guests\n", GUESTS);
-        exit(2);
-    }
-    all.path[all.guest_count] = path;
-    all.guest[all.guest_count] = guests_load(path, why);
-    if (all.guest[all.guest_count++] != NULL) return;
-    fprintf(stderr, "sim_mixed: %s\n", why);
-    exit(2);
-}
-
-/* A guest's thread-local variables are found without a call, so the loader needs space for them beside those of the
- * program, and has little of it unless it is told before it begins. */
-static void have_space(char **argv)
+/* The thread-local variables of an older libweft need more space than the loader has beside those of the program, unless
+ * it is told before the program begins. */
+static void begin_with_space(char **argv)
 {
     if (getenv("GLIBC_TUNABLES") != NULL) return;
     setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=65536", 1);
     execv("/proc/self/exe", argv);
 }
 
+static void load(const char *path, char **argv)
+{
+    char why[GUEST_TEXT] = "there are too many guests";
+    if (all.guest_count < GUESTS && (all.guest[all.guest_count] = guests_load(path, why)) != NULL) {
+        all.path[all.guest_count++] = path;
+        return;
+    }
+    if (strstr(why, "static TLS") != NULL) begin_with_space(argv);
+    fprintf(stderr, "sim_mixed: %s\n", why);
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     static char again[2048];
-    have_space(argv);
     char *numbers[4] = {argv[0]};
     int count = 1;
     for (int i = 1; i < argc; i++) {
         bool guest = strstr(argv[i], ".so") != NULL;
         if (guest || strcmp(argv[i], "found") == 0) {
-            if (guest) load(argv[i]);
+            if (guest) load(argv[i], argv);
             else all.found = true;
             size_t at = strlen(again);
             snprintf(again + at, sizeof again - at, " %s", argv[i]);

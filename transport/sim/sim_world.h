@@ -90,7 +90,7 @@ void wf_sim_url(unsigned host, char out[WF_URL_TEXT]);
 /* As weft_node_start, with one worker. */
 int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options *options);
 /* The same for a node of another copy of libweft. `guest` must stay until the node has been stopped. All other functions
- * are for such nodes, too, but wf_sim_starve. */
+ * are for such nodes, too; wf_sim_starve is if its code is watched (cli/os/sim_memory.h). */
 int wf_sim_start_guest(struct wf_sim_world *w, unsigned host, struct wf_sim_guest *guest);
 /* Whether a node runs on the host. */
 bool wf_sim_is_up(const struct wf_sim_host *h);
