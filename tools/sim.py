@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the protocols of nodes in simulated clusters, from seeds: ./dev sim [--limits] [SEEDS [FIRST]], see
-docs/testing.md.
+docs/testing.md. With --guests GUEST.so... only the scenario of several versions runs: with each of these guests, and with
+all of them in one cluster (./dev sim --versions).
 
 Each scenario gets a part of the SEEDS runs, with seeds from FIRST on; they use all cores. The exit code is 1 if one
 fails."""
@@ -18,7 +19,9 @@ PIECE_MOST = 500     # seeds
 # The others are modules for weft sim.
 PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "leaving": "sim_leaving", "exclusive": "sim_exclusive",
             "log": "history_log", "register": "history_register", "queue": "history_queue",
-            "cursor": "history_cursor", "shared": "history_shared", "group_nodes": "sim_group_nodes"}
+            "cursor": "history_cursor", "shared": "history_shared", "group_nodes": "sim_group_nodes",
+            "mixed": "sim_mixed"}
+GUEST = "sim_guest.so"  # of mixed: today's libweft, loaded a second time
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -36,7 +39,8 @@ def command(build, name, seeds, first, *options, limits=False):
     """Returns the command that runs a scenario; a failure names its seed. `limits`: limits of the nodes are drawn
     from the seed, too."""
     if name in PROGRAMS:
-        return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first), *["limits"] * limits]
+        guests = (options or [os.path.join(build, "tests", GUEST)]) if name == "mixed" else []
+        return [os.path.join(build, "tests", PROGRAMS[name]), str(seeds), str(first), *["limits"] * limits, *guests]
     return [*module(build, name), "--seeds", str(seeds), "--first", str(first),
             *(limits_of(name) if limits else []), *options]
 
@@ -56,11 +60,12 @@ class Scenario:
         self.options = ["--nodes", str(nodes), "--heap", str(nodes * NODE + under_way), *options]
 
     def command(self, build, seeds, first, limits=False):
-        return command(build, self.name, seeds, first, "--jobs", "1", *self.options, limits=limits)
+        options = [] if self.name in PROGRAMS else ["--jobs", "1", *self.options]
+        return command(build, self.name, seeds, first, *options, limits=limits)
 
     def is_built(self, build):
-        """exclusive needs libcurl, and the histories of stores need SQLite."""
-        needs = self.name in ("exclusive", "log", "register", "queue", "cursor", "shared")
+        """exclusive needs libcurl, the histories of stores need SQLite, and mixed needs Linux."""
+        needs = self.name in ("exclusive", "log", "register", "queue", "cursor", "shared", "mixed")
         return not needs or os.path.exists(self.command(build, 1, 1)[0])
 
 
@@ -105,7 +110,25 @@ SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("register", 10, "actors that remember, whose histories are those of registers"),
              Scenario("queue", 10, "work queues, with the history of each job"),
              Scenario("cursor", 10, "cursors, with the history of each, and their readers"),
-             Scenario("shared", 10, "cursors that members share, with the history of each message")]
+             Scenario("shared", 10, "cursors that members share, with the history of each message"),
+             Scenario("mixed", 10, "nodes of two libwefts in one cluster")]
+
+
+class Mixed(Scenario):
+    """Nodes of today's version and of those guests."""
+
+    def __init__(self, guests):
+        names = ", ".join(os.path.basename(os.path.dirname(guest)) for guest in guests)
+        super().__init__("mixed", 1, f"today's nodes beside those of {names}")
+        self.guests = guests
+
+    def command(self, build, seeds, first, limits=False):
+        return command(build, self.name, seeds, first, *self.guests, limits=limits)
+
+
+def of_versions(guests):
+    alone = [Mixed([guest]) for guest in guests]
+    return [*alone, Mixed(guests)] if len(guests) > 1 else alone
 
 
 def run(command):
@@ -142,12 +165,15 @@ def passes(scenario, build, seeds, first, began, limits=False):
 
 def main():
     limits = "--limits" in sys.argv
-    build, *numbers = [word for word in sys.argv[1:] if word != "--limits"]
+    guests = sys.argv[sys.argv.index("--guests") + 1:] if "--guests" in sys.argv else []
+    words = sys.argv[1:sys.argv.index("--guests")] if guests else sys.argv[1:]
+    build, *numbers = [word for word in words if word != "--limits"]
+    scenarios = of_versions(guests) if guests else SCENARIOS
     seeds = int(numbers[0]) if numbers else 2000
     first = int(numbers[1]) if len(numbers) > 1 else 1
-    all_parts = sum(s.part for s in SCENARIOS)
+    all_parts = sum(s.part for s in scenarios)
     good, before, began_all = True, 0, time.monotonic()
-    for scenario in SCENARIOS:
+    for scenario in scenarios:
         if not scenario.is_built(build):
             continue
         count = seeds * (before + scenario.part) // all_parts - seeds * before // all_parts

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from sim import FLOODS, LINKS, PROGRAMS, SCENARIOS, Scenario, passes
+from sim import FLOODS, GUEST, LINKS, PROGRAMS, SCENARIOS, Scenario, passes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DOCS = os.path.join(ROOT, "docs", "testing.md")
@@ -102,7 +102,7 @@ def check():
 
 def targets():
     modules = sorted({s.name for s in SCENARIOS} - set(PROGRAMS))
-    return ["cli/weft", *(f"tests/{p}" for p in PROGRAMS.values()), *(f"tests/sim_{m}.so" for m in modules)]
+    return ["cli/weft", f"tests/{GUEST}", *(f"tests/{p}" for p in PROGRAMS.values()), *(f"tests/sim_{m}.so" for m in modules)]
 
 
 def take(path):

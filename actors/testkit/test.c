@@ -31,7 +31,9 @@ enum { TURNS_MAX = 10000000, POLL_EVERY = 64, PICK_AMONG = 64, CLEAN_UP_TURNS = 
 #define CLEAN_UP WEFT_SEC(600)
 
 static _Thread_local struct wf_test *running;
-static _Thread_local struct wf_text report;
+/* The report of the last test of this thread; NULL: it passed. It is a pointer, because a program that loads libweft late
+ * has little space for thread-local variables. */
+static _Thread_local char *report;
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +56,7 @@ void wf_text_add_span(struct wf_text *t, int64_t span)
 
 const char *weft_test_report(void)
 {
-    return report.at;
+    return report == NULL ? "" : report;
 }
 
 struct wf_test *wf_test_here(const char *caller)
@@ -266,11 +268,21 @@ static int run_in(struct wf_test *t, const void *arg, size_t size)
     return rc;
 }
 
+static void keep_report(const struct wf_text *text, bool quiet)
+{
+    report = malloc(text->size + 1);
+    if (report != NULL) memcpy(report, text->at, text->size + 1);
+    if (quiet) return;
+    pf_stderr(text->at, text->size);
+    pf_stderr("\n", 1);
+}
+
 int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_test_options *options)
 {
     static const weft_test_options defaults;
     const weft_test_options *o = options == NULL ? &defaults : options;
-    report = (struct wf_text){.size = 0};
+    free(report);
+    report = NULL;
     if (wf_here != NULL || body == NULL || o->node.workers > 1 || o->node.listen_count > 0 ||
         o->node.join_count > 0 || o->node.control != NULL || o->outside < 0)
         return WEFT_EINVAL;
@@ -294,11 +306,7 @@ int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_tes
         wf_node_destroy(t->node);
         wf_probes_free(t);
     }
-    report = t->report;
-    if (report.size > 0 && !o->quiet) {
-        pf_stderr(report.at, report.size);
-        pf_stderr("\n", 1);
-    }
+    if (t->report.size > 0) keep_report(&t->report, o->quiet);
     free(t);
     return rc;
 }

@@ -53,8 +53,9 @@ typedef struct {
 WEFT_API int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_test_options *options);
 
 /* [T] Returns why the last weft_test_run of this thread did not return 0: "ping_test.c:12: no message with tag 2 came
- * within 1 s; the mailbox holds ...". It may have several lines; "" if the test passed. The text is valid until the
- * next run. */
+ * within 1 s; the mailbox holds ...". It may have several lines; "" if the test passed, or if there was no memory for
+ * it. The text is valid until the next run of this thread, which frees it; so a thread that ends behind a failed run
+ * leaves it allocated. */
 WEFT_API const char *weft_test_report(void);
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Nodes inside loops that are not weft's: examples/embed_poll.c and embed_uv.c."""
+"""Nodes inside loops that are not weft's: examples/embed_poll.c and embed_uv.c; and libweft in a program that loads it
+late."""
 import os
 import subprocess
 import sys
@@ -31,6 +32,15 @@ class Embedded(unittest.TestCase):
         self.assertEqual(lines[-1], "stopped")
         for who in ("libuv's timer: ", "an actor has heard of "):
             self.assertEqual([line for line in lines if line.startswith(who)], [f"{who}{i + 1}" for i in range(3)])
+
+    def test_an_interpreter_loads_libweft(self):
+        """The loader has little space for thread-local variables of libraries that the program was not linked with."""
+        library = built("libweft.so")
+        if not os.path.exists(library) or os.environ.get("WEFT_SANITIZED") == "1":
+            self.skipTest("no shared library that stands alone")
+        load = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).weft_strerror(0)"
+        done = subprocess.run([sys.executable, "-c", load, library], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ struct seeds {
     size_t heap;                /* the most bytes it may have allocated at a moment: nodes, and what is under way */
     weft_log_level log;         /* what is shown anyway */
     void (*run)(uint64_t seed); /* ends the process if it fails */
+    const char *again;          /* NULL, or further arguments of the command that runs a seed again */
 };
 
 static bool limits_are_drawn; /* in this run */
@@ -73,8 +74,8 @@ static inline int run_seeds(const struct seeds *s, int argc, char **argv)
     weft_log_set(getenv("CLUSTER_LOG") == NULL ? s->log : WEFT_INFO, false);
     for (uint64_t seed = from; seed < from + count; seed++) {
         if (seed_passes(&some, seed)) continue;
-        fprintf(stderr, "failed: seed %llu\nAgain: %s 1 %llu%s\n", (unsigned long long)seed, argv[0],
-                (unsigned long long)seed, some.limits ? " limits" : "");
+        fprintf(stderr, "failed: seed %llu\nAgain: %s 1 %llu%s%s\n", (unsigned long long)seed, argv[0],
+                (unsigned long long)seed, some.limits ? " limits" : "", some.again == NULL ? "" : some.again);
         return EXIT_FAILURE;
     }
     printf("%llu seeds from %llu\n", (unsigned long long)count, (unsigned long long)from);

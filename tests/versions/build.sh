@@ -32,6 +32,6 @@ module test_mixed tests/versions/mixed.c
 ((${#defines[@]})) || module test_rolling tests/versions/rolling.c
 [[ ! -e $folder/tree/include/weft/exclusive.h ]] || module test_exclusive tests/integration/exclusive.c
 [[ ! -e $folder/tree/include/weft/store.h ]] || module test_storing tests/integration/storing.c -lweft-store
-[[ ! -e $folder/tree/include/weft/queue.h ]] || module test_queueing tests/integration/queueing.c -lweft-store
+! grep -qs weft_reminder_when "$folder/tree/include/weft/queue.h" || module test_queueing tests/integration/queueing.c -lweft-store
 [[ ! -e $folder/tree/include/weft/persist.h ]] || module test_remembering tests/integration/remembering.c -lweft-store
 echo "$folder"

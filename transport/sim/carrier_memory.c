@@ -88,7 +88,7 @@ static const struct wf_carrier_options *enter(struct memory_conn *c, unsigned wh
     struct wf_memory_carrier *k = carrier_of(c);
     wf_sim_note(k->world, (uint64_t)(what << 8 | k->host << 4 | c->peer), size);
     wf_sim_enter(k->world, k->host);
-    wf_here->now = wf_sim_now(k->world);
+    if (wf_here != NULL) wf_here->now = wf_sim_now(k->world); /* NULL: the worker is a guest's */
     return &k->options;
 }
 
@@ -318,7 +318,7 @@ static struct memory_conn *conn_new(struct wf_memory_carrier *k, void *tag, unsi
     if (c == NULL) return NULL;
     c->base.carrier = &k->base;
     c->base.dial_tag = tag;
-    c->base.worker = k->options.workers->at[0];
+    if (k->options.workers != NULL) c->base.worker = k->options.workers->at[0];
     c->base.form = "memory";
     snprintf(c->base.remote, sizeof c->base.remote, "127.0.0.%u:4000", peer + 1);
     c->peer = peer;

@@ -160,8 +160,9 @@ static void start_node(struct run *r, unsigned host)
                                          : host < 2                ? 1
                                                                    : 2,
                            .record_sends = true};
-    int rc = wf_sim_start(&r->world, host, &o);
-    if (rc == WEFT_OK) {
+    int (*start)(struct wf_sim_world * w, unsigned host, const weft_node_options *o) = r->job->start;
+    int rc = start != NULL ? start(&r->world, host, &o) : wf_sim_start(&r->world, host, &o);
+    if (rc == WEFT_OK && start == NULL) {
         weft_spawn_options main = {.kind = "main"};
         rc = weft_node_spawn(r->world.host[host].node, NULL, r->job->body, r->job->arg, r->job->size, &main);
     }
@@ -170,7 +171,8 @@ static void start_node(struct run *r, unsigned host)
 
 static void crash(struct run *r, const struct wf_sim_fault *f)
 {
-    wf_sim_crash(&r->world, f->a, f->kind == WF_SIM_POWER);
+    if (r->job->end != NULL) r->job->end(&r->world, f);
+    else wf_sim_crash(&r->world, f->a, f->kind == WF_SIM_POWER);
     r->back_at[f->a] = wf_sim_now(&r->world) + f->span;
 }
 
@@ -203,7 +205,7 @@ static bool finds_somebody(struct run *r, const struct wf_sim_fault *f)
     if (f->kind == WF_SIM_CLOCK && !may_step(r, f->a)) return false;
     bool needs_node = f->kind == WF_SIM_FREEZE || f->kind == WF_SIM_CRASH || f->kind == WF_SIM_POWER ||
                       f->kind == WF_SIM_SLOW || f->kind == WF_SIM_MEMORY;
-    return !needs_node || r->world.host[f->a].node != NULL;
+    return !needs_node || wf_sim_is_up(&r->world.host[f->a]);
 }
 
 /* The number of messages in a thousand that are late until the end. */
@@ -289,7 +291,7 @@ static void end_all(struct run *r)
     run = NULL;
     for (unsigned i = 0; i < r->job->origin.nodes; i++) {
         const uint64_t bits = wf_mix(r->job->origin.seed ^ wf_mix(i));
-        if (r->world.host[i].node == NULL) continue;
+        if (!wf_sim_is_up(&r->world.host[i])) continue;
         if ((bits & 1) == 0) wf_sim_crash(&r->world, i, (bits & 2) == 0);
         else (void)wf_sim_stop(&r->world, i, wf_sim_now(&r->world) + WEFT_SEC(5));
     }

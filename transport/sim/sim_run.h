@@ -20,6 +20,8 @@
 
 enum { WF_SIM_REPORT = 32 * 1024, WF_SIM_NODES = 16, WF_SIM_STATE = 96, WF_SIM_MARKS = 512 };
 
+struct wf_sim_world;
+
 struct wf_sim_job {
     struct wf_sim_origin origin; /* the origin of the plan */
     bool limits;                 /* limits are drawn as well: sim_limits.h */
@@ -33,6 +35,11 @@ struct wf_sim_job {
      * all nodes have been ended, when no memory may be left. If `memory` is NULL, memory is not checked, and nodes
      * are not ended after the run. */
     const char *(*memory)(bool over);
+    /* NULL: nodes are of this libweft, and run `body`. Else it starts the node of a host, and returns what
+     * wf_sim_start does; */
+    int (*start)(struct wf_sim_world *w, unsigned host, const weft_node_options *options);
+    /* NULL: wf_sim_crash. Else it ends the node of f->a, which comes back after the fault's span. */
+    void (*end)(struct wf_sim_world *w, const struct wf_sim_fault *f);
 };
 
 struct wf_sim_result {

@@ -73,19 +73,47 @@ bool wf_sim_is_scarce(void)
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
+bool wf_sim_is_up(const struct wf_sim_host *h)
+{
+    return h->node != NULL || h->guest != NULL;
+}
+
+static unsigned number_of(const struct wf_sim_world *w, const struct wf_sim_host *h)
+{
+    return (unsigned)(h - w->host);
+}
+
+static bool is_at_rest(const struct wf_sim_world *w, const struct wf_sim_host *h)
+{
+    if (h->poked) return false;
+    return h->guest != NULL ? h->guest->is_at_rest(h->guest, number_of(w, h)) : wf_worker_is_at_rest(h->worker);
+}
+
+static uint32_t ready_of(const struct wf_sim_world *w, const struct wf_sim_host *h)
+{
+    return h->guest != NULL ? h->guest->ready(h->guest, number_of(w, h)) : h->worker->ready_count;
+}
+
+static void turn_worker(struct wf_worker *worker, uint32_t ready, uint32_t prefer, int64_t now)
+{
+    wf_coro_adopt_thread(&worker->loop);
+    if (ready > 1) wf_task_prefer(worker, prefer);
+    wf_worker_turn(worker, now);
+    wf_coro_release_thread(&worker->loop);
+}
+
 static void turn(struct wf_sim_world *w, struct wf_sim_host *h)
 {
-    struct wf_worker *worker = h->worker;
-    wf_sim_note(w, (uint64_t)(h - w->host), worker->ready_count);
+    const unsigned host = number_of(w, h);
+    const uint32_t ready = ready_of(w, h);
+    uint32_t prefer = 0;
+    wf_sim_note(w, host, ready);
     h->poked = false;
-    wf_sim_enter(w, (unsigned)(h - w->host));
-    wf_coro_adopt_thread(&worker->loop);
-    if (worker->ready_count > 1)
-        wf_task_prefer(worker,
-                       (uint32_t)(pf_sim_random(&w->sim) % WF_MIN(worker->ready_count, (uint32_t)PICK_AMONG)));
-    wf_worker_turn(worker, wf_sim_now(w));
-    wf_coro_release_thread(&worker->loop);
-    wf_sim_leave(w, (unsigned)(h - w->host));
+    wf_sim_enter(w, host);
+    if (ready > 1) prefer = (uint32_t)(pf_sim_random(&w->sim) % WF_MIN(ready, (uint32_t)PICK_AMONG));
+    if (h->guest != NULL) h->guest->turn(h->guest, host, prefer);
+    else turn_worker(h->worker, ready, prefer, wf_sim_now(w));
+    wf_sim_leave(w, host);
     if (w->after_turn != NULL) w->after_turn(w);
 }
 
@@ -95,20 +123,26 @@ static bool turn_somebody(struct wf_sim_world *w)
     unsigned count = 0;
     for (unsigned i = 0; i < WF_SIM_HOSTS; i++) {
         struct wf_sim_host *h = &w->host[i];
-        bool runs = h->node != NULL && wf_sim_now(w) >= h->frozen_by;
-        if (runs && (h->poked || !wf_worker_is_at_rest(h->worker))) can[count++] = h;
+        bool runs = wf_sim_is_up(h) && wf_sim_now(w) >= h->frozen_by;
+        if (runs && !is_at_rest(w, h)) can[count++] = h;
     }
     if (count > 0) turn(w, can[pf_sim_random(&w->sim) % count]);
     return count > 0;
 }
 
+static int64_t first_timer(const struct wf_sim_world *w, const struct wf_sim_host *h)
+{
+    if (h->guest != NULL) return h->guest->next_timer(h->guest, number_of(w, h));
+    const struct wf_timer *first = wf_heap_first(&h->worker->timers);
+    return first != NULL ? first->deadline : WEFT_FOREVER;
+}
+
 /* The time at which a node at rest has to run its next turn. */
 static int64_t next_of(const struct wf_sim_world *w, const struct wf_sim_host *h)
 {
-    if (h->node == NULL) return WEFT_FOREVER;
-    const struct wf_timer *first = wf_heap_first(&h->worker->timers);
-    bool now = h->poked || !wf_worker_is_at_rest(h->worker); /* it is at work, but frozen */
-    int64_t at = now ? wf_sim_now(w) : first != NULL ? first->deadline : WEFT_FOREVER;
+    if (!wf_sim_is_up(h)) return WEFT_FOREVER;
+    bool now = !is_at_rest(w, h); /* it is at work, but frozen */
+    int64_t at = now ? wf_sim_now(w) : first_timer(w, h);
     return at == WEFT_FOREVER ? at : WF_MAX(at, h->frozen_by);
 }
 
@@ -168,8 +202,6 @@ static int run_node(struct wf_world *in, weft_node *node)
     node->workers.turn_budget = 1;
     h->node = node;
     h->worker = node->workers.at[0];
-    h->life = ++w->lives < WF_SIM_LIVES ? w->lives : 0;
-    w->home[h->life] = (uint8_t)w->starting;
     wf_actors_of(h->worker)->slab.begin = h->life * GENERATIONS_EACH; /* no actor has existed on this node yet */
     return WEFT_OK;
 }
@@ -179,7 +211,7 @@ void wf_sim_life_of(const struct wf_sim_world *w, uint64_t actor, struct wf_sim_
     unsigned life = wf_id_generation(actor) / GENERATIONS_EACH;
     bool known = life > 0 && life <= WF_MIN(w->lives, (unsigned)WF_SIM_LIVES - 1);
     unsigned host = known ? w->home[life] : WF_SIM_HOSTS;
-    *out = (struct wf_sim_life){host, known && (w->host[host].life != life || w->host[host].node == NULL)};
+    *out = (struct wf_sim_life){host, known && (w->host[host].life != life || !wf_sim_is_up(&w->host[host]))};
 }
 
 void wf_sim_url(unsigned host, char out[WF_URL_TEXT])
@@ -187,29 +219,49 @@ void wf_sim_url(unsigned host, char out[WF_URL_TEXT])
     snprintf(out, WF_URL_TEXT, "tcp://127.0.0.%u:4000", host + 1);
 }
 
+/* A host gets ready for a node. */
+static struct wf_sim_host *prepare(struct wf_sim_world *w, unsigned host)
+{
+    struct wf_sim_host *h = &w->host[host];
+    WF_ASSERT(host < WF_SIM_HOSTS && !wf_sim_is_up(h));
+    w->starting = host;
+    h->isolated = false;
+    h->frozen_by = h->slow_by = h->scarce_by = h->always_slow = 0;
+    h->life = ++w->lives < WF_SIM_LIVES ? w->lives : 0;
+    w->home[h->life] = (uint8_t)host;
+    w->sim.wall_ahead = h->wall_ahead;
+    return h;
+}
+
 int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options *options)
 {
     weft_node_options o = *options;
     weft_node *node;
-    struct wf_sim_host *h = &w->host[host];
-    WF_ASSERT(host < WF_SIM_HOSTS && h->node == NULL);
+    struct wf_sim_host *h = prepare(w, host);
     o.workers = 1;
     if (o.park_after == 0) o.park_after = WEFT_FOREVER;
     wf_sim_limits_options(&o, host);
-    w->starting = host;
-    h->isolated = false;
-    h->frozen_by = h->slow_by = h->scarce_by = h->always_slow = 0;
-    w->sim.wall_ahead = h->wall_ahead;
     int rc = wf_node_start(&node, &o, &w->base);
     if (rc < 0) h->node = NULL;
+    return rc;
+}
+
+int wf_sim_start_guest(struct wf_sim_world *w, unsigned host, struct wf_sim_guest *guest)
+{
+    struct wf_sim_host *h = prepare(w, host);
+    h->worker = NULL;
+    h->guest = guest;
+    int rc = guest->start(guest, host, h->life * GENERATIONS_EACH);
+    if (rc < 0) h->guest = NULL;
     return rc;
 }
 
 int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline)
 {
     struct wf_sim_host *h = &w->host[host];
-    int rc = weft_node_stop(h->node, deadline);
+    int rc = h->guest != NULL ? h->guest->stop(h->guest, host, deadline) : weft_node_stop(h->node, deadline);
     h->node = NULL;
+    h->guest = NULL;
     return rc;
 }
 
@@ -265,7 +317,7 @@ void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span)
 void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b)
 {
     wf_sim_note(w, 'r', a * WF_SIM_HOSTS + b);
-    if (w->host[a].node != NULL) wf_carrier_memory_reset(w->host[a].carrier, b);
+    if (wf_sim_is_up(&w->host[a])) wf_carrier_memory_reset(w->host[a].carrier, b);
 }
 
 /* ---- The world ------------------------------------------------------------------------------------------------- */

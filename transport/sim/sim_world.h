@@ -35,8 +35,20 @@ enum { WF_SIM_HOSTS = 16, WF_SIM_LIVES = 400 };
 
 struct wf_memory_carrier;
 
+/* The node of a host that is not one of this libweft: tests/sim/guests.c, where another copy of libweft runs it. The
+ * functions are those of its only worker; `host` is the node's. */
+struct wf_sim_guest {
+    int (*start)(struct wf_sim_guest *g, unsigned host, uint32_t begin); /* `begin`: see design note (8) */
+    int (*stop)(struct wf_sim_guest *g, unsigned host, int64_t deadline);
+    bool (*is_at_rest)(const struct wf_sim_guest *g, unsigned host);
+    int64_t (*next_timer)(const struct wf_sim_guest *g, unsigned host); /* WEFT_FOREVER: none */
+    uint32_t (*ready)(const struct wf_sim_guest *g, unsigned host);     /* the number of tasks that can run */
+    void (*turn)(struct wf_sim_guest *g, unsigned host, uint32_t prefer);
+};
+
 struct wf_sim_host {
-    weft_node *node; /* NULL: no node runs on this host */
+    weft_node *node;            /* NULL: no node of this libweft runs on this host */
+    struct wf_sim_guest *guest; /* NULL: no other one either */
     struct wf_worker *worker;
     struct wf_memory_carrier *carrier; /* NULL: nothing listens here. Tests may have one without a node */
     bool poked;                        /* a callback has run on its worker, so it must run a turn */
@@ -77,6 +89,11 @@ void wf_sim_world_finish(struct wf_sim_world *w);
 void wf_sim_url(unsigned host, char out[WF_URL_TEXT]);
 /* As weft_node_start, with one worker. */
 int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options *options);
+/* The same for a node of another copy of libweft. `guest` must stay until the node has been stopped. All other functions
+ * are for such nodes, too; wf_sim_starve is if its code is watched (cli/os/sim_memory.h). */
+int wf_sim_start_guest(struct wf_sim_world *w, unsigned host, struct wf_sim_guest *guest);
+/* Whether a node runs on the host. */
+bool wf_sim_is_up(const struct wf_sim_host *h);
 /* As weft_node_stop. */
 int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline);
 /* Crashes a node. `silent`: like a machine that loses power; else like a killed process, whose connections are
