@@ -107,8 +107,8 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
     while ((rc = sql_step(row)) == SQL_ROW) {
         if (sql_int(row, 0) != key_of(log, will->first)) rc = WEFT_EFORMAT;
         if (rc != SQL_ROW || !is_over(will, limits, sql_int(row, 1), now)) break;
-        uint64_t size = (uint64_t)sql_int(row, 2);
-        will->bytes -= size < will->bytes ? size : will->bytes;
+        const int64_t size = sql_int(row, 2); /* none, if damage has taken the body away */
+        if (size > 0) will->bytes -= (uint64_t)size < will->bytes ? (uint64_t)size : will->bytes;
         will->first++;
     }
     sql_reset(row);
