@@ -205,16 +205,18 @@ static bool is_busy(void)
 
 void wf_log_flush(void)
 {
+    static uint64_t gave_up_at = UINT64_MAX; /* under the lock; a second call does not wait for the same */
     pf_mutex *m = atomic_load_explicit(&lock, memory_order_acquire); /* pairs with wf_mutex_once */
     if (m == NULL) return;
     pf_mutex_lock(m);
     if (changed == NULL && is_busy()) (void)pf_cond_create(&changed);
-    bool goes_on = changed != NULL;
+    bool goes_on = changed != NULL && gave_up_at != written;
     while (goes_on && is_busy()) {
         uint64_t before = written;
         int64_t until = pf_env_native()->now(pf_env_native()) + WEFT_MS(PATIENCE);
         while (is_busy() && pf_cond_wait(changed, m, until) == WEFT_OK) continue;
         goes_on = written != before;
     }
+    gave_up_at = is_busy() ? written : UINT64_MAX;
     pf_mutex_unlock(m);
 }

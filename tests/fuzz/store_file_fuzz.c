@@ -235,8 +235,7 @@ static const char *const schemas[] = {
     "DROP TABLE cursors; CREATE VIEW cursors AS SELECT 'c' name, 'a' topic, 1 epoch, 1 last, 0 sum",
     "CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM logs; END",
     "CREATE TRIGGER t BEFORE UPDATE ON jobs BEGIN SELECT RAISE(IGNORE); END",
-    "CREATE TRIGGER t AFTER INSERT ON records BEGIN INSERT INTO logs SELECT id + 9, id, 1, 1, 1, 1, 0 FROM records; "
-    "END",
+    "CREATE TRIGGER t AFTER INSERT ON records BEGIN UPDATE logs SET last = last + 1; END",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = 6",
     "PRAGMA user_version = -1",

@@ -270,8 +270,13 @@ int main(void)
     TCase *c = tcase_create("nobody reads");
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, a_process_ends_though_nobody_reads_its_log, 0, 2);
-    tcase_add_loop_test(c, what_is_queued_is_written_at_the_end_of_the_process, 0, 2);
+#ifdef WF_TSAN /* a child that was forked has no threads under it */
+    const int ends = 0;
+#else
+    const int ends = 2;
+#endif
+    tcase_add_loop_test(c, a_process_ends_though_nobody_reads_its_log, 0, ends);
+    tcase_add_loop_test(c, what_is_queued_is_written_at_the_end_of_the_process, 0, ends);
     tcase_add_test(c, a_thread_that_logs_does_not_wait_for_a_reader);
     tcase_add_test(c, lines_that_find_no_space_are_counted);
     tcase_add_test(c, the_log_goes_on_when_somebody_reads_again);
