@@ -34,6 +34,12 @@ declare -A files=(
         transport/cluster/links.c transport/link/table_sync.c'
     [pack]='actors/data/pack.c'
     [store]='transport/store/engine/stored_topic.c actors/data/typed.c'
+    [store_actor]='transport/store/store_actor.c transport/store/store_queues.c transport/store/store_holds.c
+        transport/store/store_states.c transport/store/store_shares.c transport/store/store_cursors.c
+        transport/store/parked_reads.c transport/store/store_reader.c'
+    [store_file]='transport/store/sql/sql_append.c transport/store/sql/sql_check.c transport/store/sql/sql_jobs.c
+        transport/store/sql/sql_logs.c transport/store/sql/sql_queues.c transport/store/sql/sql_read.c
+        transport/store/sql/sql_reminders.c transport/store/sql/sql_states.c transport/store/sqlite/sqlite.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'
     [typed]='actors/data/typed.c actors/data/typed_json.c'

@@ -72,7 +72,8 @@ WEFT_API void weft_log_repeats(int lines, int64_t period);
 WEFT_API size_t weft_printable(const char *text, size_t size, uint32_t *stop);
 
 /* [T] Writes one line: time, level, module, node and actor, and the formatted text. A line is written with one write
- * call and never suspends the caller. */
+ * call. This neither suspends the caller nor waits for a reader: if nobody reads, the line is queued, or is lost and counted
+ * if more than 1 MiB waits (docs/operations.md). */
 WEFT_API void weft_log(weft_log_level level, const char *format, ...) WEFT_PRINTF(2, 3);
 /* [T] As weft_log, for a module other than that of the source file. NULL: no module. */
 WEFT_API void weft_log_in(const char *module, weft_log_level level, const char *format, ...) WEFT_PRINTF(3, 4);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log_levels.h"
+#include "log_output.h"
 #include "log_repeats.h"
 #include "platform.h"
 
@@ -155,31 +156,52 @@ struct event {
     int64_t wall; /* when it was; 0: now */
 };
 
-static void write_line(const struct event *e)
+/* `text` is not set to zeroes first, as that would take longer than to compose it. */
+static void compose(struct line *l, const struct event *e)
 {
-    struct line l = {.json = wf_log_is_json()};
+    l->json = wf_log_is_json();
+    l->any = l->truncated = false;
+    l->size = 0;
     /* Pairs with the store of weft_log_file. */
     wf_log_sink_fn *sink = atomic_load_explicit(&wf_log_sink, memory_order_acquire);
     bool journal = writes_to_journal(sink != NULL);
-    if (journal) put_priority(&l, e->level);
-    if (!journal || l.json) {
+    if (journal) put_priority(l, e->level);
+    if (!journal || l->json) {
         char now[32];
         pf_wall_clock_text(e->wall, now, sizeof now);
-        put_field(&l, "time", now, strlen(now));
+        put_field(l, "time", now, strlen(now));
     }
-    put_field(&l, "level", wf_log_levels[e->level], strlen(wf_log_levels[e->level]));
-    if (e->module != NULL && e->module[0] != '\0') put_field(&l, "module", e->module, strlen(e->module));
-    put_context(&l, e->context);
+    put_field(l, "level", wf_log_levels[e->level], strlen(wf_log_levels[e->level]));
+    if (e->module != NULL && e->module[0] != '\0') put_field(l, "module", e->module, strlen(e->module));
+    put_context(l, e->context);
     if (e->repeated > 0) {
         char count[24];
-        put_key(&l, "repeated", 8);
-        put(&l, count, (size_t)snprintf(count, sizeof count, "%llu", (unsigned long long)e->repeated));
+        put_key(l, "repeated", 8);
+        put(l, count, (size_t)snprintf(count, sizeof count, "%llu", (unsigned long long)e->repeated));
     }
-    put_key(&l, "msg", 3);
-    put_quoted(&l, e->text, e->size);
-    l.truncated = l.truncated || e->cut;
-    finish(&l);
-    if (sink == NULL || !sink(l.text, l.size)) pf_stderr(l.text, l.size);
+    put_key(l, "msg", 3);
+    put_quoted(l, e->text, e->size);
+    l->truncated = l->truncated || e->cut;
+    finish(l);
+}
+
+static void write_line(const struct event *e)
+{
+    struct line l;
+    compose(&l, e);
+    wf_log_put(l.text, l.size);
+}
+
+size_t wf_log_compose_lost(char *out, uint64_t lines)
+{
+    struct line l;
+    char text[160], context[1] = "";
+    int n = snprintf(text, sizeof text,
+                     "%llu lines of the log are missing here: what reads it took nothing for too long",
+                     (unsigned long long)lines);
+    compose(&l, &(struct event){WEFT_WARN, "runtime", context, text, (size_t)n, false, 0, 0});
+    memcpy(out, l.text, l.size);
+    return l.size;
 }
 
 static void tell_repeats(int64_t now)
@@ -199,11 +221,13 @@ static void tell_repeats(int64_t now)
 void wf_log_write_repeats(void)
 {
     tell_repeats(INT64_MAX);
+    wf_log_flush();
 }
 
 static void say(const char *module, weft_log_level level, const char *format, va_list args)
 {
-    char message[WF_LOG_LINE_MAX], context[CONTEXT_MAX] = "", node[CONTEXT_MAX];
+    char message[WF_LOG_LINE_MAX], context[CONTEXT_MAX], node[CONTEXT_MAX];
+    context[0] = '\0';
     int n = vsnprintf(message, sizeof message, format, args);
     if (n < 0) n = snprintf(message, sizeof message, "(bad format: %s)", format);
     bool cut = (size_t)n >= sizeof message;

@@ -1,5 +1,5 @@
-/* runtime/log/log.h -- log lines: they are composed on the caller's stack and written at once. Also the hook by which
- * the layers above add fields, and where lines go. */
+/* runtime/log/log.h -- log lines: they are composed on the caller's stack, and written at once or queued
+ * (log_output.h). Also the hook by which the layers above add fields, and where lines go. */
 #ifndef WF_LOG_H
 #define WF_LOG_H
 
@@ -18,7 +18,9 @@ extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by its setter, ac
 /* Where lines go instead of standard error; false: nowhere. As above. */
 typedef bool wf_log_sink_fn(const char *line, size_t size);
 extern _Atomic(wf_log_sink_fn *) wf_log_sink;
-/* Writes what is still held back: the process is about to end. */
+/* A line that says that so many were lost, with its newline, for at most WF_LOG_LINE_MAX bytes. Returns its size. */
+size_t wf_log_compose_lost(char *out, uint64_t lines);
+/* Writes what is still held back or queued: the process is about to end. */
 void wf_log_write_repeats(void);
 
 #endif

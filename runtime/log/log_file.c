@@ -3,12 +3,17 @@
 #include <string.h>
 
 #include "log.h"
+#include "log_file.h"
 #include "once.h"
 
 static _Atomic(pf_mutex *) lock;
 /* Under lock: */
 static pf_handle file = PF_NO_HANDLE;
 static char *path;
+
+/* The same file, for wf_log_file_is_ready, which does not wait for the lock: a write that hangs has it. */
+static _Atomic pf_handle ready_when = PF_NO_HANDLE;
+static _Atomic bool is_remote;
 
 static bool write_line(const char *line, size_t size)
 {
@@ -26,6 +31,21 @@ static bool write_line(const char *line, size_t size)
 static int open_file(pf_handle *out, const char *name)
 {
     return pf_file_open(out, name, PF_FILE_WRITE | PF_FILE_CREATE | PF_FILE_APPEND, 0640);
+}
+
+bool wf_log_file_is_ready(void)
+{
+    if (atomic_load_explicit(&is_remote, memory_order_relaxed)) return false;
+    return pf_is_ready(atomic_load_explicit(&ready_when, memory_order_relaxed), true) !=
+           0; /* an error is told by write */
+}
+
+/* Under lock. */
+static void use_file(pf_handle opened)
+{
+    file = opened;
+    atomic_store_explicit(&is_remote, opened != PF_NO_HANDLE && pf_is_remote(opened), memory_order_relaxed);
+    atomic_store_explicit(&ready_when, opened, memory_order_relaxed);
 }
 
 static void close_file(void)
@@ -51,7 +71,7 @@ int weft_log_file(const char *name)
     pf_mutex_lock(m);
     close_file();
     free(path);
-    file = opened;
+    use_file(opened);
     path = kept;
     /* Pairs with the load of the thread that logs. */
     atomic_store_explicit(&wf_log_sink, name == NULL ? NULL : write_line, memory_order_release);
@@ -68,7 +88,7 @@ int weft_log_reopen(void)
     int rc = path == NULL ? WEFT_OK : open_file(&opened, path);
     if (path != NULL && rc == WEFT_OK) {
         close_file();
-        file = opened;
+        use_file(opened);
     }
     pf_mutex_unlock(m);
     return rc;

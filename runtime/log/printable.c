@@ -26,6 +26,8 @@ size_t weft_printable(const char *text, size_t size, uint32_t *stop)
     uint32_t found = 0;
     size_t at = 0, n;
     for (; at < size && found == 0; at += found == 0 ? n : 0) {
+        while (at < size && bytes[at] >= 0x20 && bytes[at] < 0x7F) at++; /* most of it */
+        if (at == size) break;
         n = wf_utf8_size(bytes + at, size - at);
         uint32_t code = n == 0 ? 0xFFFD : code_of(bytes + at, n);
         if (n == 0 || is_obeyed(code)) found = code == 0 ? UINT32_MAX : code;

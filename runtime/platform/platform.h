@@ -367,8 +367,18 @@ void pf_signals_hold_off(struct pf_held_off *out);
 void pf_signals_let_go(const struct pf_held_off *h);
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
-/* Writes all of it to standard error. Async-signal-safe. */
+/* Writes last words to standard error: the process is about to end, so it waits for a second at most, in all calls, until
+ * somebody reads; and until what is queued is written, which comes before it. Async-signal-safe. */
 void pf_stderr(const char *data, size_t size);
+/* The bytes that other threads still have to write there (log_output.h). */
+extern _Atomic size_t pf_stderr_queued;
+/* Whether a text of 4096 bytes or less can be written without waiting for a reader: not to a full pipe, or to a terminal that
+ * was stopped. True where the system cannot tell. */
+bool pf_stderr_is_ready(void);
+void pf_stderr_patiently(const char *data, size_t size); /* writes all of it, however long that takes */
+/* Whether writing to the file may block for as long as another machine wants, which pf_is_ready does not tell: it is on a
+ * file system of a network. PF_NO_HANDLE: standard error. */
+bool pf_is_remote(pf_handle h);
 /* Whether standard error is the journal of systemd, according to $JOURNAL_STREAM. */
 bool pf_stderr_is_journal(void);
 /* Writes what stdio has buffered for standard output, unless a thread keeps holding its lock. */

@@ -34,6 +34,8 @@ struct link_world {
     const char *name;
     unsigned mode;
     weft_pid echo;
+    void (*on_frame)(const struct wf_frame *f); /* each frame of the node; NULL: nobody looks */
+    void (*step)(void);                         /* what else happens while time passes; NULL: nothing */
 };
 
 /* ---- The node's actors ----------------------------------------------------------------------------------------- */
@@ -86,6 +88,7 @@ static enum wf_receive peer_message(void *owner, struct wf_conn *c, const uint8_
     int got;
     (void)c;
     while ((got = wf_frame_next(&r, &f)) == 1) {
+        if (w->on_frame != NULL) w->on_frame(&f);
         if (f.kind == wf_frame_of(WF_MSG_REPLY) && f.ref == w->awaited) w->replies++;
         if (f.kind == wf_frame_of(WF_MSG_CALL)) {
             w->call_from = f.from;
@@ -141,7 +144,12 @@ static const struct wf_carrier_user peer_user = {
 
 static inline void link_pass(struct link_world *w, int64_t span)
 {
+    for (; w->step != NULL && span > WEFT_MS(5); span -= WEFT_MS(5)) {
+        wf_sim_run(&w->world, WEFT_MS(5));
+        w->step();
+    }
     wf_sim_run(&w->world, span);
+    if (w->step != NULL) w->step();
 }
 
 static inline void link_say(struct link_world *w, const void *data, size_t size)

@@ -48,6 +48,55 @@ def content(path):
         return file.read()
 
 
+class NobodyReads(Operate):
+    """Standard error is a pipe that is full, as with a pager that was stopped: the node works, and ends."""
+
+    LINES = 90
+
+    def setUp(self):
+        super().setUp()
+        self.reading, writing = os.pipe()
+        self.node = subprocess.Popen([WEFT, "run", MODULE, "--name", "a", "--log", "info", "--", "says"], env=self.env,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=writing)
+        os.close(writing)
+        self.addCleanup(os.close, self.reading)
+        self.addCleanup(self.node.stdout.close)
+        self.addCleanup(self.node.wait)
+        self.addCleanup(self.node.kill)
+        self.assertEqual(self.node.stdout.readline(), b"ready\n")
+        # More than a pipe takes. The actor that logs still takes its messages.
+        for at in range(self.LINES):
+            self.say(f"{at} " + "x" * 1200)
+
+    def read_log(self):
+        text = b""
+        while part := os.read(self.reading, 1 << 16):
+            text += part
+        return text.decode().splitlines()
+
+    def test_a_node_works_and_stops(self):
+        self.assertIn("says", self.weft("ps", "--node", "a")[0])
+        self.weft("stop", "--node", "a")
+        self.assertEqual(self.node.wait(PATIENCE), 0)
+
+    def test_a_signal_stops_it(self):
+        self.node.terminate()
+        self.assertEqual(self.node.wait(PATIENCE), 0)
+
+    def test_a_crash_ends_it(self):
+        self.node.send_signal(signal.SIGABRT)
+        self.assertEqual(self.node.wait(PATIENCE), -signal.SIGABRT)
+
+    def test_what_was_logged_comes_when_somebody_reads(self):
+        self.node.terminate()
+        lines = self.read_log()
+        self.assertEqual(self.node.wait(PATIENCE), 0)
+        said = [re.search('msg="([0-9]+) x', line) for line in lines]
+        self.assertEqual([int(found[1]) for found in said if found], list(range(self.LINES)))
+        self.assertFalse([line for line in lines if "missing" in line])
+        self.assertTrue(any("asked to stop, draining" in line for line in lines))
+
+
 class Logs(Operate):
     def test_levels_of_modules(self):
         node = self.run_module("says", "--log", "silent,words=info")

@@ -12,7 +12,7 @@ import ssl
 import struct
 import unittest
 
-from harness import PATIENCE, ROOT, Program, eventually
+from harness import PATIENCE, ROOT, Program, built, eventually
 from tls_test import MODULE, WEFT, Tls
 from wire_peer import GOSSIP, Peer, Refused, TABLES, pack, unpack
 
@@ -63,7 +63,10 @@ class Rights(Tls):
     numbers = itertools.count(1000)
 
     def setUp(self):
-        self.node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", "tls+tcp://127.0.0.1:0", "--listen",
+        self.has_store = os.path.exists(built("libweft-store.so"))
+        url = f"sqlite:{self.folder.name}/{next(self.incarnations)}.db"
+        store = ["--store", url, "--stored", "room.>", "--queues", "q", "--states", "s"] if self.has_store else []
+        self.node = Program(WEFT, "run", MODULE, "--name", "a", *store, "--listen", "tls+tcp://127.0.0.1:0", "--listen",
                             "tcp://127.0.0.1:0", "--listen", "ws://127.0.0.1:0/weft", "--tls", self.certs, "--",
                             "hunted", env=self.env)
         self.addCleanup(self.node.kill)
@@ -242,6 +245,26 @@ class Rights(Tls):
                         why = "not over ws://" if way else "does not grant this|not by this address"
                         self.assertRegex(answer[5].decode(), why)
             peer.socket.close()
+
+    def test_requests_to_the_store_follow_the_table(self):
+        if not self.has_store:
+            self.skipTest("there is no store in this build")
+        may = next(may for what, _, may in table() if what.startswith("use the store"))
+        with open(os.path.join(ROOT, "transport", "store", "store_messages.h"), encoding="utf-8") as file:
+            requests = file.read().split("enum wf_store_request", 1)[1].split("};", 1)[0]
+        tags = [int(tag) for tag in re.findall(r"WF_STORE_[A-Z_]+ = (\d+),", requests)]
+        self.assertGreater(len(tags), 20)
+        eventually("the store is open", lambda: self.boss.call("weft.store", 5, b"", kinds=(18, 19))[0] == 18)
+        for role, way in WAYS:
+            peer = self.linked(role, way)
+            for tag in tags:
+                with self.subTest(role=role, way=way, tag=tag):
+                    before = self.refused()
+                    answer = peer.call("weft.store", tag, b"", kinds=(18, 19))
+                    self.assertEqual(self.refused() - before, int(may[role] == REFUSED))
+                    self.assertEqual(answer[0] == 19 and answer[3] == EACCESS, may[role] == REFUSED)
+            peer.socket.close()
+        self.assertEqual(self.boss.call("weft.store", 5, b"", kinds=(18, 19))[0], 18)
 
     def test_a_guest_takes_no_name(self):
         """A peer that may not end an actor may not take its global name either, however low its timestamp is."""

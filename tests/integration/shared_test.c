@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "store_client.h"
 #include "store_messages.h"
+#include "store_queues.h"
 
 #include "queue_kit.h"
 
@@ -544,6 +545,81 @@ START_TEST(each_record_is_acknowledged_once)
 }
 END_TEST
 
+/* ---- What one node can take ------------------------------------------------------------------------------------ */
+
+/* A member asks for its first record when it has begun, so it may take some more to find that no more can begin. */
+static void take_all_cursors(const void *arg, size_t size)
+{
+    int rc = WEFT_OK, count = 0;
+    (void)arg, (void)size;
+    await_store();
+    for (; rc == WEFT_OK; count++) {
+        char name[16];
+        snprintf(name, sizeof name, "c%d", count);
+        rc = weft_subscribe_shared(name, "orders.>", NULL, NULL, patience());
+    }
+    ck_assert_msg(rc == WEFT_EFULL, "%d: %s", count, weft_strerror(rc));
+    ck_assert_int_gt(count, WF_SHARES_OF_NODE);
+    say("took");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void join_another(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    join("orders.>", 8);
+    say("joined");
+}
+
+START_TEST(a_node_does_not_keep_others_from_sharing)
+{
+    second_node();
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    run_actor(b, take_all_cursors, NULL, 0);
+    HEAR("took");
+    run_actor(a, join_another, NULL, 0);
+    HEAR("joined");
+}
+END_TEST
+
+/* The store looks at all requests of a member when it takes one. */
+static void ask_much(const void *arg, size_t size)
+{
+    enum { ASKS = 100, REFUSED = ASKS - WF_MEMBER_WAITS_MAX };
+    static uint8_t body[256];
+    struct weft_answer answers[ASKS];
+    struct store_shared out;
+    const struct store_share in = {weft_cstr("bill"), weft_cstr("orders.>"), 9, 1};
+    weft_writer w = weft_writer_on(body, sizeof body);
+    weft_pid store;
+    int refused = 0;
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_whereis(WEFT_STORE_NAME, &store), WEFT_OK);
+    store_share_put(&w, &in);
+    for (int i = 0; i < ASKS; i++) answers[i] = (struct weft_answer){.from = store};
+    ck_assert_int_ge(weft_gather(answers, ASKS, REFUSED, WF_STORE_SHARE, body, w.size, patience()), REFUSED);
+    for (int i = 0; i < ASKS; i++) {
+        if (answers[i].answer == NULL) continue;
+        ck_assert_int_eq(weft_typed_read(store_shared_type(), weft_data(answers[i].answer),
+                                         weft_size(answers[i].answer), &out, NULL),
+                         0);
+        refused += out.error == WEFT_EFULL;
+    }
+    ck_assert_int_eq(refused, REFUSED);
+    weft_answers_free(answers, ASKS);
+    say("was refused");
+}
+
+START_TEST(a_member_has_few_requests_that_wait)
+{
+    run_actor(a, keep_store, NULL, 0);
+    HEAR("open");
+    run_actor(a, ask_much, NULL, 0);
+    HEAR("was refused");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shared cursors");
@@ -564,5 +640,7 @@ int main(void)
     tcase_add_test(c, a_name_is_shared_or_plain);
     tcase_add_test(c, an_older_store_says_that_it_has_none);
     tcase_add_test(c, each_record_is_acknowledged_once);
+    tcase_add_test(c, a_node_does_not_keep_others_from_sharing);
+    tcase_add_test(c, a_member_has_few_requests_that_wait);
     return run_suite_unforked(suite);
 }

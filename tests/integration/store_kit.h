@@ -46,7 +46,7 @@ __attribute__((unused)) static void second_node(void)
 
 /* ---- In actors ------------------------------------------------------------------------------------------------- */
 
-static void end_store(weft_pid pid)
+__attribute__((unused)) static void end_store(weft_pid pid)
 {
     ck_assert_int_eq(weft_stop(pid), WEFT_OK);
     weft_wait on = weft_on_end(pid);

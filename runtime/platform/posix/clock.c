@@ -1,6 +1,7 @@
 /* runtime/platform/posix/clock.c -- the clocks and randomness. */
 #include <stdio.h>
 #include <sys/random.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,12 +35,29 @@ void pf_native_random(struct pf_env *env, void *out, size_t size)
     }
 }
 
+/* Many lines are written in the same second, so each thread keeps the text of the last one. */
+static const char *text_of_second(time_t seconds)
+{
+    static _Thread_local struct {
+        time_t seconds;
+        char text[32];
+    } last;
+    if (last.text[0] != '\0' && last.seconds == seconds) return last.text;
+    struct tm parts;
+    gmtime_r(&seconds, &parts);
+    last.seconds = seconds;
+    last.text[strftime(last.text, sizeof last.text, "%Y-%m-%dT%H:%M:%S", &parts)] = '\0';
+    return last.text;
+}
+
 void pf_wall_clock_text(int64_t wall, char *out, size_t size)
 {
     if (wall == 0) wall = pf_native_wall(NULL);
-    time_t seconds = (time_t)(wall / 1000000000);
-    struct tm parts;
-    gmtime_r(&seconds, &parts);
-    size_t n = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &parts);
-    if (n > 0) snprintf(out + n, size - n, ".%03dZ", (int)(wall / 1000000 % 1000));
+    const char *text = text_of_second((time_t)(wall / 1000000000));
+    const unsigned ms = (unsigned)(wall / 1000000 % 1000);
+    const char end[] = {'.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), 'Z', '\0'};
+    size_t n = strlen(text);
+    if (n + sizeof end > size) n = size - sizeof end;
+    memcpy(out, text, n);
+    memcpy(out + n, end, sizeof end);
 }

@@ -3,6 +3,8 @@
 
 #include "system.h"
 
+_Atomic size_t pf_stderr_queued;
+
 void pf_stderr(const char *data, size_t size)
 {
     HANDLE to = GetStdHandle(STD_ERROR_HANDLE);
@@ -13,6 +15,23 @@ void pf_stderr(const char *data, size_t size)
         data += written;
         size -= written;
     }
+}
+
+/* This system does not tell. */
+bool pf_stderr_is_ready(void)
+{
+    return true;
+}
+
+void pf_stderr_patiently(const char *data, size_t size)
+{
+    pf_stderr(data, size);
+}
+
+bool pf_is_remote(pf_handle h)
+{
+    (void)h;
+    return false;
 }
 
 bool pf_stderr_is_journal(void)

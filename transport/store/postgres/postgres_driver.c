@@ -234,7 +234,9 @@ static int run_counted(struct sql_row *base, int64_t *changes)
 
 static int64_t get_int(struct sql_row *base, int at)
 {
-    return pq_number(row_of(base)->result, row_of(base)->at, at);
+    const struct pq_row *row = row_of(base);
+    bool is_number = row->at >= 0 && row->at < PQntuples(row->result) && PQgetlength(row->result, row->at, at) > 0;
+    return is_number ? pq_number(row->result, row->at, at) : SQL_NO_NUMBER;
 }
 
 /* libpq adds a NUL to each value. */

@@ -38,10 +38,10 @@ static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t tic
     return &q->by_ticket[wf_mix(key) % WF_HOLD_BUCKETS];
 }
 
-/* Of the takers, and the jobs, of one actor and queue. */
+/* Of the takers, and the jobs, of one actor and queue. Another node chooses the numbers of its actors. */
 struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, weft_pid who)
 {
-    return &q->by_member[wf_mix(who.node ^ wf_mix(who.actor)) % WF_HOLD_BUCKETS];
+    return &q->by_member[wf_mix(q->file->store->secret ^ who.node ^ wf_mix(who.actor)) % WF_HOLD_BUCKETS];
 }
 
 bool wf_hold_is_of(const struct wf_hold *h, const struct wf_work_queue *w, weft_pid who)
@@ -158,6 +158,24 @@ static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
     }
 }
 
+/* Whether a member of a shared cursor has as many requests as it may have. Each taking looks at all that it has, so that many
+ * would take the square of that. */
+static bool waits_enough(struct wf_store_queues *q, const struct wf_work_queue *w, weft_pid who)
+{
+    size_t count = 0;
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, who)), *next; h != NULL; h = next) {
+        next = wf_hold_of_member(h->of_member.next);
+        bool waits = wf_hold_is_of(h, w, who) && (h->state == IS_WAITING || h->state == IS_HELD);
+        if (waits && weft_expired(h->ask)) {
+            if (h->state == IS_WAITING) wf_hold_leave(h);
+            wf_hold_free(q, h);
+        } else {
+            count += waits;
+        }
+    }
+    return count >= WF_MEMBER_WAITS_MAX;
+}
+
 static int reserve_hold(struct wf_store_queues *q, const struct wf_work_queue *w, const weft_msg *ask)
 {
     if (weft_size(ask) > WF_TAKE_BYTES_MAX) return WEFT_ETOOBIG;
@@ -168,6 +186,7 @@ static int reserve_hold(struct wf_store_queues *q, const struct wf_work_queue *w
 /* Adds a taker, which becomes a user of the queue. After an error the caller still owns the request. */
 int wf_hold_add(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t ticket, uint32_t bound, weft_msg *ask)
 {
+    if (bound > 0 && waits_enough(q, w, weft_from(ask))) return WEFT_EFULL;
     int rc = reserve_hold(q, w, ask);
     if (rc == WEFT_EFULL) drop_expired(q, w);
     if (rc == WEFT_EFULL) rc = reserve_hold(q, w, ask);

@@ -149,7 +149,8 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
 }
 
 /* The queue of a shared cursor. */
-static int use_shared(struct wf_store_queues *q, const struct store_share *in, struct wf_work_queue **out)
+static int use_shared(struct wf_store_queues *q, const struct store_share *in, uint64_t node,
+                      struct wf_work_queue **out)
 {
     char name[WEFT_CURSOR_NAME_MAX + 1], pattern[WF_STORE_TOPIC_MAX + 1];
     char queue[WF_SHARED_PREFIX_SIZE + sizeof name] = WF_SHARED_PREFIX;
@@ -158,7 +159,7 @@ static int use_shared(struct wf_store_queues *q, const struct store_share *in, s
     if (in->bound == 0 || in->bound > WF_MEMBER_BOUND_MAX) return WEFT_EINVAL;
     memcpy(queue + WF_SHARED_PREFIX_SIZE, name, sizeof name);
     int rc = wf_queue_use(&q->table, weft_cstr(queue), out);
-    if (rc == WEFT_OK) rc = wf_shares_join(&q->shares, *out, pattern);
+    if (rc == WEFT_OK) rc = wf_shares_join(&q->shares, *out, pattern, node);
     if (rc == WEFT_OK || *out == NULL) return rc;
     wf_hold_release_queue(q, *out);
     *out = NULL;
@@ -170,7 +171,7 @@ void wf_queues_share(struct wf_store_queues *q, weft_msg *ask)
     struct store_share in;
     struct wf_work_queue *w = NULL;
     int rc = weft_typed_read(store_share_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    if (rc == WEFT_OK) rc = use_shared(q, &in, &w);
+    if (rc == WEFT_OK) rc = use_shared(q, &in, weft_from(ask).node, &w);
     const bool takes = rc == WEFT_OK && in.ticket != 0;
     if (takes) rc = wf_hold_add(q, w, in.ticket, (uint32_t)in.bound, ask);
     if (w != NULL) wf_hold_release_queue(q, w);

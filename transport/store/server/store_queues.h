@@ -18,6 +18,7 @@ enum {
     WF_TAKERS_MAX = 10 * 1000,    /* of these, takers that wait at one queue */
     WF_TAKE_BYTES_MAX = 1024,     /* bytes of a request to take, which is kept */
     WF_MEMBER_BOUND_MAX = 1000,   /* records that a member of a shared cursor has at a time */
+    WF_MEMBER_WAITS_MAX = 16,     /* requests of a member that wait; members of weft have one */
     WF_HOLD_BUCKETS = 16 * 1024,
 };
 

@@ -38,12 +38,18 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file)
     wf_list_init(&s->all);
 }
 
-int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern)
+int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node)
 {
     if (w->share != NULL) return strcmp(w->share->pattern, pattern) == 0 ? WEFT_OK : WEFT_EEXIST;
     if (s->count >= WF_SHARES_MAX) return WEFT_EFULL;
+    int rc = wf_node_counts_add(&s->of_node, node, WF_SHARES_OF_NODE);
+    if (rc < 0) return rc;
     struct wf_share *share = calloc(1, sizeof *share);
-    if (share == NULL) return WEFT_ENOMEM;
+    if (share == NULL) {
+        wf_node_counts_remove(&s->of_node, node);
+        return WEFT_ENOMEM;
+    }
+    share->node = node;
     memcpy(share->pattern, pattern, strlen(pattern) + 1);
     share->queue = w;
     share->number = ++s->number;
@@ -69,6 +75,7 @@ void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
     wf_topic_set_free(&share->known);
     wf_unlink(&share->in_all);
     s->count--;
+    wf_node_counts_remove(&s->of_node, share->node);
     w->share = NULL;
     free(share);
 }
@@ -231,4 +238,5 @@ void wf_shares_free(struct wf_store_shares *s)
 {
     for (struct wf_list_node *k; (k = wf_list_first(&s->all)) != NULL;)
         wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
+    wf_node_counts_free(&s->of_node);
 }

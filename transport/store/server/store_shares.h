@@ -5,12 +5,14 @@
 
 #include <weft/offload.h>
 
+#include "node_counts.h"
 #include "queue_table.h"
 #include "store_file.h"
 #include "topic_set.h"
 
 enum {
     WF_SHARES_MAX = 1000,       /* shared cursors that have members, of one store */
+    WF_SHARES_OF_NODE = 500,    /* of these, those of which the first member is on one node */
     WF_SHARE_TOPICS_MAX = 1000, /* topics that one remembers; the others are looked for again */
     WF_SHARE_AHEAD = 1000,      /* jobs that are not dead, of one shared cursor */
     WF_SHARE_RECORDS_MAX = 128, /* records that one change moves */
@@ -24,6 +26,7 @@ struct wf_share {
     uint64_t number; /* another one for each */
     char pattern[WF_STORE_TOPIC_MAX + 1];
     struct wf_work_queue *queue;
+    uint64_t node;                      /* of the first member */
     bool hungry;                        /* a member waits for a record */
     bool full;                          /* no record can be moved until a job ends */
     int failed;                         /* the error of a change, which the members get */
@@ -39,15 +42,16 @@ struct wf_share {
 struct wf_store_shares {
     struct wf_store_file *file;
     struct wf_list all;
-    size_t count, changes;      /* changes: that run or wait to be run */
+    size_t count, changes; /* changes: that run or wait to be run */
+    struct wf_node_counts of_node;
     struct wf_share_scan *scan; /* of the running job; NULL: none runs */
     uint64_t number;            /* of the last one that began */
 };
 
 void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
-/* A member with this pattern comes to the queue. Errors: WEFT_EEXIST (the others have another pattern), WEFT_EFULL,
+/* A member with this pattern, which is on that node, comes to the queue. Errors: WEFT_EEXIST (the others have another pattern), WEFT_EFULL,
  * WEFT_ENOMEM. */
-int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern);
+int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
 /* The queue is freed. */
 void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
 /* A record was stored under the topic. */

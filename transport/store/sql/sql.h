@@ -38,6 +38,10 @@ enum {
 /* What sql_step returns, besides a WEFT_E*. */
 enum { SQL_DONE = 0, SQL_ROW = 1 };
 
+/* No column has this number: a row with something else in the place of a number differs from its checksum, also where the
+ * number was 0. */
+#define SQL_NO_NUMBER (INT64_MIN + 7)
+
 struct sql_log {
     struct wf_store_log is; /* as readers see it: what is committed */
     int64_t id;             /* 1, 2, 3, ...; 0: not in the table yet */
@@ -161,8 +165,8 @@ struct sql_driver {
      * is got, until the next step or reset. */
     void (*bind_int)(struct sql_row *row, int at, int64_t value);
     void (*bind_bytes)(struct sql_row *row, int at, bool is_text, const void *data, size_t size);
-    int (*step)(struct sql_row *row); /* SQL_ROW, SQL_DONE or a WEFT_E* */
-    int64_t (*get_int)(struct sql_row *row, int at);
+    int (*step)(struct sql_row *row);                     /* SQL_ROW, SQL_DONE or a WEFT_E* */
+    int64_t (*get_int)(struct sql_row *row, int at);      /* SQL_NO_NUMBER: it is not a number */
     const char *(*get_text)(struct sql_row *row, int at); /* NULL: it is not a text */
     const void *(*get_bytes)(struct sql_row *row, int at, size_t *size);
     void (*reset)(struct sql_row *row); /* also forgets what was bound */
@@ -216,6 +220,12 @@ struct sql_store {
 static inline uint64_t sql_jobs_of(const struct sql_counts *c)
 {
     return c->ready + c->delayed + c->leased + c->dead;
+}
+
+/* Whether the last number that was given to something can be that of a store: numbers begin with 1 and never end. */
+static inline bool sql_number_ok(int64_t last)
+{
+    return last >= 0 && last < INT64_MAX / 2;
 }
 
 static inline struct sql_store *sql_of(struct wf_store *s)

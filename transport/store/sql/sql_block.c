@@ -43,11 +43,27 @@ static bool read_single(const struct sql_records *r, struct wf_store_record *out
     out->time = sql_int(r->row, 1);
     out->tag = (uint32_t)tag;
     out->data = NULL;
-    out->size = (size_t)sql_int(r->row, 4);
-    if (r->sizes_only) return true;
+    const int64_t number = sql_int(r->row, 4); /* the size; else the checksum */
+    if (r->sizes_only) {
+        out->size = number > 0 ? (size_t)number : 0; /* none, if damage has taken the body away */
+        return true;
+    }
     out->data = sql_bytes(r->row, 3, &out->size);
     return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&
-           sql_int(r->row, 4) == record_sum(r->epoch, out);
+           number == record_sum(r->epoch, out);
+}
+
+/* Whether a row with this tag can be a block with that last record. */
+static bool is_block(int64_t tag, uint64_t last)
+{
+    return tag <= -2 && tag >= -SQL_BLOCK_RECORDS && (uint64_t)-tag <= last;
+}
+
+uint64_t sql_records_first(struct sql_row *row)
+{
+    const uint64_t last = (uint64_t)sql_int(row, 0) & WF_STORE_OFFSET_MAX;
+    const int64_t tag = sql_int(row, 2);
+    return is_block(tag, last) ? last - (uint64_t)-tag + 1 : last;
 }
 
 static bool begin_block(struct sql_records *r, uint64_t last)
@@ -56,7 +72,7 @@ static bool begin_block(struct sql_records *r, uint64_t last)
     int64_t tag = sql_int(r->row, 2);
     r->last = last;
     r->at = sql_bytes(r->row, 3, &size);
-    if (r->at == NULL || tag > -2 || tag < -SQL_BLOCK_RECORDS || (uint64_t)-tag > last) return false;
+    if (r->at == NULL || !is_block(tag, last)) return false;
     r->end = r->at + size;
     r->left = (size_t)-tag;
     return r->sizes_only || sql_int(r->row, 4) == block_sum(r->epoch, last, sql_int(r->row, 1), r->left, size);

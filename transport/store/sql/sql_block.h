@@ -28,6 +28,9 @@ struct sql_records {
  * too: those between the last record that was returned and this one. */
 int sql_records_next(struct sql_records *r, struct wf_store_record *out, bool *fine);
 
+/* The offset of the first record of this row of SQL_RECORD_SIZES. */
+uint64_t sql_records_first(struct sql_row *row);
+
 /* Writes the first records of the list in one row, as many as fit, and advances `*list` behind them. They belong to the
  * log of that number and epoch. */
 int sql_records_write(struct sql_store *s, int64_t log, uint64_t epoch, const struct wf_store_append **list);

@@ -137,7 +137,7 @@ int sql_logs_load(struct sql_store *s, struct sql_connection *c, struct wf_store
         if (rc < 0) break;
     }
     if (rc == WEFT_OK) rc = sql_error(code);
-    if (rc == WEFT_OK && id != count + 1) rc = WEFT_EFORMAT;
+    if (rc == WEFT_OK && id - 1 != count) rc = WEFT_EFORMAT;
     sql_reset(row);
     s->stored_logs = count;
     if (rc == WEFT_EFORMAT && why != NULL)

@@ -46,7 +46,7 @@ static int load_all(struct sql_store *s, struct wf_store_why *why)
     s->reminders = 0;
     snprintf(why->text, sizeof why->text, "%s: the tables of queues are damaged, or cannot be read", s->name);
     int rc = read_number(s->writer, SQL_READ_LAST_JOB, &s->last_job, &sum);
-    if (rc == WEFT_OK && sum != sql_count_sum(s->last_job)) rc = WEFT_EFORMAT;
+    if (rc == WEFT_OK && (sum != sql_count_sum(s->last_job) || !sql_number_ok(s->last_job))) rc = WEFT_EFORMAT;
     if (rc == WEFT_OK) rc = read_number(s->writer, SQL_COUNT_KEYS, &s->keys, NULL);
     if (rc == WEFT_OK) rc = sql_counts_load(s);
     return rc == WEFT_OK ? load_reminders(s) : rc;

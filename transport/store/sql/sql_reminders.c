@@ -24,7 +24,7 @@ static bool read_reminder(struct sql_row *row, int at, const char **queue, struc
         .job = (uint64_t)sql_int(row, at + 2), .at = sql_int(row, at + 3), .period = sql_int(row, at + 4)};
     if (!wf_store_topic_ok(*queue) || !wf_store_key_ok(key)) return false;
     snprintf(out->key, sizeof out->key, "%s", key);
-    return sql_int(row, at + 5) == reminder_sum(*queue, out) && out->period >= 0;
+    return sql_int(row, at + 5) == reminder_sum(*queue, out) && out->at >= 0 && out->period >= 0;
 }
 
 /* Steps a bound statement to its only row. */

@@ -31,7 +31,8 @@ static int load_count(struct sql_store *s)
     code = sql_step(row);
     s->states = sql_int(row, 0);
     s->last_state = sql_int(row, 1);
-    bool is_sound = sql_int(row, 2) == sql_state_count_sum(s->states, s->last_state);
+    bool is_sound = sql_int(row, 2) == sql_state_count_sum(s->states, s->last_state) && s->states >= 0 &&
+                    sql_number_ok(s->last_state);
     sql_reset(row);
     if (code == SQL_DONE || (code == SQL_ROW && !is_sound)) return WEFT_EFORMAT;
     return sql_error(code);

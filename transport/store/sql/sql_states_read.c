@@ -31,6 +31,13 @@ int64_t sql_item_sum(const struct wf_store_item *item, int64_t state)
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), item->data, item->size);
 }
 
+/* Whether a state can have such events: a reader looks for each of them. */
+static bool has_sound_events(const struct wf_store_state *is)
+{
+    return is->first >= 1 && sql_number_ok((int64_t)is->last) && is->last + 1 - is->first <= WF_STORE_EVENTS_MAX &&
+           is->bytes <= WF_STORE_EVENT_BYTES_MAX;
+}
+
 bool sql_state_read(struct sql_row *row, struct wf_store_state *out, int64_t *id)
 {
     const char *key = sql_text(row, 0);
@@ -43,9 +50,9 @@ bool sql_state_read(struct sql_row *row, struct wf_store_state *out, int64_t *id
                                    .bytes = (uint64_t)sql_int(row, 6),
                                    .has_snapshot = size >= 0,
                                    .size = size >= 0 ? (size_t)size : 0};
-    if (!wf_store_topic_ok(key)) return false;
+    if (!wf_store_topic_ok(key) || size < -1) return false;
     memcpy(out->key, key, strlen(key) + 1);
-    return sql_int(row, 8) == sql_state_sum(out, *id);
+    return sql_int(row, 8) == sql_state_sum(out, *id) && has_sound_events(out);
 }
 
 /* Reads the number at the column 0, and the item behind it. False: it is damaged. */

@@ -41,6 +41,8 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
     if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, 2000);
     /* A damaged file must not make SQLite run SQL of its own, and its pages are checked closely. */
     if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(c->db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
     return rc;
@@ -112,6 +114,7 @@ static int step(struct sql_row *row)
 
 static int64_t get_int(struct sql_row *row, int at)
 {
+    if (sqlite3_column_type(statement_of(row), at) != SQLITE_INTEGER) return SQL_NO_NUMBER;
     return sqlite3_column_int64(statement_of(row), at);
 }
 

@@ -142,6 +142,29 @@ START_TEST(a_hole_is_found)
 }
 END_TEST
 
+static char hole[128];
+
+static void note_hole(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    (void)arg;
+    ck_assert_str_eq(topic, "a");
+    snprintf(hole + strlen(hole), sizeof hole - strlen(hole), "%llu: %s; ", (unsigned long long)offset, text);
+}
+
+/* However many records a log says that it has, check ends. */
+START_TEST(missing_records_side_by_side_are_one_fault)
+{
+    for (int i = 0; i < 9; i++) append_ok("a", "x");
+    close_it();
+    fixture.run_sql("DELETE FROM records WHERE id BETWEEN 1099511627778 AND 1099511627780");
+    fixture.run_sql("DELETE FROM records WHERE id > 1099511627782");
+    open_it();
+    hole[0] = '\0';
+    ck_assert_int_eq(fixture.engine->check(store, note_hole, NULL), 2);
+    ck_assert_str_eq(hole, "2: the records up to 4 are missing; 7: the records up to 9 are missing; ");
+}
+END_TEST
+
 START_TEST(a_missing_end_is_found)
 {
     change_by_hand("DELETE FROM records WHERE id = 1099511627779");
@@ -172,6 +195,17 @@ static void count_cursor_fault(void *arg, const char *topic, uint64_t offset, co
     ck_assert_uint_eq(offset, 0);
     ck_assert_str_eq(text, "the cursor c is damaged");
 }
+
+START_TEST(what_is_no_number_is_damage)
+{
+    put_job("q", "job", 0, 0);
+    close_it();
+    fixture.run_sql("UPDATE jobs SET lease = NULL"); /* which was 0 */
+    open_it();
+    expect_jobs("q", false, "");
+    ck_assert_int_ge(fixture.engine->check(store, count_fault, NULL), 1);
+}
+END_TEST
 
 /* The members of a shared cursor get the records behind a damaged one. */
 START_TEST(a_damaged_record_is_not_shared)
@@ -338,6 +372,8 @@ static void add_damage_tests(TCase *c)
     tcase_add_test(c, records_without_their_bytes_are_not_served);
     tcase_add_test(c, damaged_records_that_were_stored_together_are_not_shared);
     tcase_add_test(c, a_hole_is_found);
+    tcase_add_test(c, what_is_no_number_is_damage);
+    tcase_add_test(c, missing_records_side_by_side_are_one_fault);
     tcase_add_test(c, a_missing_end_is_found);
     tcase_add_test(c, a_log_with_another_last_offset_is_refused);
     tcase_add_test(c, a_missing_log_is_refused);

@@ -94,6 +94,22 @@ START_TEST(a_database_of_others_is_refused)
 }
 END_TEST
 
+START_TEST(a_file_runs_no_code_of_its_own)
+{
+    append_ok("a", "one");
+    close_it();
+    run_sql("CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records WHERE id <> NEW.id; END");
+    run_sql("CREATE TRIGGER u BEFORE UPDATE ON logs BEGIN SELECT RAISE(IGNORE); END");
+    open_it();
+    append_ok("a", "two");
+    reopen();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    close_it();
+    run_sql("ALTER TABLE logs RENAME TO other; CREATE VIEW logs AS SELECT * FROM other");
+    expect_refused(WEFT_EFORMAT, "s.db");
+}
+END_TEST
+
 START_TEST(a_file_that_is_no_database_is_refused)
 {
     close_it();
@@ -183,6 +199,7 @@ int main(void)
     tcase_add_test(c, a_newer_file_is_refused);
     tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);
+    tcase_add_test(c, a_file_runs_no_code_of_its_own);
     tcase_add_test(c, a_file_that_is_no_database_is_refused);
     tcase_add_test(c, a_read_only_file_is_refused);
     add_damage_tests(c);
