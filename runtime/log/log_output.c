@@ -31,6 +31,7 @@ static pf_cond *changed;
 static char *queue;        /* NULL: it was not needed yet */
 static size_t first, used; /* the queue is a ring */
 static uint64_t lost, written;
+static pf_thread *thread;   /* that has been started last; it detaches itself, when it runs */
 static bool writes;         /* a thread writes a line, or waits for lines */
 static bool is_idle;        /* it waits for lines */
 static int64_t remote = -1; /* whether standard error is on another machine; -1: nobody has looked */
@@ -143,6 +144,7 @@ static void write_all(void *arg)
 {
     pf_mutex *m = arg;
     pf_mutex_lock(m);
+    pf_thread_detach(thread);
     do {
         while (used > 0) {
             write_chunk(m, true);
@@ -160,11 +162,9 @@ static void write_all(void *arg)
 static void start_thread(pf_mutex *m)
 {
     static bool is_known;
-    pf_thread *thread;
     if (changed == NULL && pf_cond_create(&changed) < 0) return;
     if (!is_known && atexit(wf_log_flush) == 0) is_known = true;
     if (pf_thread_start(&thread, "weft log", write_all, m) < 0) return;
-    pf_thread_detach(thread);
     writes = true;
 }
 
