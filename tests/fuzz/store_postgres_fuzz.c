@@ -7,7 +7,7 @@
 
 #include "postgres_connection.h"
 #include "postgres_driver.h"
-#include "sql_append.h"
+#include "sql_block.h"
 #include "sql_jobs.h"
 #include "sql_row.h"
 #include "sql_states_read.h"
@@ -62,15 +62,37 @@ static void read_columns(struct sql_row *row)
 
 static void read_row(struct sql_row *row)
 {
-    struct wf_store_record record;
     struct wf_store_job job;
     struct wf_store_state state;
     const char *queue;
     int64_t id;
     read_columns(row);
-    if (sql_record_read(row, 1, &record)) MUST(record.size <= WF_STORE_RECORD_MAX);
     if (sql_job_read(row, &job, &queue)) MUST(wf_store_topic_ok(queue));
     if (sql_state_read(row, &state, &id)) MUST(wf_store_topic_ok(state.key) && state.last + 1 >= state.first);
+}
+
+/* The rows as records: one in a row, or blocks. */
+static void read_records(struct sql_row *row, bool sizes_only)
+{
+    struct sql_records records = {.row = row, .epoch = 1, .from = 1, .sizes_only = sizes_only};
+    struct wf_store_record r;
+    bool fine;
+    unsigned sum = 0;
+    int rc;
+    while ((rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
+        if (!fine) continue;
+        MUST(r.size <= WF_STORE_RECORD_MAX || sizes_only);
+        for (size_t i = 0; r.data != NULL && i < r.size; i++) sum += ((const uint8_t *)r.data)[i];
+    }
+    MUST(rc == SQL_DONE && sum < UINT32_MAX);
+    sql_reset(row);
+}
+
+static struct sql_row *begin_row(struct pq_connection *c, struct input *in)
+{
+    struct pq_row *row = &c->row[SQL_JOB];
+    *row = (struct pq_row){.base = {&pq_driver}, .of = c, .which = SQL_JOB, .at = -1, .result = make_result(in)};
+    return &row->base;
 }
 
 /* Errors that a server may name. */
@@ -94,16 +116,17 @@ int fuzz_one_input(const uint8_t *data, size_t size)
     static struct pq_connection c;
     c = (struct pq_connection){.base = {.driver = &pq_driver}};
     read_error(&in);
-    struct pq_row *row = &c.row[SQL_JOB];
-    *row = (struct pq_row){.base = {&pq_driver}, .of = &c, .which = SQL_JOB, .at = -1, .result = make_result(&in)};
-    int rows = PQntuples(row->result);
-    read_row(&row->base); /* before the first row */
+    struct sql_row *row = begin_row(&c, &in);
+    int rows = PQntuples(c.row[SQL_JOB].result);
+    read_row(row); /* before the first row */
     for (int i = 0; i < rows; i++) {
-        MUST(sql_step(&row->base) == SQL_ROW);
-        read_row(&row->base);
+        MUST(sql_step(row) == SQL_ROW);
+        read_row(row);
     }
-    MUST(sql_step(&row->base) == SQL_DONE);
-    read_row(&row->base);
-    sql_reset(&row->base);
+    MUST(sql_step(row) == SQL_DONE);
+    read_row(row);
+    sql_reset(row);
+    const bool sizes_only = (input_byte(&in) & 1) != 0;
+    read_records(begin_row(&c, &in), sizes_only);
     return 0;
 }

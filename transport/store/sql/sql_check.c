@@ -50,7 +50,8 @@ static int find_next(struct sql_store *s, const struct wf_store_log *log, uint64
         sql_bind_int(row, 1, first | (int64_t)from);
         sql_bind_int(row, 2, first | (int64_t)log->last);
         rc = sql_step(row);
-        *out = rc == SQL_ROW ? WF_MAX(sql_records_first(row), from) : log->last + 1;
+        const uint64_t begin = rc == SQL_ROW ? sql_records_first(row) : log->last + 1;
+        *out = begin > from ? begin : from;
         sql_reset(row);
     }
     sql_give_back(s, connection);
