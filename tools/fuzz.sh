@@ -34,9 +34,9 @@ declare -A files=(
         transport/cluster/links.c transport/link/table_sync.c'
     [pack]='actors/data/pack.c'
     [store]='transport/store/engine/stored_topic.c actors/data/typed.c'
-    [store_actor]='transport/store/store_actor.c transport/store/store_queues.c transport/store/store_holds.c
-        transport/store/store_states.c transport/store/store_shares.c transport/store/store_cursors.c
-        transport/store/parked_reads.c transport/store/store_reader.c'
+    [store_actor]='transport/store/server/store_actor.c transport/store/server/store_queues.c transport/store/server/store_holds.c
+        transport/store/server/store_states.c transport/store/server/store_shares.c transport/store/server/store_cursors.c
+        transport/store/server/parked_reads.c transport/store/readers/store_reader.c'
     [store_file]='transport/store/sql/sql_append.c transport/store/sql/sql_check.c transport/store/sql/sql_jobs.c
         transport/store/sql/sql_logs.c transport/store/sql/sql_queues.c transport/store/sql/sql_read.c
         transport/store/sql/sql_reminders.c transport/store/sql/sql_states.c transport/store/sqlite/sqlite.c'

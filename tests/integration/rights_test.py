@@ -250,7 +250,7 @@ class Rights(Tls):
         if not self.has_store:
             self.skipTest("there is no store in this build")
         may = next(may for what, _, may in table() if what.startswith("use the store"))
-        with open(os.path.join(ROOT, "transport", "store", "store_messages.h"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "transport", "store", "common", "store_messages.h"), encoding="utf-8") as file:
             requests = file.read().split("enum wf_store_request", 1)[1].split("};", 1)[0]
         tags = [int(tag) for tag in re.findall(r"WF_STORE_[A-Z_]+ = (\d+),", requests)]
         self.assertGreater(len(tags), 20)
