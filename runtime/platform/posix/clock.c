@@ -58,6 +58,6 @@ void pf_wall_clock_text(int64_t wall, char *out, size_t size)
     const char end[] = {'.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), 'Z', '\0'};
     size_t n = strlen(text);
     if (n + sizeof end > size) n = size - sizeof end;
-    memcpy(out, text, n);
+    memcpy(out, text, n); /* NOLINT(bugprone-not-null-terminated-result): the end follows */
     memcpy(out + n, end, sizeof end);
 }

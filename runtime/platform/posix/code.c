@@ -37,6 +37,7 @@ bool pf_library(const char *file, const struct pf_library_row *rows, size_t coun
         memcpy(rows[i].out, &function, sizeof function);
         whole = function != NULL;
     }
+    /* Each thread has an error of its own. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     if (!whole) snprintf(why, size, "%s", dlerror());
     return whole;
 }

@@ -170,6 +170,7 @@ static const struct wf_store_append *fill_block(uint8_t *to, uint64_t epoch, con
 
 int sql_records_write(struct sql_store *s, int64_t log, uint64_t epoch, const struct wf_store_append **list)
 {
+    if (*list == NULL) return WEFT_OK;
     size_t bytes, count = count_fitting(*list, &bytes);
     struct wf_store_record r = record_of(*list);
     if (count < 2) {
