@@ -36,7 +36,8 @@ static struct {
     unsigned hosts, lives;
     unsigned life[HOSTS_MAX];                  /* the run of the node that is on that host */
     uint64_t incarnation[LIVES];               /* of that run */
-    bool leaving[LIVES];                       /* it has been asked to stop */
+    int64_t leaving[LIVES];                    /* when it was asked to stop; 0: not yet */
+    int64_t left[LIVES];                       /* when it had stopped */
     uint64_t published[LIVES], dropped[LIVES]; /* for each node that was to get it, because the link was full */
     bool told[LIVES][LIVES];                   /* the first was notified that the second one has left */
     struct traffic traffic[LIVES][LIVES];
@@ -209,6 +210,12 @@ static void finder(const void *arg, size_t size)
     } while (rest(WEFT_MS(20)));
 }
 
+static bool leaves_in_time(unsigned gone)
+{
+    int64_t until = all.left[gone] != 0 ? all.left[gone] : wf_sim_now(all.world);
+    return until - all.leaving[gone] < WF_LEAVE_TIME;
+}
+
 static void watcher(const void *arg, size_t size)
 {
     struct role r = role_of(arg);
@@ -222,7 +229,7 @@ static void watcher(const void *arg, size_t size)
         if (all.leaving[r.life] != 0 || all.over) continue; /* this node leaves itself, so its links end */
         unsigned gone = life_of(news.incarnation);
         WANT(all.leaving[gone] != 0);
-        if (wf_sim_now(all.world) - all.leaving[gone] < WF_LEAVE_TIME) WANT(strcmp(news.reason, "left") == 0);
+        if (leaves_in_time(gone)) WANT(strcmp(news.reason, "left") == 0);
         WANT(weft_whereis("ledger", &holder) < 0 || holder.node != news.incarnation);
         all.told[r.life][gone] = true;
     }
@@ -333,9 +340,10 @@ static bool is_found(unsigned gone)
 static void leave(unsigned host)
 {
     unsigned gone = all.life[host];
-    int64_t begun = all.leaving[gone] = wf_sim_now(all.world);
+    all.leaving[gone] = wf_sim_now(all.world);
     WANT(wf_sim_stop(all.world, host, weft_after(WEFT_SEC(10))) == WEFT_OK);
-    bool in_time = wf_sim_now(all.world) - begun < WF_LEAVE_TIME;
+    all.left[gone] = wf_sim_now(all.world);
+    bool in_time = leaves_in_time(gone);
     wf_sim_run(all.world, SETTLED);
     for (int i = 0; i < (all.disturbed ? 20 : 0) && missing(gone) != NULL; i++) wf_sim_run(all.world, SETTLED);
     if (in_time && missing(gone) != NULL) fail(missing(gone), __LINE__);

@@ -238,10 +238,22 @@ static void on_arrive(struct wf_worker *none, struct wf_timer *t)
     conn_release(&c->base);
 }
 
+/* Whether the worker has posts that were made before this moment. */
+static bool has_posts(const struct wf_worker *w)
+{
+    return w != NULL && (w->undrained != NULL || atomic_load_explicit(&w->inbox, memory_order_relaxed) != NULL);
+}
+
+/* A real carrier posts to the worker that reading goes on. So the worker takes all earlier posts first: for example that
+ * the link has ended which this connection replaces. */
 static void on_resume(struct wf_worker *none, struct wf_timer *t)
 {
     struct memory_conn *c = WF_CONTAINER(t, struct memory_conn, resume);
     (void)none;
+    if (has_posts(host_of(c)->worker)) {
+        arm(c, t, wf_sim_now(world_of(c)) + WEFT_US(10));
+        return;
+    }
     c->paused = false;
     await_next(c);
 }
