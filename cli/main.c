@@ -584,6 +584,12 @@ static int help(FILE *out, int code)
     return code;
 }
 
+static int checked(const struct cli *c, int rc)
+{
+    if (!cli_output_failed() || rc != CLI_OK) return rc;
+    return cli_reader_has_gone() ? CLI_FAILED : cli_fail(c, CLI_FAILED, "cannot write the output");
+}
+
 /* The first word of verbs with two, without the right second one. */
 static int half_a_verb(const char *word, const char *next)
 {
@@ -633,10 +639,10 @@ int main(int argc, char **argv)
     cli_config_show_store = cli_store_shown;
     if (argc < 2) return help(stderr, CLI_USAGE);
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return help(stdout, CLI_OK);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return checked(NULL, help(stdout, CLI_OK));
     if (strcmp(word, "--version") == 0) word = "version";
     bool of_verb = strcmp(word, "help") == 0;
-    if (of_verb && argc == 2) return help(stdout, CLI_OK);
+    if (of_verb && argc == 2) return checked(NULL, help(stdout, CLI_OK));
     if (of_verb) word = argv[2];
     const char *next = argc > 2 + of_verb ? argv[2 + of_verb] : NULL;
     int words;
@@ -653,6 +659,6 @@ int main(int argc, char **argv)
     if (rc == CLI_OK && !about_file) rc = cli_configure(&c);
     if (rc == CLI_OK) rc = verb->run(&c);
     cli_finish(&c);
-    if (fflush(stdout) != 0 && rc == CLI_OK) rc = cli_fail(&c, CLI_FAILED, "cannot write the output");
-    return rc < 0 ? CLI_OK : rc;
+    if (verb->run == cli_run && rc == CLI_OK) return rc; /* what the module prints is its own affair */
+    return checked(&c, rc < 0 ? CLI_OK : rc);
 }

@@ -503,7 +503,6 @@ static int64_t print_page(struct cli_client *k, struct store_page *page, struct 
         print_record(k->c, k->c->argv[0], (struct weft_position){at->epoch, row.offset}, &row);
         at->offset = row.offset + 1;
     }
-    fflush(stdout);
     return count;
 }
 
@@ -529,6 +528,7 @@ int cli_subscribe_stored(struct cli_client *k)
         weft_msg_free(answer);
         if (rc < 0) return refused(k, rc);
         if (count < 0) return (int)-count;
+        if (cli_output_failed()) return CLI_OK;
         left -= count;
     }
     return CLI_OK;

@@ -70,7 +70,7 @@ static bool export_log(void *arg, const struct wf_store_log *is)
     struct wf_store_log now = *is;
     e->log = *is;
     e->next = is->first;
-    while (e->rc >= 0 && e->next <= e->log.last) {
+    while (e->rc >= 0 && e->next <= e->log.last && !cli_output_failed()) {
         uint64_t from = e->next;
         e->rc = e->store->engine->read(e->store, e->log.topic, from, AT_ONCE, BYTES_AT_ONCE, export_record, e, &now);
         if (e->rc == WEFT_EFORMAT)
@@ -95,7 +95,7 @@ int cli_store_export(const struct cli *c)
         return cli_fail(c, CLI_FAILED, "%s has no topic %s", cli_store_shown(c->store), c->argv[0]);
     if (e.rc == WEFT_EFORMAT) return CLI_FAILED;
     if (rc == WEFT_OK && e.rc < 0) rc = e.rc;
-    if (fflush(stdout) != 0) return cli_fail(c, CLI_FAILED, "cannot write to standard output");
+    if (cli_output_failed()) return CLI_OK; /* main says so */
     return rc < 0 ? cli_fail(c, CLI_FAILED, "%s: %s", cli_store_shown(c->store), weft_strerror(rc)) : CLI_OK;
 }
 

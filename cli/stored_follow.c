@@ -43,7 +43,7 @@ static int refused(const struct following *f, int rc)
 static int acknowledge(struct following *f)
 {
     if (f->unsaid == 0) return WEFT_OK;
-    if (fflush(stdout) != 0) return WEFT_ESYSTEM;
+    if (cli_output_failed()) return WEFT_ESYSTEM;
     f->unsaid = 0;
     const int64_t by = weft_after(WEFT_SEC(30));
     if (f->k->c->cursor != NULL) return wf_cursor_advance(f->store, f->k->c->cursor, f->topic, f->upto.at, by);
@@ -117,6 +117,7 @@ int cli_follow_cursor(struct cli_client *k)
     if (rc < 0) return refused(&f, rc);
     rc = weft_monitor(watcher, NULL);
     if (rc == WEFT_OK) rc = follow(&f);
-    (void)weft_kill(watcher); /* its readers are linked to it and end, too */
+    (void)weft_kill(watcher);               /* its readers are linked to it and end, too */
+    if (cli_output_failed()) return CLI_OK; /* main says so */
     return rc < 0 ? refused(&f, rc) : CLI_OK;
 }

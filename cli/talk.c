@@ -109,7 +109,6 @@ static bool print_news(const struct cli *c, const weft_msg *m)
         cli_print_json_body(body.data, body.size);
         puts("}");
     }
-    fflush(stdout);
     return true;
 }
 
@@ -148,6 +147,7 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         if (tag == WF_CONTROL_TRACE) cli_print_tracing(what, &r);
         if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
         weft_msg_free(m);
+        if (cli_output_failed()) return CLI_OK;
         if (tag == WEFT_TAG_NODE_DOWN) return cli_fail(c, CLI_UNREACHABLE, "node %s is gone", k->node);
     }
     return CLI_OK;

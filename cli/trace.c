@@ -250,7 +250,6 @@ int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most)
     }
     if (seen.fresh) shown += show_waiting(c, most - shown);
     seen.fresh = false;
-    fflush(stdout);
     return shown;
 }
 

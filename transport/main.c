@@ -34,7 +34,8 @@ struct ending {
     int64_t drain;    /* under node->lock: a stop may bring its own */
     bool drained;     /* under lock */
     int result;       /* of weft_node_stop, good once drained */
-    int reason;       /* of the first actor's end; read when the workers have ended */
+    bool ran;         /* the first actor; it does not if there is no memory for its stack */
+    int reason;       /* of the first actor's end; both are read when the workers have ended */
     weft_node *stopping;
     int64_t deadline;
 };
@@ -192,6 +193,7 @@ static void first_main(const void *arg, size_t size)
     memcpy(&f, arg, size);
     int rc = weft_defer(note_reason, f.e);
     if (rc < 0) weft_fail(rc, "the first actor cannot start: %s", weft_strerror(rc));
+    f.e->ran = true;
     f.m->first(f.m->arg, f.m->size);
 }
 
@@ -200,6 +202,10 @@ static int result_of(const struct ending *e, int drained)
 {
     if (drained == WEFT_ETIMEDOUT || e->reason == WEFT_EXIT_KILLED) return 5;
     if (drained < 0) return 1;
+    if (!e->ran) {
+        weft_log(WEFT_ERROR, "the first actor ended before it ran");
+        return 1;
+    }
     if (e->reason == WEFT_EXIT_NORMAL || e->reason == WEFT_EXIT_STOPPED) return 0;
     if (e->reason < 0)
         weft_log(WEFT_ERROR, "the first actor ended with %s: %s", weft_error_name(e->reason),

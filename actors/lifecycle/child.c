@@ -93,12 +93,13 @@ static bool is_here(weft_pid supervisor)
     return supervisor.node == weft_node_incarnation(weft_here());
 }
 
-static int answer_of(weft_msg *m, struct wf_child_answer *out)
+/* WEFT_EINVAL: an actor that is no supervisor has answered in its own way. */
+static int answer_of(weft_msg *m, uint32_t tag, struct wf_child_answer *out)
 {
-    bool good = weft_size(m) == sizeof *out;
+    bool good = weft_tag(m) == tag && weft_size(m) == sizeof *out;
     if (good) memcpy(out, weft_data(m), sizeof *out);
     weft_msg_free(m);
-    return good ? out->rc : WEFT_EFORMAT;
+    return good ? out->rc : WEFT_EINVAL;
 }
 
 int weft_start_child(weft_pid supervisor, const weft_child_spec *spec, weft_pid *out, int64_t deadline)
@@ -119,7 +120,7 @@ int weft_start_child(weft_pid supervisor, const weft_child_spec *spec, weft_pid 
     struct wf_child_answer answer;
     rc = weft_call(supervisor, WF_TAG_START_CHILD, r, size, &m, deadline);
     weft_msg_free(box);
-    if (rc == WEFT_OK) rc = answer_of(m, &answer);
+    if (rc == WEFT_OK) rc = answer_of(m, WF_TAG_START_CHILD, &answer);
     if (rc == WEFT_OK && out != NULL) *out = answer.pid;
     return rc;
 }
@@ -131,7 +132,7 @@ int weft_stop_child(weft_pid supervisor, const char *name, int64_t deadline)
     weft_msg *m;
     struct wf_child_answer answer;
     int rc = weft_call(supervisor, WF_TAG_STOP_CHILD, name, strlen(name) + 1, &m, deadline);
-    return rc == WEFT_OK ? answer_of(m, &answer) : rc;
+    return rc == WEFT_OK ? answer_of(m, WF_TAG_STOP_CHILD, &answer) : rc;
 }
 
 int weft_children(weft_pid supervisor, struct weft_child_info *out, size_t max, int64_t deadline)
@@ -142,9 +143,9 @@ int weft_children(weft_pid supervisor, struct weft_child_info *out, size_t max, 
     int rc = weft_call(supervisor, WF_TAG_LIST_CHILDREN, NULL, 0, &m, deadline);
     if (rc < 0) return rc;
     struct wf_child_answer no;
-    if (weft_size(m) == sizeof no) return answer_of(m, &no);
+    if (weft_tag(m) != WF_TAG_LIST_CHILDREN || weft_size(m) == sizeof no || weft_size(m) % sizeof *out != 0)
+        return answer_of(m, WF_TAG_LIST_CHILDREN, &no);
     size_t count = weft_size(m) / sizeof *out;
-    if (weft_size(m) % sizeof *out != 0) count = 0;
     if (count > 0 && max > 0) memcpy(out, weft_data(m), WF_MIN(count, max) * sizeof *out);
     weft_msg_free(m);
     return (int)count;

@@ -52,7 +52,7 @@ static void answer(struct wf_child *c, int rc)
 {
     struct wf_child_answer a = {rc, c->pid};
     if (c->asker == NULL) return;
-    (void)weft_reply(c->asker, 0, &a, sizeof a);
+    (void)weft_reply(c->asker, weft_tag(c->asker), &a, sizeof a);
     weft_msg_free(c->asker);
     c->asker = NULL;
 }
@@ -435,7 +435,7 @@ static void take_list_request(struct supervisor *s, const weft_msg *m)
     }
     struct weft_child_info *infos = weft_msg_body(box);
     for (size_t i = 0; i < s->all.count; i++) describe(s->all.at[i], &infos[i]);
-    (void)weft_reply(m, 0, infos, s->all.count * sizeof *infos);
+    (void)weft_reply(m, WF_TAG_LIST_CHILDREN, infos, s->all.count * sizeof *infos);
     weft_msg_free(box);
 }
 
@@ -460,7 +460,7 @@ static void take_request(struct supervisor *s, weft_msg *m)
     if (rc == WEFT_OK) return;
     if (known && weft_wants_reply(m)) {
         struct wf_child_answer no = {rc, weft_nobody()};
-        (void)weft_reply(m, 0, &no, sizeof no);
+        (void)weft_reply(m, tag, &no, sizeof no);
     }
     weft_msg_free(m);
 }

@@ -21,7 +21,8 @@ struct wf_start_request {
     alignas(16) weft_child_spec spec;
     char name[WF_NAME_MAX + 1];
 };
-/* The answer to both. The answer to WF_TAG_LIST_CHILDREN is an array of struct weft_child_info. */
+/* The answer to both. The answer to WF_TAG_LIST_CHILDREN is an array of struct weft_child_info. Each answer has the tag
+ * of its request, because an actor that is no supervisor may answer, too. */
 struct wf_child_answer {
     int rc;
     weft_pid pid;

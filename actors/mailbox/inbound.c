@@ -150,6 +150,7 @@ int weft_watch_drain(void)
 
 int weft_node_news_read(const weft_msg *m, struct weft_node_news *out)
 {
+    if (m == NULL || out == NULL) return WEFT_EFORMAT;
     uint32_t tag = weft_tag(m);
     bool known = tag == WEFT_TAG_NODE_UP || tag == WEFT_TAG_NODE_DOWN || tag == WEFT_TAG_NODE_SUSPECT ||
                  tag == WEFT_TAG_MINORITY || tag == WEFT_TAG_MAJORITY || tag == WEFT_TAG_DRAIN ||

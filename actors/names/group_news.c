@@ -224,6 +224,7 @@ weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g
 
 int weft_group_news_read(const weft_msg *m, struct weft_group_news *out)
 {
+    if (m == NULL || out == NULL) return WEFT_EFORMAT;
     uint32_t tag = weft_tag(m);
     if ((tag != WEFT_TAG_GROUP_JOIN && tag != WEFT_TAG_GROUP_LEAVE) || weft_size(m) != sizeof *out)
         return WEFT_EFORMAT;

@@ -72,7 +72,8 @@ int weft_unregister(const char *name)
 
 int weft_name_lost_read(const weft_msg *m, struct weft_name_lost *out)
 {
-    if (weft_tag(m) != WEFT_TAG_NAME_LOST || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
+    if (m == NULL || out == NULL || weft_tag(m) != WEFT_TAG_NAME_LOST || weft_size(m) != sizeof *out)
+        return WEFT_EFORMAT;
     memcpy(out, weft_data(m), sizeof *out);
     return WEFT_OK;
 }

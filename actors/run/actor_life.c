@@ -326,8 +326,12 @@ __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
         a->body(copy, size);
     } else {
         a->arg = NULL;
-        if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
-        else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
+        if (weft_defer(free, arg) == WEFT_OK) { /* every block comes from malloc */
+            a->body(arg, size);
+        } else {
+            weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
+            a->reason = WEFT_ENOMEM;
+        }
     }
     while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
     if (WF_UNLIKELY(a->handles)) { /* it has become a handler, or has to end */
@@ -399,7 +403,10 @@ bool wf_actor_unstarted(struct wf_task *t)
     struct wf_actor *a = wf_actor_of(t);
     if (a->handles) return false;
     WF_ASSERT(!a->cleaning && t->worker == wf_here);
-    weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
+    weft_log(WEFT_ERROR,
+             "no memory for the stack of actor %s: it ends without having run; "
+             "if there is memory, a limit of address space (ulimit -v) is too low",
+             a->kind);
     wf_actor_free_arg(a, t->worker);
     wf_run_defers(a); /* only weft's own: its body never ran */
     (void)wf_task_end_grace(t);

@@ -135,7 +135,7 @@ void wf_subscription_told(struct wf_actors *wa, const weft_msg *m)
 
 int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news *out)
 {
-    if (weft_tag(m) != WEFT_TAG_SUBSCRIPTION) return WEFT_EFORMAT;
+    if (m == NULL || out == NULL || weft_tag(m) != WEFT_TAG_SUBSCRIPTION) return WEFT_EFORMAT;
     const struct news *n = weft_data(m);
     *out = (struct weft_subscription_news){
         .subscription = {m->ref}, .kind = (weft_subscription_kind)n->kind, .lost = n->lost};

@@ -195,7 +195,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         weft_msg_free(m);
         if (none) return cli_fail(k->c, CLI_FAILED, "out of memory");
         if (bad) return cli_cannot_decode(k);
-        fflush(stdout);
+        if (cli_output_failed()) return CLI_OK;
     }
     if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
     return CLI_OK;

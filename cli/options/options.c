@@ -344,6 +344,23 @@ int cli_fail(const struct cli *c, int code, const char *format, ...)
     return code;
 }
 
+static bool output_failed, reader_has_gone;
+
+bool cli_output_failed(void)
+{
+    if (output_failed) return true;
+    /* A write that failed has emptied the buffer, so the flush may succeed; then errno is still that of the write. */
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) return false;
+    reader_has_gone = errno == EPIPE;
+    output_failed = true;
+    return true;
+}
+
+bool cli_reader_has_gone(void)
+{
+    return reader_has_gone;
+}
+
 static int fail_with_help(const struct cli *c)
 {
     if (c->error_text == NULL) fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);

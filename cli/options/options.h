@@ -238,5 +238,10 @@ static inline void cli_plain(char *text, size_t size)
 
 /* "weft VERB: " and the text, on standard error; returns `code`. */
 int cli_fail(const struct cli *c, int code, const char *format, ...) WEFT_PRINTF(3, 4);
+/* Flushes standard output. True: this failed, or an earlier write has. A verb that prints for as long as it runs then
+ * returns; main says what is wrong. Call it soon after what was printed, in the same thread. */
+bool cli_output_failed(void);
+/* True if the reader of standard output had gone when cli_output_failed first failed, as `head` does. */
+bool cli_reader_has_gone(void);
 
 #endif

@@ -73,7 +73,6 @@ static int print_objects(const struct cli_client *k, const weft_msg *answer)
         cli_print_json(stdout, start, (size_t)(r.at - start));
         putchar('\n');
     }
-    fflush(stdout);
     return r.error == 0 ? CLI_OK : cli_cannot_decode(k);
 }
 
@@ -102,7 +101,8 @@ static int print_each(struct cli_client *k)
         if (rc != CLI_OK) return rc;
         rc = print_objects(k, answer);
         weft_msg_free(answer);
-        if (rc != CLI_OK || k->c->once || weft_sleep(weft_after(interval_of(k->c))) < 0) return rc;
+        if (rc != CLI_OK || cli_output_failed() || k->c->once || weft_sleep(weft_after(interval_of(k->c))) < 0)
+            return rc;
     }
 }
 

@@ -174,8 +174,8 @@ WEFT_API WEFT_CHECKED int weft_node_send(weft_node *node, weft_pid to, uint32_t 
 /* [T] The usual main(): starts a node, runs `first` as its first actor, and returns when no user actor is left, or
  * when the node has stopped after SIGTERM or SIGINT. The result suits main():
  *     0  all went well
- *     1  the node did not start, or the first actor ended by weft_exit with a reason that is not WEFT_EXIT_NORMAL or
- *        WEFT_EXIT_STOPPED
+ *     1  the node did not start, there was no memory to run the first actor, or it ended by weft_exit with a reason
+ *        that is not WEFT_EXIT_NORMAL or WEFT_EXIT_STOPPED
  *     5  some actors had not ended in time
  * Call it before other threads exist: it blocks the two signals in the calling thread, and new threads inherit that.
  * It raises the limit of open descriptors (ulimit -n) as far as is allowed. */

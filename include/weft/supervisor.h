@@ -91,8 +91,8 @@ WEFT_API int weft_ready(void);
 
 /* The following calls ask a supervisor of this node. The `deadline` ends the wait, not the work that was asked for. A
  * child for which the supervisor waits, because it is not ready yet or is stopping, must not call them.
- * Errors: WEFT_EINVAL (also for a supervisor of another node), WEFT_ENOACTOR, WEFT_ECANCELED (the supervisor is
- * stopping), WEFT_ETIMEDOUT, and the errors of weft_call. */
+ * Errors: WEFT_EINVAL (also for a supervisor of another node, and if an actor that is no supervisor replies),
+ * WEFT_ENOACTOR, WEFT_ECANCELED (the supervisor is stopping), WEFT_ETIMEDOUT, and the errors of weft_call. */
 
 /* [A, W] Adds a child after the others and returns when it has started. `out` (may be NULL) receives its pid. A child
  * that did not start is not added.

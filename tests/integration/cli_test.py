@@ -2,6 +2,7 @@
 """The weft command, end to end: every verb with real nodes, and mistakes of new users."""
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built, patient
+from harness import Cluster, PATIENCE, Program, built, eventually, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -175,6 +176,36 @@ class Verbs(Cli):
         self.assertRegex(out, r"^remote weft rtt,size=16,n=10 p50_us [\d.]+\nremote weft rtt,size=16,n=10 p99_us")
         self.assertIn("there is no workload 'yeild'", self.weft("bench", "yeild", code=2)[1])
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_output_that_cannot_be_written_is_an_error(self):
+        self.node("a", "echo")
+        for words in (["help"], ["version"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
+                      ["names", "--node", "a"], ["top", "--json", "--node", "a"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=PATIENCE, env=patient(self.env))
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn("cannot write the output", done.stderr, words)
+
+    def test_a_verb_that_prints_for_as_long_as_it_runs_ends_when_its_reader_has_gone(self):
+        self.node("a", "echo")
+        for words in ["subscribe", "t"], ["trace"], ["top", "--json", "--interval", "0.1"]:
+            reading, writing = os.pipe()
+            verb = subprocess.Popen([WEFT, *words, "--node", "a"], stdin=subprocess.DEVNULL, stdout=writing,
+                                    stderr=subprocess.DEVNULL, env=self.env)
+            self.addCleanup(verb.wait)
+            self.addCleanup(verb.kill)
+            os.close(writing)
+            os.close(reading)
+
+            def has_ended():
+                self.weft("publish", "t", "1", "--node", "a")
+                self.weft("send", "echo", "1", "--node", "a")
+                return verb.poll() is not None
+
+            eventually(f"weft {words[0]} ends", has_ended)
+            self.assertEqual(verb.returncode, 1, words)
+
     def test_help_and_version_are_printed(self):
         self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
         for verb in ["run", "ps", "nodes", "publish", "subscribe", "send", "call", "stop", "version"]:
@@ -190,6 +221,15 @@ class Run(Cli):
 
     def test_weft_run_fails_if_its_first_actor_fails(self):
         self.assertIn("WEFT_EINUSE", self.weft("run", MODULE, "--", "fail", code=1)[1])
+
+    @unittest.skipUnless(sys.platform == "linux" and not SANITIZED, "the limit is Linux's; a sanitizer needs far more")
+    def test_weft_run_fails_if_there_is_no_address_space_for_its_first_actor(self):
+        limit = 600 << 20  # One worker's stacks take 528 MiB.
+        done = subprocess.run([WEFT, "run", MODULE, "--workers", "1", "--", "x"], env=self.env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertRegex(done.stderr, "no memory for the stack of actor main.*ulimit -v")
 
     def test_sigterm_drains_the_node(self):
         a = self.node("a", "echo")

@@ -114,6 +114,7 @@ int weft_queue_unsubscribe(weft_queue_subscription s)
 int weft_queue_read(const weft_msg *m, struct weft_queue_job *out)
 {
     struct store_job in;
+    if (m == NULL || out == NULL) return WEFT_EFORMAT;
     *out = (struct weft_queue_job){.id = 0};
     if (weft_tag(m) != WEFT_JOB) return WEFT_EFORMAT;
     if (weft_typed_read(store_job_type(), weft_data(m), weft_size(m), &in, NULL) < 0) return WEFT_EFORMAT;

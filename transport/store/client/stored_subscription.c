@@ -148,6 +148,7 @@ static bool read_plain(const weft_msg *m, struct store_news *out)
 int weft_stored_read(const weft_msg *m, struct weft_stored *out)
 {
     struct store_news in;
+    if (m == NULL || out == NULL) return WEFT_EFORMAT;
     *out = (struct weft_stored){0};
     if (weft_tag(m) != WEFT_STORED) return WEFT_EFORMAT;
     if (!read_plain(m, &in) && weft_typed_read(store_news_type(), weft_data(m), weft_size(m), &in, NULL) < 0)

@@ -1,5 +1,6 @@
 /* actors/lifecycle/supervisor.c, child.c: how children start and stop, and with them their supervisor; bad input. */
 #include "supervisor_kit.h"
+#include "supervisor.h"
 
 /* ---- Starting -------------------------------------------------------------------------------------------------- */
 
@@ -339,6 +340,29 @@ BODY(strange_messages_are_dropped)
 }
 PLAY(strange_messages_are_dropped)
 
+static void answers_all(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (weft_msg *m; weft_recv(&m, WEFT_FOREVER) == 0; weft_msg_free(m)) {
+        char none[2 * sizeof(struct weft_child_info)] = {0};
+        weft_ignore(weft_reply(m, 0, none,
+                               weft_tag(m) == WF_TAG_LIST_CHILDREN ? sizeof none : sizeof(struct wf_child_answer)));
+    }
+}
+
+BODY(an_actor_that_is_no_supervisor_has_no_children)
+{
+    NO_ARGS;
+    weft_pid p;
+    struct weft_child_info infos[2];
+    want_int(weft_spawn(&p, answers_all, NULL, 0, NULL), 0);
+    want_int(weft_children(p, infos, 2, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_start_child(p, &abc[0], NULL, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_stop_child(p, "a", WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_kill(p), 0);
+}
+PLAY(an_actor_that_is_no_supervisor_has_no_children)
+
 START_TEST(functions_of_supervisors_are_refused_outside_of_actors)
 {
     ck_assert_int_eq(weft_supervise(&(weft_supervisor_spec){0}), WEFT_ENOTACTOR);
@@ -355,4 +379,4 @@ TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           a_child_that_ignores_its_stop_is_killed_at_the_deadline, a_supervisor_is_given_the_time_its_children_need,
           children_of_a_killed_supervisor_end, a_supervisor_ends_with_the_actor_it_is_linked_to,
           the_end_of_a_node_is_in_order, bad_specs_start_nothing, strange_messages_are_dropped,
-          functions_of_supervisors_are_refused_outside_of_actors)
+          an_actor_that_is_no_supervisor_has_no_children, functions_of_supervisors_are_refused_outside_of_actors)

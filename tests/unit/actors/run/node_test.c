@@ -447,8 +447,23 @@ START_TEST(only_the_node_ends_its_own_actors)
 }
 END_TEST
 
+START_TEST(no_message_is_no_notification)
+{
+    struct weft_down down;
+    struct weft_node_news node;
+    struct weft_group_news group;
+    struct weft_subscription_news subscription;
+    struct weft_name_lost lost;
+    ck_assert_int_eq(weft_down_read(NULL, &down), WEFT_EFORMAT);
+    ck_assert_int_eq(weft_node_news_read(NULL, &node), WEFT_EFORMAT);
+    ck_assert_int_eq(weft_group_news_read(NULL, &group), WEFT_EFORMAT);
+    ck_assert_int_eq(weft_subscription_news_read(NULL, &subscription), WEFT_EFORMAT);
+    ck_assert_int_eq(weft_name_lost_read(NULL, &lost), WEFT_EFORMAT);
+}
+END_TEST
+
 TEST_MAIN("node", options_are_checked, a_drain_stops_everybody, a_drain_kills_the_stubborn_at_its_deadline,
           a_drain_waits_for_the_kill_after_the_grace_period, no_actor_starts_once_a_node_stops_and_none_is_forgotten,
           foreign_threads_send_in_order, foreign_threads_spawn,
           a_mailbox_that_drops_is_not_full_for_foreign_threads_either, nodes_in_one_process_are_apart,
-          actors_are_listed, pids_are_text_and_back, only_the_node_ends_its_own_actors)
+          actors_are_listed, pids_are_text_and_back, only_the_node_ends_its_own_actors, no_message_is_no_notification)

@@ -32,6 +32,30 @@ static void spawning(void)
     (void)weft_settle();
 }
 
+static bool has_run;
+
+static void runs(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    has_run = true;
+}
+
+/* An actor without memory for its stack, or for the clean-up that frees its argument, must not seem to have done its
+ * work. */
+static void ends_without_having_run(void)
+{
+    char arg[4096] = {0};
+    weft_monitor_ref ref;
+    weft_msg *m;
+    struct weft_down down;
+    has_run = false;
+    if (!ok(weft_spawn(NULL, runs, arg, sizeof arg, &(weft_spawn_options){.monitor = &ref}))) return;
+    if (!ok(weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER))) return;
+    want_int(weft_down_read(m, &down), 0);
+    want_int(down.reason, has_run ? WEFT_EXIT_NORMAL : WEFT_ENOMEM);
+    weft_msg_free(m);
+}
+
 static void messages(void)
 {
     weft_pid to;
@@ -537,10 +561,19 @@ static void selective(void)
     while (weft_recv(&m, WEFT_NOW) == 0) weft_msg_free(m);
 }
 
-static void (*const scenarios[])(void) = {
-    spawning, handlers,   messages,          calls,   full,    names,          topics,   ties,       clean_ups,
-    timers,   later,      streams,           typed,   lists,   probes,         memory,   offloading, awaiting,
-    groups,   group_ends, retained_and_slow, parking, listing, short_of_bytes, selective};
+static void (*const scenarios[])(void) = {spawning,       ends_without_having_run,
+                                          handlers,       messages,
+                                          calls,          full,
+                                          names,          topics,
+                                          ties,           clean_ups,
+                                          timers,         later,
+                                          streams,        typed,
+                                          lists,          probes,
+                                          memory,         offloading,
+                                          awaiting,       groups,
+                                          group_ends,     retained_and_slow,
+                                          parking,        listing,
+                                          short_of_bytes, selective};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 

@@ -2,8 +2,10 @@
  * them. */
 #include "options.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <weft.h>
 
@@ -309,6 +311,22 @@ START_TEST(a_failure_names_its_verb_if_there_is_one)
 }
 END_TEST
 
+START_TEST(output_that_was_lost_before_the_last_flush_counts_as_lost)
+{
+    static char block[1 << 20];
+    int out = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY), null = open("/dev/null", O_WRONLY);
+    if (full < 0) return;
+    fflush(stdout);
+    dup2(full, STDOUT_FILENO);
+    weft_ignore((int64_t)fwrite(block, 1, sizeof block, stdout));
+    dup2(null, STDOUT_FILENO); /* now there is space again */
+    bool failed = cli_output_failed(), gone = cli_reader_has_gone();
+    dup2(out, STDOUT_FILENO);
+    clearerr(stdout);
+    ck_assert(failed && !gone);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("options");
@@ -325,6 +343,7 @@ int main(void)
     tcase_add_test(t, policies_of_partitions_are_read_and_refused);
     tcase_add_test(t, help);
     tcase_add_test(t, a_failure_names_its_verb_if_there_is_one);
+    tcase_add_test(t, output_that_was_lost_before_the_last_flush_counts_as_lost);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

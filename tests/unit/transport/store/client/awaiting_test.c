@@ -2,6 +2,7 @@
  * requests. The tests use virtual time. */
 #include "../../../../suite.h"
 
+#include <weft/queue.h>
 #include <weft/test.h>
 
 #include "actor.h"
@@ -350,6 +351,15 @@ START_TEST(a_store_that_cannot_answer_is_asked_once_in_a_second)
 }
 END_TEST
 
+START_TEST(no_message_is_no_record_and_no_job)
+{
+    struct weft_stored record;
+    struct weft_queue_job job;
+    ck_assert_int_eq(weft_stored_read(NULL, &record), WEFT_EFORMAT);
+    ck_assert_int_eq(weft_queue_read(NULL, &job), WEFT_EFORMAT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("subscriptions that wait for a store");
@@ -364,5 +374,6 @@ int main(void)
     tcase_add_test(c, a_new_topic_is_told_and_no_log_is_listed);
     tcase_add_loop_test(c, an_idle_subscription_wakes_for_a_store_only, 0, 2);
     tcase_add_loop_test(c, a_store_that_cannot_answer_is_asked_once_in_a_second, 0, 4);
+    tcase_add_test(c, no_message_is_no_record_and_no_job);
     return run_suite(suite);
 }
