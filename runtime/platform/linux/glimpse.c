@@ -6,11 +6,11 @@
  *     asking thread finds the names afterwards. Only threads that have unblocked the signal are asked, and they do
  *     that after the handler is installed. If the program handles or ignores that signal, a glimpse is never
  *     possible; nor on Valgrind, whose registers are not the kernel's.
- * (2) There is one question at a time in a process, `asked`. The handler takes it, or the asker takes it back: the
+ * (2) There is one question at a time in a process, `asked`. The handler takes it, or the caller takes it back: the
  *     thread that changes `state` from ASKED owns it. If a handler has taken it and does not return (because its
  *     thread holds a lock of the unwinder), no thread is asked any more: `broken`.
  * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler
- *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So the asker first reads from
+ *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So the caller first reads from
  *     /proc in which call the thread is. A call that sleeps and stores its remaining time where we can find it is
  *     restarted with that time: the handler sets the registers back. A thread in any other call with a time limit is
  *     not interrupted: then only the address of the call is known. */
@@ -50,7 +50,7 @@ static struct {
     pthread_t thread;
     void (*see)(void *arg);
     void *arg;
-    uintptr_t frames[FRAMES]; /* not memory of the asker, which may have stopped waiting */
+    uintptr_t frames[FRAMES]; /* not memory of the caller, which may have stopped waiting */
     int most, count;
     bool again; /* the handler must restart the call */
     struct in_call call;
