@@ -42,7 +42,7 @@ class Bytes(Wire):
         peer.connection.send(b"")  # This is an empty batch.
         self.assertGreater(self.puppet(peer, SELF), 0)
 
-    def test_a_length_over_the_limit(self):
+    def test_a_message_over_the_limit_ends_the_connection(self):
         c = self.raw()
         c.stream.sendall(struct.pack(">Q", 4097))
         self.closes(c, "a message of 4097 bytes is over the limit of 4096")
@@ -50,7 +50,7 @@ class Bytes(Wire):
         peer.connection.stream.sendall(struct.pack(">Q", wire_peer.BATCH_MAX + 1))
         self.closes(peer.connection, "over the limit of 17040384")
 
-    def test_unix_sockets(self):
+    def test_a_peer_over_a_unix_socket_is_linked(self):
         node, url = self.start("local", listen=f"ipc://{self.cluster.folder.name}/here.sock")
         peer = self.peer(url=url).link()
         self.assertGreater(self.puppet(peer, SELF), 0)
@@ -174,7 +174,7 @@ class Frames(Wire):
                 peer.connection.send(pack(frame))
                 self.closes(peer.connection, f"malformed {says} frame at offset [0-9]+")
 
-    def test_frames_of_the_handshake_at_the_wrong_time(self):
+    def test_handshake_frames_at_the_wrong_time_end_the_connection(self):
         peer = self.peer().link()
         peer.connection.send(pack([HELLO, peer.hello]))
         self.closes(peer.connection, "a handshake frame on an established link")

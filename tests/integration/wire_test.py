@@ -134,7 +134,7 @@ class Handshake(Wire):
             return False
         return True
 
-    def test_frames_behind_the_second_welcome(self):
+    def test_frames_may_follow_the_second_welcome_at_once(self):
         """The lower one may send frames in the batch of its WELCOME."""
         for capabilities in 0, RESUME:
             peer = self.peer("p", both()[0], capabilities=capabilities)
@@ -189,7 +189,7 @@ class Handshake(Wire):
 class Heartbeats(Wire):
     options = "--heartbeat", "0.1"
 
-    def test_the_node_says_something_and_a_silent_peer_is_lost(self):
+    def test_the_node_sends_heartbeats_and_a_silent_peer_is_lost(self):
         for beats, silent_for in ((100, 0.5), (0, 0.1), (HIGHEST, None)):
             with self.subTest(heartbeat=beats):
                 peer = self.peer(f"p{beats}", heartbeat=beats).link()
@@ -303,7 +303,7 @@ class Links(Wire):
             self.assertEqual(self.node.line(), "poured 0")
             peer.leave()
 
-    def test_versions_do_not_matter(self):
+    def test_a_link_of_an_older_version_is_resumed(self):
         peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
         self.assertGreater(peer.state.number, 0)
         # Without this the link may come to the next connection first, and then to this one, which is closed.
@@ -333,7 +333,7 @@ class Links(Wire):
             self.assertEqual(self.node.line(), "poured 0")
             peer.leave()
 
-    def test_a_new_connection_while_the_old_one_is_there(self):
+    def test_a_new_connection_loses_nothing_of_the_old_one(self):
         """The old connection is read to its end first."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
@@ -345,7 +345,7 @@ class Links(Wire):
             old.close()
             peer.leave()
 
-    def test_a_link_that_one_side_has_given_up(self):
+    def test_a_link_that_one_side_gave_up_is_replaced(self):
         """State 0 with this number, or another number, makes a new link."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
@@ -360,7 +360,7 @@ class Links(Wire):
             self.assertGreater(self.puppet(peer, SELF), 0)
             peer.leave()
 
-    def test_a_welcome_that_was_lost(self):
+    def test_a_link_whose_welcome_was_lost_is_resumed(self):
         """The side with the higher incarnation never learned of the link. The link goes on, because nothing has arrived
         from that side."""
         peer = self.peer("p", HIGHEST, capabilities=RESUME).connect().greet()
@@ -403,7 +403,7 @@ class Links(Wire):
         self.fault("malformed message in the first of its chunks", [CHUNK, 100, [RETAINED, "a", 1, 0, 0, 0, 1, b""]])
         self.fault("malformed message in the first of its chunks", [CHUNK, 132, [WATCH, 1, 1, 0, 0, b""]])
 
-    def test_faults_at_the_beginning(self):
+    def test_bad_frames_after_the_welcome_end_the_connection(self):
         for second, why in ((pack([SEND, 1, 0, 0, 0, b""]), "no START on a connection"),
                             (pack([START, 1]), "frames are missing")):
             peer = self.peer(f"p{next(self.incarnations)}", LOWEST + next(self.incarnations), capabilities=RESUME)
@@ -412,14 +412,14 @@ class Links(Wire):
             peer.connection.send(pack([WELCOME, 1, 0, OVER]) + second)
             self.closes(peer.connection, why)
 
-    def test_a_pong_without_an_ack(self):
+    def test_a_peer_that_acknowledges_nothing_is_lost(self):
         peer = self.peer(capabilities=RESUME, urls=()).link()
         peer.acknowledges = False
         self.puppet(peer, POUR, numbers(ME, 10, 8))
         self.assertTrue(peer.closed())
         self.node.log("does not acknowledge received frames")
 
-    def test_start_and_ack_on_a_link_that_cannot_resume(self):
+    def test_a_start_in_the_middle_ends_the_connection(self):
         peer = self.peer().link()
         peer.connection.send(pack([START, 0]))
         self.closes(peer.connection, "START in the middle of a connection")
@@ -443,7 +443,7 @@ class WhileLinked(Wire):
         peer.fence()
         self.assertNotIn("news.of.today", self.published(peer))
 
-    def test_too_many_patterns(self):
+    def test_too_many_patterns_end_the_link(self):
         node, url = self.start("few", "--max-patterns", "10")
         peer = self.peer(url=url).link()
         peer.send([INTEREST, 1, [f"p.{i}" for i in range(10)]])
@@ -452,14 +452,14 @@ class WhileLinked(Wire):
         self.assertTrue(peer.closed())
         node.log("too many topic patterns, more than --max-patterns 10")
 
-    def test_nodes_without_membership_are_told_of_each_other(self):
+    def test_nodes_without_membership_learn_of_each_other(self):
         """Nodes without membership learn of each other in this way, and each node that comes later is told, too."""
         first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
         second = self.peer("second").link()
         self.assertEqual(second.frame(PEERS)[1], [["first", first.incarnation, ["tcp://127.0.0.1:1"]]])
         self.assertEqual(first.frame(PEERS)[1], [["second", second.incarnation, []]])
 
-    def test_a_node_that_was_told_of_is_dialled(self):
+    def test_a_node_that_a_peer_names_is_dialled(self):
         peer = self.peer("teller").link()
         other = self.peer("other", LOWEST).listen()
         peer.send([PEERS, [["other", LOWEST, other.urls]]])

@@ -58,30 +58,30 @@ static struct {
 
 /* ---- Calls that a signal would end ----------------------------------------------------------------------------- */
 
-enum ending { GOES_ON, ANEW, ANEW_WITH_REST, ENDS };
+enum ending { GOES_ON, AGAIN, AGAIN_WITH_REST, ENDS };
 
 /* What happens to the call after a handler has run: the kernel continues it; or we can restart it, as it is or with
  * argument `rest` in place of argument `time`; or it would end. */
 static enum ending ending_of(const struct in_call *c, int *time, int *rest)
 {
     switch (c->number) {
-    case SYS_nanosleep: *time = 0, *rest = 1; return c->args[1] != 0 ? ANEW_WITH_REST : ENDS;
+    case SYS_nanosleep: *time = 0, *rest = 1; return c->args[1] != 0 ? AGAIN_WITH_REST : ENDS;
     case SYS_clock_nanosleep:
         *time = 2, *rest = 3;
-        return c->args[1] == TIMER_ABSTIME ? ANEW : c->args[3] != 0 ? ANEW_WITH_REST : ENDS;
+        return c->args[1] == TIMER_ABSTIME ? AGAIN : c->args[3] != 0 ? AGAIN_WITH_REST : ENDS;
 #ifdef SYS_poll
-    case SYS_poll: return (int)c->args[2] < 0 ? ANEW : ENDS;
-    case SYS_select: return ANEW; /* the kernel stores the remaining time in their argument; */
+    case SYS_poll: return (int)c->args[2] < 0 ? AGAIN : ENDS;
+    case SYS_select: return AGAIN; /* the kernel stores the remaining time in their argument; */
     case SYS_epoll_wait:
 #endif
-    case SYS_epoll_pwait: return (int)c->args[3] < 0 ? ANEW : ENDS;
+    case SYS_epoll_pwait: return (int)c->args[3] < 0 ? AGAIN : ENDS;
     case SYS_ppoll:
-    case SYS_pselect6: return ANEW; /* in that of these, too */
+    case SYS_pselect6: return AGAIN; /* in that of these, too */
     case SYS_semtimedop:
-    case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? ANEW : ENDS;
-    case SYS_io_getevents: return c->args[4] == 0 ? ANEW : ENDS;
+    case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? AGAIN : ENDS;
+    case SYS_io_getevents: return c->args[4] == 0 ? AGAIN : ENDS;
 #ifdef SYS_epoll_pwait2
-    case SYS_epoll_pwait2: return c->args[3] == 0 ? ANEW : ENDS;
+    case SYS_epoll_pwait2: return c->args[3] == 0 ? AGAIN : ENDS;
 #endif
 #ifdef SYS_pause
     case SYS_pause:
@@ -120,7 +120,7 @@ static void begin_anew(ucontext_t *u, const struct in_call *c)
 {
     struct in_call again = *c;
     int time = 0, rest = 0;
-    if (ending_of(c, &time, &rest) == ANEW_WITH_REST) again.args[time] = again.args[rest];
+    if (ending_of(c, &time, &rest) == AGAIN_WITH_REST) again.args[time] = again.args[rest];
 #if defined(__x86_64__)
     greg_t *r = u->uc_mcontext.gregs;
     if ((uintptr_t)r[REG_RIP] != c->pc || (uintptr_t)r[REG_RSP] != c->sp || r[REG_RAX] != -EINTR) return;
