@@ -31,6 +31,11 @@ SYSTEM_ALLOWED = ("runtime/platform/", "cli/", "tests/", "examples/", "bench/", 
 SYSTEMS = re.compile(r"^\s*#\s*(?:el)?if\w*\b.*\b(__linux__|_WIN\d\d|__APPLE__|__\w*BSD__|__unix__|__MACH__)\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FOR_WINDOWS = "x86_64-w64-mingw32-gcc"
+# Words that were coined here, or are not plain: {word: what to write}. They may not come back into the product.
+REPLACED = {"asker": "caller, or requester", "askers": "callers", "anew": "again", "for ever": "without a limit",
+            "whoever": "a noun", "bunch": "published block", "crowded": "has waiters", "choked": "congested",
+            "good-bye": "leave notice"}
+WORDS_REPLACED = re.compile(r"\b(" + "|".join(REPLACED) + r")\b", re.I)
 SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
 
 LIBPQ = subprocess.run(["pkg-config", "--cflags-only-I", "libpq"], capture_output=True, text=True, check=False).stdout.split()
@@ -126,6 +131,9 @@ def check_words(path, text, code):
     for number, line in enumerate(text.splitlines(), 1):
         if path != "tools/tidy.py" and UNFINISHED.search(line):
             find("unfinished", path, number, "unfinished: do it, or write an issue")
+        replaced = WORDS_REPLACED.search(line) if path.startswith(tuple(LAYERS)) else None
+        if replaced:
+            find("word", path, number, f"'{replaced[0]}': write {REPLACED[replaced[0].lower()]}", replaced[0])
     for number, line in enumerate(code.splitlines(), 1):
         # An actor that sleeps is what stuck_test.c is about.
         if path.startswith("tests/") and path != "tests/unit/actors/run/stuck_test.c" and SLEEPS.search(line):

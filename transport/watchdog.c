@@ -1,6 +1,6 @@
 /* transport/watchdog.c -- the actor $watchdog: tells the service manager that all workers turn, as often as it wants
  * to hear it. A worker that is stuck is one that has not come round in half that time: then nothing is said, and the
- * manager starts the node anew. */
+ * manager starts the node again. */
 #include "watchdog.h"
 
 #include "node_life.h"

@@ -358,18 +358,19 @@ static int check_request(const char *call, const weft_msg *ask)
 
 /* The answer was not sent: there is no such node, or no memory. `ask` is NULL if the request itself was the answer:
  * then it is gone. */
-static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, weft_msg *ask, weft_pid asker, int error)
+static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, weft_msg *ask, weft_pid caller,
+                                                        int error)
 {
     if (error != WEFT_ENOMEM) return error;
     if (ask != NULL) ask->post.flags = WF_MSG_CALL; /* a request again: freeing it answers WEFT_ENOREPLY */
-    else wf_answer_lost(w, asker);
+    else wf_answer_lost(w, caller);
     return error;
 }
 
 /* Puts an answer into the call of an actor of this worker that waits for it. False: there is no such call here. */
-static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *w, weft_pid asker, weft_msg *m)
+static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *w, weft_pid caller, weft_msg *m)
 {
-    struct wf_actor *a = wf_is_unrecorded(w, asker) ? wf_actor_find(w, asker.actor) : NULL;
+    struct wf_actor *a = wf_is_unrecorded(w, caller) ? wf_actor_find(w, caller.actor) : NULL;
     struct weft_answer *place = a == NULL ? NULL : wf_answer_place(a, m->ref);
     if (place == NULL) return false;
     take_answer(a, place, m);
@@ -380,22 +381,22 @@ static inline __attribute__((always_inline)) bool hand_answer(struct wf_worker *
 static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
 {
     struct wf_worker *w = self->task.worker;
-    weft_pid asker = ask->from;
+    weft_pid caller = ask->from;
     bool itself = m == ask;
     m->ref = ask->ref;
     m->from = wf_actor_pid(self);
     ask->post.flags = WF_MSG_SEND; /* freeing it no longer answers */
     m->post.flags = WF_MSG_REPLY;
     if (wf_is_work(ask)) wf_work_let_go(self, ask);
-    if (WF_LIKELY(!wf_actors_of(w)->tracing) && hand_answer(w, asker, m)) {
-        WF_PROBE3(send, self->id, asker.actor, m->post.word);
+    if (WF_LIKELY(!wf_actors_of(w)->tracing) && hand_answer(w, caller, m)) {
+        WF_PROBE3(send, self->id, caller.actor, m->post.word);
         return WEFT_OK;
     }
-    if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
-    else WF_PROBE3(send, self->id, asker.actor, m->post.word);
-    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
-    int rc = wf_send_signal(w, asker, m);
-    return WF_LIKELY(rc == WEFT_OK) ? WEFT_OK : not_answered(w, itself ? NULL : ask, asker, rc);
+    if (!wf_is_unrecorded(w, caller)) wf_actor_record(self, WEFT_RECORD_SEND, caller, m->post.word);
+    else WF_PROBE3(send, self->id, caller.actor, m->post.word);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, caller, NULL, m);
+    int rc = wf_send_signal(w, caller, m);
+    return WF_LIKELY(rc == WEFT_OK) ? WEFT_OK : not_answered(w, itself ? NULL : ask, caller, rc);
 }
 
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)

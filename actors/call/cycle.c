@@ -452,7 +452,7 @@ void wf_on_probe(struct wf_actor *a, weft_msg *m)
 }
 
 /* A request has come to `a`, which is itself in a long call. */
-static void tell_asker(struct wf_actor *a, weft_msg *ask)
+static void notify_caller(struct wf_actor *a, weft_msg *ask)
 {
     if (ask->post.flags != WF_MSG_CALL || !wf_terms(ask)->moved_on) return;
     weft_msg *m = wf_msg_new(a->task.worker, HOLDS, 0);
@@ -469,10 +469,10 @@ static void look_at(struct wf_actor *a)
 {
     weft_msg *lanes[] = {a->held, a->mail.first, a->signals.first};
     bool again = a->asking->probed != NULL;
-    a->asking->probed = tell_asker;
+    a->asking->probed = notify_caller;
     a->asking->look_at = WEFT_FOREVER;
     for (size_t i = 0; i < WF_COUNT(lanes) && !again; i++) {
-        for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) tell_asker(a, m);
+        for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) notify_caller(a, m);
     }
     start(a);
 }

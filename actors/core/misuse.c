@@ -127,11 +127,11 @@ void wf_actor_wrong_time(struct wf_task *t, const char *what, int64_t time)
         say_span(who, call ? "due" : "over", time);
         return;
     }
-    weft_log(
-        WEFT_WARN,
-        "actor %s: %s was given a point in time (weft_now() %+lld ns) where a span belongs, and takes it for ever: "
-        "write the span alone, such as WEFT_SEC(1)",
-        a->kind, what, (long long)(time - weft_now()));
+    weft_log(WEFT_WARN,
+             "actor %s: %s was given a point in time (weft_now() %+lld ns) where a span belongs, and treats it as "
+             "WEFT_FOREVER: "
+             "write the span alone, such as WEFT_SEC(1)",
+             a->kind, what, (long long)(time - weft_now()));
 }
 
 void wf_node_look_at_deadline(weft_node *node, const char *call, int64_t deadline)

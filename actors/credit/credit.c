@@ -34,10 +34,10 @@ static struct credit *credit_of(const struct wf_worker *w)
 static bool try_grant(struct wf_worker *w, weft_msg *m)
 {
     const weft_node *node = wf_node_of(w);
-    weft_pid asker = m->from;
+    weft_pid caller = m->from;
     m->from = (weft_pid){node->incarnation, m->to_actor == 0 ? 1 : m->to_actor};
-    if (node->route != NULL && node->route->send(w, asker, m) == WEFT_ENOMEM) {
-        m->from = asker;
+    if (node->route != NULL && node->route->send(w, caller, m) == WEFT_ENOMEM) {
+        m->from = caller;
         return false;
     }
     wf_msg_free(w, m);
@@ -86,7 +86,7 @@ static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_space *space)
     grant(a->task.worker, m, units);
 }
 
-/* A new CREDIT_REQUEST replaces an older one of the same asker. False: that peer has too many requests here. */
+/* A new CREDIT_REQUEST replaces an older one of the same caller. False: that peer has too many requests here. */
 static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *m)
 {
     uint32_t parked = 0, looked_at = 0;

@@ -36,7 +36,7 @@ struct census {
     struct part {
         struct wf_call call;
         struct census *census;
-        _Atomic bool done; /* release by the worker, acquire by the asker: the rest of the part is whole */
+        _Atomic bool done; /* release by the worker, acquire by the caller: the rest of the part is whole */
         struct wf_node_stats_worker count;
         uint32_t next; /* slot to look at */
         uint32_t kinds;

@@ -31,7 +31,7 @@ struct wf_child {
     uint32_t restarts;
     uint32_t failures; /* in a row, without a life of a whole period in between */
     int reason;        /* why its last life ended */
-    weft_msg *asker;   /* the request to answer when it has started, or is down */
+    weft_msg *caller;  /* the request to answer when it has started, or is down */
     struct wf_kept_actor *keep;
     struct wf_charge charge; /* and its argument */
 };

@@ -96,11 +96,11 @@ static weft_msg *signal_new(struct wf_worker *w, enum wf_msg_kind kind, weft_pid
 /* Refuses a request (WATCH, LINK) with an `answer` that has one of the usual reasons. Consumes `m`. */
 static void refuse(struct wf_worker *w, weft_msg *m, enum wf_msg_kind answer, int why)
 {
-    weft_pid asker = m->from;
+    weft_pid caller = m->from;
     m->post.flags = (uint8_t)answer;
     m->from = (weft_pid){wf_node_of(w)->incarnation, m->to_actor};
     set_body(w, m, &usual[why]);
-    (void)wf_send_signal(w, asker, m);
+    (void)wf_send_signal(w, caller, m);
 }
 
 /* Whether that actor's node is another one and has as many ties here as it may have. */
@@ -567,16 +567,16 @@ void wf_tie_pend_end(struct wf_actor *self, weft_pid there)
     if (link != NULL) tie_free(w, self, link);
 }
 
-int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link)
+int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid caller, uint64_t monitor, uint32_t link)
 {
-    if (has_too_many(w, asker)) return WEFT_EFULL;
-    weft_msg *watch = monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, asker, monitor);
+    if (has_too_many(w, caller)) return WEFT_EFULL;
+    weft_msg *watch = monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, caller, monitor);
     if (watch != NULL && !wf_tie_add(child, w, watch)) {
         wf_msg_free(w, watch);
         watch = NULL;
     }
     if (monitor != 0 && watch == NULL) return WEFT_ENOMEM;
-    return link == 0 || link_add(child, w, asker, 0, link) != NULL ? WEFT_OK : WEFT_ENOMEM;
+    return link == 0 || link_add(child, w, caller, 0, link) != NULL ? WEFT_OK : WEFT_ENOMEM;
 }
 
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */

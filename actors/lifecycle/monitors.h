@@ -40,6 +40,6 @@ int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor
 void wf_tie_bind(struct wf_actor *self, weft_pid child);
 void wf_tie_pend_end(struct wf_actor *self, weft_pid there);
 /* The same on the other side, before the child has run. `monitor`, `link`: 0 for none. */
-int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
+int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid caller, uint64_t monitor, uint32_t link);
 
 #endif

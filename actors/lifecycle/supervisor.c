@@ -51,10 +51,10 @@ struct supervisor {
 static void answer(struct wf_child *c, int rc)
 {
     struct wf_child_answer a = {rc, c->pid};
-    if (c->asker == NULL) return;
-    (void)weft_reply(c->asker, weft_tag(c->asker), &a, sizeof a);
-    weft_msg_free(c->asker);
-    c->asker = NULL;
+    if (c->caller == NULL) return;
+    (void)weft_reply(c->caller, weft_tag(c->caller), &a, sizeof a);
+    weft_msg_free(c->caller);
+    c->caller = NULL;
 }
 
 static void free_child(struct supervisor *s, struct wf_child *c)
@@ -385,7 +385,7 @@ static int take_start_request(struct supervisor *s, weft_msg *m)
     int rc = wf_children_add(&s->all, &r->spec, r->name, r + 1, &c);
     if (rc < 0) return rc;
     c->asked = true;
-    c->asker = m;
+    c->caller = m;
     return WEFT_OK;
 }
 
@@ -400,7 +400,7 @@ static int take_stop_request(struct supervisor *s, weft_msg *m)
     WF_SOMETIMES("supervisor: a child is to stop for good while it waits for its restart", c->state == WF_DOWN);
     WF_SOMETIMES("supervisor: a child is to stop for good while it stops with its group", c->state == WF_STOPPING);
     answer(c, WEFT_ECANCELED);
-    c->asker = m;
+    c->caller = m;
     c->wanted = false;
     if (c->state == WF_DOWN) {
         answer(c, WEFT_OK);

@@ -27,20 +27,20 @@ void wf_msg_unweigh(struct wf_worker *to, weft_msg *m)
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 {
     WF_ASSERT(error < 0);
-    weft_pid asker = ask->from;
+    weft_pid caller = ask->from;
     wf_msg_drop_body(w, ask);
     ask->from = weft_nobody();
     ask->post.kind = WF_POST_MESSAGE;
     ask->post.flags = WF_MSG_FAILED;
     ask->post.word = (uint32_t)-error;
-    if (WF_UNLIKELY(wf_send_signal(w, asker, ask) == WEFT_ENOMEM)) wf_answer_lost(w, asker);
+    if (WF_UNLIKELY(wf_send_signal(w, caller, ask) == WEFT_ENOMEM)) wf_answer_lost(w, caller);
 }
 
-void wf_answer_lost(struct wf_worker *w, weft_pid asker)
+void wf_answer_lost(struct wf_worker *w, weft_pid caller)
 {
-    WF_ASSERT(asker.node != 0);
+    WF_ASSERT(caller.node != 0);
     const struct wf_route *route = wf_node_of(w)->route;
-    if (route != NULL) route->fault(w, asker.node, "no memory for the answer to a request");
+    if (route != NULL) route->fault(w, caller.node, "no memory for the answer to a request");
 }
 
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)

@@ -17,7 +17,7 @@ extern const char *const wf_drop_names[WF_DROP_REASONS];
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error);
 /* Called if there is no memory to send an answer, or an error, to another node. Ends the link with that node, so that
  * the caller gets WEFT_ENONODE instead of waiting for an answer. */
-void wf_answer_lost(struct wf_worker *w, weft_pid asker);
+void wf_answer_lost(struct wf_worker *w, weft_pid caller);
 
 /* ---- To another worker ----------------------------------------------------------------------------------------- */
 

@@ -245,8 +245,8 @@ static bool request_is_dead(struct wf_worker *w, const weft_msg *m)
     if (m->from.node != wf_node_of(w)->incarnation) return false;
     uint32_t index = wf_id_worker(m->from.actor);
     if (index >= w->set->count) return false; /* no such worker */
-    struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
-    return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
+    struct wf_actor *caller = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
+    return caller == NULL || (index == w->index && wf_answer_place(caller, m->ref) == NULL);
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */

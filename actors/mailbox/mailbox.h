@@ -98,8 +98,8 @@ bool wf_mailbox_takes_back(struct wf_actor *a);
 /* Whether this request surely comes from a caller on this worker that waits for the answer. False: not known. */
 static inline bool wf_request_is_awaited(struct wf_worker *w, const weft_msg *m)
 {
-    const struct wf_actor *asker = wf_actor_find(w, m->from.actor);
-    return asker != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(asker, m->ref) != NULL &&
+    const struct wf_actor *caller = wf_actor_find(w, m->from.actor);
+    return caller != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(caller, m->ref) != NULL &&
            wf_terms(m)->deadline == WEFT_FOREVER;
 }
 /* A HANDED actor runs: returns its message, or NULL if the message was put back. */

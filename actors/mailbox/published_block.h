@@ -42,9 +42,9 @@ static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *bo
 /* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first
  * block. The caller has to subtract `*freed` bytes, and one message, from the counts of the mailbox. */
 struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
-static inline uint32_t wf_published_block_count(const weft_msg *bunch)
+static inline uint32_t wf_published_block_count(const weft_msg *m)
 {
-    const struct wf_published_block *b = (const struct wf_published_block *)bunch;
+    const struct wf_published_block *b = (const struct wf_published_block *)m;
     return (uint32_t)b->end - b->first;
 }
 /* Puts a published body into a subscriber's mailbox; takes over a reference. False: the mailbox was full, or there

@@ -4,12 +4,12 @@
  * (1) A request to start an actor (WF_MSG_SPAWN) is a call: its answer (WF_MSG_SPAWNED) fills the place of an answer.
  *     The worker on which the actor will live handles the request, so later messages of the actor follow the answer
  *     on the same way: no actor is notified of the end before it gets the answer.
- * (2) Monitor and link are made on both sides before the actor first runs: here the asker keeps them with an
- *     incomplete pid (actor 0), which the arriving answer completes, on the asker's worker, before anything that
+ * (2) Monitor and link are made on both sides before the actor first runs: here the caller keeps them with an
+ *     incomplete pid (actor 0), which the arriving answer completes, on the caller's worker, before anything that
  *     follows is delivered; there they are tied to the new actor before its worker runs it.
- * (3) If the asker no longer waits when the answer comes, the new actor is killed, so that an asker that gave up or
+ * (3) If the caller no longer waits when the answer comes, the new actor is killed, so that a caller that gave up or
  *     ended leaves no actor behind.
- * (4) Fields: SPAWN: `from` is the asker, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED:
+ * (4) Fields: SPAWN: `from` is the caller, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED:
  *     `from` is the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
 #include "actor_life.h"
 #include "call.h"
@@ -126,11 +126,11 @@ static const struct weft_export *check(weft_node *node, weft_text actor, const v
 }
 
 /* Ties the new actor `pid`, which has not run, on its own worker. */
-static int tie(struct wf_worker *w, weft_pid pid, weft_pid asker, const struct order *o, struct peer *counted)
+static int tie(struct wf_worker *w, weft_pid pid, weft_pid caller, const struct order *o, struct peer *counted)
 {
     struct wf_actor *a = wf_actor_find(w, pid.actor);
     int rc = wf_actor_defer(a, uncount_one, counted);
-    if (rc == WEFT_OK) rc = wf_tie_remote(w, a, asker, o->monitor, (uint32_t)o->link);
+    if (rc == WEFT_OK) rc = wf_tie_remote(w, a, caller, o->monitor, (uint32_t)o->link);
     if (rc < 0) wf_actor_kill(a);
     return rc;
 }
@@ -167,7 +167,7 @@ static void answer(struct wf_worker *w, const weft_msg *ask, weft_pid child, con
     size_t size = strlen(why->text);
     weft_msg *m = wf_msg_new(w, (uint32_t)-why->error, size);
     struct wf_actor *a = why->error == 0 ? wf_actor_find(w, child.actor) : NULL;
-    if (m == NULL) { /* the asker's deadline will pass; an actor that no one knows must not run */
+    if (m == NULL) { /* the caller's deadline will pass; an actor that no one knows must not run */
         WF_SOMETIMES("remote spawn: there is no memory for the answer", true);
         if (a != NULL) wf_actor_kill(a);
         return;
@@ -214,7 +214,7 @@ static void spawn_came(struct wf_worker *w, weft_msg *m)
 
 /* ---- By others ------------------------------------------------------------------------------------------------- */
 
-/* A SPAWNED has come for `a`, which is NULL if the asker is gone. Consumes. */
+/* A SPAWNED has come for `a`, which is NULL if the caller is gone. Consumes. */
 static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     const struct weft_answer *at = a == NULL ? NULL : wf_answer_place(a, m->ref);
@@ -223,7 +223,7 @@ static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_on_answer(a, m);
         return;
     }
-    if (m->post.word == 0 && !weft_pid_is_nobody(m->from)) { /* the asker has given up: note (3) */
+    if (m->post.word == 0 && !weft_pid_is_nobody(m->from)) { /* the caller has given up: note (3) */
         WF_SOMETIMES("remote spawn: the answer comes when the caller no longer waits", true);
         weft_pid orphan = m->from;
         m->post.flags = WF_MSG_KILL;

@@ -14,16 +14,16 @@ void wf_worker_query_drop(struct wf_worker_query *r)
     else free(r);
 }
 
-static void asker_ended(struct wf_owned *o)
+static void caller_ended(struct wf_owned *o)
 {
-    wf_worker_query_drop(WF_CONTAINER(o, struct wf_worker_query, asker));
+    wf_worker_query_drop(WF_CONTAINER(o, struct wf_worker_query, caller));
 }
 
 int wf_worker_query_begin(struct wf_worker_query *r, uint32_t workers, void (*free)(struct wf_worker_query *r))
 {
     atomic_init(&r->refs, workers + 1);
     atomic_init(&r->left, workers);
-    r->asker.close = asker_ended;
+    r->caller.close = caller_ended;
     r->free = free;
     return weft_event_open(&r->ready);
 }
@@ -43,9 +43,9 @@ void wf_worker_query_answered(struct wf_worker_query *r)
 
 int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline)
 {
-    wf_list_push(&wf_here->current->owned, &r->asker.on_task);
+    wf_list_push(&wf_here->current->owned, &r->caller.on_task);
     int rc = weft_event_await(r->ready, deadline);
-    wf_unlink(&r->asker.on_task);
+    wf_unlink(&r->caller.on_task);
     (void)weft_event_close(r->ready);
     return rc;
 }

@@ -2,7 +2,7 @@
  * the asking actor waits. So no data of an actor needs a lock, and workers that are not asked pay nothing.
  *
  * A round is the first member of a struct from calloc, which has a struct wf_call for each worker that is asked. It
- * is shared by the asker and the workers and freed by the last of them, since the asker may give up at its deadline
+ * is shared by the caller and the workers and freed by the last of them, since the caller may give up at its deadline
  * or be killed. */
 #ifndef WF_WORKER_QUERY_H
 #define WF_WORKER_QUERY_H
@@ -15,7 +15,7 @@ struct wf_worker_query {
     _Atomic uint32_t refs; /* decremented acq_rel: writes of a worker come before the last holder's free */
     _Atomic uint32_t left; /* workers that have not answered; the same */
     weft_event ready;
-    struct wf_owned asker;                   /* its reference, if it is killed while it waits */
+    struct wf_owned caller;                  /* its reference, if it is killed while it waits */
     void (*free)(struct wf_worker_query *r); /* NULL: free() is enough */
 };
 
@@ -26,7 +26,7 @@ void wf_worker_query_ask(weft_node *node, uint32_t worker, struct wf_call *c,
                          void (*answer)(struct wf_worker *w, struct wf_call *c));
 /* [W] The worker no longer touches it. */
 void wf_worker_query_answered(struct wf_worker_query *r);
-/* [A] As weft_event_await: WEFT_OK when all have answered. Then the asker reads what there is, and drops it. */
+/* [A] As weft_event_await: WEFT_OK when all have answered. Then the caller reads what there is, and drops it. */
 int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline);
 void wf_worker_query_drop(struct wf_worker_query *r);
 

@@ -6,8 +6,9 @@
  *
  * One node of a cluster runs the store (weft_store_open, or `weft run --store sqlite:FILE --stored 'room.>'`).
  * Actors on any node publish to it and read from it. It keeps one log for each topic. Each record has an offset
- * within its log: 1, 2, 3, ..., without a hole. The log has an epoch, a random number that was drawn when the log
- * began: the same topic in another file has another epoch, so a position (epoch and offset) never means two records.
+ * within its log: 1, 2, 3, ..., without a hole. Each log has an epoch, a random number that was drawn when the log
+ * began. A position is an epoch and an offset. The log of the same topic in another file has another epoch, so no two
+ * records have the same position.
  *
  *     struct weft_position at;
  *     int rc = weft_publish_stored("room.tea", SAY, text, size, &at, weft_after(WEFT_SEC(5)));
@@ -82,11 +83,11 @@ typedef struct {
 } weft_store_options;
 
 /* [A, W] Opens a store and starts its actor, which has the global name WEFT_STORE_NAME. `out` (may be NULL) receives
- * the actor's pid. weft_stop ends it: what it has taken is stored and acknowledged first. If another actor takes the
- * global name, as after a partition of the network, the store ends. After an error the log has said why.
+ * the actor's pid. weft_stop ends the actor, which first stores and acknowledges the requests that it has accepted. If
+ * another actor takes the global name, as after a partition of the network, the store ends. The log explains errors.
  *
- * With `standby` it also returns 0 when this node stands by. The pid is then that of an actor that stays while others
- * serve the store and while this node does; weft_stop of it also ends the store, if that has become this node's.
+ * With `standby` it also returns 0 when this node stands by. The pid is then that of an actor that lives as long as
+ * this node stands by or serves the store. weft_stop of this actor also ends the store, if this node serves it by then.
  *
  * Errors: WEFT_EINVAL (the URL, a pattern, a limit). WEFT_EEXIST (the cluster has a store; with `standby`: a store
  * with other data). WEFT_EINUSE (another process, or another node of this one, has the file open; not with `standby`).
@@ -148,18 +149,18 @@ typedef struct {
     weft_pid reader; /* weft's own */
 } weft_stored_subscription;
 
-/* [A, W] From now on the calling actor gets the records of that topic from the position on: first what is stored, then
- * what is stored later, in order, without a gap and without a double. Each is a message with the tag WEFT_STORED. An
- * epoch of 0 in `from` means whatever epoch the log has.
+/* [A, W] From now on the calling actor gets the records of that topic from the position on: first those that are stored
+ * already, then each later one when it is stored. They come in order, none is missing, and none comes twice. Each
+ * record is a message with the tag WEFT_STORED. If the epoch in `from` is 0, the epoch of the log does not matter.
  *
- * With a pattern ("room.*", "room.>"), it gets those of each topic that matches, also of topics that come later. `from`
- * is WEFT_FROM_START or WEFT_FROM_NOW then, as each topic has positions of its own; of a topic that comes later it
- * gets all. The records of one topic are in order. Each topic costs an actor.
+ * With a pattern ("room.*", "room.>"), the caller gets the records of all topics that match, also of topics that begin
+ * later; of those it gets all records. `from` must then be WEFT_FROM_START or WEFT_FROM_NOW, because each topic has
+ * positions of its own. The records of one topic come in order. Each topic costs an actor.
  *
  * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits
- * while the caller's mailbox is full, so a slow reader slows down only itself (with the mailbox policy
- * WEFT_FULL_SUSPEND, which is the default; another policy drops records as it says, and the offsets show it). While
- * the store is not reachable it waits, and continues where it was.
+ * while the caller's mailbox is full, so a slow reader slows down only itself. This holds with the mailbox policy
+ * WEFT_FULL_SUSPEND, which is the default. Another policy may drop records; then offsets are missing. While the store
+ * is not reachable, this actor waits; then it continues with the next record.
  *
  * The subscription ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message. `out` may
  * be NULL.
@@ -168,20 +169,20 @@ typedef struct {
 WEFT_API WEFT_CHECKED int weft_subscribe_from(const char *topic, struct weft_position from,
                                               weft_stored_subscription *out, int64_t deadline);
 /* [A] Ends such a subscription. Messages that are in the mailbox already stay there, and one that is on its way may
- * still arrive. WEFT_ECLOSED: it has ended. */
+ * still arrive. WEFT_ECLOSED: the subscription has ended already. */
 WEFT_API int weft_unsubscribe_stored(weft_stored_subscription s);
 
 typedef enum {
     WEFT_STORED_RECORD = 0,
     /* Records that the subscription should have brought are not stored any more: `missing` of them, before `at`. */
     WEFT_STORED_GAP = 1,
-    /* The log is another one than the position was of: `at.epoch` is the new epoch. The records of the new log
-     * follow, from its first one on. */
+    /* The position belongs to another log than the one that the topic has now. `at.epoch` is the epoch of the present
+     * log. The records of that log follow, from its first one on. */
     WEFT_STORED_EPOCH = 2,
-    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a subscription
-     * that begins after it brings those behind it), WEFT_ENOTFOUND (the log ends before `at`: an older copy of the
-     * file was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_EEXIST (see
-     * weft_subscribe_cursor and weft_subscribe_shared), WEFT_ENOMEM. */
+    /* The subscription has ended. `error` says why: WEFT_EFORMAT (the record at `at` is damaged; a new
+     * subscription from weft_position_after(at) brings the records after it), WEFT_ENOTFOUND (the log ends before `at`:
+     * an older copy of the file was put back), WEFT_EACCESS (the store does not take this topic any more), WEFT_EEXIST
+     * (see weft_subscribe_cursor and weft_subscribe_shared), WEFT_ENOMEM. */
     WEFT_STORED_ENDED = 3,
 } weft_stored_kind;
 
@@ -198,49 +199,49 @@ struct weft_stored {
     const void *data; /* valid as long as the message; not aligned. A typed message is read with weft_typed_read */
     size_t size;
     /* of a shared cursor (see below): */
-    char shared[WEFT_CURSOR_NAME_MAX + 1]; /* its name; "": the message is of another subscription */
-    uint32_t attempts;                     /* how often it was given to a member, with this time: 1, 2, ... */
-    uint64_t id, lease;                    /* the job that it is; lease: weft's own */
+    char shared[WEFT_CURSOR_NAME_MAX + 1]; /* its name; "": this is no shared cursor */
+    uint32_t attempts;                     /* how often it was delivered, this time included: 1, 2, ... */
+    uint64_t id, lease;                    /* the record's job in the queue; lease: for weft only */
 };
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API WEFT_CHECKED int weft_stored_read(const weft_msg *m, struct weft_stored *out);
 
 /* ---- Cursors --------------------------------------------------------------------------------------------------- */
 
-/* A cursor says how far the reader `name` of a topic has got. The store keeps it on disk. So a reader that was killed
- * continues where it was, also on another node, without keeping a position itself:
+/* A cursor is the position up to which the reader `name` has handled a topic. The store keeps it on disk. So a reader
+ * that was killed continues there, also on another node, and need not keep a position itself:
  *
  *     rc = weft_subscribe_cursor("billing", "orders.>", NULL, weft_after(WEFT_SEC(5)));
  *     ... for each WEFT_STORED message of a record, after it was handled:
  *     rc = weft_cursor_advance("billing", got.topic, got.at, weft_after(WEFT_SEC(5)));
  *
- * Each record is brought at least once: records that were handled but not acknowledged when the reader ended are
- * delivered again. A name has a cursor for each topic. It has 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_', '-'
- * and '.'. Two subscriptions with the same cursor both get all records: members of a shared cursor (see below)
+ * Each record is delivered at least once: records that were handled but not acknowledged when the reader ended are
+ * delivered again. A name has one cursor for each topic. It consists of 1 to WEFT_CURSOR_NAME_MAX letters, digits, '_',
+ * '-' and '.'. Two subscriptions with the same cursor both get all records: members of a shared cursor (see below)
  * share them. */
 
-/* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins behind the position to which its cursor
- * was advanced, or with all that is stored if there is no cursor. The cursor moves with weft_cursor_advance only. If the
- * log of the topic has another epoch than the cursor, WEFT_STORED_EPOCH comes and then the new log from its start. If
- * records behind the cursor were removed meanwhile, WEFT_STORED_GAP says how many.
+/* [A, W] As weft_subscribe_from, for a topic or a pattern, but each topic begins after the position of its cursor, or
+ * with its first stored record if there is no cursor. Only weft_cursor_advance moves the cursor. If the log of the
+ * topic has another epoch than the cursor, WEFT_STORED_EPOCH comes, and then the new log from its start. If records
+ * after the cursor were removed meanwhile, WEFT_STORED_GAP has their number.
  *
- * `name` and `topic` are copied. `out` may be NULL. Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name.
- * WEFT_EFORMAT (the cursor is damaged on disk: weft_cursor_remove, or weft_subscribe_from with a position).
+ * `name` and `topic` are copied. `out` may be NULL. Errors: those of weft_subscribe_from; WEFT_EINVAL also for the
+ * name. WEFT_EFORMAT (the cursor is damaged on disk: weft_cursor_remove, or weft_subscribe_from with a position).
  * WEFT_EEXIST (a shared cursor has this name). WEFT_ENOTSUP (the store is of an older version, which has no cursors).
  * With a pattern, these three come as a WEFT_STORED_ENDED of the topic. */
 WEFT_API WEFT_CHECKED int weft_subscribe_cursor(const char *name, const char *topic, weft_stored_subscription *out,
                                                 int64_t deadline);
 
-/* [A, W] Says that all records of the topic up to this position, and the one at it, were handled. Returns 0 when that is
- * on disk. `topic` is a topic and no pattern: the one of the message. A reader may acknowledge each record, or several
- * with the position of the last one, which costs less; any actor on any node may do it. Advances that come while others
- * are being stored are stored together, in one commit. A cursor never goes back: an earlier position of the same log
- * changes nothing, and returns 0. The first advance makes the cursor. It suspends the actor until the answer comes.
+/* [A, W] Acknowledges all records of the topic up to this position, and the record at it. Returns 0 when the new
+ * position is on disk. `topic` is the topic of the message, not a pattern. A reader may acknowledge each record, or
+ * several with the position of the last one, which costs less. Any actor on any node may call this. Advances that
+ * arrive while others are being stored are stored together, in one commit. A cursor never goes back: a call with an
+ * earlier position of the same log changes nothing, and returns 0. The first advance creates the cursor.
  *
  * With these errors the cursor is where it was:
- *     WEFT_EINVAL     the name, the topic, or the position, which is that of no record
- *     WEFT_ENOTFOUND  the store's log of that topic has no such record: it is another log (the file was replaced), or it
- *                     ends before the position (an older copy of the file was put back)
+ *     WEFT_EINVAL     the name or the topic is not valid, or no record can have the position
+ *     WEFT_ENOTFOUND  the store's log of that topic has no such record: it is another log (the file was replaced), or
+ *                     it ends before the position (an older copy of the file was put back)
  *     WEFT_EFULL      the store has WEFT_CURSORS_MAX cursors; or those of weft_send
  *     WEFT_EFORMAT    the cursor is damaged on disk: weft_cursor_remove
  *     WEFT_EEXIST     a shared cursor has this name: weft_shared_done
@@ -254,9 +255,9 @@ WEFT_API WEFT_CHECKED int weft_cursor_advance(const char *name, const char *topi
                                               int64_t deadline);
 
 /* [A, W] Removes the cursor of that name and topic, be it shared or not. Returns 0 when that is on disk, also if
- * there was none. Subscriptions that run go on; later ones begin with all that is stored, until the cursor is
- * advanced again. Members of a shared cursor get all that is stored again, and before that the records that were
- * given already and not acknowledged.
+ * there was none. Present subscriptions continue. Later ones begin with the first stored record, until the cursor is
+ * advanced again. Members of a shared cursor first get the records that were delivered and not acknowledged, and then
+ * all stored records again.
  * Errors: those of weft_cursor_advance, without WEFT_ENOTFOUND and WEFT_EFULL. */
 WEFT_API WEFT_CHECKED int weft_cursor_remove(const char *name, const char *topic, int64_t deadline);
 
@@ -266,82 +267,84 @@ struct weft_cursor {
     /* The position of the last record that was acknowledged; for a shared cursor, of the last one that was moved into
      * its queue. */
     struct weft_position at;
-    uint64_t behind; /* how many records are stored behind it */
+    uint64_t behind; /* how many records are stored after it */
     bool shared;
 };
-/* [A, W] Asks the store for the cursors behind `after` (NULL: the first ones), in the order of their names, and those of
- * one name in the order of their topics. Writes at most `max` to `out`, which the caller owns. Returns their number, which
- * is 0 after the last. It suspends the actor until the answer comes.
+/* [A, W] Asks the store for the cursors after `after` (NULL: the first ones), in the order of their names, and those of
+ * one name in the order of their topics. Writes at most `max` to `out`, which the caller owns. Returns their number,
+ * which is 0 after the last.
  * Errors: those of weft_stored_logs. */
 WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct weft_cursor *out, size_t max,
                                        int64_t deadline);
 
 /* ---- Shared cursors -------------------------------------------------------------------------------------------- */
 
-/* The members of a shared cursor share the records of a topic or a pattern: each record is given to one of them. More
- * members, on one node or several, do more of the work.
+/* The members of a shared cursor share the records of a topic or a pattern: each record is delivered to one member. The
+ * members may run on one node or on several.
  *
  *     rc = weft_subscribe_shared("billing", "orders.>", NULL, NULL, weft_after(WEFT_SEC(5)));
  *     ... for each WEFT_STORED message, which may also be a gap:
  *     if (weft_stored_read(m, &got) == 0) { ...; rc = weft_shared_done(&got, weft_after(WEFT_SEC(5))); }
  *
- * A record that a member waits for becomes a job of a queue (weft/queue.h), which is called "$shared.billing", in
- * the same commit in which the cursor goes over it. A copy of the record is in the job, so the limits of its topic
- * do not remove what was given and not acknowledged. The member has a lease for it, of 60 seconds, and there are as
- * many attempts as it takes; the store's queues can say something else of that name:
+ * When a member asks for a record, the store copies the record into a job of the queue "$shared.billing"
+ * (weft/queue.h), and advances the cursor in the same commit. Because of this copy, the limits of the topic do not
+ * remove a record that was delivered and not acknowledged. The member has a lease of 60 seconds for the record, and the
+ * number of attempts is not limited. weft_store_options.queues can set other values for a queue of that name:
  *
  *     {.pattern = "$shared.>", .lease = WEFT_SEC(30), .attempts = 5}
  *
- * or `weft run --queues '$shared.>:lease=30:attempts=5'`. The record is given to another member when this one ends
- * (its node stays), gives it back, or when the lease ends by time. So each record comes at least once, also if the
- * store is killed; one that was acknowledged never comes again. After the last attempt it is dead: see
+ * or `weft run --queues '$shared.>:lease=30:attempts=5'`. Another member gets the record when the first member
+ * ends, gives it back, or when the lease ends by time; if the node of the first member is lost, only when the lease
+ * ends. So each record comes at least once, also if the store is killed. A record that was acknowledged never comes
+ * again. After the last attempt a record is dead: see
  * weft_queue_counts, weft_queue_retry, weft_queue_drop and `weft store dead` for the queue "$shared.billing".
  *
- * A member gets the records of a topic in their order; those that are given again come later, and so does what was on
- * its way to a member that has ended. Members work at the same time, so the order of the work is not that of the
- * records. */
+ * A member gets the records of a topic in their order. Records that are delivered again come later, and so do those
+ * that were on their way to a member that has ended. Members work at the same time, so they may finish in another
+ * order. */
 
 typedef struct {
-    /* The records that the member was given and has not acknowledged are no more than these; then it is given none
-     * until one of them is acknowledged, or its lease has ended by time. 1: one after the other. 0: 32. At most
+    /* The largest number of records that the member has and has not acknowledged. At this number it gets no record
+     * until it acknowledges one, or the lease of one ends by time. 1: one record at a time. 0: 32. At most
      * WEFT_SHARED_BOUND_MAX. */
     uint32_t bound;
 } weft_shared_options;
 
 /* [A, W] The calling actor becomes a member of the shared cursor `name`: it gets records as messages with the tag
- * WEFT_STORED, which weft_stored_read reads, and ends each by one of the functions below. A message of the kind
- * WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, and has to be acknowledged as a record has.
+ * WEFT_STORED, which weft_stored_read reads, and ends each with one of the functions below. A message of the kind
+ * WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, which has to acknowledge it like a record.
  *
- * The cursor begins with all that is stored. All members have the same pattern. `name` is as that of a cursor, and
- * its dots stand between words; a name has plain cursors or a shared one. Only what members ask for leaves the
- * topic, and a member asks when it has space: a slow one slows only itself. While the store is not reachable it
- * waits.
+ * A new cursor begins with the first stored record. All members have the same pattern. `name` follows the rules for
+ * names of cursors; besides, each dot stands between two words. A name has either plain cursors or a shared one. A
+ * member asks for records when it has space, so a slow member slows down only itself. While the store is not reachable,
+ * the member gets no records and keeps its membership.
  *
  * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other
- * members get at once what it has not acknowledged. All is copied. `options` and `out` may be NULL.
+ * members get at once the records that it has not acknowledged. The arguments are copied. `options` and `out` may be
+ * NULL.
  * Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name and the bound. WEFT_EEXIST (members with
  * another pattern are there, or a plain cursor has this name; with a pattern the latter comes as
  * WEFT_STORED_ENDED). WEFT_ENOTSUP (the store is of an older version). */
 WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *topic,
                                                 const weft_shared_options *options, weft_stored_subscription *out,
                                                 int64_t deadline);
-/* [A, W] The record was handled. When this returns 0 it is never given again. Any actor on any node may call it:
- * `got` may be copied, and its message may be freed before.
+/* [A, W] Acknowledges the record. When this returns 0, the record is never delivered again. Any actor on any node may
+ * call this: `got` may be copied, and its message may be freed before.
  * Errors: WEFT_EINVAL (`got` is not of a shared cursor). WEFT_ECLOSED: the lease is over: another member has the
- * record or has done it, or it was given back or is dead. After an error that leaves open what has happened (see
- * weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded.
+ * record or has acknowledged it, or it was given back or is dead. After an error that leaves open what has happened
+ * (see weft_cursor_advance) the call can be repeated; WEFT_ECLOSED then also means that the first call has succeeded.
  * The other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the
  * record. */
 WEFT_API WEFT_CHECKED int weft_shared_done(const struct weft_stored *got, int64_t deadline);
-/* [A, W] The same for this record, and for all records that come before it in its topic and that its member was
- * given before it, in one commit or a few. Records of which the lease is over are passed over, and so are those
- * that were given before the store was opened again: these are acknowledged one by one, or come again. Do not use
+/* [A, W] Acknowledges this record, and all earlier records of its topic that its member got before it, in one commit or
+ * a few. It skips records whose lease is over, and records that were delivered before the store was opened again:
+ * acknowledge these one by one, or they come again. Do not use
  * it if the policy of the member's mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of
  * the records, and others may be acknowledged then. */
 WEFT_API WEFT_CHECKED int weft_shared_done_upto(const struct weft_stored *got, int64_t deadline);
 /* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once;
- * WEFT_QUEUE_BACKOFF of weft/queue.h: a time that grows with its attempts), or it is dead if this was its last
- * attempt. Errors: those of weft_shared_done; WEFT_EINVAL also: another negative delay. */
+ * WEFT_QUEUE_BACKOFF of weft/queue.h: a time that grows with each attempt). If this was its last attempt, the record is
+ * dead instead. Errors: those of weft_shared_done; WEFT_EINVAL also: another negative delay. */
 WEFT_API WEFT_CHECKED int weft_shared_return(const struct weft_stored *got, int64_t delay, int64_t deadline);
 /* [A, W] The lease lasts for `time` ns from now on; 0: for the time of the queue. Errors: those of weft_shared_done;
  * WEFT_EINVAL also: a negative time. */
@@ -349,14 +352,14 @@ WEFT_API WEFT_CHECKED int weft_shared_extend(const struct weft_stored *got, int6
 
 /* ---- Logs ------------------------------------------------------------------------------------------------------ */
 
-/* What a store has of a topic. */
+/* The log of one topic. */
 struct weft_stored_log {
     char topic[256];
     uint64_t epoch;
     uint64_t first, last; /* offsets; first is last + 1 if no record is left */
     uint64_t bytes;
 };
-/* [A, W] Asks the store for the logs behind the topic `after` (NULL: the first ones), in the order of their topics.
+/* [A, W] Asks the store for the logs of the topics after `after` (NULL: the first ones), in the order of their topics.
  * Writes at most `max` to `out`. Returns their number, which is 0 after the last.
  * Errors: those of weft_subscribe_from. */
 WEFT_API WEFT_CHECKED int weft_stored_logs(const char *after, struct weft_stored_log *out, size_t max,

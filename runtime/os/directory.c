@@ -27,8 +27,7 @@ struct batch {
 };
 
 struct directory {
-    struct wf_owned owned;
-    uint64_t id;
+    struct wf_owned_handle handle;
     struct batch *batch; /* NULL: the job has it */
     weft_job job;
 };
@@ -52,14 +51,15 @@ static void run_batch(struct wf_work *work)
 
 static void close_directory(struct directory *d)
 {
-    wf_unlink(&d->owned.on_task);
+    wf_unlink(&d->handle.owned.on_task);
     if (d->batch != NULL) free_batch(&d->batch->work);
     free(d);
 }
 
 static void close_owned(struct wf_owned *o)
 {
-    close_directory(WF_CONTAINER(o, struct directory, owned)); /* a job under way finishes and frees its own memory */
+    /* A job under way finishes and frees its own memory. */
+    close_directory(WF_CONTAINER(o, struct directory, handle.owned));
 }
 
 /* Waits until the job has given the batch back; starts the job if `more` entries are needed. */
@@ -90,8 +90,8 @@ static int make_directory(struct directory **out, const char *path)
     b->listing = NULL;
     memcpy(b->path, path, size);
     b->count = b->at = b->end = 0;
-    *d = (struct directory){.owned = {.close = close_owned},
-                            .id = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1,
+    *d = (struct directory){.handle.owned.close = close_owned,
+                            .handle.id = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1,
                             .batch = b};
     *out = d;
     return WEFT_OK;
@@ -106,11 +106,11 @@ int weft_dir_open(weft_dir *out, const char *path, int64_t deadline)
     struct directory *d;
     int rc = make_directory(&d, path);
     if (rc < 0) return rc;
-    wf_list_push_front(&t->owned, &d->owned.on_task);
+    wf_list_push_front(&t->owned, &d->handle.owned.on_task);
     rc = fetch(d, deadline);
     if (rc == WEFT_OK && d->batch->end < 0 && d->batch->count == 0) rc = d->batch->end;
     if (rc == WEFT_OK) {
-        out->id = d->id;
+        out->id = d->handle.id;
         return WEFT_OK;
     }
     if (d->batch == NULL) (void)weft_offload_drop(d->job);
@@ -120,13 +120,8 @@ int weft_dir_open(weft_dir *out, const char *path, int64_t deadline)
 
 static struct directory *find(weft_dir dir)
 {
-    WF_LIST_EACH(k, &wf_task_self()->owned) {
-        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (owned->close != close_owned) continue;
-        struct directory *d = WF_CONTAINER(owned, struct directory, owned);
-        if (d->id == dir.id) return d;
-    }
-    return NULL;
+    struct wf_owned_handle *h = wf_owned_find(close_owned, dir.id);
+    return h == NULL ? NULL : WF_CONTAINER(h, struct directory, handle);
 }
 
 int weft_dir_next(weft_dir dir, weft_dir_entry *out, int64_t deadline)

@@ -27,7 +27,7 @@ struct wf_file_operation {
 enum how { AT_ONCE, ON_THREAD, OVERLAPPED };
 
 struct wf_file_wait {
-    struct wf_owned owned;
+    struct wf_owned_handle handle;
     enum how how;
     weft_event done;              /* ON_THREAD: the event of the job */
     struct wf_file_operation *op; /* ON_THREAD: the job owns it until the result is taken */
@@ -190,7 +190,7 @@ static void give_up_overlapped(struct wf_worker *w, struct wf_file_operation *o)
 /* Removes the record from its task, and frees what it still owns. */
 static void close_wait(struct wf_file_wait *wait)
 {
-    wf_unlink(&wait->owned.on_task);
+    wf_unlink(&wait->handle.owned.on_task);
     if (wait->how == OVERLAPPED) give_up_overlapped(wf_here, wait->op);
     else if (wait->how == AT_ONCE) free_operation(wait->op);
     free(wait);
@@ -198,7 +198,8 @@ static void close_wait(struct wf_file_wait *wait)
 
 static void close_owned(struct wf_owned *owned)
 {
-    close_wait(WF_CONTAINER(owned, struct wf_file_wait, owned)); /* the task owns the job and the event as well */
+    /* The task owns the job and the event as well. */
+    close_wait(WF_CONTAINER(owned, struct wf_file_wait, handle.owned));
 }
 
 void wf_file_give_up(struct wf_file_wait *wait)
@@ -208,11 +209,17 @@ void wf_file_give_up(struct wf_file_wait *wait)
     close_wait(wait);
 }
 
+static void set_event(struct wf_file_wait *wait, weft_event done)
+{
+    wait->done = done;
+    wait->handle.id = done.id;
+}
+
 static int begin_on_thread(struct wf_file_wait *wait, int64_t deadline)
 {
     weft_job job;
     int rc = wf_work_start(&job, &wait->op->work, deadline);
-    if (rc == WEFT_OK) wait->done = job.done;
+    if (rc == WEFT_OK) set_event(wait, job.done);
     return rc;
 }
 
@@ -223,7 +230,7 @@ static int begin_here(struct wf_task *t, struct wf_file_wait *wait, bool tried)
     struct wf_workers *set = t->worker->set;
     int rc = weft_event_open(&o->done);
     if (rc < 0) return rc;
-    wait->done = o->done;
+    set_event(wait, o->done);
     o->set = set;
     rc = tried ? PF_BLOCKING : submit(t->worker, o, true);
     if (rc == PF_BLOCKING) {
@@ -246,8 +253,8 @@ int wf_file_begin(struct wf_task *t, struct wf_file_operation *op, bool tried, i
         return (int)wf_task_finish_wait(t->cancelled ? WEFT_ECANCELED : WEFT_ENOMEM);
     }
     *wait = (struct wf_file_wait){
-        .owned = {.close = close_owned}, .how = AT_ONCE, .op = op, .size = op->size, .write = op->op.write};
-    wf_list_push_front(&t->owned, &wait->owned.on_task);
+        .handle.owned.close = close_owned, .how = AT_ONCE, .op = op, .size = op->size, .write = op->op.write};
+    wf_list_push_front(&t->owned, &wait->handle.owned.on_task);
     int rc = begin_here(t, wait, tried);
     if (rc == PF_BLOCKING) {
         wait->how = ON_THREAD;
@@ -298,16 +305,10 @@ weft_wait weft_on_file(weft_file_op op)
     return weft_on_event(op.done);
 }
 
-/* Searches the objects that the running task owns, as for a job. */
 static struct wf_file_wait *find(weft_file_op op)
 {
-    WF_LIST_EACH(k, &wf_task_self()->owned) {
-        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (owned->close != close_owned) continue;
-        struct wf_file_wait *wait = WF_CONTAINER(owned, struct wf_file_wait, owned);
-        if (wait->done.id == op.done.id) return wait;
-    }
-    return NULL;
+    struct wf_owned_handle *h = wf_owned_find(close_owned, op.done.id);
+    return h == NULL ? NULL : WF_CONTAINER(h, struct wf_file_wait, handle);
 }
 
 int64_t weft_file_take(weft_file_op op, void *buffer, size_t size, int64_t deadline)

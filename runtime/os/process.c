@@ -11,7 +11,7 @@
 #include <weft/process.h>
 
 struct child {
-    struct wf_owned owned;         /* in the list of its actor; in no list: the actor has ended */
+    struct wf_owned_handle handle; /* in the list of its actor; in no list: the actor has ended */
     struct wf_list_node on_worker; /* wf_worker.children, until the child has ended */
     struct pf_process process;
     struct wf_fd *watch; /* NULL: the child has ended */
@@ -213,7 +213,7 @@ static void on_end(void *arg, const struct pf_ready *ready)
 /* The actor no longer owns the child. */
 static void abandon(struct child *c)
 {
-    wf_unlink(&c->owned.on_task);
+    wf_unlink(&c->handle.owned.on_task);
     for (int i = 0; i < 3; i++) (void)wf_socket_close(wf_here, WF_STREAM, c->stream[i].id);
     if (c->watch == NULL) {
         free_child(c);
@@ -225,7 +225,7 @@ static void abandon(struct child *c)
 
 static void close_owned(struct wf_owned *o)
 {
-    abandon(WF_CONTAINER(o, struct child, owned)); /* the task owns the event as well, and closes it */
+    abandon(WF_CONTAINER(o, struct child, handle.owned)); /* the task owns the event as well, and closes it */
 }
 
 static int open_streams(struct wf_worker *w, struct child *c, struct request *r)
@@ -247,7 +247,7 @@ static int adopt(struct wf_task *t, struct request *r, struct child **out)
     struct wf_worker *w = t->worker;
     struct child *c = malloc(sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
-    *c = (struct child){.owned = {.close = close_owned}, .process = r->process, .lives_on = r->options.detached};
+    *c = (struct child){.handle.owned.close = close_owned, .process = r->process, .lives_on = r->options.detached};
     int rc = weft_event_open(&c->ended);
     if (rc == WEFT_OK) rc = open_streams(w, c, r);
     if (rc == WEFT_OK) rc = wf_fd_add_process(w, &c->process, &c->watch);
@@ -257,11 +257,12 @@ static int adopt(struct wf_task *t, struct request *r, struct child **out)
         free(c);
         return rc;
     }
+    c->handle.id = c->ended.id;
     c->watch->watch = on_end;
     c->watch->watch_arg = c;
     r->result = WEFT_ECLOSED; /* the request does not own the child any more */
     wf_list_push(&w->children, &c->on_worker);
-    wf_list_push_front(&t->owned, &c->owned.on_task);
+    wf_list_push_front(&t->owned, &c->handle.owned.on_task);
     *out = c;
     return WEFT_OK;
 }
@@ -288,15 +289,8 @@ int weft_process_start(weft_process *out, const weft_process_options *o, int64_t
 
 static struct child *find(weft_process p)
 {
-    struct wf_task *t = wf_task_self();
-    if (t == NULL) return NULL;
-    WF_LIST_EACH(k, &t->owned) {
-        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (owned->close != close_owned) continue;
-        struct child *c = WF_CONTAINER(owned, struct child, owned);
-        if (c->ended.id == p.ended.id) return c;
-    }
-    return NULL;
+    struct wf_owned_handle *h = wf_owned_find(close_owned, p.ended.id);
+    return h == NULL ? NULL : WF_CONTAINER(h, struct child, handle);
 }
 
 static weft_stream stream_of(weft_process p, int which)

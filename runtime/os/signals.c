@@ -13,7 +13,7 @@
 enum { NUMBERS = 65 };
 
 struct source {
-    struct wf_owned owned;
+    struct wf_owned_handle handle;
     struct wf_list_node in_table; /* sources, under table.lock */
     weft_event came;
     int number;
@@ -124,7 +124,7 @@ void wf_signals_unwatch(void)
 
 static void free_source(struct source *s)
 {
-    wf_unlink(&s->owned.on_task);
+    wf_unlink(&s->handle.owned.on_task);
     pf_mutex_lock(table.lock);
     wf_unlink(&s->in_table);
     pf_mutex_unlock(table.lock);
@@ -134,7 +134,7 @@ static void free_source(struct source *s)
 
 static void close_owned(struct wf_owned *o)
 {
-    free_source(WF_CONTAINER(o, struct source, owned)); /* the task owns the event as well, and closes it */
+    free_source(WF_CONTAINER(o, struct source, handle.owned)); /* the task owns the event as well, and closes it */
 }
 
 int weft_signal_open(weft_signal *out, int number)
@@ -147,7 +147,7 @@ int weft_signal_open(weft_signal *out, int number)
         free(s);
         return WEFT_ENOMEM;
     }
-    *s = (struct source){.owned = {.close = close_owned}, .number = number};
+    *s = (struct source){.handle.owned.close = close_owned, .number = number};
     int rc = weft_event_open(&s->came);
     if (rc == WEFT_OK) {
         rc = add_user(number);
@@ -160,20 +160,16 @@ int weft_signal_open(weft_signal *out, int number)
     pf_mutex_lock(table.lock);
     wf_list_push(&table.sources, &s->in_table);
     pf_mutex_unlock(table.lock);
-    wf_list_push_front(&t->owned, &s->owned.on_task);
+    wf_list_push_front(&t->owned, &s->handle.owned.on_task);
     out->came = s->came;
+    s->handle.id = s->came.id;
     return WEFT_OK;
 }
 
 static struct source *find(weft_signal signal)
 {
-    WF_LIST_EACH(k, &wf_task_self()->owned) {
-        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (owned->close != close_owned) continue;
-        struct source *s = WF_CONTAINER(owned, struct source, owned);
-        if (s->came.id == signal.came.id) return s;
-    }
-    return NULL;
+    struct wf_owned_handle *h = wf_owned_find(close_owned, signal.came.id);
+    return h == NULL ? NULL : WF_CONTAINER(h, struct source, handle);
 }
 
 weft_wait weft_on_signal(weft_signal s)

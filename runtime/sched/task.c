@@ -528,3 +528,16 @@ void wf_task_close_owned(struct wf_task *t)
         o->close(o);
     }
 }
+
+struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id)
+{
+    const struct wf_task *t = wf_task_self();
+    if (t == NULL) return NULL;
+    WF_LIST_EACH(k, &t->owned) {
+        struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
+        if (o->close != close) continue;
+        struct wf_owned_handle *h = WF_CONTAINER(o, struct wf_owned_handle, owned);
+        if (h->id == id) return h;
+    }
+    return NULL;
+}

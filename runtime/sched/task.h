@@ -76,6 +76,12 @@ struct wf_owned {
     void (*close)(struct wf_owned *o);
 };
 
+/* A resource that its users name by a handle. */
+struct wf_owned_handle {
+    struct wf_owned owned;
+    uint64_t id;
+};
+
 /* The running task; NULL outside of tasks. */
 static inline struct wf_task *wf_task_self(void)
 {
@@ -187,6 +193,9 @@ int64_t wf_task_end_grace(struct wf_task *t);
 /* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
 __attribute__((noreturn)) void wf_task_exit(void);
 void wf_task_close_owned(struct wf_task *t);
+/* The resource of the running task with this id. `close` tells its kind, all of which are wf_owned_handle. NULL: the
+ * task has no such resource, or the caller is outside of tasks. */
+struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id);
 
 /* For the loop: the next task to run in this turn, with its stack; NULL: back to the loop. */
 struct wf_task *wf_task_next(struct wf_worker *w);

@@ -12,7 +12,7 @@ enum { WHO = 96 }; /* bytes of an actor's description */
 enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: it waits for a place in the queue */
 
 struct job {
-    struct wf_owned owned; /* of the task that started it */
+    struct wf_owned_handle handle; /* of the task that started it */
     weft_event done;
     weft_blocking *run, *drop;
     size_t size;
@@ -248,7 +248,7 @@ static int start_thread(struct wf_offload *o)
 static void abandon(struct job *j)
 {
     struct wf_offload *o = j->set;
-    wf_unlink(&j->owned.on_task);
+    wf_unlink(&j->handle.owned.on_task);
     pf_mutex_lock(o->lock);
     enum state state = j->state;
     if (state == RUNNING) j->abandoned = true;
@@ -264,7 +264,7 @@ static void abandon(struct job *j)
 
 static void close_owned(struct wf_owned *owned)
 {
-    abandon(WF_CONTAINER(owned, struct job, owned));
+    abandon(WF_CONTAINER(owned, struct job, handle.owned));
 }
 
 static int check(weft_blocking *run, const void *block, size_t size)
@@ -279,15 +279,16 @@ static int make_job(struct job **out, weft_blocking *run, const void *block, siz
     struct wf_task *t = wf_task_self();
     struct job *j = malloc(sizeof *j + size);
     if (j == NULL) return WEFT_ENOMEM;
-    *j = (struct job){.owned = {.close = close_owned}, .run = run, .size = size, .set = t->worker->set->offload};
+    *j = (struct job){.handle.owned.close = close_owned, .run = run, .size = size, .set = t->worker->set->offload};
     int rc = weft_event_open(&j->done);
     if (rc < 0) {
         free(j);
         return rc;
     }
+    j->handle.id = j->done.id;
     t->worker->set->hooks->task_describe(t, j->who, sizeof j->who);
     if (size > 0) memcpy(j->block, block, size);
-    wf_list_push_front(&t->owned, &j->owned.on_task);
+    wf_list_push_front(&t->owned, &j->handle.owned.on_task);
     *out = j;
     return WEFT_OK;
 }
@@ -398,16 +399,11 @@ weft_wait weft_on_offload(weft_job job)
     return weft_on_event(job.done);
 }
 
-/* Looks among the resources of the running task: a job of another task, or one that has ended, is not found. */
-static struct job *find_job(weft_job handle)
+/* NULL: it is a job of another task, or it has ended. */
+static struct job *find_job(weft_job job)
 {
-    WF_LIST_EACH(k, &wf_task_self()->owned) {
-        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (owned->close != close_owned) continue;
-        struct job *j = WF_CONTAINER(owned, struct job, owned);
-        if (j->done.id == handle.done.id) return j;
-    }
-    return NULL;
+    struct wf_owned_handle *h = wf_owned_find(close_owned, job.done.id);
+    return h == NULL ? NULL : WF_CONTAINER(h, struct job, handle);
 }
 
 int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline)

@@ -58,7 +58,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertNotIn("\x1b[", text)
 
-    def test_usage(self):
+    def test_a_demo_that_cannot_run_fails(self):
         self.assertEqual(subprocess.run(COMMAND[:2], stderr=subprocess.DEVNULL).returncode, 1)
         done = subprocess.run(COMMAND[:2] + ["/nowhere"], stdout=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1)

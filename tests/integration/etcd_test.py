@@ -302,7 +302,7 @@ class Outages(WithEtcd):
         self.etcd = Etcd()
         self.addCleanup(self.etcd.close)
 
-    def test_etcd_hangs(self):
+    def test_a_holder_learns_of_its_loss_while_etcd_hangs(self):
         """The holder learns of its loss while etcd still keeps the name for it."""
         a = self.node("a", "holder", "x")
         one, _ = self.says(a, "held")
@@ -332,7 +332,7 @@ class Outages(WithEtcd):
         a.log("linked with node b")
         b.stop()
 
-    def test_password(self):
+    def test_a_wrong_password_is_refused(self):
         self.etcd.ask("/v3/auth/role/add", name="root")
         self.etcd.ask("/v3/auth/user/add", name="root", password="secret")
         self.etcd.ask("/v3/auth/user/grant", user="root", role="root")

@@ -170,7 +170,7 @@ class Programs(unittest.TestCase):
     def test_handler(self):
         self.assertEqual(self.start("handler").end(), ["100000 counters, each counted to 3: 300000"])
 
-    def test_bad_options(self):
+    def test_bad_options_print_the_usage(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")
             self.assertEqual(program.end(1), [])

@@ -42,7 +42,7 @@ class Foreign(unittest.TestCase):
         return done.stdout
 
     @unittest.skipIf(PYTHON is None, "python3-msgpack is not installed")
-    def test_a_node_in_python(self):
+    def test_a_node_in_python_takes_part_in_a_cluster(self):
         # The incarnation is random, so it is sometimes the higher one and sometimes the lower one.
         for turn in range(4):
             name = f"snake{turn}"

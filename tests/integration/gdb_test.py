@@ -104,7 +104,7 @@ class Gdb(unittest.TestCase):
         self.check_stack(out, said)
         self.assertIn("its stack is packed away", said)
 
-    def test_a_core_file(self):
+    def test_gdb_shows_the_actors_of_a_core_file(self):
         with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as f:
             if not re.fullmatch(r"[\w.%-]+\n", f.read()):
                 self.skipTest("core files go to another folder or to a program")
@@ -126,7 +126,7 @@ class Gdb(unittest.TestCase):
         self.assertRegex(out, r"0\.0\.1 +actor +running +mail 0  \S+", said)
         self.assertRegex(out, rf"#\d+ +0x\w+ receiver \(\S*debugged\.c:{marks()['receiver']}\)", said)
 
-    def test_a_program_without_weft(self):
+    def test_gdb_says_that_a_program_has_no_node(self):
         _, said = gdb("-p", str(os.getpid()), commands=["weft actors"])
         if "ptrace: Operation not permitted" not in said:
             self.assertRegex(said, "there is no type|no thread runs a node", said)

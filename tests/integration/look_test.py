@@ -38,7 +38,7 @@ class Look(unittest.TestCase):
     def objects(self, *words):
         return [json.loads(line) for line in self.weft(*words, "--json").splitlines()]
 
-    def test_an_actor_and_its_ties(self):
+    def test_inspect_shows_what_an_actor_waits_for_and_is_linked_with(self):
         self.node("tied")
         tied, silent = self.objects("inspect", "tied")[0], self.objects("inspect", "silent")[0]
         self.assertEqual((tied["name"], tied["state"], tied["waits_for"]), ("tied", "waiting", "an answer"))
@@ -72,7 +72,7 @@ class Look(unittest.TestCase):
         self.assertRegex(text, rf"(?m)^ +-?\d+\.\d+  {own} receives tag 1 from {named}")
         self.assertRegex(text, r"its last event was \d")
 
-    def test_memory_by_kind(self):
+    def test_memory_is_listed_by_kind(self):
         self.node("tied")
         figures = "mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes"
 
@@ -121,7 +121,7 @@ class Look(unittest.TestCase):
     def chain(self, who, node="a"):
         return self.objects("inspect", who, "--node", node)[0]
 
-    def test_a_chain_over_three_nodes(self):
+    def test_a_chain_is_followed_over_three_nodes(self):
         self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
         eventually("all actors wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
                    self.chain("one")["chain"][-1]["waits_for"] == "sleep")
@@ -152,7 +152,7 @@ class Look(unittest.TestCase):
         finally:
             self.cluster.nodes["c"].process.send_signal(signal.SIGCONT)
 
-    def test_a_circle_over_two_nodes(self):
+    def test_a_circle_over_two_nodes_is_found(self):
         """The runtime ends the circle, and the actors begin it anew."""
         self.chained(("one", "two@b"), ("two", "one@a"))
         told = {}
@@ -267,7 +267,7 @@ class Look(unittest.TestCase):
                          rf"\(short {pid}, has ended\): the receiver ended before it had read it$")
         self.assertIn("no actor there has that name", self.weft("send", "no-such-name", "[1]", "--tag", "9", code=1))
 
-    def test_a_sender_on_another_node(self):
+    def test_a_dropped_message_shows_its_sender_on_another_node(self):
         for name, to in ("a", "nobody@nowhere"), ("b", "missing@a"):
             node = self.cluster.run(name, MODULE, "hops", to, join=["a"] if name == "b" else [])
             self.assertEqual(node.line(), "ready")
@@ -325,7 +325,7 @@ class Look(unittest.TestCase):
         self.weft("call", "echo", "[2]", "--tag", "7")
         self.assertEqual([line.split(" ")[5] for line in tracer.end()], ["6", "6", "7"])
 
-    def test_the_record_for_a_viewer(self):
+    def test_the_record_is_exported_for_a_trace_viewer(self):
         self.node("echo")
         for _ in range(20):
             self.weft("call", "echo", "[1]", "--tag", "6")

@@ -91,12 +91,12 @@ class New(unittest.TestCase):
         self.assertIn("total.value == 10", done.stderr)
 
     @unittest.skipUnless(shutil.which("make"), "make is not installed")
-    def test_without_weft(self):
+    def test_make_says_that_weft_is_not_installed(self):
         self.do(WEFT, "new", "tea")
         done = self.do("make", cwd=self.folder + "/tea", code=2, PKG_CONFIG="false")
         self.assertIn("pkg-config does not find weft: is it installed?", done.stderr)
 
-    def test_names_and_folders(self):
+    def test_bad_names_and_folders_are_refused(self):
         for name in ("", "/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
             self.assertIn("is no name for a project", self.do(WEFT, "new", name, code=2).stderr)
         self.write("file", "")

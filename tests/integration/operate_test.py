@@ -98,7 +98,7 @@ class NobodyReads(Operate):
 
 
 class Logs(Operate):
-    def test_levels_of_modules(self):
+    def test_a_module_has_its_own_log_level(self):
         node = self.run_module("says", "--log", "silent,words=info")
         self.say("one")
         self.assertEqual(node.log("one")[0], "one")

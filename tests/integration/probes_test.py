@@ -114,7 +114,7 @@ class Samples(unittest.TestCase):
         self.assertIn("no samples", done.stderr)
 
     @unittest.skipIf(shutil.which("perf") is None, "perf is not installed")
-    def test_with_perf(self):
+    def test_perf_shows_the_functions_of_actors(self):
         """This example only starts and calls actors."""
         with tempfile.TemporaryDirectory() as folder:
             data = os.path.join(folder, "perf.data")

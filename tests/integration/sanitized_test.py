@@ -78,7 +78,7 @@ class Sanitized(unittest.TestCase):
     def test_address_sanitizer(self):
         self.check("address")
 
-    def test_poison_without_a_sanitizer(self):
+    def test_freed_messages_are_filled_without_a_sanitizer(self):
         """A text that is read after its message was freed is 0xDD, also when other messages have come since."""
         program = self.build(os.path.join(self.folder, "plain"), "gcc", None)
         for word in ("freed", "freed-large", "freed-published", "freed-a-while-ago"):

@@ -57,7 +57,7 @@ class Secure(unittest.TestCase):
         return subprocess.run([SECURE, "ask", address, self.file(authority), *lines], capture_output=True, text=True,
                               timeout=PATIENCE)
 
-    def test_openssl_client(self):
+    def test_an_openssl_client_is_served(self):
         program, address = self.serve()
         done = self.s_client(address, "-quiet", "-no_ign_eof")
         self.assertIn(b"HELLO\nWORLD\n", self.talk(address))
@@ -101,7 +101,7 @@ class Secure(unittest.TestCase):
             s.sendall(b"GET / HTTP/1.0\r\n\r\n")
             self.assertEqual(program.line(), "refused: the other side does not speak TLS")
 
-    def test_openssl_server(self):
+    def test_an_openssl_server_answers(self):
         done = self.ask(self.s_server("good"), "abc", "hello")
         self.assertEqual((done.stdout.splitlines(), done.returncode), (["TLSv1.2, CN=localhost", "cba", "olleh"], 0))
 

@@ -339,7 +339,7 @@ class Sim(unittest.TestCase):
         self.assertIn(" --limits", said.splitlines()[-1])
         self.same_again(said)
 
-    def test_usage(self):
+    def test_bad_arguments_are_refused_with_a_hint(self):
         self.assertIn("give one of them", self.sim(LEDGER, "--hunt", "1", "--replay", "1", code=2))
         for minutes in ("0", "x", "-1", "10081"):
             self.assertIn("a number from 1 to 10080", self.sim(LEDGER, "--hunt", minutes, code=2))

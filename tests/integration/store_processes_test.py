@@ -31,7 +31,7 @@ class Store(StoreCase):
         self.assertEqual([row["offset"] for row in rows], list(range(1, len(rows) + 1)))
         return {row["offset"]: row.get("text") for row in rows}
 
-    def test_a_disk_that_hangs(self):
+    def test_a_node_works_while_its_disk_hangs(self):
         """A sync that does not return: publishers wait as long as they want to, the node can be asked and stopped."""
         gate = os.path.join(self.cluster.folder.name, "gate")
         self.env.update(STORE_DROPS="7", STORE_HANGS=gate)
@@ -102,7 +102,7 @@ class Store(StoreCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def test_export_and_import(self):
+    def test_an_imported_copy_is_equal_to_its_export(self):
         node = self.node("idle", options=("--stored", "few.*:count=2"))
         bodies = ["one", "t\u00e4e \"\\\n\ttwo \U0001f375", "", "\x01"]
         for text in bodies:
@@ -179,7 +179,7 @@ class Store(StoreCase):
         node.stop()
         self.weft("subscribe", "room.tea", "--cursor", "c", "--node", "a", code=3)
 
-    def test_bad_words(self):
+    def test_bad_arguments_are_refused_with_a_hint(self):
         for words, what in ((("run", MODULE, "--store", self.url), "--stored"),
                             (("run", MODULE, "--stored", "a"), "--store"),
                             (("run", MODULE, "--store", self.url, "--stored", "a:size=3"), "count="),

@@ -145,7 +145,7 @@ class Terminal(unittest.TestCase):
                     values = [json.loads(line) for line in said.splitlines() if form]
                     self.assertTrue(not form or any(LIE in value.values() for value in values), values)
 
-    def test_a_chat_of_another_node(self):
+    def test_a_line_from_another_node_controls_no_terminal(self):
         node = self.cluster.run("a", built("examples", "chat.so"), "--port", "0")
         client = Client(node.line().split(" on ")[1])
         self.addCleanup(client.close)

@@ -112,7 +112,7 @@ class Members(Tls):
         self.assertIn("echo", self.weft("ps", "--node", url, "--tls", folder))
         self.assertIn("--as NAME", self.weft("ps", "--node", url, "--tls", "auto", code=2))
 
-    def test_websockets(self):
+    def test_a_node_is_reached_over_a_secure_websocket(self):
         a, url = self.run_node("a", listen="wss://127.0.0.1:0/weft")
         self.assertIn("echo", self.ask("ps", url))
         a.stop()
@@ -385,7 +385,7 @@ class Refused(Tls):
                               capture_output=True, timeout=PATIENCE, input=b"x" * 64)
         return done.stdout + done.stderr
 
-    def test_expired_at_the_handshake(self):
+    def test_an_expired_certificate_is_refused_at_the_handshake(self):
         folder = self.expired("b", "-days", "-1")
         a, url = self.run_node("a")
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
@@ -420,7 +420,7 @@ class Refused(Tls):
             self.assertEqual(s.recv(100)[0], 0x15)  # The answer is an alert.
         a.log("it speaks no TLS")
 
-    def test_a_plain_node_and_a_tls_node(self):
+    def test_a_plain_node_and_a_tls_node_say_why_they_do_not_link(self):
         a, url = self.run_node("a")
         b = Program(WEFT, "run", MODULE, "--name", "b", "--join", url.replace("tls+", ""), "--", "echo", env=self.env)
         self.addCleanup(b.kill)

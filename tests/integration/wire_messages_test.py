@@ -7,14 +7,14 @@ import struct
 import unittest
 
 from harness import ROOT, Program, eventually
+from wire_case import (CALL_IT, FIND, FORGET, GLOBAL, GONE, HIGHEST, JOIN, LEND, LINK_IT, LOWEST, MAY, ME, MODULE,
+                       NUMBERED, ORDER, PAGE, POUR, PUBLISH_IT, QUEUE, REACH, RETAIN, SELF, SLOW, SUBSCRIBE,
+                       TO_GROUP, UNLINK_IT, WATCH_IT, WEFT, Wire, number, numbers, reason)
 from wire_peer import (BYE, CALL, CALL_NAME, CHUNK, CHUNKS, CREDIT, CREDITS, CREDIT_REQUEST, CREDIT_REQUEST_NAME,
                        DOWN, EXIT, FAILED, GOSSIP, GROUP_SEND, INTEREST, KILL, LINK, MISSED, NO_DEADLINE, PATTERNS,
                        PEERS, PUBLISH, PUBLISH_TO, REPLY, RETAINED, SEND, SEND_NAME, SPAWN, SPAWNED, SPAWNS, STOP,
                        SWIM_ACK, SWIM_ASK, SWIM_PING, SWIM_SYNC, TABLE, TABLES, TOOL, TOPICS, UNLINK, UNWATCH, WATCH,
                        Closed, pack, unpack)
-from wire_test import (CALL_IT, FIND, FORGET, GLOBAL, GONE, HIGHEST, JOIN, LEND, LINK_IT, LOWEST, MAY, ME, MODULE,
-                       NUMBERED, ORDER, PAGE, POUR, PUBLISH_IT, QUEUE, REACH, RETAIN, SELF, SLOW, SUBSCRIBE,
-                       TO_GROUP, UNLINK_IT, WATCH_IT, WEFT, Wire, number, numbers, reason)
 
 
 class Messages(Wire):

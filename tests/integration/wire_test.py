@@ -1,331 +1,18 @@
 #!/usr/bin/env python3
-"""docs/wire.md, section by section, against real nodes: bytes, frames, handshakes and links.
+"""docs/wire.md, section by section, against real nodes: handshakes and links.
 
-wire_messages_test.py continues it.
-
-The peer (wire_peer.py) was written from that page alone. The nodes run tests/integration/wire.c."""
+wire_frames_test.py tests what comes before, and wire_messages_test.py what comes after."""
 import itertools
-import os
 import random
-import re
-import shutil
-import socket
 import struct
-import sys
 import unittest
 
-import wire_peer
-from harness import Cluster, ROOT, Program, built, eventually
-from wire_peer import (ACK, BYE, CALL, CALL_NAME, CHUNK, CHUNKS, GOSSIP, HELLO, INTEREST, NO_DEADLINE, OVER, PEERS, PING,
-                       PUBLISH, PUBLISH_TO, REPLY, RESUME, RETAINED, SEND, SEND_NAME, START, SWIM_PING, SWIM_SYNC,
-                       TABLE, TOOL, UP, WATCH, WELCOME, Closed, Peer, Refused, pack, unpack)
-
-WEFT = built("cli", "weft")
-MODULE = built("tests", "test_wire.so")
-LOWEST, HIGHEST, COUNT = 1, 2 ** 64 - 1, itertools.count(2)
-(SELF, POUR, WATCH_IT, LINK_IT, UNLINK_IT, CALL_IT, ORDER, GLOBAL, FIND, JOIN, TO_GROUP, SUBSCRIBE, QUEUE, PUBLISH_IT,
- REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # The same numbers are in wire.c.
-NUMBERED = 100
-GONE = 0x7F000000
-ME = 77  # This is an actor of the peer.
-with open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8") as page:
-    PAGE = page.read()
-
-
-def both():
-    """Returns two new incarnations, one below that of any node and one above, because one that has left does not come
-    back."""
-    low = next(COUNT)
-    return low, HIGHEST - low
-
-
-def nested(levels):
-    return [nested(levels - 1)] if levels > 0 else None
-
-
-def numbers(*values):
-    return b"".join(struct.pack("<Q", value) for value in values)
-
-
-def number(body):
-    return struct.unpack("<q", body)[0]
-
-
-def reason(body):
-    """Returns the number and the text of DOWN and EXIT, without the line."""
-    return struct.unpack("<i", body[:4])[0], re.sub(r":\d+:", ":", body[4:].decode())
-
-
-class Wire(unittest.TestCase):
-    """Tests with a node that listens, and with peers."""
-    options = ()
-    incarnations = itertools.count(1000)
-
-    def setUp(self):
-        self.cluster = Cluster()
-        self.addCleanup(self.cluster.__exit__)
-        self.node, self.url = self.start("n", *self.options)
-
-    def run(self, result=None):
-        """If a test fails, the output of its node is printed, too."""
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before and hasattr(self, "node"):
-            print(f"{self}: {self.node} wrote:", *self.node.err.seen, sep="\n  ", file=sys.stderr)
-
-    def start(self, name, *options, listen="tcp://127.0.0.1:0"):
-        node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--workers", "2",
-                       "--loopback-control", *options, env=self.cluster.env)
-        self.cluster.nodes[name] = node
-        url = node.log(r"listens on ([^\s\",]+)")[1]
-        self.assertEqual(node.line(), "ready 0")
-        return node, url
-
-    def peer(self, name="p", incarnation=None, url=None, **more):
-        peer = Peer(url or self.url, name, incarnation, **more)
-        self.addCleanup(peer.close)
-        return peer
-
-    def puppet(self, peer, tag, body=b""):
-        """Returns the answer of the node's actor, a number."""
-        got = peer.call("puppet", tag, body if isinstance(body, bytes) else body.encode())
-        self.assertEqual(got[0], REPLY, got)
-        return number(got[5])
-
-    def in_effect(self, peer):
-        """Waits until all earlier INTEREST is in effect for publications of the puppet."""
-        mark = f"mark.{next(self.incarnations)}"
-        peer.send([INTEREST, 1, [mark]])
-
-        def comes():
-            self.puppet(peer, PUBLISH_IT, mark)
-            peer.fence()
-            return mark in self.published(peer)
-        eventually("the published mark comes back", comes)
-
-    @staticmethod
-    def published(peer):
-        return [frame[1] for frame in peer.inbox if frame[0] == PUBLISH]
-
-    def raw(self, url=None):
-        return Peer(url or self.url, "raw", next(self.incarnations)).connect().connection
-
-    def closes(self, connection, why):
-        """The node closes the connection, and its log says why."""
-        with self.assertRaises(Closed):
-            while True:
-                connection.batch()
-        self.node.log(why)
-
-    def works(self, **more):
-        """The node still works."""
-        peer = self.peer(f"works-{next(self.incarnations)}", **more).link()
-        self.assertGreater(self.puppet(peer, SELF), 0)
-        peer.close()
-
-
-class Bytes(Wire):
-    def connect(self):
-        s = socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), wire_peer.PATIENCE)
-        self.addCleanup(s.close)
-        return s
-
-    def test_a_connection_with_another_header_is_closed(self):
-        s = self.connect()
-        s.sendall(b"\0SP\0\0\x11\0\0")
-        self.assertEqual(s.recv(100), wire_peer.SP)
-        self.assertEqual(s.recv(100), b"")
-        self.node.log("does not speak the SP protocol of PAIR")
-
-    def test_a_handshake_may_come_byte_by_byte(self):
-        peer = self.peer()
-        hello = pack([HELLO, [1, 0, "weft", "p", HIGHEST, 0, 60000, []]])
-        s = self.connect()
-        for byte in wire_peer.SP + struct.pack(">Q", 0) + struct.pack(">Q", len(hello)) + hello:
-            s.sendall(bytes([byte]))
-        got = b""
-        while len(got) < 16 or len(got) < 16 + struct.unpack(">Q", got[8:16])[0]:
-            got += s.recv(1000)
-        self.assertEqual(got[:8], wire_peer.SP)
-        self.assertEqual(unpack(got, 16)[0][0], HELLO)
-        peer.link()
-        peer.connection.send(b"")  # This is an empty batch.
-        self.assertGreater(self.puppet(peer, SELF), 0)
-
-    def test_a_length_over_the_limit(self):
-        c = self.raw()
-        c.stream.sendall(struct.pack(">Q", 4097))
-        self.closes(c, "a message of 4097 bytes is over the limit of 4096")
-        peer = self.peer().link()
-        peer.connection.stream.sendall(struct.pack(">Q", wire_peer.BATCH_MAX + 1))
-        self.closes(peer.connection, "over the limit of 17040384")
-
-    def test_unix_sockets(self):
-        node, url = self.start("local", listen=f"ipc://{self.cluster.folder.name}/here.sock")
-        peer = self.peer(url=url).link()
-        self.assertGreater(self.puppet(peer, SELF), 0)
-        peer.connection.stream.sendall(b"\2" + struct.pack(">Q", 1))
-        self.assertTrue(peer.closed())
-        node.log("unknown type of message on a local socket")
-
-
-class WebSockets(Wire):
-    def setUp(self):
-        super().setUp()
-        self.node, self.ws = self.start("w", listen="ws://127.0.0.1:0/some/where")
-
-    def test_a_peer_over_websocket_is_linked(self):
-        for incarnation in both():
-            peer = self.peer("p", incarnation, url=self.ws).link()
-            self.assertGreater(self.puppet(peer, SELF), 0)
-            stream = peer.connection.stream
-            data = peer.connection.wrapped(pack([CALL_NAME, "puppet", 5, SELF, 9, b""]))
-            stream.sendall(b"are you there?", 9)  # This is a ping.
-            stream.sendall(data[:3], 2, False)
-            stream.sendall(data[3:7], 0, False)
-            stream.sendall(data[7:], 0, True)
-            self.assertEqual(peer.frame(REPLY)[4], 9)
-            peer.fence()
-            self.assertEqual(stream.pong, b"are you there?")
-            peer.leave()
-
-    def test_a_broken_link_goes_on(self):
-        peer = self.peer(url=self.ws, capabilities=RESUME).link()
-        peer.send_part(15, [CALL_NAME, "puppet", 5, SELF, 9, b""])
-        peer.resume()
-        self.assertEqual(peer.frame(REPLY)[4], 9)
-
-    def answer(self, old, new):
-        host = self.ws.split("/")[2]
-        lines = ["GET /some/where?this=is&not=read HTTP/1.1", f"Host: {host}", "upgrade: WebSocket",
-                 "CONNECTION: keep-alive, Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-                 "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: chat, {wire_peer.SUBPROTOCOL}", "X-Other: 1"]
-        text = "\r\n".join([*lines, "", ""]).replace(old, new.replace("HOST", host))
-        plain = wire_peer.dial("tcp://" + host)[0]
-        self.addCleanup(plain.close)
-        plain.sendall(text.encode())
-        return plain.recv(12).decode().split()[1]
-
-    def test_requests_for_a_websocket_are_answered_as_documented(self):
-        for old, new, status in (
-                ("", "", "101"), ("Host: HOST", "Host: localhost", "101"),
-                ("HTTP/1.1", "HTTP/1.0", "400"), ("X-Other: 1", "Host: HOST", "400"), ("dGhl", "dG", "400"),
-                ("chat, pair.sp", "pair1.sp", "400"), ("X-Other: 1", "Origin: http://HOST", "403"),
-                ("/some/where", "/elsewhere", "404"), ("GET", "POST", "405"),
-                ("Host: 127.0.0.1", "Host: x.example", "421"),
-                ("Version: 13", "Version: 8", "426"), ("upgrade: WebSocket", "upgrade: h2c", "426"),
-                ("X-Other: 1", "X-Other: " + "1" * 4096, "431")):
-            with self.subTest(old=old, new=new[:40]):
-                self.assertEqual(self.answer(old, new), status)
-
-    def test_bad_frames_of_a_websocket_end_the_link(self):
-        for data, why in ((b"\x81\x80\0\0\0\0", "not binary"), (b"\x82\x01a", "not masked"),
-                          (b"\xc2\x80\0\0\0\0", "reserved bits set"),
-                          (b"\x89\xfe\0\x7e\0\0\0\0", "bad control"),
-                          (b"\x88\x80\0\0\0\0", "closed by the other side")):
-            with self.subTest(why=why):
-                peer = self.peer("p", url=self.ws).link()
-                peer.connection.stream.plain.sendall(data)
-                self.assertTrue(peer.closed())
-                self.node.log(why)
-
-    def test_the_node_dials(self):
-        peer = self.peer("p").listen("ws")
-        node, _ = self.start("d", "--join", peer.urls[0])
-        peer.accept()
-        stream = peer.connection.stream
-        self.assertEqual(stream.request, "GET /peer HTTP/1.1")
-        self.assertEqual(stream.headers["sec-websocket-protocol"], wire_peer.SUBPROTOCOL)
-        self.assertNotIn("origin", stream.headers)
-        peer.link()
-        self.assertGreater(self.puppet(peer, SELF), 0)
-        node.log("linked with node p")
-
-    @unittest.skipIf(shutil.which("nngcat") is None, "nngcat is not installed")
-    def test_sp_over_websocket_is_another_protocol(self):
-        cat = Program("nngcat", "--pair0", "--dial", self.ws, "--data", "hello")
-        self.addCleanup(cat.kill)
-        self.node.log("closed a connection from .*: does not speak the SP protocol of PAIR")
-        self.works(url=self.ws)
-
-
-class Frames(Wire):
-    def test_every_encoding_of_msgpack_is_read(self):
-        """Numbers and lengths may be wide, numbers signed, frames may have more values, and unknown kinds may have any
-        values."""
-        peer = self.peer(capabilities=RESUME).link()
-        deep = b"\x91" * 31 + b"\xc0"
-        for kind in (b"\xcd\0\x19", b"\xd0\x19", b"\xd3" + struct.pack(">q", 25), b"\xcf" + struct.pack(">Q", 25)):
-            frame = (b"\xdd\0\0\0\x09" + kind + b"\xdb\0\0\0\x06puppet" + b"\xd1\0\5" + b"\xcc\1" + b"\x07" +
-                     b"\xc6\0\0\0\0" + pack(NO_DEADLINE) + b"\xcb" + bytes(8) + deep)
-            peer.state.sent += 1
-            peer.connection.send(pack([99, "?"]) + pack([12]) + frame + pack([2 ** 64 - 1, {"a": [1.5 and None]}]))
-            peer.state.sent += 2
-            self.assertEqual(peer.frame(REPLY)[4], 7)
-        peer.fence()
-        self.assertEqual(peer.state.sent, 12)  # The node has acknowledged this since: see LinkState.acknowledged.
-
-    def test_a_frame_of_the_wrong_shape_ends_the_link(self):
-        for frame, says in (
-                ([SEND, "text", 0, 0, 0, b""], "SEND"), ([SEND, 1, 0, 0xFFFFFF00, 0, b""], "SEND"),
-                ([SEND, 1, 0, 0, 0, "text"], "SEND"), ([SEND, 1, 0, 0, 0], "SEND"),
-                ([SEND, -1, 0, 0, 0, b""], "SEND"),
-                ([SEND_NAME, "", 0, 0, 0, b""], "SEND_NAME"), ([SEND_NAME, "a b", 0, 0, 0, b""], "SEND_NAME"),
-                ([SEND_NAME, "n" * 65, 0, 0, 0, b""], "SEND_NAME"), ([WATCH, 1, 1, 0, 0, b"x" * 132], "WATCH"),
-                ([48, 1, 1, 2, 0, b"x" * 8193], "PROBE"), ([PUBLISH, "a..b", 0, 0, b""], "PUBLISH"),
-                ([INTEREST, 1, ["a.>.b"]], "INTEREST"), ([INTEREST, 0, ["a"]], "INTEREST"),
-                ([INTEREST, 3, ["a"]], "INTEREST"), ([PING], "PING"), ([WELCOME, 0, 0, 3], "WELCOME"),
-                (["text"], "unknown"), ([], "unknown"), ([99, nested(34)], "unknown"),
-                ([CALL, 1, 1, 0, 0, b"", "soon"], "CALL"), ([TABLE, 1, 1, "name", 5, 0], "TABLE"),
-                ([RETAINED, "a", 0, 0, 0, 0, 1, b""], "RETAINED"), ([SWIM_SYNC, 0, [[1, 4, 0, 0]]], "SWIM SYNC"),
-                ([PUBLISH_TO, "a", 0, 0, 0, 0, 0, 0, ["q"] * 3, b""], "PUBLISH_TO")):
-            with self.subTest(frame=str(frame)[:60]):
-                peer = self.peer(f"p{next(self.incarnations)}").link()
-                peer.connection.send(pack(frame))
-                self.closes(peer.connection, f"malformed {says} frame at offset [0-9]+")
-
-    def test_frames_of_the_handshake_at_the_wrong_time(self):
-        peer = self.peer().link()
-        peer.connection.send(pack([HELLO, peer.hello]))
-        self.closes(peer.connection, "a handshake frame on an established link")
-        c = self.raw()
-        c.send(pack([99]) + pack([PING, 1]))
-        self.closes(c, "PING instead of HELLO")
-
-    def test_messages_and_patterns_at_their_bounds_are_accepted(self):
-        peer = self.peer().link()
-        peer.send([SEND_NAME, "puppet", 0, 0xFFFFFEFF, 0, b"x" * 16 * 1024 * 1024])
-        self.assertRegex(self.node.line(), f"^got {0xFFFFFEFF} x+$")
-        peer.send([INTEREST, 1, [f"p.{i}" for i in range(4096)]], [INTEREST, 1, ["y.*"]],
-                  [INTEREST, 1, ["n.*"]], [INTEREST, 1, ["n.*"]], [INTEREST, 2, ["n.*"]])
-        self.in_effect(peer)
-        peer.send(*([CALL_NAME, "puppet", 5, PUBLISH_IT, 1, topic] for topic in (b"n.1", b"y.1")))
-        peer.frame(PUBLISH, where=lambda frame: frame[1] == "y.1")
-        self.assertNotIn("n.1", self.published(peer))
-        peer.connection.send(pack([INTEREST, 1, ["x"] * 4097]))
-        self.closes(peer.connection, "malformed INTEREST")
-
-    def test_names_and_topics_follow_their_grammar(self):
-        peer = self.peer().link()
-        for name in ("a", "A.b_c-d$9", "n" * 64):
-            self.assertEqual(peer.call(name, 1)[3], 6, name)
-        word = "w" * 16
-        for pattern in ("*", ">", "a.*.b.>", "$SYS.x-y_z", ".".join("abcdefghijklmnop"), ".".join([word] * 15)):
-            peer.send([INTEREST, 1, [pattern]])
-            peer.fence()
-        for pattern in (".".join("abcdefghijklmnopq"), "w" * 256, "a*", "", ".a", "a.", ">.a", "a b"):
-            with self.subTest(pattern=pattern):
-                peer = self.peer(f"p{next(self.incarnations)}").link()
-                peer.connection.send(pack([INTEREST, 1, [pattern]]))
-                self.closes(peer.connection, "malformed INTEREST")
-
-    def test_the_page_has_all_error_codes(self):
-        with open(os.path.join(ROOT, "include", "weft", "error.h"), encoding="utf-8") as file:
-            codes = dict(re.findall(r'X\(E\w+,\s*-(\d+),\s*"([^"]*)"\)', file.read()))
-        table = PAGE.split("| code | | code | |", 1)[1].split("\n\n", 1)[0]
-        said = {code: text for row in table.splitlines()
-                for code, text in re.findall(r"\| (\d+) \| ([^|]*?) (?=\|)", row)}
-        self.assertEqual(said, codes)
+from harness import eventually
+from wire_case import (COUNT, COUNTED, HIGHEST, LOWEST, ME, NUMBERED, POUR, PUBLISH_IT, SELF, SUBSCRIBE, Wire, both,
+                       number, numbers, reason)
+from wire_peer import (ACK, BYE, CALL_NAME, CHUNK, CHUNKS, GOSSIP, HELLO, INTEREST, OVER, PEERS, PING, PUBLISH, REPLY,
+                       RESUME, RETAINED, SEND, SEND_NAME, START, SWIM_PING, SWIM_SYNC, TABLE, TOOL, UP, WATCH, WELCOME,
+                       Closed, Refused, pack)
 
 
 class Handshake(Wire):
@@ -447,7 +134,7 @@ class Handshake(Wire):
             return False
         return True
 
-    def test_frames_behind_the_second_welcome(self):
+    def test_frames_may_follow_the_second_welcome_at_once(self):
         """The lower one may send frames in the batch of its WELCOME."""
         for capabilities in 0, RESUME:
             peer = self.peer("p", both()[0], capabilities=capabilities)
@@ -502,7 +189,7 @@ class Handshake(Wire):
 class Heartbeats(Wire):
     options = "--heartbeat", "0.1"
 
-    def test_the_node_says_something_and_a_silent_peer_is_lost(self):
+    def test_the_node_sends_heartbeats_and_a_silent_peer_is_lost(self):
         for beats, silent_for in ((100, 0.5), (0, 0.1), (HIGHEST, None)):
             with self.subTest(heartbeat=beats):
                 peer = self.peer(f"p{beats}", heartbeat=beats).link()
@@ -616,7 +303,7 @@ class Links(Wire):
             self.assertEqual(self.node.line(), "poured 0")
             peer.leave()
 
-    def test_versions_do_not_matter(self):
+    def test_a_link_of_an_older_version_is_resumed(self):
         peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
         self.assertGreater(peer.state.number, 0)
         # Without this the link may come to the next connection first, and then to this one, which is closed.
@@ -646,7 +333,7 @@ class Links(Wire):
             self.assertEqual(self.node.line(), "poured 0")
             peer.leave()
 
-    def test_a_new_connection_while_the_old_one_is_there(self):
+    def test_a_new_connection_loses_nothing_of_the_old_one(self):
         """The old connection is read to its end first."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
@@ -658,7 +345,7 @@ class Links(Wire):
             old.close()
             peer.leave()
 
-    def test_a_link_that_one_side_has_given_up(self):
+    def test_a_link_that_one_side_gave_up_is_replaced(self):
         """State 0 with this number, or another number, makes a new link."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
@@ -673,7 +360,7 @@ class Links(Wire):
             self.assertGreater(self.puppet(peer, SELF), 0)
             peer.leave()
 
-    def test_a_welcome_that_was_lost(self):
+    def test_a_link_whose_welcome_was_lost_is_resumed(self):
         """The side with the higher incarnation never learned of the link. The link goes on, because nothing has arrived
         from that side."""
         peer = self.peer("p", HIGHEST, capabilities=RESUME).connect().greet()
@@ -716,7 +403,7 @@ class Links(Wire):
         self.fault("malformed message in the first of its chunks", [CHUNK, 100, [RETAINED, "a", 1, 0, 0, 0, 1, b""]])
         self.fault("malformed message in the first of its chunks", [CHUNK, 132, [WATCH, 1, 1, 0, 0, b""]])
 
-    def test_faults_at_the_beginning(self):
+    def test_bad_frames_after_the_welcome_end_the_connection(self):
         for second, why in ((pack([SEND, 1, 0, 0, 0, b""]), "no START on a connection"),
                             (pack([START, 1]), "frames are missing")):
             peer = self.peer(f"p{next(self.incarnations)}", LOWEST + next(self.incarnations), capabilities=RESUME)
@@ -725,14 +412,14 @@ class Links(Wire):
             peer.connection.send(pack([WELCOME, 1, 0, OVER]) + second)
             self.closes(peer.connection, why)
 
-    def test_a_pong_without_an_ack(self):
+    def test_a_peer_that_acknowledges_nothing_is_lost(self):
         peer = self.peer(capabilities=RESUME, urls=()).link()
         peer.acknowledges = False
         self.puppet(peer, POUR, numbers(ME, 10, 8))
         self.assertTrue(peer.closed())
         self.node.log("does not acknowledge received frames")
 
-    def test_start_and_ack_on_a_link_that_cannot_resume(self):
+    def test_a_start_in_the_middle_ends_the_connection(self):
         peer = self.peer().link()
         peer.connection.send(pack([START, 0]))
         self.closes(peer.connection, "START in the middle of a connection")
@@ -756,7 +443,7 @@ class WhileLinked(Wire):
         peer.fence()
         self.assertNotIn("news.of.today", self.published(peer))
 
-    def test_too_many_patterns(self):
+    def test_too_many_patterns_end_the_link(self):
         node, url = self.start("few", "--max-patterns", "10")
         peer = self.peer(url=url).link()
         peer.send([INTEREST, 1, [f"p.{i}" for i in range(10)]])
@@ -765,14 +452,14 @@ class WhileLinked(Wire):
         self.assertTrue(peer.closed())
         node.log("too many topic patterns, more than --max-patterns 10")
 
-    def test_nodes_without_membership_are_told_of_each_other(self):
+    def test_nodes_without_membership_learn_of_each_other(self):
         """Nodes without membership learn of each other in this way, and each node that comes later is told, too."""
         first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
         second = self.peer("second").link()
         self.assertEqual(second.frame(PEERS)[1], [["first", first.incarnation, ["tcp://127.0.0.1:1"]]])
         self.assertEqual(first.frame(PEERS)[1], [["second", second.incarnation, []]])
 
-    def test_a_node_that_was_told_of_is_dialled(self):
+    def test_a_node_that_a_peer_names_is_dialled(self):
         peer = self.peer("teller").link()
         other = self.peer("other", LOWEST).listen()
         peer.send([PEERS, [["other", LOWEST, other.urls]]])

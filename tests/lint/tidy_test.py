@@ -15,7 +15,7 @@ def rules_broken(check, *args):
 
 
 class Rules(unittest.TestCase):
-    def test_lengths(self):
+    def test_long_lines_and_files_are_found(self):
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 118] * tidy.FILE_LINES), [])
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 119]), ["width"])
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x"] * (tidy.FILE_LINES + 1)), ["file-length"])
@@ -32,7 +32,7 @@ class Rules(unittest.TestCase):
     def test_lengths_are_hints(self):
         self.assertLess({"width", "file-length", "function-length"}, set(tidy.HINTS))
 
-    def test_heads(self):
+    def test_a_wrong_first_line_is_found(self):
         def broken(path, line):
             return rules_broken(tidy.check_head, path, [line])
         self.assertEqual(broken("actors/core/a.c", "/* actors/core/a.c -- an actor. */"), [])
@@ -56,10 +56,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(broken("runtime/platform/linux/a.c", "#include <sys/epoll.h>"), [])
         self.assertEqual(broken("runtime/a.c", "#include <string.h>"), [])
 
-    def test_words(self):
+    def test_forbidden_words_are_found(self):
         def broken(path, text):
             return rules_broken(tidy.check_words, path, text, tidy.without_comments(text))
         self.assertEqual(broken("actors/a.c", "/* TO" + "DO */"), ["unfinished"])
+        self.assertEqual(broken("actors/a.c", "/* The asker waits. */"), ["word"])
+        self.assertEqual(broken("actors/a.c", "/* The masker waits. */"), [])
+        self.assertEqual(broken("tests/unit/a.c", "/* The asker waits. */"), [])
         self.assertEqual(broken("tests/unit/a.c", "    usleep(10);"), ["sleep"])
         self.assertEqual(broken("tests/unit/a.c", "    weft_sleep(1); /* not sleep(1) */"), [])
         self.assertEqual(broken("runtime/a.c", "#ifdef __linux__"), ["ifdef"])

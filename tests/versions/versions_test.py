@@ -200,7 +200,7 @@ class Pair:
         self.assertIn("s has ended", self.weft(self.client, "stop", "--node", "s")[0])
         s.end()
 
-    def test_publications_for_a_tool(self):
+    def test_a_tool_receives_publications(self):
         self.need("weft subscribe", self.both(lambda v: "subscribe" in v.verbs))
         self.serve()
         tool = Program(self.client.weft, "subscribe", "news.>", "--count", "1", "--json", "--node", "s",

@@ -259,21 +259,21 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
     } else bring_up(c, ch, number);
 }
 
-enum decision { REFUSE, RESUME, ANEW };
+enum decision { REFUSE, RESUME, NEW_LINK };
 
 /* The node with the lower incarnation decides when it gets the first WELCOME. */
 static enum decision decide(struct wf_link *l, const struct wf_channel *ch, const struct wf_frame *f)
 {
-    if (l == NULL) return ANEW;
+    if (l == NULL) return NEW_LINK;
     if (!resumable(ch) || l->number == 0) return REFUSE;
-    if (f->number == l->number && f->tag == WF_LINK_OVER) return ANEW;
+    if (f->number == l->number && f->tag == WF_LINK_OVER) return NEW_LINK;
     if (l->state == WF_STATE_UP && l->pending != NULL) return REFUSE;
     if (f->number == l->number) return l->state == WF_STATE_UP && f->tag == WF_LINK_UP ? REFUSE : RESUME;
     /* The peer does not know the link: this node's WELCOME is lost, or still on its way. */
     if (l->state == WF_STATE_UP) return REFUSE;
     WF_SOMETIMES("handshake: the WELCOME that began the link was lost", !wf_link_confirmed(l));
     WF_SOMETIMES("handshake: the other side does not know a link that was in use", wf_link_confirmed(l));
-    return wf_link_confirmed(l) ? ANEW : RESUME;
+    return wf_link_confirmed(l) ? NEW_LINK : RESUME;
 }
 
 static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)

@@ -415,24 +415,24 @@ static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
         if (r->sequence == 0 || r->sequence != m->sequence || r->node != from) continue;
         r->sequence = 0;
         s->relay_count--;
-        send_ack(s, r->asker, r->asked, true);
+        send_ack(s, r->requester, r->asked, true);
         return;
     }
 }
 
-/* NULL: no place is free, or `asker` uses as many as it may. */
-static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t asker)
+/* NULL: no place is free, or `requester` uses as many as it may. */
+static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t requester)
 {
     struct wf_swim_relay *place = NULL;
-    uint32_t of_asker = 0;
+    uint32_t of_requester = 0;
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
         if (s->relay[i].sequence == 0) place = &s->relay[i];
-        else of_asker += s->relay[i].asker == asker;
+        else of_requester += s->relay[i].requester == requester;
     }
-    return of_asker < WF_SWIM_RELAYS_OF_ONE ? place : NULL;
+    return of_requester < WF_SWIM_RELAYS_OF_ONE ? place : NULL;
 }
 
-/* If there is no place, the asker gets no answer, as if the message had been lost. */
+/* If there is no place, the requester gets no answer, as if the message had been lost. */
 static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
     if (m->node == s->self->node) {
@@ -526,7 +526,7 @@ static int64_t tick_relays(struct wf_swim *s, int64_t now)
         }
         r->sequence = 0;
         s->relay_count--;
-        send_ack(s, r->asker, r->asked, false);
+        send_ack(s, r->requester, r->asked, false);
     }
     return at;
 }

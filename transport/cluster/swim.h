@@ -105,9 +105,10 @@ struct wf_swim_user {
 };
 
 struct wf_swim_relay {
-    uint64_t asker, asked, sequence; /* asked: the asker's sequence number; sequence: this member's, 0: free */
+    uint64_t requester, asked,
+        sequence; /* asked: the requester's sequence number; sequence: this member's, 0: free */
     uint64_t node;
-    int64_t due; /* when the asker is told that there is no answer */
+    int64_t due; /* when the requester is told that there is no answer */
 };
 
 struct wf_swim {

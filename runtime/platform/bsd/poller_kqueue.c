@@ -281,7 +281,7 @@ static int report_all(struct pf_poller *p, struct pf_ready *out, int max)
     return n;
 }
 
-/* Takes entries from the kernel; `span` is in nanoseconds, < 0: for ever. Returns the result of kevent, or -1 when it
+/* Takes entries from the kernel; `span` is in nanoseconds, < 0: no limit. Returns the result of kevent, or -1 when it
  * was interrupted. Repeats a wait that fails, because libkqueue lets each wait fail once when the process ends, and
  * workers may still run then. */
 static int take(struct pf_poller *p, int64_t span)

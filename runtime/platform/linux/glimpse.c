@@ -6,11 +6,11 @@
  *     asking thread finds the names afterwards. Only threads that have unblocked the signal are asked, and they do
  *     that after the handler is installed. If the program handles or ignores that signal, a glimpse is never
  *     possible; nor on Valgrind, whose registers are not the kernel's.
- * (2) There is one question at a time in a process, `asked`. The handler takes it, or the asker takes it back: the
+ * (2) There is one question at a time in a process, `asked`. The handler takes it, or the caller takes it back: the
  *     thread that changes `state` from ASKED owns it. If a handler has taken it and does not return (because its
  *     thread holds a lock of the unwinder), no thread is asked any more: `broken`.
  * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler
- *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So the asker first reads from
+ *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So the caller first reads from
  *     /proc in which call the thread is. A call that sleeps and stores its remaining time where we can find it is
  *     restarted with that time: the handler sets the registers back. A thread in any other call with a time limit is
  *     not interrupted: then only the address of the call is known. */
@@ -50,7 +50,7 @@ static struct {
     pthread_t thread;
     void (*see)(void *arg);
     void *arg;
-    uintptr_t frames[FRAMES]; /* not memory of the asker, which may have stopped waiting */
+    uintptr_t frames[FRAMES]; /* not memory of the caller, which may have stopped waiting */
     int most, count;
     bool again; /* the handler must restart the call */
     struct in_call call;
@@ -58,30 +58,30 @@ static struct {
 
 /* ---- Calls that a signal would end ----------------------------------------------------------------------------- */
 
-enum ending { GOES_ON, ANEW, ANEW_WITH_REST, ENDS };
+enum ending { GOES_ON, AGAIN, AGAIN_WITH_REST, ENDS };
 
 /* What happens to the call after a handler has run: the kernel continues it; or we can restart it, as it is or with
  * argument `rest` in place of argument `time`; or it would end. */
 static enum ending ending_of(const struct in_call *c, int *time, int *rest)
 {
     switch (c->number) {
-    case SYS_nanosleep: *time = 0, *rest = 1; return c->args[1] != 0 ? ANEW_WITH_REST : ENDS;
+    case SYS_nanosleep: *time = 0, *rest = 1; return c->args[1] != 0 ? AGAIN_WITH_REST : ENDS;
     case SYS_clock_nanosleep:
         *time = 2, *rest = 3;
-        return c->args[1] == TIMER_ABSTIME ? ANEW : c->args[3] != 0 ? ANEW_WITH_REST : ENDS;
+        return c->args[1] == TIMER_ABSTIME ? AGAIN : c->args[3] != 0 ? AGAIN_WITH_REST : ENDS;
 #ifdef SYS_poll
-    case SYS_poll: return (int)c->args[2] < 0 ? ANEW : ENDS;
-    case SYS_select: return ANEW; /* the kernel stores the remaining time in their argument; */
+    case SYS_poll: return (int)c->args[2] < 0 ? AGAIN : ENDS;
+    case SYS_select: return AGAIN; /* the kernel stores the remaining time in their argument; */
     case SYS_epoll_wait:
 #endif
-    case SYS_epoll_pwait: return (int)c->args[3] < 0 ? ANEW : ENDS;
+    case SYS_epoll_pwait: return (int)c->args[3] < 0 ? AGAIN : ENDS;
     case SYS_ppoll:
-    case SYS_pselect6: return ANEW; /* in that of these, too */
+    case SYS_pselect6: return AGAIN; /* in that of these, too */
     case SYS_semtimedop:
-    case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? ANEW : ENDS;
-    case SYS_io_getevents: return c->args[4] == 0 ? ANEW : ENDS;
+    case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? AGAIN : ENDS;
+    case SYS_io_getevents: return c->args[4] == 0 ? AGAIN : ENDS;
 #ifdef SYS_epoll_pwait2
-    case SYS_epoll_pwait2: return c->args[3] == 0 ? ANEW : ENDS;
+    case SYS_epoll_pwait2: return c->args[3] == 0 ? AGAIN : ENDS;
 #endif
 #ifdef SYS_pause
     case SYS_pause:
@@ -120,7 +120,7 @@ static void begin_anew(ucontext_t *u, const struct in_call *c)
 {
     struct in_call again = *c;
     int time = 0, rest = 0;
-    if (ending_of(c, &time, &rest) == ANEW_WITH_REST) again.args[time] = again.args[rest];
+    if (ending_of(c, &time, &rest) == AGAIN_WITH_REST) again.args[time] = again.args[rest];
 #if defined(__x86_64__)
     greg_t *r = u->uc_mcontext.gregs;
     if ((uintptr_t)r[REG_RIP] != c->pc || (uintptr_t)r[REG_RSP] != c->sp || r[REG_RAX] != -EINTR) return;

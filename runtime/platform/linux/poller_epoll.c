@@ -102,7 +102,7 @@ static void give_up_timer_slack(void)
     done = true;
 }
 
-/* As epoll_wait, but `span` is in nanoseconds; < 0: for ever. */
+/* As epoll_wait, but `span` is in nanoseconds; < 0: no limit. */
 static int wait_once(struct pf_poller *p, int max, int64_t span)
 {
     if (span == 0) return epoll_wait(p->epoll, p->events, max, 0);

@@ -64,7 +64,7 @@ static int sim_cond_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t de
     pf_mutex_unlock(m);
     bool on = s->go_on(s, deadline);
     pf_mutex_lock(m);
-    WF_ASSERT(on || deadline != WEFT_FOREVER); /* it would wait for ever */
+    WF_ASSERT(on || deadline != WEFT_FOREVER); /* it would never return */
     return on ? WEFT_OK : WEFT_ETIMEDOUT;
 }
 

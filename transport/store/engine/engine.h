@@ -290,7 +290,7 @@ struct wf_store_engine {
     /* The mark of an open store; NULL: the engine has no marks. This and is_lost are called by the thread that stores. */
     void (*mark)(const struct wf_store *s, struct wf_store_mark *out);
     /* Whether the last call that stores has found that it cannot store: the disk has failed, another one is the owner, or
-     * the server cannot be reached. So another store, which is opened anew, may do better. */
+     * the server cannot be reached. So another store, which is opened again, may do better. */
     bool (*is_lost)(const struct wf_store *s);
     /* Asks the database whether this store is its owner, and connects again if it has to; then is_lost says what it has found.
      * Called by the thread that stores. NULL: no server is between. */

@@ -173,11 +173,11 @@ static int own(struct pq_store *s, uint64_t commits, struct wf_store_why *why)
     int rc = pq_read_mark(&s->writer, &is);
     if (rc < 0) return failed_with(why, rc, s);
     if (is.commits < commits) {
-        snprintf(
-            why->text, sizeof why->text,
-            "%s: it lacks %llu commits that were acknowledged. Let the server that has them come back; or start all "
-            "nodes with this store anew: then they begin with what there is",
-            s->base.name, (unsigned long long)(commits - is.commits));
+        snprintf(why->text, sizeof why->text,
+                 "%s: it lacks %llu commits that were acknowledged. Bring back the server that has them; or restart "
+                 "all nodes "
+                 "with this store: then the store continues without these commits",
+                 s->base.name, (unsigned long long)(commits - is.commits));
         return WEFT_ESYSTEM;
     }
     rc = pq_own(s);

@@ -60,7 +60,7 @@ struct pq_row {
 struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
-    int silence;     /* for how many ms the server may be silent while an answer is awaited; -1: for ever */
+    int silence;     /* for how many ms the server may be silent while an answer is awaited; -1: no limit */
     bool is_silent;  /* it was silent for longer: nothing is awaited any more */
     bool is_ending;  /* the server has said that it ends this session */
     bool has_warned; /* with an answer came a warning */

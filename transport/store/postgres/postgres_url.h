@@ -10,11 +10,11 @@ enum { PQ_ANSWER_TIMEOUT = 30 }; /* seconds, if the URL does not say something e
 
 struct pq_url {
     char *where; /* what libpq connects to; has a password, perhaps: never shown */
-    int silence; /* for how many ms the server may be silent while an answer is awaited; -1: for ever */
+    int silence; /* for how many ms the server may be silent while an answer is awaited; -1: no limit */
 };
 
 /* Reads what stands behind the scheme: "//HOST/DB" is the end of a URL, anything else is given to libpq as it is. One word
- * is not libpq's, "answer_timeout": seconds up to a day, 0 for ever. It is taken out; a value that is no such number stays,
+ * is not libpq's, "answer_timeout": seconds up to a day; 0: no limit. It is taken out; a value that is no such number stays,
  * and is refused by libpq. Returns 0 or WEFT_ENOMEM; then there is nothing to be freed. */
 int pq_url_read(const char *text, struct pq_url *out);
 void pq_url_free(struct pq_url *url);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Blocks until PQgetResult would not block, and sends meanwhile what libpq still has to send. `pg` is in libpq's mode that
- * does not block. `silence`: for how many ms the server may neither send nor take a byte; -1: for ever. Returns false if it
+ * does not block. `silence`: for how many ms the server may neither send nor take a byte; -1: no limit. Returns false if it
  * was silent for longer. A connection that is lost is no silence: PQgetResult says so. */
 bool pq_wait_for_result(PGconn *pg, int silence);
 

@@ -56,12 +56,12 @@ static int count_between(struct sql_connection *c, const char *name, int64_t low
     return sql_error(rc);
 }
 
-static int find_later(struct sql_connection *c, const char *name, int64_t now, int64_t *out)
+int sql_next_due(struct sql_connection *c, const char *queue, int64_t now, int64_t *out)
 {
     int rc;
     struct sql_row *row = sql_prepare(c, SQL_NEXT_DUE, &rc);
     if (row == NULL) return sql_error(rc);
-    sql_bind_text(row, 1, name);
+    sql_bind_text(row, 1, queue);
     sql_bind_int(row, 2, now);
     rc = sql_step(row);
     *out = rc == SQL_ROW ? sql_int(row, 0) : INT64_MAX;
@@ -82,7 +82,7 @@ static int move_to(struct sql_connection *c, struct sql_queue *q, int64_t now)
     uint64_t delayed = 0, leased = 0;
     int64_t later = INT64_MAX;
     int rc = count_between(c, q->name, on ? q->seen : now, on ? now : q->seen, &delayed, &leased);
-    if (rc == WEFT_OK) rc = find_later(c, q->name, now, &later);
+    if (rc == WEFT_OK) rc = sql_next_due(c, q->name, now, &later);
     if (rc < 0) return rc;
     if (on) {
         take_from(&q->is.delayed, delayed);

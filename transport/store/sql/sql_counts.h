@@ -9,6 +9,9 @@ void sql_count_job(struct sql_queue *q, const struct wf_store_job *was, const st
 /* Reads all jobs of the store into the counts of its queues, which it adds. */
 int sql_counts_load(struct sql_store *s);
 
+/* When the first job that is not due yet becomes due; INT64_MAX: there is no such job. */
+int sql_next_due(struct sql_connection *c, const char *queue, int64_t now, int64_t *out);
+
 int sql_queues(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
 
 #endif

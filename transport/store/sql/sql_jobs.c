@@ -340,19 +340,6 @@ static int find_due(struct commit *c, struct wf_store_change *x)
     return rc == WEFT_ENOTFOUND && sql_error(code) < 0 ? sql_error(code) : rc;
 }
 
-static int find_next_due(struct sql_store *s, struct wf_store_change *x)
-{
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, SQL_NEXT_DUE, &rc);
-    if (row == NULL) return rc;
-    sql_bind_text(row, 1, x->queue);
-    sql_bind_int(row, 2, x->now);
-    rc = sql_step(row);
-    x->next_due = rc == SQL_ROW ? sql_int(row, 0) : INT64_MAX;
-    sql_reset(row);
-    return sql_error(rc);
-}
-
 static void kill_job(struct wf_store_job *j, int64_t now)
 {
     j->dead = true;
@@ -382,7 +369,7 @@ static int take(struct commit *c, struct wf_store_change *x)
         int error = find_due(c, x);
         if (error == WEFT_ENOTFOUND) {
             x->error = WEFT_ENOTFOUND;
-            return find_next_due(c->s, x);
+            return sql_next_due(c->s->writer, x->queue, x->now, &x->next_due);
         }
         if (error < 0) return error;
         const struct wf_store_job was = x->job;

@@ -8,7 +8,7 @@ int sql_jobs(struct wf_store *s, const char *queue, bool dead, wf_store_each_job
 /* Reads all jobs, bodies and keys. Returns the number of faults. */
 int sql_check_jobs(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
-/* Reads what is kept of the queues in memory, anew. */
+/* Reads again, from the tables, what is kept of the queues in memory. */
 int sql_queues_load(struct sql_store *s, struct wf_store_why *why);
 
 #endif

@@ -483,7 +483,7 @@ START_TEST(a_point_in_time_for_a_span_is_said)
     EXPECT_LINES("actor every: weft_send_every was given a point in time (weft_now() +", 1);
     EXPECT_LINES(" is a point in time, not a span", 5);
     EXPECT_LINES("a span such as WEFT_SEC(5), not a point in time", 1);
-    EXPECT_LINES("where a span belongs, and takes it for ever: write the span alone, such as WEFT_SEC(1)", 4);
+    EXPECT_LINES("where a span belongs, and treats it as WEFT_FOREVER: write the span alone, such as WEFT_SEC(1)", 4);
 }
 END_TEST
 
