@@ -110,6 +110,8 @@ static int advance_first(struct sql_store *s, struct sql_log *log, const struct 
         rc = sql_records_next(&records, &r, &fine);
         if (rc != SQL_ROW && rc != SQL_DONE) break;
         if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last, .time = now};
+        if (r.offset < will->first || r.offset > will->last) rc = WEFT_EFORMAT; /* the keys are damaged */
+        if (rc == WEFT_EFORMAT) break;
         const bool is_lost = !fine || r.offset != will->first;
         if (!is_over(will, limits, fine ? r.time : now, now)) break;
         *has_hole = is_lost;
