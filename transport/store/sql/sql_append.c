@@ -69,29 +69,73 @@ static bool surely_within(const struct wf_store_log *log, const struct wf_store_
     return limits->age == 0 && !is_over(log, limits, 0, 0);
 }
 
+static struct sql_row *sizes_of(struct sql_store *s, const struct sql_log *log, int *rc)
+{
+    struct sql_row *row = sql_prepare(s->writer, SQL_RECORD_SIZES, rc);
+    if (row == NULL) return NULL;
+    sql_bind_int(row, 1, sql_record_key(log->will_id, log->will.first));
+    sql_bind_int(row, 2, sql_record_key(log->will_id, log->will.last));
+    return row;
+}
+
+/* Removed records that were damaged have taken an unknown number of bytes. */
+static int recount_bytes(struct sql_store *s, struct sql_log *log)
+{
+    int rc;
+    struct sql_row *row = sizes_of(s, log, &rc);
+    if (row == NULL) return rc;
+    struct sql_records records = {.row = row, .epoch = log->will.epoch, .from = log->will.first, .sizes_only = true};
+    struct wf_store_record r;
+    bool fine;
+    log->will.bytes = 0;
+    while ((rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) log->will.bytes += fine ? r.size : 0;
+    sql_reset(row);
+    return sql_error(rc);
+}
+
+/* Advances `first` behind the records that are over the limits. Damaged or missing ones go with the record behind them;
+ * then `*has_hole` is true, and the rest is to be looked at again. */
+static int advance_first(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now,
+                         bool *has_hole)
+{
+    struct wf_store_log *will = &log->will;
+    int rc;
+    *has_hole = false;
+    struct sql_row *row = sizes_of(s, log, &rc);
+    if (row == NULL) return rc;
+    struct sql_records records = {.row = row, .epoch = will->epoch, .from = will->first, .sizes_only = true};
+    while (will->first < will->last && !*has_hole) {
+        struct wf_store_record r = {.offset = will->last, .time = now};
+        bool fine = false;
+        rc = sql_records_next(&records, &r, &fine);
+        if (rc != SQL_ROW && rc != SQL_DONE) break;
+        if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last, .time = now};
+        if (r.offset < will->first || r.offset > will->last) rc = WEFT_EFORMAT; /* the keys are damaged */
+        if (rc == WEFT_EFORMAT) break;
+        const bool is_lost = !fine || r.offset != will->first;
+        if (!is_over(will, limits, fine ? r.time : now, now)) break;
+        *has_hole = is_lost;
+        if (!is_lost) will->bytes -= r.size < will->bytes ? r.size : will->bytes;
+        const bool is_row_lost = rc == SQL_ROW && !fine && r.offset < will->last;
+        will->first = is_row_lost || !is_lost ? r.offset + 1 : r.offset;
+    }
+    sql_reset(row);
+    return sql_error(rc);
+}
+
 static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now)
 {
     struct wf_store_log *will = &log->will;
-    if (will->first >= will->last || surely_within(will, limits)) return WEFT_OK;
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, SQL_RECORD_SIZES, &rc);
-    if (row == NULL) return rc;
-    uint64_t from = will->first;
-    sql_bind_int(row, 1, sql_record_key(log->will_id, from));
-    sql_bind_int(row, 2, sql_record_key(log->will_id, will->last));
-    struct sql_records records = {.row = row, .from = from, .sizes_only = true};
-    struct wf_store_record r;
-    bool fine;
-    while (will->first < will->last && (rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
-        if (!fine || r.offset != will->first) rc = WEFT_EFORMAT;
-        if (rc != SQL_ROW || !is_over(will, limits, r.time, now)) break;
-        will->bytes -= r.size < will->bytes ? r.size : will->bytes;
-        will->first++;
+    const uint64_t from = will->first;
+    bool has_hole = true;
+    while (has_hole && will->first < will->last && !surely_within(will, limits)) {
+        int rc = advance_first(s, log, limits, now, &has_hole);
+        if (rc == WEFT_OK && has_hole) rc = recount_bytes(s, log);
+        if (rc != WEFT_OK) return rc;
     }
-    sql_reset(row);
-    if (rc != SQL_ROW && rc != SQL_DONE) return rc;
     if (will->first == from) return WEFT_OK;
-    row = sql_prepare(s->writer, SQL_DELETE_RECORDS, &rc);
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, SQL_DELETE_RECORDS, &rc);
     if (row == NULL) return rc;
     /* A block stays until its last record is removed. */
     sql_bind_int(row, 1, sql_record_key(log->will_id, from));

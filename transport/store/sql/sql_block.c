@@ -66,6 +66,17 @@ uint64_t sql_records_first(struct sql_row *row)
     return is_block(tag, last) ? last - (uint64_t)-tag + 1 : last;
 }
 
+/* How many records there are from `at` to the end of the block, if they fill it exactly; else 0. */
+static size_t count_framed(const uint8_t *at, const uint8_t *end, size_t max)
+{
+    size_t count = 0;
+    while (count < max && (size_t)(end - at) >= HEAD && get_4(at + 12) <= (size_t)(end - at) - HEAD) {
+        at += HEAD + get_4(at + 12);
+        count++;
+    }
+    return at == end ? count : 0;
+}
+
 static bool begin_block(struct sql_records *r, uint64_t last)
 {
     size_t size;
@@ -73,52 +84,75 @@ static bool begin_block(struct sql_records *r, uint64_t last)
     r->last = last;
     r->at = sql_bytes(r->row, 3, &size);
     if (r->at == NULL || !is_block(tag, last)) return false;
+    if (!r->sizes_only && sql_int(r->row, 4) != block_sum(r->epoch, last, sql_int(r->row, 1), (size_t)-tag, size))
+        return false;
     r->end = r->at + size;
     r->left = (size_t)-tag;
-    return r->sizes_only || sql_int(r->row, 4) == block_sum(r->epoch, last, sql_int(r->row, 1), r->left, size);
+    r->is_torn = count_framed(r->at, r->end, r->left) != r->left;
+    return true;
 }
 
-static bool read_one(struct sql_records *r, struct wf_store_record *out)
+/* Reads the record at `at`, which is the first of the last `left` ones of the block. It has to lie within the block. Returns
+ * whether its checksum is right. */
+static bool read_at(const struct sql_records *r, const uint8_t *at, size_t left, struct wf_store_record *out)
 {
-    size_t rest = (size_t)(r->end - r->at);
-    if (rest < HEAD) return false;
-    out->offset = r->last - --r->left;
-    out->time = (int64_t)get_8(r->at);
-    out->tag = get_4(r->at + 8);
-    out->size = get_4(r->at + 12);
-    out->data = r->at + HEAD;
-    if (out->size > rest - HEAD || (r->left == 0 && out->size != rest - HEAD)) return false;
-    uint32_t sum = get_4(r->at + 16);
+    *out = (struct wf_store_record){.offset = r->last - left + 1,
+                                    .time = (int64_t)get_8(at),
+                                    .tag = get_4(at + 8),
+                                    .size = get_4(at + 12),
+                                    .data = at + HEAD};
+    return get_4(at + 16) == record_sum(r->epoch, out);
+}
+
+static void take_framed(struct sql_records *r, struct wf_store_record *out, bool *fine)
+{
+    const bool is_checked = !r->sizes_only && r->last - r->left + 1 >= r->from;
+    if (is_checked) *fine = read_at(r, r->at, r->left, out);
+    else {
+        *out = (struct wf_store_record){
+            .offset = r->last - r->left + 1, .time = (int64_t)get_8(r->at), .size = get_4(r->at + 12)};
+        *fine = true;
+    }
     r->at += HEAD + out->size;
-    return out->offset < r->from || r->sizes_only || sum == record_sum(r->epoch, out);
+    r->left--;
 }
 
-/* Where a block cannot be read any more, all its other records are damaged. */
-static int end_damaged(struct sql_records *r, struct wf_store_record *out, bool *fine)
+/* A size in this block is damaged, so it does not say where the next record begins. Each place is tried: a record is there if
+ * its checksum is right, which knows its offset. That offset follows from the records up to the end of the block; or, if
+ * there is more damage behind, the record is the next one, or the one behind a damaged one. False: no more are found. */
+static bool take_torn(struct sql_records *r, struct wf_store_record *out)
 {
-    *out = (struct wf_store_record){.offset = r->last};
-    *fine = false;
+    for (; (size_t)(r->end - r->at) >= HEAD && r->left > 0; r->at++) {
+        if (get_4(r->at + 12) > (size_t)(r->end - r->at) - HEAD) continue;
+        const size_t tried[] = {count_framed(r->at, r->end, r->left), r->left, r->left - 1};
+        for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+            if (tried[i] == 0 || !read_at(r, r->at, tried[i], out)) continue;
+            r->at += HEAD + out->size;
+            r->left = tried[i] - 1;
+            return true;
+        }
+    }
     r->left = 0;
-    return SQL_ROW;
+    return false;
 }
 
 int sql_records_next(struct sql_records *r, struct wf_store_record *out, bool *fine)
 {
-    while (r->left == 0) {
-        int rc = sql_step(r->row);
-        if (rc != SQL_ROW) return rc;
-        out->offset = (uint64_t)sql_int(r->row, 0) & WF_STORE_OFFSET_MAX;
-        if (sql_int(r->row, 2) >= 0) {
-            *fine = read_single(r, out);
-            return SQL_ROW;
+    for (;;) {
+        if (r->left == 0) {
+            int rc = sql_step(r->row);
+            if (rc != SQL_ROW) return rc;
+            const uint64_t last = (uint64_t)sql_int(r->row, 0) & WF_STORE_OFFSET_MAX;
+            *out = (struct wf_store_record){.offset = last};
+            *fine = false;
+            if (sql_int(r->row, 2) >= 0) *fine = read_single(r, out);
+            if (sql_int(r->row, 2) >= 0 || !begin_block(r, last)) return SQL_ROW;
         }
-        if (!begin_block(r, out->offset)) return end_damaged(r, out, fine);
-        while (r->left > 0 && r->last - r->left + 1 < r->from)
-            if (!read_one(r, out)) return end_damaged(r, out, fine);
+        *fine = true;
+        if (!r->is_torn) take_framed(r, out, fine);
+        else if (!take_torn(r, out)) continue;
+        if (out->offset >= r->from) return SQL_ROW;
     }
-    const uint8_t *at = r->at;
-    *fine = read_one(r, out);
-    return *fine || r->at > at ? SQL_ROW : end_damaged(r, out, fine);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,11 @@
  * The key of a block is that of its last record; so the first row whose key is not before that of a record is the row
  * that has it. Its column `tag` is minus the number of its records, `time` is that of the last one, and `sum` is a
  * CRC-32C over these and the size of its body. Its body has, for each record: the time (8 bytes), the tag, the size and the
- * record's own CRC-32C (4 each, all little-endian), and its bytes. */
+ * record's own CRC-32C (4 each, all little-endian), and its bytes.
+ *
+ * If a size is damaged, the records behind it are found by their checksums, so only the record of that size is lost. More are
+ * lost only where several records that follow each other are damaged, and another size behind them as well: then those
+ * between may be lost, too. */
 #ifndef WF_STORE_SQL_BLOCK_H
 #define WF_STORE_SQL_BLOCK_H
 
@@ -20,12 +24,13 @@ struct sql_records {
     /* Of the block that is being read: */
     const uint8_t *at, *end;
     uint64_t last;
-    size_t left;
+    size_t left;  /* records that were not read yet */
+    bool is_torn; /* its sizes do not fit its bytes */
 };
 
 /* The next record. What it points to stays until the next call, or until the statement is reset. Returns SQL_ROW, SQL_DONE
- * or a WEFT_E*. `*fine` is false if it is not what was written under its offset. Then records before it may be damaged,
- * too: those between the last record that was returned and this one. */
+ * or a WEFT_E*. `*fine` is false if it is not what was written under its offset. The records between the last one that was
+ * returned and this one, if any, are damaged or missing. */
 int sql_records_next(struct sql_records *r, struct wf_store_record *out, bool *fine);
 
 /* The offset of the first record of this row of SQL_RECORD_SIZES. */

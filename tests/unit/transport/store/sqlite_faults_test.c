@@ -25,12 +25,92 @@ START_TEST(a_damaged_record_spoils_none_that_were_stored_with_it)
 }
 END_TEST
 
-START_TEST(a_damaged_size_hides_the_records_behind_it)
+static const char damaged_size[] =
+    "UPDATE records SET body = CAST(substr(body, 1, %d) || 'y' || substr(body, %d) AS BLOB)";
+
+static void damage_size_of_second(int byte)
 {
-    damage_second_of_four("UPDATE records SET body = CAST(substr(body, 1, 34) || 'y' || substr(body, 36) AS BLOB)");
-    ck_assert_str_eq(read_text("a", 3, 9, 99), "WEFT_EFORMAT");
+    char sql[160];
+    snprintf(sql, sizeof sql, damaged_size, byte, byte + 2);
+    damage_second_of_four(sql);
+}
+
+START_TEST(a_damaged_size_hides_no_other_record)
+{
+    damage_size_of_second(_i);
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=x 4=x ");
+    ck_assert_str_eq(read_text("a", 4, 9, 99), "4=x ");
     append_ok("a", "five");
-    ck_assert_str_eq(read_text("a", 5, 9, 99), "5=five ");
+    ck_assert_str_eq(read_text("a", 3, 9, 99), "3=x 4=x 5=five ");
+    faults = 0;
+    ck_assert_int_eq(fixture.engine->check(store, count_fault, NULL), 1);
+    ck_assert_int_eq(faults, 1);
+}
+END_TEST
+
+enum { SIX_BYTES = 6 * 20 + 15 }; /* of the row of six records, with bodies of 0 ... 5 bytes */
+
+/* The record that has the byte `at` of that row. */
+static uint64_t record_with_byte(int at)
+{
+    uint64_t offset = 1;
+    for (int end = 20; at >= end; offset++) end += 20 + (int)offset;
+    return offset;
+}
+
+START_TEST(a_damaged_byte_costs_one_record)
+{
+    struct wf_store_append batch[6];
+    char sql[240], expected[32];
+    for (int i = 0; i < 6; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "xxxxx", .size = (size_t)i};
+    ck_assert_int_eq(fixture.engine->append(store, batch, 6), WEFT_OK);
+    close_it();
+    const int at = _i / 2;
+    snprintf(sql, sizeof sql,
+             "UPDATE records SET body = CAST(substr(body, 1, %d) || CASE substr(body, %d, 1) WHEN x'%s' THEN x'07' "
+             "ELSE x'%s' END || substr(body, %d) AS BLOB)",
+             at, at + 1, _i % 2 == 0 ? "21" : "ee", _i % 2 == 0 ? "21" : "ee", at + 2);
+    run_sql(sql);
+    open_it();
+    for (uint64_t offset = 1; offset <= 6; offset++) {
+        snprintf(expected, sizeof expected, "%d=%.*s ", (int)offset, (int)offset - 1, "xxxxx");
+        ck_assert_str_eq(read_text("a", offset, 1, 99), offset == record_with_byte(at) ? "WEFT_EFORMAT" : expected);
+    }
+    ck_assert_int_eq(fixture.engine->check(store, count_fault, NULL), 1);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 1}, 0), WEFT_OK);
+    append_ok("a", "seven");
+    ck_assert_str_eq(read_text("a", 7, 9, 99), "7=seven ");
+}
+END_TEST
+
+START_TEST(limits_pass_a_damaged_size)
+{
+    damage_size_of_second(33);
+    struct wf_store_log log;
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 3}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 2, 9, 99), "WEFT_EFORMAT");
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.count = 2}, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "3=x 4=x ");
+    ck_assert_int_eq(fixture.engine->find(store, "a", &log), WEFT_OK);
+    ck_assert_uint_eq(log.bytes, 2);
+    ck_assert_int_eq(fixture.engine->check(store, count_fault, NULL), 0);
+}
+END_TEST
+
+START_TEST(limits_pass_what_is_missing)
+{
+    struct wf_store_log log;
+    for (int i = 0; i < 9; i++) append_ok("a", "x");
+    close_it();
+    fixture.run_sql("DELETE FROM records WHERE id % 1024 BETWEEN 2 AND 5");
+    open_it();
+    const struct wf_store_limits limits = {.bytes = 4};
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &limits, 0), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "6=x 7=x 8=x 9=x ");
+    ck_assert_int_eq(fixture.engine->find(store, "a", &log), WEFT_OK);
+    ck_assert_uint_eq(log.bytes, 4);
+    ck_assert_int_eq(append_one("a", "y", &limits, NULL), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "7=x 8=x 9=x 10=y ");
 }
 END_TEST
 
@@ -195,7 +275,10 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_damaged_record_spoils_none_that_were_stored_with_it);
-    tcase_add_test(c, a_damaged_size_hides_the_records_behind_it);
+    tcase_add_loop_test(c, a_damaged_size_hides_no_other_record, 33, 37);
+    tcase_add_loop_test(c, a_damaged_byte_costs_one_record, 0, 2 * SIX_BYTES);
+    tcase_add_test(c, limits_pass_a_damaged_size);
+    tcase_add_test(c, limits_pass_what_is_missing);
     tcase_add_test(c, a_newer_file_is_refused);
     tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);
