@@ -23,7 +23,7 @@
 #include "append_batch.h"
 #include "hash.h"
 #include "new_topics.h"
-#include "pace.h"
+#include "effort.h"
 #include "parked_reads.h"
 #include "standby_marks.h"
 #include "store_actor.h"
@@ -62,7 +62,7 @@ struct store_actor {
     size_t waiting, waiting_bytes;
     struct waiting *stored;           /* publications of the running batch */
     struct wf_append_batch *finished; /* the batch whose results are being used; else NULL */
-    struct wf_pace pace;
+    struct wf_effort effort;
     weft_job job;
     enum running runs, last; /* `last`: the kind of the last batch */
     bool stops, gives_up;
@@ -213,7 +213,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         s->keep = o->keep;
         s->keeps = o->keeps;
         o->keep = NULL;
-        wf_queues_init(&s->queues, s->file, &s->pace, o->rule, o->rules);
+        wf_queues_init(&s->queues, s->file, &s->effort, o->rule, o->rules);
         o->rule = NULL;
         wf_queues_restore(&s->queues, o->lease, o->leases);
         wf_cursors_init(&s->cursors, s->file);
@@ -337,7 +337,7 @@ static void end_stored(struct store_actor *s)
     struct waiting *w = s->stored;
     s->stored = w->next;
     let_go(w);
-    wf_pace_count(&s->pace, WF_PACE_ANSWER);
+    wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
 }
 
 static void refuse_batch(struct store_actor *s, int error)
@@ -460,7 +460,7 @@ static void wake_readers(struct store_actor *s, const char *topic)
 {
     for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) {
         forward(s, ask);
-        wf_pace_count(&s->pace, WF_PACE_ANSWER);
+        wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
     }
 }
 
@@ -497,7 +497,7 @@ static void tell_watchers(struct store_actor *s, const char *topic)
     for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, any_log)) != NULL;) {
         answer_watch(s, ask, WEFT_OK, seen);
         weft_msg_free(ask);
-        wf_pace_count(&s->pace, WF_PACE_ANSWER);
+        wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
     }
 }
 

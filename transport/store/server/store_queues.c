@@ -43,11 +43,11 @@ struct wf_change_wait {
 
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
 
-void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_pace *pace,
+void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_effort *effort,
                     struct wf_queue_rule *rule, size_t rules)
 {
     q->file = file;
-    q->pace = pace;
+    q->effort = effort;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
     wf_shares_init(&q->shares, file);
@@ -267,7 +267,7 @@ void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *l
     if (count > 0 && weft_watch_nodes() < 0) missed = count;
     for (size_t i = 0; i < count && missed < count; i++) {
         missed += wf_hold_restore(q, &lease[i]) < 0;
-        wf_pace_count(q->pace, WF_PACE_ANSWER);
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
     }
     if (missed > 0)
         weft_log(WEFT_WARN, "store: %zu of %zu workers are not monitored; the leases of their jobs end by time",
@@ -539,7 +539,7 @@ static void refuse_members(struct wf_store_queues *q, struct wf_work_queue *w, i
         wf_hold_leave(h);
         answer(h->ask, error, NULL);
         wf_hold_free(q, h);
-        wf_pace_count(q->pace, WF_PACE_ANSWER);
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
     }
     wf_hold_release_queue(q, w);
 }
@@ -559,7 +559,8 @@ static void refuse_batch(struct wf_store_queues *q, int error)
 {
     struct wf_store_change refused[WF_STORE_TAKES_MAX];
     for (size_t i = 0; i < WF_STORE_TAKES_MAX; i++) refused[i] = (struct wf_store_change){.error = error};
-    for (; q->running != NULL; wf_pace_count(q->pace, WF_PACE_ANSWER)) finish_change(q, q->running, error, NULL);
+    for (; q->running != NULL; wf_effort_count(q->effort, WF_EFFORT_ANSWER))
+        finish_change(q, q->running, error, NULL);
     finish_takes(q, refused);
     refuse_failed(q);
 }
@@ -634,7 +635,7 @@ bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 
 void wf_queues_appended(struct wf_store_queues *q, const char *topic)
 {
-    wf_pace_count(q->pace, wf_shares_appended(&q->shares, topic));
+    wf_effort_count(q->effort, wf_shares_appended(&q->shares, topic));
 }
 
 void wf_queues_finish(struct wf_store_queues *q, weft_job job)
@@ -653,7 +654,7 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
     } else {
         size_t i = 0;
         q->finished = b;
-        for (; q->running != NULL; i++, wf_pace_count(q->pace, WF_PACE_ANSWER))
+        for (; q->running != NULL; i++, wf_effort_count(q->effort, WF_EFFORT_ANSWER))
             finish_change(q, q->running, b->item[i].error, &b->item[i]);
         finish_takes(q, &b->item[i]);
         refuse_failed(q);

@@ -123,24 +123,26 @@ static void note(struct wf_store_shares *s, struct wf_share *share, const char *
 /* Those in one bucket. */
 static size_t compare(struct wf_store_shares *s, const struct wf_chained *c, const char *topic)
 {
-    size_t compared = 0;
-    for (; c != NULL; c = c->next, compared++) {
+    size_t work = 0;
+    for (; c != NULL; c = c->next, work += WF_EFFORT_COMPARE) {
         struct wf_share *share = WF_CONTAINER(c, struct wf_share, in_bucket);
-        if (wf_store_topic_matches(share->pattern, topic)) note(s, share, topic);
+        if (!wf_store_topic_matches(share->pattern, topic)) continue;
+        note(s, share, topic);
+        work += WF_EFFORT_NOTE;
     }
-    return compared;
+    return work;
 }
 
 /* A pattern that matches has no wildcard, or begins with some words of the topic. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic)
 {
     if (s->count == 0) return 0;
-    size_t compared = compare(s, *bucket_of(s, topic, 0), topic), size = 0;
+    size_t work = compare(s, *bucket_of(s, topic, 0), topic), size = 0;
     for (const char *dot; (dot = strchr(topic + size, '.')) != NULL;) {
         size = (size_t)(dot - topic) + 1;
-        compared += compare(s, *bucket_of(s, topic, size), topic);
+        work += compare(s, *bucket_of(s, topic, size), topic);
     }
-    return compared + compare(s, *bucket_of(s, topic, strlen(topic)), topic);
+    return work + compare(s, *bucket_of(s, topic, strlen(topic)), topic);
 }
 
 bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])

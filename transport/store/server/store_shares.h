@@ -6,6 +6,7 @@
 #include <weft/offload.h>
 
 #include "node_counts.h"
+#include "effort.h"
 #include "queue_table.h"
 #include "store_file.h"
 #include "topic_set.h"
@@ -61,8 +62,8 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
 /* The queue is freed. */
 void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
-/* A record was stored under the topic. Returns how many patterns it was compared with: those that may match it, as they
- * begin with the same words or a wildcard. */
+/* A record was stored under the topic. Returns the work, in units of effort.h: the topic is compared with the patterns
+ * that begin with the same words, or with a wildcard. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);
 /* The next topic of which records are to be moved. False: there is none now. */
 bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1]);
