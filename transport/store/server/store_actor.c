@@ -643,7 +643,10 @@ static void serve(struct store_actor *s)
         if (is_lost && s->stops && !s->gives_up) drop_the_rest(s);
         else if (is_lost && s->has_standbys && !s->gives_up) give_up(s);
         weft_msg *m;
-        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
+        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
+            take_message(s, m);
+            wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
+        }
     }
 }
 

@@ -440,8 +440,10 @@ static size_t choose(struct wf_store_states *s, size_t *count)
 static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
 {
     size_t i = 0;
-    for (; s->running != NULL; i++)
-        end_wait(s, s->running, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+    for (; s->running != NULL; i++) {
+        struct wf_state_wait *w = s->running;
+        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+    }
 }
 
 bool wf_states_start(struct wf_store_states *s, weft_job *job)
