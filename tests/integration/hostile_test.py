@@ -26,7 +26,7 @@ WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
 TOP, ROUND = 18, 200  # The number of the verb, and the calls between two looks at the node.
 KEPT = 32 << 20  # Bytes that may stay: free blocks of the allocator, and records of nodes that have left.
-KEPT_OF = {"chunks": 3 << 20}
+KEPT_OF = {"chunks": 3 << 20, "store_topics": 96 << 20}  # A store has its topics in memory.
 ECHO = "echo"
 
 
@@ -244,7 +244,143 @@ def doors(url):
             pass  # The node closes the connection: at once, or when its time is over.
 
 
-ATTACKS = {f.__name__: f for f in (groups, names, patterns, watches, ties, watches_of_the_dead, retained, gossip,
+# ---- Attacks on a store, by a member that uses it as any member may --------------------------------------------------
+
+STORE = "weft.store"
+APPEND, READ, STATUS, WATCH, CHANGE, SHARE, STATE, STATE_CLOSE = 1, 2, 5, 7, 8, 16, 20, 21
+PUT, TAKE, DONE = range(3)  # The kinds of changes of a queue.
+
+
+class Requests:
+    """Sends requests to the store, at most so many as its mailbox takes, and reads their answers."""
+
+    WINDOW = 500
+
+    def __init__(self, url, name="attacker"):
+        self.peer = linked(url, wire.CHUNKS, name)
+        self.store = self.peer.call(STORE, STATUS)[2]
+        self.parts, self.sent, self.number = [], 0, 0
+
+    def add(self, tag, *fields, sender=5, answered=True):
+        """Without an answer the request waits in the store."""
+        self.number += 1
+        kind = wire.CALL if tag != STATE_CLOSE else wire.SEND
+        self._push(wire.pack([kind, self.store, sender, tag, self.number if kind == wire.CALL else 0,
+                              wire.pack(list(fields))]), answered and kind == wire.CALL)
+
+    def add_large(self, tag, *fields):
+        """A request of more than a chunk."""
+        self.number += 1
+        body, at_once = wire.pack(list(fields)), 200_000
+        self._push(wire.pack([wire.CHUNK, len(body), [wire.CALL, self.store, 5, tag, self.number, body[:at_once]]]) +
+                   b"".join(wire.pack([wire.CHUNK, body[i:i + at_once]])
+                            for i in range(at_once, len(body), at_once)), True)
+
+    def _push(self, packed, answered):
+        self.parts.append(packed)
+        self.sent += answered
+        if len(self.parts) >= self.WINDOW or sum(map(len, self.parts[-8:])) > 4_000_000:
+            self.flush()
+
+    def flush(self):
+        """Returns when all has been answered, and what waits has been received."""
+        self.add_fence()
+        self.peer.connection.send(b"".join(self.parts))
+        for _ in range(self.sent):
+            self.peer.frame(wire.REPLY, wire.FAILED)
+        self.parts, self.sent = [], 0
+
+    def add_fence(self):
+        self.number += 1
+        self.parts.append(wire.pack([wire.CALL, self.store, 5, STATUS, self.number, b""]))
+        self.sent += 1
+
+
+def store_shares(url):
+    """As many shared cursors as a node may have, with different patterns that all match what is published then."""
+    r = Requests(url)
+    for i in range(500):
+        words = ".".join("*" if i >> bit & 1 else "a" for bit in range(9))
+        r.add(SHARE, f"cursor{i}", f"room.{words}.>", i + 1, 1, sender=100 + i, answered=False)
+    r.flush()
+    for i in range(scaled(20_000)):
+        r.add(APPEND, f"room.a.a.a.a.a.a.a.a.a.{i}", 1, b"x")
+    r.flush()
+
+
+def store_jobs(url):
+    """Thousands of queues with jobs whose leases end all at once, and as many workers as a node may have."""
+    r = Requests(url)
+    for i in range(scaled(5_000)):
+        r.add(CHANGE, PUT, f"jobs.{i}", 0, 0, 0, 1, b"x", "", 0, 0, 0, False)
+    for i in range(scaled(20_000)):
+        r.add(CHANGE, TAKE, f"jobs.{i % scaled(5_000)}", 0, 0, 0, 0, b"", "", i + 1, 0, 0, False, sender=100 + i,
+              answered=i < scaled(10_000))  # A second worker gets a job when the lease of the first one has ended.
+    r.flush()
+
+
+def store_acknowledgements(url):
+    """Acknowledgements of jobs that this member does not have, with `upto`."""
+    r = Requests(url)
+    for i in range(scaled(100_000)):
+        r.add(CHANGE, DONE, "jobs.x", i, i, 0, 0, b"", "", 0, 0, 0, True)
+    r.flush()
+
+
+def store_reads(url):
+    """Hundreds of readers that read everything, again and again."""
+    r = Requests(url)
+    for i in range(scaled(20_000)):
+        r.add(APPEND, "room.read", 1, bytes(200))
+    for _ in range(20):
+        for i in range(400):
+            r.add(READ, "room.read", 0, 1 + i * 7, 1024, 1 << 20, False, sender=100 + i)
+        r.flush()
+
+
+def store_waits(url):
+    """As many reads and watchers as a node may have, which a publication to their topic ends all at once."""
+    r = Requests(url)
+    for _ in range(3):
+        for i in range(scaled(10_000)):
+            r.add(READ, "room.wait", 0, 0, 1, 1, True, sender=100 + i, answered=False)
+        r.flush()
+        for i in range(50):
+            r.add(APPEND, "room.wait", 1, b"x")
+        r.flush()
+
+
+def store_large(url):
+    """Publications of the largest size."""
+    r = Requests(url)
+    for _ in range(scaled(200)):
+        r.add_large(APPEND, "room.large", 1, bytes(1 << 20))
+    r.flush()
+
+
+def store_topics(url):
+    """A new topic with each publication."""
+    r = Requests(url)
+    for i in range(scaled(100_000)):
+        r.add(APPEND, f"room.many.{i}", 1, b"x")
+    r.flush()
+
+
+def store_openings(url):
+    """As many actors as may wait for one state, and messages of another actor that waits for nothing."""
+    r = Requests(url)
+    r.add(STATE, 0, "state.x", 0, 0, 0, 0, b"")
+    r.flush()
+    for i in range(scaled(2_000)):
+        r.add(STATE, 0, "state.x", 0, 0, 0, 0, b"", sender=100 + i, answered=False)
+    r.flush()
+    for i in range(scaled(100_000)):
+        r.add(STATE_CLOSE, 0, "state.x", 0, 0, 0, 0, b"", sender=7)
+    r.flush()
+
+
+ATTACKS = {f.__name__: f for f in (store_shares, store_jobs, store_acknowledgements, store_reads, store_waits,
+                                   store_large, store_topics, store_openings, groups, names, patterns, watches, ties, watches_of_the_dead, retained, gossip,
                                    answers, requests, probes, spawns, chunks, malformed, links, doors)}
 
 
@@ -258,7 +394,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(self.cluster.__exit__)
         self.node = Program(WEFT, "run", MODULE, "--name", "victim", "--listen", "tcp://127.0.0.1:0",
                             "--metrics", "0", "--workers", "2", "--probe", "0.2", "--suspicion", "4",
-                            "--resume-window", "0.5", "--", "echo", env=self.cluster.env)
+                            "--resume-window", "0.5", *self.store_options(), "--", "echo", env=self.cluster.env)
         self.cluster.nodes["victim"] = self.node
         self.url = self.node.log(r"listens on (tcp://[0-9.:]+)")[1]
         self.metrics = self.node.log(r"metrics on http://.*:(\d+)/metrics")[1]
@@ -266,6 +402,25 @@ class Hostile(unittest.TestCase):
         path = os.path.join(self.cluster.folder.name, "weft", "victim.sock")
         self.control = wire.Peer("ipc://" + path, "eye", flags=wire.TOOL, heartbeat=3_600_000).link()
         self.friend = wire.Peer(self.url, "friend", heartbeat=3_600_000).link()
+
+    def store_options(self):
+        self.stores = self.attack.startswith("store_")
+        self.file = os.path.join(self.cluster.folder.name, "store.db")
+        return ("--store", "sqlite:" + self.file, "--stored", "room.>:count=50000", "--stored", "victim",
+                "--queues", "jobs.>:lease=1", "--states", "state.>") if self.stores else ()
+
+    def publish(self):
+        """The friend uses the store, too."""
+        begun = time.monotonic()
+        got = self.friend.call(STORE, APPEND, wire.pack(["victim", 1, b"hello"]))
+        self.stored.append(time.monotonic() - begun)
+        self.assertEqual((got[0], wire.unpack(got[5])[0][0]), (wire.REPLY, 0))
+
+    def read_file(self):
+        """Operators see the store during the attack."""
+        if len(self.stored) == 1:
+            self.assertIn("victim", subprocess.run([WEFT, "store", "topics", "--store", "sqlite:" + self.file], text=True,
+                                                   capture_output=True, timeout=PATIENCE, check=True).stdout)
 
     def look(self):
         seen = self.control.ask(TOP, ["mailbox", 0, "", False])[0]
@@ -281,7 +436,7 @@ class Hostile(unittest.TestCase):
 
     def test_attack(self):
         self.longest = self.most = 0
-        self.took = []
+        self.took, self.stored = [], []
         for _ in range(ROUND):
             self.call()  # All caches and pools are warm now.
         before = self.look()
@@ -296,6 +451,9 @@ class Hostile(unittest.TestCase):
             self.assertLess(time.monotonic(), until, "the attack goes on for too long")
             for _ in range(ROUND):
                 self.call()
+            if self.stores:
+                self.publish()
+                self.read_file()
             self.look()
         attacker.wait()
         said = attacker.stdout.read().strip()
@@ -320,21 +478,29 @@ class Hostile(unittest.TestCase):
     def row(self, seconds, before, after, logged):
         processor = (after["processor_ns"] - before["processor_ns"]) / 1e9
         p50, p99 = (round(1e6 * self.took[len(self.took) * part // 100]) for part in (50, 99))
+        publications = {}
+        if self.stores:
+            self.stored.sort()
+            publications = {"stored publications of the friend": len(self.stored),
+                            "their p50, ms": round(1e3 * self.stored[len(self.stored) // 2], 1),
+                            "slowest, ms": round(1e3 * self.stored[-1], 1)}
         print(json.dumps({
             "attack": self.attack, "seconds": round(seconds, 1), "processor, s": round(processor, 1),
             "longest turn, ms": round(self.longest / 1e6, 1), "p50 of a friend, us": p50, "p99, us": p99,
             "MiB before": before["resident_bytes"] >> 20, "at most": self.most >> 20,
-            "after": after["resident_bytes"] >> 20, "log, KiB": logged >> 10}))
+            "after": after["resident_bytes"] >> 20, "log, KiB": logged >> 10, **publications}))
 
 
 def show_table(log):
     with open(log, encoding="utf-8") as file:
         said = "\n".join(json.loads(line).get("stdout", "") for line in file)
     rows = [json.loads(row) for row in said.splitlines() if row.startswith("{")]
-    for row in rows[:1]:
-        print("| " + " | ".join(row) + " |\n|" + "---|" * len(row))
-    for row in rows:
-        print("| " + " | ".join(map(str, row.values())) + " |")
+    for stores in (False, True):
+        chosen = [row for row in rows if row["attack"].startswith("store_") == stores]
+        for row in chosen[:1]:
+            print("| " + " | ".join(row) + " |\n|" + "---|" * len(row))
+        for row in chosen:
+            print("| " + " | ".join(map(str, row.values())) + " |")
 
 
 if __name__ == "__main__":

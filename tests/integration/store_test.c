@@ -593,6 +593,50 @@ START_TEST(an_advance_returns_when_it_is_on_disk)
 }
 END_TEST
 
+/* Without end: the store that is opened next takes what the one before has not answered. */
+static void publish_on(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    while (weft_publish_stored("room.b", SAY, "x", 1, NULL, patience()) == WEFT_OK) {}
+}
+
+/* Its last batch may be stored after it has ended; until then the file is in use. */
+static weft_pid open_after_a_kill(void)
+{
+    weft_pid pid;
+    const int64_t until = patience();
+    const struct weft_stored_topics topics[] = {{.pattern = "room.*"}};
+    const weft_store_options options = {.url = url[0], .topics = topics, .topic_count = 1};
+    int rc;
+    while ((rc = weft_store_open(&options, &pid, until)) == WEFT_EINUSE && weft_now() < until)
+        ck_assert_int_eq(weft_yield(), WEFT_OK);
+    ck_assert_msg(rc == WEFT_OK, "%s", weft_strerror(rc));
+    return pid;
+}
+
+static void kill_again_and_again(const void *arg, size_t size)
+{
+    enum { TOGETHER = 4000, KILLS = 12 };
+    (void)arg, (void)size;
+    weft_pid store = open_after_a_kill();
+    for (int i = 0; i < TOGETHER; i++) ck_assert_int_eq(weft_spawn(NULL, publish_on, NULL, 0, NULL), WEFT_OK);
+    for (int i = 0; i < KILLS; i++) {
+        for (int k = 0; k <= i % 4; k++) publish("room.a", "mine");
+        ck_assert_int_eq(weft_kill(store), WEFT_OK);
+        weft_wait on = weft_on_end(store);
+        ck_assert_int_eq(weft_wait_any(&on, 1, patience()), 0);
+        store = open_after_a_kill();
+    }
+    ck_assert_uint_ge(publish("room.a", "last").offset, KILLS);
+    say("done");
+}
+
+START_TEST(a_store_that_is_killed_at_its_work_lets_go_of_its_file)
+{
+    RUN(a, kill_again_and_again);
+}
+END_TEST
+
 static void cursor_of_another_log(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -719,6 +763,7 @@ int main(void)
     tcase_add_test(c, a_cursor_continues_where_it_was);
     tcase_add_test(c, errors_of_cursors_are_those_of_the_header);
     tcase_add_test(c, an_advance_returns_when_it_is_on_disk);
+    tcase_add_test(c, a_store_that_is_killed_at_its_work_lets_go_of_its_file);
     tcase_add_test(c, a_cursor_of_another_log_begins_at_the_start);
     tcase_add_test(c, records_that_a_cursor_misses_are_said);
     tcase_add_test(c, a_pattern_has_a_cursor_for_each_topic);

@@ -7,6 +7,7 @@
 #include <weft/offload.h>
 #include <weft/store.h>
 
+#include "effort.h"
 #include "reminder_pages.h"
 #include "shared_record.h"
 #include "state_pages.h"
@@ -124,7 +125,8 @@ struct ahead {
     bool runs;
     weft_job job;
     char topic[WF_STORE_TOPIC_MAX + 1];
-    struct store_read of; /* without its topic; from 0: none */
+    struct store_read of;    /* without its topic; from 0: none */
+    struct wf_effort effort; /* of the reader */
 };
 
 static bool is_ahead(const struct ahead *a, const struct store_read *in)
@@ -187,7 +189,9 @@ static void read_for(struct wf_store_file *file, struct ahead *a, const weft_msg
     }
     if (rc == WEFT_OK) read_ahead(a, &in, p);
     answer_page(ask, p, rc);
+    size_t size = rc == WEFT_OK ? p->size : 0;
     if (rc == WEFT_OK) free_page(&p);
+    wf_effort_count(&a->effort, WF_EFFORT_ANSWER + wf_effort_bytes(size));
 }
 
 /* ---- Lists of logs --------------------------------------------------------------------------------------------- */

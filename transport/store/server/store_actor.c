@@ -23,6 +23,7 @@
 #include "append_batch.h"
 #include "hash.h"
 #include "new_topics.h"
+#include "effort.h"
 #include "parked_reads.h"
 #include "standby_marks.h"
 #include "store_actor.h"
@@ -59,7 +60,9 @@ struct store_actor {
     size_t keeps;
     struct waiting *first, **end; /* publications to be stored */
     size_t waiting, waiting_bytes;
-    struct waiting *stored; /* publications of the running batch */
+    struct waiting *stored;           /* publications of the running batch */
+    struct wf_append_batch *finished; /* the batch whose results are being used; else NULL */
+    struct wf_effort effort;
     weft_job job;
     enum running runs, last; /* `last`: the kind of the last batch */
     bool stops, gives_up;
@@ -210,7 +213,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         s->keep = o->keep;
         s->keeps = o->keeps;
         o->keep = NULL;
-        wf_queues_init(&s->queues, s->file, o->rule, o->rules);
+        wf_queues_init(&s->queues, s->file, &s->effort, o->rule, o->rules);
         o->rule = NULL;
         wf_queues_restore(&s->queues, o->lease, o->leases);
         wf_cursors_init(&s->cursors, s->file);
@@ -327,14 +330,19 @@ static struct wf_append_batch *next_batch(struct store_actor *s)
     return b;
 }
 
+/* The first publication of the batch whose results are used has been answered. It was in `stored` until now, as the actor
+ * may be killed while it answers. */
+static void end_stored(struct store_actor *s)
+{
+    struct waiting *w = s->stored;
+    s->stored = w->next;
+    let_go(w);
+    wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
+}
+
 static void refuse_batch(struct store_actor *s, int error)
 {
-    for (struct waiting *w = s->stored, *next; w != NULL; w = next) {
-        next = w->next;
-        answer(w->ask, error, 0, 0);
-        let_go(w);
-    }
-    s->stored = NULL;
+    for (; s->stored != NULL; end_stored(s)) answer(s->stored->ask, error, 0, 0);
 }
 
 static void start_batch(struct store_actor *s)
@@ -450,7 +458,10 @@ static void take_read(struct store_actor *s, weft_msg *ask)
 
 static void wake_readers(struct store_actor *s, const char *topic)
 {
-    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) forward(s, ask);
+    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) {
+        forward(s, ask);
+        wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
+    }
 }
 
 /* `seen`: the number that the watcher has seen. */
@@ -483,8 +494,11 @@ static void tell_watchers(struct store_actor *s, const char *topic)
 {
     const uint64_t seen = s->fresh.number;
     wf_new_topics_add(&s->fresh, topic);
-    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, any_log)) != NULL; weft_msg_free(ask))
+    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, any_log)) != NULL;) {
         answer_watch(s, ask, WEFT_OK, seen);
+        weft_msg_free(ask);
+        wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
+    }
 }
 
 /* Called when the batch is on disk, or has failed. */
@@ -496,17 +510,15 @@ static void finish_batch(struct store_actor *s)
         refuse_batch(s, WEFT_ESYSTEM);
         return;
     }
-    struct waiting *w = s->stored;
-    for (size_t i = 0; i < b->count; i++) {
-        struct waiting *next = w->next;
+    s->finished = b;
+    for (size_t i = 0; i < b->count; i++, end_stored(s)) {
+        const struct waiting *w = s->stored;
         answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
         if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
         if (b->item[i].error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
         if (b->item[i].offset == 1) tell_watchers(s, w->topic);
-        let_go(w);
-        w = next;
     }
-    s->stored = NULL;
+    s->finished = NULL;
     wf_append_batch_free(b);
 }
 
@@ -631,7 +643,10 @@ static void serve(struct store_actor *s)
         if (is_lost && s->stops && !s->gives_up) drop_the_rest(s);
         else if (is_lost && s->has_standbys && !s->gives_up) give_up(s);
         weft_msg *m;
-        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) take_message(s, m);
+        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
+            take_message(s, m);
+            wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
+        }
     }
 }
 
@@ -645,6 +660,7 @@ static void free_actor(void *arg)
         next = w->next;
         free(w);
     }
+    wf_append_batch_free(s->finished);
     for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);

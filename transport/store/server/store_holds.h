@@ -14,6 +14,7 @@ struct wf_hold {
     bool gone;     /* its monitor has fired; while it is taking: the actor has ended */
     bool gives_up; /* while it is taking: it has sent WF_STORE_UNTAKE */
     bool restored; /* it had its job when the store was opened */
+    bool ends;     /* its job is done with a later one (store_change.upto), which is being stored */
     weft_msg *ask; /* NULL: it was restored */
     weft_pid who;
     struct wf_work_queue *queue; /* the hold is a user of this queue */

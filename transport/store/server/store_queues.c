@@ -37,14 +37,17 @@ struct wf_change_wait {
     char key[WF_STORE_KEY_MAX + 1]; /* or the topic whose records are shared */
     struct wf_change_wait *last; /* several jobs are done by one request, which is with this last one; NULL: else */
     int failed;                  /* the error of one of the others */
+    bool relies;                 /* some of the others were part of an earlier request */
     struct wf_change_wait *next;
 };
 
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
 
-void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules)
+void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_effort *effort,
+                    struct wf_queue_rule *rule, size_t rules)
 {
     q->file = file;
+    q->effort = effort;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
     q->end = &q->first;
     wf_shares_init(&q->shares, file);
@@ -142,8 +145,13 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
          h = wf_hold_of_member(h->of_member.next)) {
         if (!wf_hold_is_of(h, is->queue, is->who) || h->state != IS_WORKING) continue;
         if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
+        if (h->ends) { /* by an earlier request, which is stored before this one */
+            c->relies = q->relies = true;
+            continue;
+        }
         struct wf_change_wait *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
         if (before != NULL) before->last = c;
+        if (before != NULL) h->ends = true;
         else c->failed = WEFT_ENOMEM;
     }
 }
@@ -257,7 +265,10 @@ void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *l
 {
     size_t missed = 0;
     if (count > 0 && weft_watch_nodes() < 0) missed = count;
-    for (size_t i = 0; i < count && missed < count; i++) missed += wf_hold_restore(q, &lease[i]) < 0;
+    for (size_t i = 0; i < count && missed < count; i++) {
+        missed += wf_hold_restore(q, &lease[i]) < 0;
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
+    }
     if (missed > 0)
         weft_log(WEFT_WARN, "store: %zu of %zu workers are not monitored; the leases of their jobs end by time",
                  missed, count);
@@ -292,8 +303,11 @@ static struct wf_change_wait *pop_change(struct wf_store_queues *q)
     return c;
 }
 
+/* It may be the first of the batch whose results are used: it leaves that only now, as the actor may be killed while it
+ * answers. */
 static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
 {
+    if (q->running == c) q->running = c->next;
     wf_hold_release_queue(q, c->queue);
     weft_msg_free(c->ask);
     free(c);
@@ -387,6 +401,17 @@ static void finish_share(struct wf_store_queues *q, struct wf_change_wait *c, in
     free_change(q, c);
 }
 
+/* A job that this request ends was not ended: nor is it by the requests that rely on it. */
+static void fail_upto(struct wf_store_queues *q, struct wf_change_wait *last, int error)
+{
+    struct wf_change_wait *const list[] = {q->running, q->first};
+    last->failed = error;
+    for (int i = 0; i < 2 && q->relies; i++)
+        for (struct wf_change_wait *c = list[i]; c != NULL; c = c->next)
+            if (c->relies) c->failed = error;
+    q->relies = false;
+}
+
 static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, int error,
                           const struct wf_store_change *x)
 {
@@ -395,11 +420,13 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
         return;
     }
     if (error == WEFT_OK && c->queue->share != NULL) c->queue->share->full = false;
-    if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) c->last->failed = error;
+    if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) fail_upto(q, c->last, error);
     if (c->ask != NULL) answer(c->ask, c->failed < 0 ? c->failed : error, x);
     bool ends = c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN;
     struct wf_hold *h = ends && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
     if (h != NULL && h->lease == c->is.lease) wf_hold_free(q, h);
+    h = c->is.kind == WF_JOB_DONE && error < 0 ? wf_hold_of_job(q, c->is.id) : NULL;
+    if (h != NULL && h->lease == c->is.lease) h->ends = false;
     h = c->is.kind == WF_JOB_EXTEND && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
     if (h != NULL && h->lease == c->is.lease) h->due = x->job.due;
     if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
@@ -512,6 +539,7 @@ static void refuse_members(struct wf_store_queues *q, struct wf_work_queue *w, i
         wf_hold_leave(h);
         answer(h->ask, error, NULL);
         wf_hold_free(q, h);
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
     }
     wf_hold_release_queue(q, w);
 }
@@ -531,11 +559,8 @@ static void refuse_batch(struct wf_store_queues *q, int error)
 {
     struct wf_store_change refused[WF_STORE_TAKES_MAX];
     for (size_t i = 0; i < WF_STORE_TAKES_MAX; i++) refused[i] = (struct wf_store_change){.error = error};
-    for (struct wf_change_wait *c = q->running, *next; c != NULL; c = next) {
-        next = c->next;
-        finish_change(q, c, error, NULL);
-    }
-    q->running = NULL;
+    for (; q->running != NULL; wf_effort_count(q->effort, WF_EFFORT_ANSWER))
+        finish_change(q, q->running, error, NULL);
     finish_takes(q, refused);
     refuse_failed(q);
 }
@@ -591,7 +616,10 @@ static bool start_scan(struct wf_store_queues *q, weft_job *job)
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 {
     tick(q);
-    if (start_scan(q, job)) return true;
+    /* Scans and changes take turns: a store of a million topics is scanned in hundreds of parts. */
+    const bool has_changes = q->first != NULL || !wf_list_empty(&q->table.to_look);
+    q->has_scanned = !(q->has_scanned && has_changes) && start_scan(q, job);
+    if (q->has_scanned) return true;
     add_shares(q);
     if (q->first == NULL && wf_list_empty(&q->table.to_look)) return false;
     struct wf_change_batch *b = next_batch(q);
@@ -607,7 +635,7 @@ bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 
 void wf_queues_appended(struct wf_store_queues *q, const char *topic)
 {
-    wf_shares_appended(&q->shares, topic);
+    wf_effort_count(q->effort, wf_shares_appended(&q->shares, topic));
 }
 
 void wf_queues_finish(struct wf_store_queues *q, weft_job job)
@@ -625,13 +653,12 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
         refuse_batch(q, b == NULL ? WEFT_ESYSTEM : rc);
     } else {
         size_t i = 0;
-        for (struct wf_change_wait *c = q->running, *next; c != NULL; c = next, i++) {
-            next = c->next;
-            finish_change(q, c, b->item[i].error, &b->item[i]);
-        }
-        q->running = NULL;
+        q->finished = b;
+        for (; q->running != NULL; i++, wf_effort_count(q->effort, WF_EFFORT_ANSWER))
+            finish_change(q, q->running, b->item[i].error, &b->item[i]);
         finish_takes(q, &b->item[i]);
         refuse_failed(q);
+        q->finished = NULL;
     }
     wf_change_batch_free(b);
 }
@@ -654,6 +681,7 @@ void wf_queues_free(struct wf_store_queues *q)
         free(c);
     }
     while (q->first != NULL) free(pop_change(q));
+    wf_change_batch_free(q->finished);
     for (int i = 0; i < WF_HOLD_BUCKETS; i++)
         for (struct wf_chained *c = q->by_monitor[i], *next; c != NULL; c = next) {
             next = c->next;

@@ -8,6 +8,7 @@
 #include <weft/offload.h>
 
 #include "node_counts.h"
+#include "effort.h"
 #include "queue_table.h"
 #include "store_file.h"
 #include "store_shares.h"
@@ -39,7 +40,11 @@ struct wf_store_queues {
     struct wf_queue_table table;
     struct wf_change_wait *first, **end; /* changes that have not been stored yet */
     size_t waiting, waiting_bytes;
-    struct wf_change_wait *running; /* changes of the running batch, in its order, then its takers */
+    struct wf_change_wait *running;   /* changes of the running batch, in its order, then its takers */
+    struct wf_change_batch *finished; /* the batch whose results are being used; else NULL */
+    bool has_scanned;                 /* the last job was a scan */
+    bool relies;                      /* there may be changes with `relies` */
+    struct wf_effort *effort;
     struct wf_list taking;
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
     struct wf_chained *by_member[WF_HOLD_BUCKETS]; /* those of shared cursors */
@@ -58,7 +63,8 @@ static inline int64_t wf_queues_clock(const struct wf_store_queues *q)
 }
 
 /* `q` is all zero. `rule` is taken over, for free(). */
-void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_queue_rule *rule, size_t rules);
+void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_effort *effort,
+                    struct wf_queue_rule *rule, size_t rules);
 void wf_queues_free(struct wf_store_queues *q);
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);

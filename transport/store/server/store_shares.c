@@ -7,14 +7,19 @@
  * (2) A scan finds the topics that have records behind the cursor when the first member comes. After that each
  *     record that is stored names its topic. A topic that has no place is found by another scan, when the list is
  *     empty.
- * (3) A job has a copy of its record, so the limits of the topic do not take what a member has, or what is dead. */
+ * (3) A scan looks at a limited number of topics, as nothing else is stored meanwhile. The next one goes on behind them.
+ * (4) A job has a copy of its record, so the limits of the topic do not take what a member has, or what is dead. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "store_shares.h"
 #include "stored_topic.h"
 
-enum { SCAN_PAGE = 256 }; /* topics that one scan finds */
+enum {
+    SCAN_PAGE = 256,   /* topics that one scan finds */
+    SCAN_LOOKS = 4096, /* topics of the store that it looks at */
+};
 
 struct topic {
     struct wf_list_node in_topics;
@@ -27,7 +32,7 @@ struct wf_share_scan {
     uint64_t number; /* of the wf_share */
     char queue[WF_STORE_TOPIC_MAX + 1], pattern[WF_STORE_TOPIC_MAX + 1], after[WF_STORE_TOPIC_MAX + 1];
     char found[SCAN_PAGE][WF_STORE_TOPIC_MAX + 1];
-    size_t count;
+    size_t count, looks;
     bool is_cut; /* there may be more */
     int rc;
 };
@@ -36,6 +41,18 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file)
 {
     s->file = file;
     wf_list_init(&s->all);
+}
+
+/* The bucket of the patterns whose words in front of the first wildcard are the first `size` bytes of the text. */
+static struct wf_chained **bucket_of(struct wf_store_shares *s, const char *text, size_t size)
+{
+    return &s->by_begin[wf_hash(text, size, s->file->store->secret) % WF_SHARE_BUCKETS];
+}
+
+/* Where the words in front of the first wildcard end, with their dot. */
+static size_t begin_of(const char *pattern)
+{
+    return strcspn(pattern, "*>");
 }
 
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node)
@@ -57,6 +74,7 @@ int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const cha
     share->known.secret = s->file->store->secret;
     wf_list_init(&share->topics);
     wf_list_push(&s->all, &share->in_all);
+    wf_chained_push(bucket_of(s, pattern, begin_of(pattern)), &share->in_bucket);
     s->count++;
     w->share = share;
     return WEFT_OK;
@@ -71,9 +89,10 @@ void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
 {
     struct wf_share *share = w->share;
     if (share == NULL) return;
-    for (struct topic *t; (t = topic_of(wf_list_pop(&share->topics))) != NULL;) free(t);
+    for (struct topic *t; (t = topic_of(wf_list_pop(&share->topics))) != NULL; s->topics--) free(t);
     wf_topic_set_free(&share->known);
     wf_unlink(&share->in_all);
+    wf_chained_remove(&share->in_bucket);
     s->count--;
     wf_node_counts_remove(&s->of_node, share->node);
     w->share = NULL;
@@ -83,11 +102,13 @@ void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
 /* ---- Topics ---------------------------------------------------------------------------------------------------- */
 
 /* The topic may have records behind the cursor. */
-static void note(struct wf_share *share, const char *topic)
+static void note(struct wf_store_shares *s, struct wf_share *share, const char *topic)
 {
     size_t size = strlen(topic) + 1;
     if (wf_topic_set_has(&share->known, topic)) return;
-    struct topic *t = share->known.count >= WF_SHARE_TOPICS_MAX ? NULL : malloc(sizeof *t + size);
+    bool has_place = share->known.count < WF_SHARE_TOPICS_LEAST ||
+                     (share->known.count < WF_SHARE_TOPICS_MAX && s->topics < WF_SHARES_TOPICS_MAX);
+    struct topic *t = has_place ? malloc(sizeof *t + size) : NULL;
     if (t == NULL || wf_topic_set_add(&share->known, topic) < 0) {
         share->missed = true;
         free(t);
@@ -96,14 +117,32 @@ static void note(struct wf_share *share, const char *topic)
     *t = (struct topic){.in_topics = {NULL, NULL}};
     memcpy(t->text, topic, size);
     wf_list_push(&share->topics, &t->in_topics);
+    s->topics++;
 }
 
-void wf_shares_appended(struct wf_store_shares *s, const char *topic)
+/* Those in one bucket. */
+static size_t compare(struct wf_store_shares *s, const struct wf_chained *c, const char *topic)
 {
-    WF_LIST_EACH(k, &s->all) {
-        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
-        if (wf_store_topic_matches(share->pattern, topic)) note(share, topic);
+    size_t work = 0;
+    for (; c != NULL; c = c->next, work += WF_EFFORT_COMPARE) {
+        struct wf_share *share = WF_CONTAINER(c, struct wf_share, in_bucket);
+        if (!wf_store_topic_matches(share->pattern, topic)) continue;
+        note(s, share, topic);
+        work += WF_EFFORT_NOTE;
     }
+    return work;
+}
+
+/* A pattern that matches has no wildcard, or begins with some words of the topic. */
+size_t wf_shares_appended(struct wf_store_shares *s, const char *topic)
+{
+    if (s->count == 0) return 0;
+    size_t work = compare(s, *bucket_of(s, topic, 0), topic), size = 0;
+    for (const char *dot; (dot = strchr(topic + size, '.')) != NULL;) {
+        size = (size_t)(dot - topic) + 1;
+        work += compare(s, *bucket_of(s, topic, size), topic);
+    }
+    return work + compare(s, *bucket_of(s, topic, strlen(topic)), topic);
 }
 
 bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])
@@ -114,6 +153,7 @@ bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic
     memcpy(topic, t->text, strlen(t->text) + 1);
     wf_topic_set_remove(&share->known, t->text);
     free(t);
+    s->topics--;
     share->changes++;
     s->changes++;
     return true;
@@ -124,7 +164,7 @@ void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const cha
 {
     share->changes--;
     s->changes--;
-    if (error < 0 || x->more) note(share, topic); /* behind the other topics */
+    if (error < 0 || x->more) note(s, share, topic); /* behind the other topics */
     if (error < 0) return;
     if (x->count > 0) share->hungry = false;
     if (x->count == 0 && x->more && x->skipped == 0) share->full = true;
@@ -132,19 +172,27 @@ void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const cha
 
 /* ---- Scans ----------------------------------------------------------------------------------------------------- */
 
+/* The next scan goes on behind this topic. */
+static bool pass(struct wf_share_scan *scan, const struct wf_store_log *log)
+{
+    memcpy(scan->after, log->topic, sizeof scan->after);
+    return true;
+}
+
 static bool look_at(void *arg, const struct wf_store_log *log)
 {
     struct wf_share_scan *scan = arg;
     struct wf_store_cursor at;
-    if (!wf_store_topic_matches(scan->pattern, log->topic)) return true;
+    scan->is_cut = ++scan->looks > SCAN_LOOKS;
+    if (scan->is_cut) return false;
+    if (!wf_store_topic_matches(scan->pattern, log->topic)) return pass(scan, log);
     int rc = scan->file->store->engine->cursor(scan->file->store, scan->queue, log->topic, &at);
-    if (rc == WEFT_OK && wf_store_behind(log, at) == 0) return true;
+    if (rc == WEFT_OK && wf_store_behind(log, at) == 0) return pass(scan, log);
     if (rc < 0 && rc != WEFT_EFORMAT) scan->rc = rc; /* of a damaged cursor, the members get the error */
     scan->is_cut = scan->count == SCAN_PAGE || scan->rc < 0;
     if (scan->is_cut) return false;
-    memcpy(scan->after, log->topic, sizeof scan->after);
     memcpy(scan->found[scan->count++], log->topic, sizeof scan->after);
-    return true;
+    return pass(scan, log);
 }
 
 static void run_scan(void *block)
@@ -223,7 +271,7 @@ int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_wor
     if (rc < 0) return rc;
     struct wf_share *share = share_of(s, scan->number);
     if (share != NULL) {
-        for (size_t i = 0; i < scan->count; i++) note(share, scan->found[i]);
+        for (size_t i = 0; i < scan->count; i++) note(s, share, scan->found[i]);
         memcpy(share->after, scan->after, sizeof share->after);
         share->scanned = !scan->is_cut && scan->rc == WEFT_OK;
         *w = share->queue;

@@ -6,14 +6,18 @@
 #include <weft/offload.h>
 
 #include "node_counts.h"
+#include "effort.h"
 #include "queue_table.h"
 #include "store_file.h"
 #include "topic_set.h"
 
 enum {
-    WF_SHARES_MAX = 1000,       /* shared cursors that have members, of one store */
-    WF_SHARES_OF_NODE = 500,    /* of these, those of which the first member is on one node */
-    WF_SHARE_TOPICS_MAX = 1000, /* topics that one remembers; the others are looked for again */
+    WF_SHARES_MAX = 1000,             /* shared cursors that have members, of one store */
+    WF_SHARES_OF_NODE = 500,          /* of these, those of which the first member is on one node */
+    WF_SHARE_TOPICS_MAX = 1000,       /* topics that one remembers; the others are looked for again */
+    WF_SHARES_TOPICS_MAX = 64 * 1000, /* topics that all of them remember */
+    WF_SHARE_TOPICS_LEAST = 32,       /* topics that one remembers also if all together have as many as that */
+    WF_SHARE_BUCKETS = 1024,
     WF_SHARE_AHEAD = 1000,      /* jobs that are not dead, of one shared cursor */
     WF_SHARE_RECORDS_MAX = 128, /* records that one change moves */
     WF_SHARE_CHANGES_MAX = 16,  /* changes at a time, of all shared cursors: each may move a megabyte */
@@ -37,12 +41,16 @@ struct wf_share {
     struct wf_topic_set known;          /* those in `topics` */
     size_t changes;                     /* that run or wait to be run */
     struct wf_list_node in_all;         /* wf_store_shares.all */
+    struct wf_chained in_bucket;        /* wf_store_shares.by_begin */
 };
 
 struct wf_store_shares {
     struct wf_store_file *file;
     struct wf_list all;
     size_t count, changes; /* changes: that run or wait to be run */
+    size_t topics;         /* that all of them remember */
+    /* By the words of the pattern in front of its first wildcard, so that a record is compared with few patterns. */
+    struct wf_chained *by_begin[WF_SHARE_BUCKETS];
     struct wf_node_counts of_node;
     struct wf_share_scan *scan; /* of the running job; NULL: none runs */
     uint64_t number;            /* of the last one that began */
@@ -54,8 +62,9 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
 /* The queue is freed. */
 void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
-/* A record was stored under the topic. */
-void wf_shares_appended(struct wf_store_shares *s, const char *topic);
+/* A record was stored under the topic. Returns the work, in units of effort.h: the topic is compared with the patterns
+ * that begin with the same words, or with a wildcard. */
+size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);
 /* The next topic of which records are to be moved. False: there is none now. */
 bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1]);
 /* They were moved, or an error came. */

@@ -31,7 +31,8 @@ struct opening {
     weft_msg *ask;
     weft_monitor_ref monitor;
     struct wf_list_node of_owner; /* wf_state_owner.openings */
-    struct wf_chained of_monitor;
+    struct wf_state_owner *of;    /* it waits for the end of this one */
+    struct wf_chained of_monitor, of_actor;
 };
 
 struct wf_state_owner {
@@ -182,6 +183,13 @@ static struct wf_chained **opening_of(struct wf_store_states *s, weft_monitor_re
     return &s->opening_by_monitor[wf_mix(monitor.id) % WF_OWNER_BUCKETS];
 }
 
+/* Of the openings of one actor that wait for one state. */
+static struct wf_chained **opening_of_actor(struct wf_store_states *s, const struct wf_state_owner *o, weft_pid who)
+{
+    uint64_t key = wf_hash(o->key, strlen(o->key), s->file->store->secret) ^ who.node ^ wf_mix(who.actor);
+    return &s->opening_by_actor[wf_mix(key) % WF_OWNER_BUCKETS];
+}
+
 /* Removes an opening whose monitor has fired, or ends now. */
 static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
 {
@@ -189,6 +197,7 @@ static weft_msg *take_opening(struct wf_store_states *s, struct opening *w)
     (void)weft_demonitor(w->monitor);
     wf_unlink(&w->of_owner);
     wf_chained_remove(&w->of_monitor);
+    wf_chained_remove(&w->of_actor);
     wf_node_counts_remove(&s->openings_of_node, weft_from(ask).node);
     s->openings--;
     free(w);
@@ -203,9 +212,10 @@ static struct opening *first_opening(const struct wf_state_owner *o)
 
 static void drop_openings(struct wf_store_states *s, struct wf_state_owner *o, weft_pid of)
 {
-    WF_LIST_EACH(k, &o->openings) {
-        struct opening *w = WF_CONTAINER(k, struct opening, of_owner);
-        if (weft_pid_equal(weft_from(w->ask), of)) weft_msg_free(take_opening(s, w));
+    for (struct wf_chained *c = *opening_of_actor(s, o, of), *next; c != NULL; c = next) {
+        struct opening *w = WF_CONTAINER(c, struct opening, of_actor);
+        next = c->next;
+        if (w->of == o && weft_pid_equal(weft_from(w->ask), of)) weft_msg_free(take_opening(s, w));
     }
 }
 
@@ -222,7 +232,9 @@ static int add_opening(struct wf_store_states *s, struct wf_state_owner *o, weft
         return rc;
     }
     w->ask = ask;
+    w->of = o;
     wf_list_push(&o->openings, &w->of_owner);
+    wf_chained_push(opening_of_actor(s, o, weft_from(ask)), &w->of_actor);
     wf_chained_push(opening_of(s, w->monitor), &w->of_monitor);
     s->openings++;
     return WEFT_OK;
@@ -400,6 +412,7 @@ static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int err
     bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
     if (o != NULL && ends && is_by(o, w->ask)) release(s, o);
     answer(w->ask, error, is);
+    if (s->running == w) s->running = w->next; /* not before, as the actor may be killed while it answers */
     free(w);
 }
 
@@ -427,11 +440,10 @@ static size_t choose(struct wf_store_states *s, size_t *count)
 static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
 {
     size_t i = 0;
-    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next, i++) {
-        next = w->next;
+    for (; s->running != NULL; i++) {
+        struct wf_state_wait *w = s->running;
         end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
     }
-    s->running = NULL;
 }
 
 bool wf_states_start(struct wf_store_states *s, weft_job *job)

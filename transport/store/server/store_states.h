@@ -28,7 +28,7 @@ struct wf_store_states {
     size_t waiting, waiting_bytes;
     struct wf_state_wait *running; /* changes of the running batch, in its order */
     struct wf_chained *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS]; /* owners */
-    struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS];
+    struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS], *opening_by_actor[WF_OWNER_BUCKETS];
     struct wf_node_counts openings_of_node;
     size_t owners, openings;
 };

@@ -1,0 +1,113 @@
+/* Which shared cursors learn of a stored record, and what that costs. */
+#include "../../../../suite.h"
+
+#include <weft.h>
+
+#include "store_shares.h"
+
+static struct wf_store store = {.secret = 11};
+static struct wf_store_file file = {.store = &store};
+static struct wf_store_shares shares;
+static struct wf_work_queue queue[WF_SHARES_MAX];
+
+static void setup(void)
+{
+    memset(&shares, 0, sizeof shares);
+    memset(queue, 0, sizeof queue);
+    wf_shares_init(&shares, &file);
+}
+
+static void teardown(void)
+{
+    wf_shares_free(&shares);
+}
+
+/* The cursor of that number, with one member that waits. */
+static struct wf_share *join(size_t i, const char *pattern)
+{
+    snprintf(queue[i].name, sizeof queue[i].name, "q%zu", i);
+    queue[i].taker_count = 1;
+    ck_assert_int_eq(wf_shares_join(&shares, &queue[i], pattern, i / WF_SHARES_OF_NODE), WEFT_OK);
+    return queue[i].share;
+}
+
+static bool knows(size_t i, const char *topic)
+{
+    return wf_topic_set_has(&queue[i].share->known, topic);
+}
+
+START_TEST(each_pattern_that_matches_learns_of_a_record)
+{
+    static const char *const pattern[] = {"a.b.c", "a.b.*", "a.*.c", "*.b.c", "a.>", "a.b.>", ">", "*.*.*", "a.*.>"};
+    static const char *const other[] = {"a.b", "b.>", "*", "a.b.c.>", "a.b.c.d", "*.*", "ab.*.c", "a.b.cc", "c"};
+    enum { COUNT = sizeof pattern / sizeof *pattern, OTHERS = sizeof other / sizeof *other };
+    for (size_t i = 0; i < COUNT; i++) join(i, pattern[i]);
+    for (size_t i = 0; i < OTHERS; i++) join(COUNT + i, other[i]);
+    wf_shares_appended(&shares, "a.b.c");
+    for (size_t i = 0; i < COUNT; i++) ck_assert_msg(knows(i, "a.b.c"), "%s", pattern[i]);
+    for (size_t i = 0; i < OTHERS; i++) ck_assert_msg(!knows(COUNT + i, "a.b.c"), "%s", other[i]);
+}
+END_TEST
+
+/* In units of work, as times vary. */
+START_TEST(a_record_costs_the_same_among_few_and_many_patterns_of_other_topics)
+{
+    for (size_t i = 0; i < WF_SHARES_MAX; i++) {
+        char pattern[32];
+        snprintf(pattern, sizeof pattern, i % 2 == 0 ? "orders.%zu.>" : "orders.%zu.new", i);
+        join(i, pattern);
+    }
+    size_t work = 0;
+    for (int i = 0; i < WF_SHARES_MAX; i++) {
+        char topic[32];
+        snprintf(topic, sizeof topic, "orders.%d.new", i);
+        work += wf_shares_appended(&shares, topic);
+        ck_assert(knows((size_t)i, topic));
+    }
+    ck_assert_uint_lt(work / WF_SHARES_MAX, 4 * WF_EFFORT_COMPARE + WF_EFFORT_NOTE);
+}
+END_TEST
+
+START_TEST(one_that_has_left_is_compared_no_more)
+{
+    join(0, "a.>");
+    wf_shares_leave(&shares, &queue[0]);
+    ck_assert_uint_eq(wf_shares_appended(&shares, "a.b"), 0);
+    join(0, "a.>");
+    ck_assert_uint_eq(wf_shares_appended(&shares, "a.b"), WF_EFFORT_COMPARE + WF_EFFORT_NOTE);
+}
+END_TEST
+
+START_TEST(all_cursors_together_remember_a_limited_number_of_topics_and_each_some)
+{
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    for (size_t i = 0; i + 1 < WF_SHARES_MAX; i++) join(i, ">");
+    for (int i = 0; i < 2 * WF_SHARE_TOPICS_MAX; i++) {
+        snprintf(topic, sizeof topic, "t%d", i);
+        wf_shares_appended(&shares, topic);
+    }
+    ck_assert_uint_le(shares.topics, WF_SHARES_TOPICS_MAX + WF_SHARES_MAX * WF_SHARE_TOPICS_LEAST);
+    ck_assert(queue[0].share->missed); /* it looks for the others again */
+    struct wf_share *last = join(WF_SHARES_MAX - 1, "late.*");
+    wf_shares_appended(&shares, "late.one");
+    ck_assert(!last->missed && knows(WF_SHARES_MAX - 1, "late.one"));
+    size_t taken = 0;
+    for (; wf_share_next(&shares, queue[0].share, topic); taken++) shares.changes = 0;
+    ck_assert_uint_gt(taken, 0);
+    for (size_t i = 0; i < WF_SHARES_MAX; i++) wf_shares_leave(&shares, &queue[i]);
+    ck_assert_uint_eq(shares.topics, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("shared cursors that have members");
+    TCase *c = tcase_create("topics");
+    suite_add_tcase(suite, c);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, each_pattern_that_matches_learns_of_a_record);
+    tcase_add_test(c, a_record_costs_the_same_among_few_and_many_patterns_of_other_topics);
+    tcase_add_test(c, one_that_has_left_is_compared_no_more);
+    tcase_add_test(c, all_cursors_together_remember_a_limited_number_of_topics_and_each_some);
+    return run_suite(suite);
+}
