@@ -14,6 +14,7 @@
 #include "talk.h"
 
 enum { IDS = 4096, WAITING = 4096, NODES = 1024 };
+static const size_t WAITING_BYTES = (size_t)16 << 20;
 
 /* A row of TRACED; texts are views. */
 struct passed {
@@ -40,7 +41,7 @@ static struct {
     char ids[IDS][WEFT_TRACE_TEXT]; /* the last ids that were asked for */
     size_t id_count;
     struct waiting *first, *last;
-    size_t waiting;
+    size_t waiting, waiting_bytes; /* the oldest go when there are more than WAITING, or WAITING_BYTES */
     bool fresh; /* an id has come that others may wait for */
 } seen;
 
@@ -160,6 +161,17 @@ static bool is_known(weft_text trace)
     return false;
 }
 
+/* Unlinks the message that *at points to, and frees it. */
+static void end_wait(struct waiting **at)
+{
+    struct waiting *w = *at;
+    *at = w->next;
+    seen.waiting--;
+    seen.waiting_bytes -= w->size;
+    if (seen.first == NULL) seen.last = NULL;
+    free(w);
+}
+
 static void wait_for_more(const char *node, const uint8_t *row, size_t size)
 {
     struct waiting *w = malloc(sizeof *w + size);
@@ -171,11 +183,15 @@ static void wait_for_more(const char *node, const uint8_t *row, size_t size)
     if (seen.last == NULL) seen.first = w;
     else seen.last->next = w;
     seen.last = w;
-    if (++seen.waiting <= WAITING) return;
-    w = seen.first;
-    seen.first = w->next;
-    seen.waiting--;
-    free(w);
+    seen.waiting++;
+    seen.waiting_bytes += size;
+    while (seen.waiting > WAITING || seen.waiting_bytes > WAITING_BYTES) end_wait(&seen.first);
+}
+
+static void forget_all(void)
+{
+    while (seen.first != NULL) end_wait(&seen.first);
+    seen.node_count = seen.id_count = 0;
 }
 
 /* Shows waiting messages whose senders were looked up meanwhile, at most `most`, and returns their number. */
@@ -194,9 +210,7 @@ static int64_t show_waiting(const struct cli *c, int64_t most)
         }
         print(c, &p, w->node);
         shown++;
-        *at = w->next;
-        seen.waiting--;
-        free(w);
+        end_wait(at);
     }
     if (*at == NULL) seen.last = last;
     return shown;
@@ -274,5 +288,7 @@ static int trace(struct cli_client *k)
 
 int cli_trace(const struct cli *c)
 {
-    return cli_ask_node(c, trace);
+    int code = cli_ask_node(c, trace);
+    forget_all();
+    return code;
 }
