@@ -42,7 +42,7 @@ static struct {
     size_t id_count;
     struct waiting *first, *last;
     size_t waiting, waiting_bytes; /* the oldest go when there are more than WAITING, or WAITING_BYTES */
-    bool fresh; /* an id has come that others may wait for */
+    bool fresh;                    /* an id has come that others may wait for */
 } seen;
 
 static const char *const events[] = {"?", "send", "receive", "drop", "fail"};

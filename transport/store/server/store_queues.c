@@ -60,8 +60,11 @@ int64_t wf_queues_deadline(const struct wf_store_queues *q)
     int64_t due = wf_queue_table_next_due(&q->table);
     if (due == INT64_MAX) return WEFT_FOREVER;
     int64_t left = due - wf_queues_clock(q);
-    /* The wall clock may be set, so it is checked again after ten seconds. */
-    return weft_after(left < 0 ? 0 : left < WEFT_SEC(10) ? left : WEFT_SEC(10));
+    if (left <= 0) return weft_after(0);
+    /* The wall clock may be set, so it is checked again after ten seconds. It may count milliseconds only: a shorter
+     * wait would end before it shows the time that is due, again and again. */
+    if (left > WEFT_SEC(10)) return weft_after(WEFT_SEC(10));
+    return weft_after((left + WEFT_MS(1) - 1) / WEFT_MS(1) * WEFT_MS(1));
 }
 
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
