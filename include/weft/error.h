@@ -14,7 +14,7 @@ WEFT_BEGIN
     X(ECLOSED, -5, "handle is closed")                                              \
     X(ENOACTOR, -6, "no such actor or name")                                        \
     X(ENONODE, -7, "node is unreachable")                                           \
-    X(EFULL, -8, "mailbox or queue is full")                                        \
+    X(EFULL, -8, "a mailbox, a queue or the table of descriptors is full")          \
     X(EFORMAT, -9, "malformed data")                                                \
     X(ESYSTEM, -10, "system error, see the log")                                    \
     X(EEXIST, -11, "name is taken")                                                 \
@@ -44,7 +44,7 @@ WEFT_BEGIN
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };
 #undef WEFT_ERROR_ENTRY
 
-/* [S] Returns the text of an error code: "mailbox or queue is full". Never NULL; static storage. */
+/* [S] Returns the text of an error code: "deadline passed". Never NULL; static storage. */
 WEFT_API const char *weft_strerror(int error);
 
 /* [S] Returns the name of an error code: "WEFT_EFULL". Never NULL; static storage. */

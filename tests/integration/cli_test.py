@@ -231,6 +231,22 @@ class Run(Cli):
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertRegex(done.stderr, "no memory for the stack of actor main.*ulimit -v")
 
+    @unittest.skipUnless(sys.platform == "linux" and not SANITIZED, "a sanitizer needs descriptors, too")
+    def test_weft_run_works_or_says_that_descriptors_are_missing(self):
+        """Whatever the limit is: at each a different part of the node finds none left."""
+        outcomes = set()
+        for limit in [*range(8, 24), 64]:
+            done = subprocess.run([WEFT, "run", MODULE, "--workers", "1", "--", "x"], env=self.env, text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+                                  preexec_fn=lambda n=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+            outcomes.add(done.returncode)
+            if done.returncode == 0:
+                self.assertEqual(done.stdout, "2 words\n", (limit, done.stderr))
+            else:
+                self.assertEqual((done.returncode, done.stdout), (1, ""), (limit, done.stderr))
+                self.assertIn("descriptors", done.stderr, limit)
+        self.assertEqual(outcomes, {0, 1})
+
     def test_sigterm_drains_the_node(self):
         a = self.node("a", "echo")
         self.assertEqual(a.stop(), ["asked to stop"])

@@ -47,6 +47,7 @@ static const struct {
     {NNG_ENOTSUP, WEFT_EADDRESS, "not a URL to listen on or dial"},
     {NNG_EPERM, WEFT_EACCESS, "permission denied"},
     {NNG_ENOMEM, WEFT_ENOMEM, "out of memory"},
+    {NNG_ENOFILES, WEFT_EFULL, "no file descriptors are left: raise ulimit -n"},
 };
 
 const char *wf_nng_explain(int nng_error, int *code)
