@@ -40,6 +40,7 @@ declare -A files=(
     [store_file]='transport/store/sql/sql_append.c transport/store/sql/sql_check.c transport/store/sql/sql_jobs.c
         transport/store/sql/sql_logs.c transport/store/sql/sql_queues.c transport/store/sql/sql_read.c
         transport/store/sql/sql_reminders.c transport/store/sql/sql_states.c transport/store/sqlite/sqlite.c'
+    [store_postgres]='transport/store/postgres/postgres_driver.c transport/store/sql/sql_block.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'
     [typed]='actors/data/typed.c actors/data/typed_json.c'
