@@ -99,7 +99,8 @@ class Queues(StoreCase):
             "--listen", self.listen, "--store", self.url, "--queues", "jobs.>:attempts=1:lease=600", "--stored", "room.>",
             "--metrics", "0"))
         url = store.log(r"metrics on (http://127\.0\.0\.1:\d+/metrics)")[1]
-        self.assertEqual(self.scrape(url), {"weft_store_queues": 0, "weft_store_topics": 0, "weft_store_cursors": 0})
+        while self.scrape(url) != {"weft_store_queues": 0, "weft_store_topics": 0, "weft_store_cursors": 0}:
+            pass  # The page is there before the store is open.
         putter = self.other("put", "jobs.x", "3", name="p")
         self.assertEqual([putter.line() for _ in range(3)], ["put job-0", "put job-1", "put job-2"])
         died = self.other("hold", "jobs.x", name="died")
