@@ -18,10 +18,11 @@ enum {
     WF_EFFORT_NOTE = 12,        /* units of what comes behind one that matches */
 };
 
-/* Units of a page of so many bytes, which is copied twice into new memory. */
+/* Units of a page of so many bytes, which is copied twice into new memory. All readers of a store may work in one turn of their
+ * worker, so they count twice as much. */
 static inline size_t wf_effort_bytes(size_t bytes)
 {
-    return bytes / 64;
+    return bytes / 32;
 }
 
 /* All zero at first. */
