@@ -129,8 +129,7 @@ void wf_actor_wrong_time(struct wf_task *t, const char *what, int64_t time)
     }
     weft_log(WEFT_WARN,
              "actor %s: %s was given a point in time (weft_now() %+lld ns) where a span belongs, and treats it as "
-             "WEFT_FOREVER: "
-             "write the span alone, such as WEFT_SEC(1)",
+             "WEFT_FOREVER: write the span alone, such as WEFT_SEC(1)",
              a->kind, what, (long long)(time - weft_now()));
 }
 

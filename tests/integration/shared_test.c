@@ -253,6 +253,56 @@ START_TEST(records_are_acknowledged_up_to_one)
 }
 END_TEST
 
+/* How many acknowledgements have succeeded, and how many came after one that has ended their record. Counted on any
+ * worker, read after the ends of the actors. */
+static _Atomic int acknowledged, late;
+
+static void acknowledges(const void *arg, size_t size)
+{
+    struct weft_stored got;
+    ck_assert_uint_eq(size, sizeof got);
+    memcpy(&got, arg, sizeof got);
+    int rc = weft_shared_done_upto(&got, patience());
+    late += rc == WEFT_ECLOSED;
+    acknowledged += rc == WEFT_OK;
+}
+
+/* Some of the records are in several acknowledgements, of which none is stored yet when the next one comes. */
+static void overlapping(const void *arg, size_t size)
+{
+    enum { RECORDS = 24, ASKS = RECORDS / 4 };
+    (void)arg, (void)size;
+    open_with(NULL, 0, 0);
+    struct weft_stored got;
+    publish_many("orders.a", RECORDS);
+    weft_stored_subscription s = join("orders.>", 0);
+    weft_monitor_ref end;
+    for (int i = 0; i < RECORDS; i++) {
+        weft_pid asks;
+        got = gets("orders.a", (uint64_t)i + 1, 1);
+        if (i % 4 != 3) continue;
+        ck_assert_int_eq(weft_spawn(&asks, acknowledges, &got, sizeof got, NULL), WEFT_OK);
+        ck_assert_int_eq(weft_monitor(asks, &end), WEFT_OK);
+    }
+    for (int i = 0; i < ASKS; i++) {
+        weft_msg *m;
+        ck_assert_int_eq(weft_recv_tag(&m, WEFT_TAG_DOWN, patience()), WEFT_OK);
+        weft_msg_free(m);
+    }
+    ck_assert_int_eq(acknowledged + late, ASKS);
+    ck_assert_int_ge(acknowledged, 1);
+    leave(s);
+    join("orders.>", 0);
+    gets_nothing();
+    say("done");
+}
+
+START_TEST(acknowledgements_that_overlap_end_each_record_once)
+{
+    RUN(a, overlapping);
+}
+END_TEST
+
 static void later_topics(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -632,6 +682,7 @@ int main(void)
     tcase_add_test(c, a_lease_that_ends_by_time_makes_space);
     tcase_add_test(c, a_record_that_nobody_acknowledges_is_put_aside);
     tcase_add_test(c, records_are_acknowledged_up_to_one);
+    tcase_add_test(c, acknowledgements_that_overlap_end_each_record_once);
     tcase_add_test(c, topics_of_a_pattern_may_come_later);
     tcase_add_test(c, a_pattern_may_have_many_topics);
     tcase_add_test(c, there_may_be_more_records_than_can_be_moved_ahead);

@@ -21,9 +21,9 @@
 #include <weft/trace.h>
 
 #include "append_batch.h"
+#include "effort.h"
 #include "hash.h"
 #include "new_topics.h"
-#include "effort.h"
 #include "parked_reads.h"
 #include "standby_marks.h"
 #include "store_actor.h"

@@ -165,12 +165,11 @@ static size_t choose(struct wf_store_cursors *c)
 static void answer_all(struct wf_store_cursors *c, const struct batch *b, int error)
 {
     size_t i = 0;
-    for (struct wf_advance_wait *w; (w = c->running) != NULL; i++) {
-        answer(w->ask, b == NULL ? error : b->item[i].error, w->to);
-        c->running = w->next; /* not before, as the actor may be killed while it answers */
-        weft_msg_free(w->ask);
-        free(w);
+    for (struct wf_advance_wait *w = c->running, *next; w != NULL; w = next, i++) {
+        next = w->next;
+        end_wait(w, b == NULL ? error : b->item[i].error);
     }
+    c->running = NULL;
 }
 
 bool wf_cursors_start(struct wf_store_cursors *c, weft_job *job)

@@ -60,7 +60,7 @@ int64_t wf_queues_deadline(const struct wf_store_queues *q)
     int64_t due = wf_queue_table_next_due(&q->table);
     if (due == INT64_MAX) return WEFT_FOREVER;
     int64_t left = due - wf_queues_clock(q);
-    if (left <= 0) return weft_after(0);
+    if (left <= 0) return WEFT_NOW;
     /* The wall clock may be set, so it is checked again after ten seconds. It may count milliseconds only: a shorter
      * wait would end before it shows the time that is due, again and again. */
     if (left > WEFT_SEC(10)) return weft_after(WEFT_SEC(10));
@@ -153,9 +153,12 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
             continue;
         }
         struct wf_change_wait *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
-        if (before != NULL) before->last = c;
-        if (before != NULL) h->ends = true;
-        else c->failed = WEFT_ENOMEM;
+        if (before == NULL) {
+            c->failed = WEFT_ENOMEM;
+            continue;
+        }
+        before->last = c;
+        h->ends = true;
     }
 }
 
@@ -415,6 +418,17 @@ static void fail_upto(struct wf_store_queues *q, struct wf_change_wait *last, in
     q->relies = false;
 }
 
+/* What the change means for the worker that has the job, if it still has it. */
+static void finish_hold(struct wf_store_queues *q, const struct wf_change_wait *c, int error,
+                        const struct wf_store_change *x)
+{
+    struct wf_hold *h = wf_hold_of_job(q, c->is.id);
+    if (h == NULL || h->lease != c->is.lease) return;
+    if (c->is.kind == WF_JOB_DONE && error < 0) h->ends = false;
+    if (c->is.kind == WF_JOB_EXTEND && error == WEFT_OK) h->due = x->job.due;
+    if ((c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN) && error == WEFT_OK) wf_hold_free(q, h);
+}
+
 static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, int error,
                           const struct wf_store_change *x)
 {
@@ -425,13 +439,7 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
     if (error == WEFT_OK && c->queue->share != NULL) c->queue->share->full = false;
     if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) fail_upto(q, c->last, error);
     if (c->ask != NULL) answer(c->ask, c->failed < 0 ? c->failed : error, x);
-    bool ends = c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN;
-    struct wf_hold *h = ends && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
-    if (h != NULL && h->lease == c->is.lease) wf_hold_free(q, h);
-    h = c->is.kind == WF_JOB_DONE && error < 0 ? wf_hold_of_job(q, c->is.id) : NULL;
-    if (h != NULL && h->lease == c->is.lease) h->ends = false;
-    h = c->is.kind == WF_JOB_EXTEND && error == WEFT_OK ? wf_hold_of_job(q, c->is.id) : NULL;
-    if (h != NULL && h->lease == c->is.lease) h->due = x->job.due;
+    finish_hold(q, c, error, x);
     if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
     if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
     free_change(q, c);

@@ -412,7 +412,6 @@ static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int err
     bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
     if (o != NULL && ends && is_by(o, w->ask)) release(s, o);
     answer(w->ask, error, is);
-    if (s->running == w) s->running = w->next; /* not before, as the actor may be killed while it answers */
     free(w);
 }
 
@@ -440,10 +439,11 @@ static size_t choose(struct wf_store_states *s, size_t *count)
 static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
 {
     size_t i = 0;
-    for (; s->running != NULL; i++) {
-        struct wf_state_wait *w = s->running;
+    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next, i++) {
+        next = w->next;
         end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
     }
+    s->running = NULL;
 }
 
 bool wf_states_start(struct wf_store_states *s, weft_job *job)

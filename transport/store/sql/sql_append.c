@@ -105,19 +105,18 @@ static int advance_first(struct sql_store *s, struct sql_log *log, const struct 
     if (row == NULL) return rc;
     struct sql_records records = {.row = row, .epoch = will->epoch, .from = will->first, .sizes_only = true};
     while (will->first < will->last && !*has_hole) {
-        struct wf_store_record r = {.offset = will->last, .time = now};
+        struct wf_store_record r;
         bool fine = false;
         rc = sql_records_next(&records, &r, &fine);
-        if (rc != SQL_ROW && rc != SQL_DONE) break;
-        if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last, .time = now};
+        if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last}; /* the rest is missing */
+        else if (rc != SQL_ROW) break;
         if (r.offset < will->first || r.offset > will->last) rc = WEFT_EFORMAT; /* the keys are damaged */
-        if (rc == WEFT_EFORMAT) break;
-        const bool is_lost = !fine || r.offset != will->first;
-        if (!is_over(will, limits, fine ? r.time : now, now)) break;
-        *has_hole = is_lost;
-        if (!is_lost) will->bytes -= r.size < will->bytes ? r.size : will->bytes;
-        const bool is_row_lost = rc == SQL_ROW && !fine && r.offset < will->last;
-        will->first = is_row_lost || !is_lost ? r.offset + 1 : r.offset;
+        if (rc == WEFT_EFORMAT || !is_over(will, limits, fine ? r.time : now, now)) break;
+        const bool is_next = fine && r.offset == will->first;
+        const bool is_damaged = rc == SQL_ROW && !fine && r.offset < will->last;
+        if (is_next) will->bytes -= r.size < will->bytes ? r.size : will->bytes;
+        will->first = is_next || is_damaged ? r.offset + 1 : r.offset;
+        *has_hole = !is_next;
     }
     sql_reset(row);
     return sql_error(rc);

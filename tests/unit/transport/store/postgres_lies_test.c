@@ -3,7 +3,7 @@
  *
  * The relay is a process of its own for each connection. It changes one message of the server, that with a number drawn from
  * the seed, behind the beginning of the session. The engine gives an error or what the server has; it neither ends the
- * program nor waits for ever. */
+ * program nor waits without end. */
 #include "../../../suite.h"
 
 #include <poll.h>
