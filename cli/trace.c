@@ -185,7 +185,8 @@ static void wait_for_more(const char *node, const uint8_t *row, size_t size)
     seen.last = w;
     seen.waiting++;
     seen.waiting_bytes += size;
-    while (seen.waiting > WAITING || seen.waiting_bytes > WAITING_BYTES) end_wait(&seen.first);
+    while (seen.first != NULL && (seen.waiting > WAITING || seen.waiting_bytes > WAITING_BYTES))
+        end_wait(&seen.first);
 }
 
 static void forget_all(void)
