@@ -4,7 +4,9 @@
 wire_frames_test.py tests what comes before, and wire_messages_test.py what comes after."""
 import itertools
 import random
+import signal
 import struct
+import time
 import unittest
 
 from harness import eventually
@@ -211,6 +213,21 @@ class Heartbeats(Wire):
             peer.frame(PING)
             peer.send([99])
         self.assertGreater(self.puppet(peer, SELF), 0)
+
+
+class Pauses(Wire):
+    options = "--heartbeat", "0.4"
+
+    def test_a_node_does_not_take_its_own_pause_for_silence_of_a_peer(self):
+        peer = self.peer(heartbeat=400).link()
+        for _ in range(3):
+            self.node.process.send_signal(signal.SIGSTOP)
+            until = time.monotonic() + 2.2  # Longer than the 2 s after which a silent peer is lost.
+            while time.monotonic() < until:
+                peer.send([99])
+                time.sleep(0.05)
+            self.node.process.send_signal(signal.SIGCONT)
+            self.assertGreater(self.puppet(peer, SELF), 0)
 
 
 class Links(Wire):

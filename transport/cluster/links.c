@@ -448,14 +448,25 @@ int64_t wf_links_heard_until(const struct wf_link *l, int64_t now)
     return ch->conn->worker == NULL ? now : wf_pace_read_until(ch->conn->worker, now);
 }
 
+/* When a link that was last heard at `heard` counts as lost, or is doubted first. This process may look late, because it
+ * was stopped or got no processor: from the doubt on there is time to read what the other side sent meanwhile. */
+static int64_t lost_when(struct wf_link *l, int64_t heard, int64_t until, int64_t now)
+{
+    int64_t most = l->t->heartbeats_lost * l->heartbeat, quiet = WF_MIN(WF_QUIET_BEATS * l->heartbeat, most / 2);
+    if (l->doubted_at <= heard) {
+        if (until < heard + quiet) return heard + quiet;
+        l->doubted_at = now;
+    }
+    return WF_MAX(heard, l->doubted_at - quiet) + most;
+}
+
 static int64_t tick_up(struct wf_cluster *c, struct wf_link *l, int64_t now)
 {
     if (wf_channel_phase(l->channel) != WF_PHASE_UP) return WEFT_FOREVER; /* it is being closed */
     int64_t heard = atomic_load_explicit(&l->last_heard, memory_order_relaxed);
-    int64_t lost_at = heard + c->t->heartbeats_lost * l->heartbeat;
+    int64_t until = wf_links_heard_until(l, now), lost_at = lost_when(l, heard, until, now);
     if (l->suspect_at != 0 && heard > l->suspect_from) l->suspect_at = 0;
     if (l->suspect_at != 0) lost_at = WF_MIN(lost_at, l->suspect_at);
-    int64_t until = wf_links_heard_until(l, now);
     if (until >= lost_at) {
         silent(c, l, until - heard);
         return WEFT_FOREVER;
