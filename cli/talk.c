@@ -148,7 +148,7 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
         weft_msg_free(m);
         if (cli_output_failed()) return CLI_OK;
-        if (tag == WEFT_TAG_NODE_DOWN) return cli_fail(c, CLI_UNREACHABLE, "node %s is gone", k->node);
+        if (tag == WEFT_TAG_NODE_DOWN) return cli_node_gone(k);
     }
     return CLI_OK;
 }

@@ -126,6 +126,14 @@ int cli_cannot_decode(const struct cli_client *k)
     return cli_fail(k->c, CLI_FAILED, "%s: cannot decode the answer: is it another version of weft?", k->node);
 }
 
+int cli_node_gone(const struct cli_client *k)
+{
+    char why[192];
+    wf_client_lost(weft_here(), why, sizeof why);
+    cli_plain(why, strlen(why)); /* the other side's words */
+    return cli_fail(k->c, CLI_UNREACHABLE, "node %s is gone%s%s", k->node, why[0] == '\0' ? "" : ": ", why);
+}
+
 int cli_print_refusal(const struct cli_client *k, const weft_msg *m)
 {
     weft_text why = weft_str(weft_data(m), weft_size(m));
@@ -142,6 +150,7 @@ int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, 
     char name[80];
     snprintf(name, sizeof name, "$node@%s", k->node);
     int rc = weft_call_name(name, verb, data, size, answer, k->deadline);
+    if (rc == WEFT_ENONODE) return cli_node_gone(k);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
     cli_plain_answer(k->c, *answer);
     if (weft_tag(*answer) == WF_CONTROL_ERROR) return CLI_OK;

@@ -29,6 +29,8 @@ bool cli_is_local(const struct cli_client *k);
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
 /* [A] The same; the answer may also be an error that the node tells, WF_CONTROL_ERROR: of an older version, say. */
 int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
+/* [A] Says that the node is gone, and why if that is known; the exit code. */
+int cli_node_gone(const struct cli_client *k);
 /* Prints the error that the node has answered, WF_CONTROL_ERROR; the exit code. */
 int cli_print_refusal(const struct cli_client *k, const weft_msg *m);
 /* Prints that the answer of the node cannot be decoded; the exit code. */

@@ -194,11 +194,6 @@ static void close_feed(void *arg)
     pthread_mutex_unlock(&f->lock);
 }
 
-static int say_gone(const struct top_feed *f)
-{
-    return cli_fail(f->client.c, CLI_UNREACHABLE, "node %s is gone", f->client.node);
-}
-
 /* A request has failed. A node that ends refuses requests before its link ends: then the end of the node is
  * reported. */
 static int explain(const struct top_feed *f, int rc)
@@ -206,7 +201,7 @@ static int explain(const struct top_feed *f, int rc)
     weft_msg *m;
     if (weft_recv_tag(&m, WEFT_TAG_NODE_DOWN, weft_after(WEFT_SEC(1))) < 0) return rc;
     weft_msg_free(m);
-    return say_gone(f);
+    return cli_node_gone(&f->client);
 }
 
 /* Waits until the next request. */
@@ -220,7 +215,7 @@ static int pause_for(const struct top_feed *f, int64_t until)
     if (which != 1 || weft_recv(&m, WEFT_NOW) < 0) return CLI_OK;
     bool gone = weft_tag(m) == WEFT_TAG_NODE_DOWN;
     weft_msg_free(m);
-    return gone ? say_gone(f) : CLI_OK;
+    return gone ? cli_node_gone(&f->client) : CLI_OK;
 }
 
 static int feed(struct cli_client *k)

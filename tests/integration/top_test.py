@@ -158,7 +158,7 @@ class Top(unittest.TestCase):
         t = self.terminal(81, 24)
         t.shows("*MAILBOX")
         self.cluster.nodes["a"].stop()
-        t.shows("weft top: node a is gone", "ended with 3, restored")
+        t.shows("weft top: node a is gone: left", "ended with 3, restored")
 
     def test_top_once_prints_text_and_json(self):
         self.other_node()

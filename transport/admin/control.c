@@ -323,6 +323,18 @@ static const struct wf_peer *first_up(const struct wf_cluster *c)
     return NULL;
 }
 
+void wf_client_lost(weft_node *node, char *why, size_t why_size)
+{
+    struct wf_transport *t = node->transport;
+    snprintf(why, why_size, "%s", "");
+    pf_mutex_lock(t->lock);
+    WF_LIST_EACH(k, &t->cluster->peers) {
+        const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->state == WF_PEER_DOWN) snprintf(why, why_size, "%s", p->reason);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
 int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size)
 {
     struct wf_transport *t = node->transport;

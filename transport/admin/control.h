@@ -28,6 +28,8 @@ WEFT_API void wf_transport_set_loader(weft_node *node, wf_load_module *load);
  * reason. */
 WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why,
                                size_t why_size);
+/* Why the link of a client has ended, as a text; "" while it is not known. Any thread. */
+WEFT_API void wf_client_lost(weft_node *node, char *why, size_t why_size);
 
 struct wf_transport;
 weft_actor wf_control_main; /* $node; arg: struct wf_transport * */
