@@ -8,6 +8,7 @@
 
 #include "postgres_connection.h"
 #include "postgres_driver.h"
+#include "postgres_hosts.h"
 #include "postgres_wait.h"
 
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */
@@ -82,14 +83,41 @@ static void say(struct wf_store_why *why, const struct pq_connection *c)
     if (why != NULL) snprintf(why->text, sizeof why->text, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* What stands before `dbname` are defaults, which the URL can change. A server that cannot be reached is lost after some
- * time. */
+/* What stands before `dbname` are defaults, which the URL can change; what stands behind it was found out about the URL. A
+ * server that cannot be reached is lost after some time. Of several servers one is the primary; standbys may be behind, also
+ * for readers. */
+static PGconn *connect_to(const struct pq_url *url, bool has_several, const struct pq_hosts *hosts)
+{
+    static const char *const words[] = {"fallback_application_name",
+                                        "connect_timeout",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "target_session_attrs",
+                                        "dbname",
+                                        "host",
+                                        "hostaddr",
+                                        "port",
+                                        NULL};
+    const char *values[] = {"weft",
+                            PQ_CONNECT_TIMEOUT,
+                            "10",
+                            "5",
+                            "3",
+                            "30000",
+                            has_several ? "read-write" : "any",
+                            url->where,
+                            hosts->host,
+                            hosts->hostaddr,
+                            hosts->port,
+                            NULL};
+    return PQconnectdbParams(words, values, 1);
+}
+
 int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only, struct wf_store_why *why)
 {
-    static const char *const words[] = {"fallback_application_name", "connect_timeout",  "keepalives_idle",
-                                        "keepalives_interval",       "keepalives_count", "tcp_user_timeout",
-                                        "target_session_attrs",      "dbname",           NULL};
-    const char *values[] = {"weft", "5", "10", "5", "3", "30000", "any", url->where, NULL};
+    struct pq_hosts hosts;
     *c = (struct pq_connection){.base = {.driver = &pq_driver}, .silence = url->silence};
     PQconninfoOption *options = pq_words(url->where);
     if (options == NULL) {
@@ -100,11 +128,13 @@ int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only
                      " 86400)");
         return WEFT_EINVAL;
     }
-    /* Of several servers one is the primary; standbys may be behind, also for readers. */
-    if (pq_has_several_hosts(options)) values[6] = "read-write";
+    const bool has_several = pq_has_several_hosts(options);
     PQconninfoFree(options);
-    c->pg = PQconnectdbParams(words, values, 1);
-    int rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
+    int rc = pq_hosts_find(url, &hosts, why);
+    if (rc < 0) return rc;
+    c->pg = connect_to(url, has_several, &hosts);
+    pq_hosts_free(&hosts);
+    rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
     if (rc == WEFT_OK) {
         PQsetNoticeReceiver(c->pg, look_at_notice, c);
         rc = settle(c, read_only);
