@@ -36,6 +36,26 @@ c++ -std=c++17 "${strict[@]}" version.cpp "${flags[@]}" -o version_cpp
 ./version_cpp
 echo "a program in C and one in C++ build and run"
 
+# Without installing it: pkg-config prefers weft-uninstalled.pc, whose folders are those of the sources and of the build.
+in_build()
+{
+    PKG_CONFIG_PATH=$build/meson-uninstalled pkg-config --cflags --libs "$@"
+}
+uses()
+{
+    LD_LIBRARY_PATH='' ldd "$1" | grep -q "$build/$2" || { echo "$1 does not use $build/$2"; return 1; }
+}
+read -ra there <<<"$(in_build weft)"
+cc -std=c11 "${strict[@]}" version.c "${there[@]}" -Wl,-rpath,"$build" -o version_in_build
+uses version_in_build libweft.so
+LD_LIBRARY_PATH='' ./version_in_build
+if [[ -e $build/meson-uninstalled/weft-store-uninstalled.pc ]]; then
+    read -ra there <<<"$(in_build weft-store)"
+    cc -std=gnu11 "${strict[@]}" "$examples/jobs.c" "${there[@]}" -Wl,-rpath,"$build" -o jobs_in_build
+    uses jobs_in_build libweft-store.so
+fi
+echo "programs build against the build folder, with weft-uninstalled.pc"
+
 # The libraries that an example needs besides weft.
 libraries()
 {

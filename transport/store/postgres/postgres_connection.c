@@ -8,7 +8,8 @@
 
 #include "postgres_connection.h"
 #include "postgres_driver.h"
-#include "postgres_wait.h"
+#include "postgres_hosts.h"
+#include "postgres_relay.h"
 
 /* ---- Connecting ------------------------------------------------------------------------------------------------ */
 
@@ -33,14 +34,21 @@ static void look_at_notice(void *arg, const PGresult *result)
     if (severity != NULL && strcmp(severity, "WARNING") == 0) c->has_warned = true;
 }
 
-/* As PQgetResult, which waits without end. Of a silent server nothing is awaited a second time. */
+/* As PQgetResult, which waits without end, and keeps what comes without a limit. Nothing is awaited a second time of a server
+ * that was silent, or sends more than any answer has. */
 static PGresult *next_result(struct pq_connection *c)
 {
-    if (!c->is_silent && !pq_wait_for_result(c->pg, c->silence)) {
+    enum pq_waited waited = c->is_silent ? PQ_SILENT : pq_relay_wait(c->relay, c->pg, c->silence, &c->space);
+    if (!c->is_silent && waited == PQ_SILENT)
         weft_log(WEFT_WARN, "the PostgreSQL server at %s has sent no answer for %d s (answer_timeout)", PQhost(c->pg),
                  c->silence / 1000);
-        c->is_silent = true;
-    }
+    if (waited == PQ_TOO_MUCH)
+        weft_log(WEFT_ERROR,
+                 "the PostgreSQL server at %s sends more than %d MiB, which is no answer to this store: the"
+                 " connection is given up",
+                 PQhost(c->pg), PQ_ANSWERS_MAX >> 20);
+    c->is_silent |= waited != PQ_CAME;
+    c->is_endless |= waited == PQ_TOO_MUCH;
     return c->is_silent ? NULL : PQgetResult(c->pg);
 }
 
@@ -48,6 +56,7 @@ static PGresult *next_result(struct pq_connection *c)
 static int run_settings(struct pq_connection *c, const char *text)
 {
     int rc = PQsendQuery(c->pg, text) == 1 ? WEFT_OK : WEFT_ESYSTEM;
+    c->space = PQ_ANSWERS_MAX;
     for (PGresult *result; (result = next_result(c)) != NULL; PQclear(result))
         if (rc == WEFT_OK) rc = pq_error(result);
     return c->is_silent ? WEFT_ESYSTEM : rc;
@@ -64,14 +73,20 @@ static int set_lock_timeout(struct pq_connection *c)
 
 static int settle(struct pq_connection *c, bool read_only)
 {
-    int rc = PQsetnonblocking(c->pg, 1) == 0 ? run_settings(c, settings) : WEFT_ESYSTEM;
+    int rc = PQsetnonblocking(c->pg, 1) == 0 ? WEFT_OK : WEFT_ESYSTEM;
+    if (rc == WEFT_OK) c->relay = pq_relay_new(c->pg);
+    if (rc == WEFT_OK && c->relay == NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK) rc = run_settings(c, settings);
     if (rc == WEFT_OK) rc = set_lock_timeout(c);
     return rc < 0 || !read_only ? rc : run_settings(c, "SET default_transaction_read_only TO on");
 }
 
 const char *pq_error_text(const struct pq_connection *c)
 {
+    if (c->is_endless) return "the server sends more than any answer has";
     if (c->is_silent) return "the server sends no answer (answer_timeout says for how long it is awaited)";
+    if (c->pg != NULL && c->relay == NULL && PQstatus(c->pg) == CONNECTION_OK)
+        return "no memory, or no descriptor, is left";
     return c->pg == NULL ? "out of memory" : PQerrorMessage(c->pg);
 }
 
@@ -82,14 +97,41 @@ static void say(struct wf_store_why *why, const struct pq_connection *c)
     if (why != NULL) snprintf(why->text, sizeof why->text, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* What stands before `dbname` are defaults, which the URL can change. A server that cannot be reached is lost after some
- * time. */
+/* What stands before `dbname` are defaults, which the URL can change; what stands behind it was found out about the URL. A
+ * server that cannot be reached is lost after some time. Of several servers one is the primary; standbys may be behind, also
+ * for readers. */
+static PGconn *connect_to(const struct pq_url *url, bool has_several, const struct pq_hosts *hosts)
+{
+    static const char *const words[] = {"fallback_application_name",
+                                        "connect_timeout",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "target_session_attrs",
+                                        "dbname",
+                                        "host",
+                                        "hostaddr",
+                                        "port",
+                                        NULL};
+    const char *values[] = {"weft",
+                            PQ_CONNECT_TIMEOUT,
+                            "10",
+                            "5",
+                            "3",
+                            "30000",
+                            has_several ? "read-write" : "any",
+                            url->where,
+                            hosts->host,
+                            hosts->hostaddr,
+                            hosts->port,
+                            NULL};
+    return PQconnectdbParams(words, values, 1);
+}
+
 int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only, struct wf_store_why *why)
 {
-    static const char *const words[] = {"fallback_application_name", "connect_timeout",  "keepalives_idle",
-                                        "keepalives_interval",       "keepalives_count", "tcp_user_timeout",
-                                        "target_session_attrs",      "dbname",           NULL};
-    const char *values[] = {"weft", "5", "10", "5", "3", "30000", "any", url->where, NULL};
+    struct pq_hosts hosts;
     *c = (struct pq_connection){.base = {.driver = &pq_driver}, .silence = url->silence};
     PQconninfoOption *options = pq_words(url->where);
     if (options == NULL) {
@@ -100,11 +142,13 @@ int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only
                      " 86400)");
         return WEFT_EINVAL;
     }
-    /* Of several servers one is the primary; standbys may be behind, also for readers. */
-    if (pq_has_several_hosts(options)) values[6] = "read-write";
+    const bool has_several = pq_has_several_hosts(options);
     PQconninfoFree(options);
-    c->pg = PQconnectdbParams(words, values, 1);
-    int rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
+    int rc = pq_hosts_find(url, &hosts, why);
+    if (rc < 0) return rc;
+    c->pg = connect_to(url, has_several, &hosts);
+    pq_hosts_free(&hosts);
+    rc = c->pg == NULL ? WEFT_ENOMEM : PQstatus(c->pg) != CONNECTION_OK ? WEFT_ESYSTEM : WEFT_OK;
     if (rc == WEFT_OK) {
         PQsetNoticeReceiver(c->pg, look_at_notice, c);
         rc = settle(c, read_only);
@@ -128,6 +172,7 @@ void pq_disconnect(struct pq_connection *c)
     pq_forget_answers(c);
     for (int i = 0; i < SQL_STATEMENTS; i++) PQclear(c->row[i].result);
     PQfinish(c->pg);
+    pq_relay_free(c->relay);
     *c = (struct pq_connection){.base = {.driver = &pq_driver}};
 }
 
@@ -135,6 +180,8 @@ bool pq_is_alive(struct pq_connection *c)
 {
     if (c->pg == NULL || c->is_silent) return false;
     if (c->sent_count > 0) (void)pq_wait(c, NULL);
+    c->space = PQ_ANSWERS_MAX;
+    pq_relay_take(c->relay, &c->space);
     if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
     return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending && !c->is_silent;
 }
@@ -186,6 +233,7 @@ int pq_send(struct pq_connection *c, const char *text)
 void pq_push(struct pq_connection *c)
 {
     (void)pq_sent(c, PQpipelineSync(c->pg), PQ_SYNC, NULL);
+    if (c->relay != NULL) pq_relay_send(c->relay);
 }
 
 static void check_answer(struct pq_connection *c, const struct pq_sent *sent, const PGresult *result)
@@ -215,10 +263,17 @@ static PGresult *take_answer(struct pq_connection *c, const struct pq_sent *sent
     return result;
 }
 
+/* libpq keeps what others notify of until it is asked for. */
+static void forget_notifications(struct pq_connection *c)
+{
+    for (PGnotify *n; c->pg != NULL && (n = PQnotifies(c->pg)) != NULL;) PQfreemem(n);
+}
+
 int pq_wait(struct pq_connection *c, PGresult **last)
 {
     PGresult *result = NULL;
     if (last != NULL) *last = NULL;
+    c->space = PQ_ANSWERS_MAX;
     if (c->sent_count == 0 || c->sent[c->sent_count - 1].kind != PQ_SYNC) pq_push(c);
     for (int i = 0; i < c->sent_count; i++) {
         const enum pq_kind kind = c->sent[i].kind;
@@ -228,6 +283,7 @@ int pq_wait(struct pq_connection *c, PGresult **last)
         if (kind != PQ_ASKED && kind != PQ_SYNC) result = answer;
     }
     c->sent_count = 0;
+    forget_notifications(c);
     if (last != NULL && c->failed == WEFT_OK) *last = result;
     else PQclear(result);
     return c->failed;

@@ -15,7 +15,8 @@
  * (5) A server may live and answer nothing: its disk hangs, or its process stands still. Then the wait for an answer ends
  *     (answer_timeout), and with it the connection. The old session keeps the owner's lock until it has ended, so the next
  *     connection, which needs that lock, sees what became of the last commit.
- * (6) A statement that may give many rows gives a few at a time, by a cursor of the server's if there are more. */
+ * (6) A statement that may give many rows gives a few at a time, by a cursor of the server's if there are more. libpq would keep
+ *     answers of any size, so what it reads is counted on its way (postgres_relay.h). */
 #ifndef WF_STORE_POSTGRES_STORE_H
 #define WF_STORE_POSTGRES_STORE_H
 
@@ -31,7 +32,8 @@ enum {
     PQ_LOCK_TIMEOUT = 2000, /* ms for which a statement waits for a lock, or half of answer_timeout if that is less */
     PQ_BYTEA = 17,          /* types, of the server's pg_type.h */
     PQ_BIGINT = 20,
-    PQ_ROWS = 32, /* that a cursor gives at a time; each may have a megabyte */
+    PQ_ROWS = 32,                                 /* that a cursor gives at a time; each may have a megabyte */
+    PQ_ANSWERS_MAX = (PQ_ROWS + 8) * 1024 * 1024, /* bytes of the answers that are awaited together */
 };
 
 /* PQ_ONE, PQ_FENCE: has to change one row. PQ_ASKED: the answer is kept for the row's statement. */
@@ -60,8 +62,11 @@ struct pq_row {
 struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
+    struct pq_relay *relay;
     int silence;     /* for how many ms the server may be silent while an answer is awaited; -1: no limit */
-    bool is_silent;  /* it was silent for longer: nothing is awaited any more */
+    size_t space;    /* bytes that may still come of the answers that are awaited */
+    bool is_silent;  /* it was silent for longer, or sends more than that: nothing is awaited any more */
+    bool is_endless; /* of these, the latter */
     bool is_ending;  /* the server has said that it ends this session */
     bool has_warned; /* with an answer came a warning */
     bool in_transaction;

@@ -8,6 +8,8 @@
 
 enum { PQ_ANSWER_TIMEOUT = 30 }; /* seconds, if the URL does not say something else */
 
+#define PQ_CONNECT_TIMEOUT "5" /* seconds for each host; connect_timeout in the URL can change it */
+
 struct pq_url {
     char *where; /* what libpq connects to; has a password, perhaps: never shown */
     int silence; /* for how many ms the server may be silent while an answer is awaited; -1: no limit */

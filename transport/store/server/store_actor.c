@@ -530,8 +530,11 @@ static void take_message(struct store_actor *s, weft_msg *m)
     struct weft_name_lost lost;
     struct weft_node_news news;
     if (weft_tag(m) == WEFT_TAG_NODE_UP && weft_node_news_read(m, &news) == WEFT_OK) {
+        weft_msg_free(m); /* this actor may be killed while it works for the node */
         wf_queues_node_up(&s->queues, news.incarnation);
-    } else if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
+        return;
+    }
+    if (weft_down_read(m, &down) == WEFT_OK && weft_tag(m) == WEFT_TAG_DOWN) {
         if (!wf_queues_down(&s->queues, &down) && !wf_states_down(&s->states, &down))
             wf_parked_reads_forget(&s->parked, down.ref);
     } else if (weft_tag(m) == WEFT_TAG_STOP) {

@@ -44,6 +44,11 @@ struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, weft_pid wh
     return &q->by_member[wf_mix(q->file->store->secret ^ who.node ^ wf_mix(who.actor)) % WF_HOLD_BUCKETS];
 }
 
+static struct wf_chained **node_bucket(struct wf_store_queues *q, uint64_t node)
+{
+    return &q->away_of[wf_mix(q->file->store->secret ^ node) % WF_AWAY_BUCKETS];
+}
+
 bool wf_hold_is_of(const struct wf_hold *h, const struct wf_work_queue *w, weft_pid who)
 {
     return h->queue == w && weft_pid_equal(h->who, who);
@@ -103,6 +108,7 @@ void wf_hold_free(struct wf_store_queues *q, struct wf_hold *h)
     wf_chained_remove(&h->of_monitor);
     wf_chained_remove(&h->of_ticket);
     wf_chained_remove(&h->of_job);
+    wf_chained_remove(&h->of_node);
     if (!h->gone) (void)weft_demonitor(h->monitor);
     wf_node_counts_remove(&q->of_node, h->who.node);
     wf_hold_release_queue(q, h->queue);
@@ -222,6 +228,7 @@ bool wf_hold_has_all(struct wf_store_queues *q, const struct wf_hold *taker, int
     *due = INT64_MAX;
     for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, taker->who)); h != NULL;
          h = wf_hold_of_member(h->of_member.next)) {
+        q->effort->done++; /* the caller counts, and may end its turn then */
         if (!wf_hold_is_of(h, taker->queue, taker->who)) continue;
         bool works = h->state == IS_WORKING && h->due > now;
         if (works && h->due < *due) *due = h->due;
@@ -246,6 +253,44 @@ void wf_hold_go_away(struct wf_store_queues *q, struct wf_hold *h)
     h->gone = true;
     h->state = IS_AWAY;
     wf_list_push(&q->away, &h->in_line);
+    wf_chained_push(node_bucket(q, h->who.node), &h->of_node);
+}
+
+/* Looks at the next few: each node that comes may end some of other nodes. */
+static void drop_ended(struct wf_store_queues *q, int64_t now)
+{
+    enum { LOOKED_AT = 32 };
+    for (int i = 0; i < LOOKED_AT && !wf_list_empty(&q->away); i++) {
+        struct wf_hold *h = wf_hold_at(wf_list_pop(&q->away));
+        wf_list_push(&q->away, &h->in_line);
+        if (h->due <= now) wf_hold_free(q, h);
+        wf_effort_count(q->effort, WF_EFFORT_COMPARE);
+    }
+}
+
+static void monitor_again(struct wf_store_queues *q, struct wf_hold *h)
+{
+    if (weft_monitor(h->who, &h->monitor) < 0) return;
+    wf_unlink(&h->in_line);
+    wf_chained_remove(&h->of_node);
+    h->state = IS_WORKING;
+    h->gone = false;
+    wf_hold_found_by_monitor(q, h);
+}
+
+/* The turn may end in between, and this actor receives nothing meanwhile: so the bucket stays as it is. */
+void wf_hold_come_back(struct wf_store_queues *q, uint64_t node)
+{
+    if (wf_list_empty(&q->away)) return;
+    const int64_t now = wf_queues_clock(q);
+    drop_ended(q, now);
+    for (struct wf_chained *c = *node_bucket(q, node), *next; c != NULL; c = next) {
+        struct wf_hold *h = WF_CONTAINER(c, struct wf_hold, of_node);
+        next = c->next;
+        wf_effort_count(q->effort, h->who.node == node ? WF_EFFORT_ANSWER : WF_EFFORT_COMPARE);
+        if (h->due <= now) wf_hold_free(q, h);
+        else if (h->who.node == node) monitor_again(q, h);
+    }
 }
 
 static int watch_worker(struct wf_store_queues *q, weft_pid worker, weft_monitor_ref *monitor)

@@ -26,6 +26,7 @@ struct wf_hold {
     uint64_t given;              /* the order in which jobs were given; 0: before the store was opened */
     struct wf_list_node in_line; /* in takers or in `held` of its queue, in `taking`, or in `away` */
     struct wf_chained of_monitor, of_job, of_ticket, of_member;
+    struct wf_chained of_node; /* while it is in `away` */
 };
 
 /* The taker with this node of a list; NULL of NULL. */
@@ -61,6 +62,8 @@ void wf_hold_let_wait(struct wf_store_queues *q, struct wf_hold *h); /* it is in
 
 /* Its node is not linked, perhaps not yet: waits for the node in `away`. */
 void wf_hold_go_away(struct wf_store_queues *q, struct wf_hold *h);
+/* Monitors those in `away` that are of this node, which is linked now, and frees those whose lease has ended by time. [A, W] */
+void wf_hold_come_back(struct wf_store_queues *q, uint64_t node);
 /* Monitors a worker that had its job when the store was opened. */
 int wf_hold_restore(struct wf_store_queues *q, const struct wf_queue_lease *l);
 

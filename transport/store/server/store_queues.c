@@ -37,6 +37,7 @@ struct wf_change_wait {
     char key[WF_STORE_KEY_MAX + 1]; /* or the topic whose records are shared */
     struct wf_change_wait *last; /* several jobs are done by one request, which is with this last one; NULL: else */
     int failed;                  /* the error of one of the others */
+    bool has_before;             /* it is the last one of others */
     bool relies;                 /* some of the others were part of an earlier request */
     struct wf_change_wait *next;
 };
@@ -158,6 +159,7 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
             continue;
         }
         before->last = c;
+        c->has_before = true;
         h->ends = true;
     }
 }
@@ -282,18 +284,7 @@ void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *l
 
 void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
 {
-    int64_t now = wf_list_empty(&q->away) ? 0 : wf_queues_clock(q);
-    WF_LIST_EACH(k, &q->away) {
-        struct wf_hold *h = wf_hold_at(k);
-        if (h->due <= now) {
-            wf_hold_free(q, h); /* the lease has ended by time */
-        } else if (h->who.node == node && weft_monitor(h->who, &h->monitor) == WEFT_OK) {
-            wf_unlink(k);
-            h->state = IS_WORKING;
-            h->gone = false;
-            wf_hold_found_by_monitor(q, h);
-        }
-    }
+    wf_hold_come_back(q, node);
 }
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
@@ -325,6 +316,16 @@ static bool makes_ready(enum wf_store_change_kind kind)
            kind == WF_JOB_SET || kind == WF_JOB_SHARE;
 }
 
+/* Its caller has given up: those that it ends besides are ended all the same. */
+static void drop_change(struct wf_store_queues *q, struct wf_change_wait *c)
+{
+    size_t work = WF_EFFORT_COMPARE;
+    for (struct wf_change_wait *o = c->has_before ? q->running : NULL; o != NULL; o = o->next, work++)
+        if (o->last == c) o->last = NULL;
+    free_change(q, c);
+    wf_effort_count(q->effort, work);
+}
+
 /* Moves what fits to `running`. Returns the bytes that the batch needs for it. */
 static size_t choose_changes(struct wf_store_queues *q, size_t *count)
 {
@@ -334,9 +335,7 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
            bytes + q->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
         struct wf_change_wait *c = pop_change(q);
         if (c->ask != NULL && weft_expired(c->ask)) {
-            for (struct wf_change_wait *o = q->running; o != NULL; o = o->next)
-                if (o->last == c) o->last = NULL;
-            free_change(q, c);
+            drop_change(q, c);
             continue;
         }
         ++*count;
@@ -349,12 +348,14 @@ static size_t choose_changes(struct wf_store_queues *q, size_t *count)
     return bytes + space;
 }
 
-/* Moves takers to `taking`, one of each queue in turn, so that a busy queue does not keep the others waiting. */
+/* Moves takers to `taking`, one of each queue in turn, so that a busy queue does not keep the others waiting. Thousands may
+ * have expired, or have as much as they may have. */
 static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
     size_t takes = 0, space = 0;
     int64_t due;
-    for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;) {
+    for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;
+         wf_effort_count(q->effort, WF_EFFORT_ANSWER)) {
         struct wf_hold *h = wf_hold_at(wf_list_first(&w->takers));
         wf_hold_leave(h);
         if (weft_expired(h->ask)) {
@@ -584,7 +585,10 @@ static void tick(struct wf_store_queues *q)
     WF_LIST_EACH(k, &q->shares.all) {
         struct wf_work_queue *w = WF_CONTAINER(k, struct wf_share, in_all)->queue;
         if (w->place == 0 || w->due > now) continue;
-        for (struct wf_hold *h; (h = wf_hold_at(wf_list_first(&w->held))) != NULL;) wf_hold_let_wait(q, h);
+        for (struct wf_hold *h; (h = wf_hold_at(wf_list_first(&w->held))) != NULL;) {
+            wf_hold_let_wait(q, h);
+            wf_effort_count(q->effort, WF_EFFORT_COMPARE);
+        }
     }
     wf_queue_table_tick(&q->table, now);
 }

@@ -21,6 +21,7 @@ enum {
     WF_MEMBER_BOUND_MAX = 1000,   /* records that a member of a shared cursor has at a time */
     WF_MEMBER_WAITS_MAX = 16,     /* requests of a member that wait; members of weft have one */
     WF_HOLD_BUCKETS = 16 * 1024,
+    WF_AWAY_BUCKETS = 1024,
 };
 
 struct wf_hold;
@@ -52,8 +53,9 @@ struct wf_store_queues {
     uint64_t given; /* jobs */
     size_t holds;
     struct wf_node_counts of_node;
-    struct wf_list away; /* workers from before the opening whose node is not linked */
-    uint64_t damaged;    /* damaged jobs that the last taking skipped */
+    struct wf_list away;                         /* workers from before the opening whose node is not linked */
+    struct wf_chained *away_of[WF_AWAY_BUCKETS]; /* the same, by their nodes */
+    uint64_t damaged;                            /* damaged jobs that the last taking skipped */
 };
 
 /* The time of the store's clock: ns since 1970, UTC. */
@@ -75,7 +77,7 @@ void wf_queues_appended(struct wf_store_queues *q, const char *topic);
 void wf_queues_untake(struct wf_store_queues *q, weft_msg *m);
 /* Monitors the workers that had jobs when the store was opened. */
 void wf_queues_restore(struct wf_store_queues *q, const struct wf_queue_lease *lease, size_t count);
-/* The node is linked now: monitors its workers. */
+/* The node is linked now: monitors its workers. [A, W] */
 void wf_queues_node_up(struct wf_store_queues *q, uint64_t node);
 /* A monitor has fired. False: it is not a monitor of a taker or worker. */
 bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);

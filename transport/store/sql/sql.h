@@ -55,6 +55,7 @@ struct sql_log {
     struct wf_store_append *last_pending;
     const struct wf_store_limits *limits; /* to be applied before the commit, as at `limits_time`; NULL: none */
     int64_t limits_time;
+    uint64_t holes, will_holes; /* records that were damaged or missing when its bytes were counted; sql_append.c */
     bool touched;
     struct sql_log *next_touched;
 };

@@ -21,6 +21,7 @@ static void touch(struct commit *c, struct sql_log *log)
     log->touched = true;
     log->will = log->is;
     log->will_id = log->id;
+    log->will_holes = log->holes;
     log->limits = NULL;
     log->pending = NULL;
     log->next_touched = c->touched;
@@ -78,7 +79,9 @@ static struct sql_row *sizes_of(struct sql_store *s, const struct sql_log *log, 
     return row;
 }
 
-/* Removed records that were damaged have taken an unknown number of bytes. */
+/* Removed records that were damaged or missing have taken an unknown number of bytes, so those of the others are counted.
+ * That looks at the whole log. It also counts the holes that are left: they take nothing from these bytes when they are
+ * removed. So a log is counted once, and again only if more records were damaged since. */
 static int recount_bytes(struct sql_store *s, struct sql_log *log)
 {
     int rc;
@@ -88,13 +91,18 @@ static int recount_bytes(struct sql_store *s, struct sql_log *log)
     struct wf_store_record r;
     bool fine;
     log->will.bytes = 0;
-    while ((rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) log->will.bytes += fine ? r.size : 0;
+    log->will_holes = log->will.last - log->will.first + 1;
+    while ((rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
+        if (!fine) continue;
+        log->will.bytes += r.size;
+        if (log->will_holes > 0) log->will_holes--; /* damaged keys may give more */
+    }
     sql_reset(row);
     return sql_error(rc);
 }
 
 /* Advances `first` behind the records that are over the limits. Damaged or missing ones go with the record behind them;
- * then `*has_hole` is true, and the rest is to be looked at again. */
+ * then `*has_hole` is true if the bytes of the rest have to be counted, before it is looked at again. */
 static int advance_first(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now,
                          bool *has_hole)
 {
@@ -104,19 +112,27 @@ static int advance_first(struct sql_store *s, struct sql_log *log, const struct 
     struct sql_row *row = sizes_of(s, log, &rc);
     if (row == NULL) return rc;
     struct sql_records records = {.row = row, .epoch = will->epoch, .from = will->first, .sizes_only = true};
+    struct wf_store_record r;
+    bool fine = false, again = false; /* again: records before `r` were missing, and it comes next */
+    rc = WEFT_OK;
     while (will->first < will->last && !*has_hole) {
-        struct wf_store_record r;
-        bool fine = false;
-        rc = sql_records_next(&records, &r, &fine);
-        if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last}; /* the rest is missing */
-        else if (rc != SQL_ROW) break;
+        if (!again) {
+            fine = false;
+            rc = sql_records_next(&records, &r, &fine);
+            if (rc == SQL_DONE) r = (struct wf_store_record){.offset = will->last}; /* the rest is missing */
+            else if (rc != SQL_ROW) break;
+        }
         if (r.offset < will->first || r.offset > will->last) rc = WEFT_EFORMAT; /* the keys are damaged */
         if (rc == WEFT_EFORMAT || !is_over(will, limits, fine ? r.time : now, now)) break;
         const bool is_next = fine && r.offset == will->first;
+        const uint64_t before = will->first;
         const bool is_damaged = rc == SQL_ROW && !fine && r.offset < will->last;
         if (is_next) will->bytes -= r.size < will->bytes ? r.size : will->bytes;
         will->first = is_next || is_damaged ? r.offset + 1 : r.offset;
-        *has_hole = !is_next;
+        again = !is_next && !is_damaged;
+        const uint64_t hole = is_next ? 0 : will->first - before;
+        *has_hole = hole > log->will_holes;
+        if (!*has_hole) log->will_holes -= hole;
     }
     sql_reset(row);
     return sql_error(rc);
@@ -209,6 +225,7 @@ static void publish(struct commit *c, bool committed)
         if (!committed) continue;
         log->is = log->will;
         log->id = log->will_id;
+        log->holes = log->will_holes;
         log->stored = true;
     }
     if (committed) c->s->stored_logs = c->logs;

@@ -3,23 +3,35 @@
  *
  * The relay is a process of its own for each connection. It changes one message of the server, that with a number drawn from
  * the seed, behind the beginning of the session. The engine gives an error or what the server has; it neither ends the
- * program nor waits without end. */
+ * program nor waits without end. Of answers without an end it takes as much as an answer may have. */
 #include "../../../suite.h"
 
 #include <poll.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "engine.h"
 #include "postgres.h"
 #include "postgres_server.h"
+#include "postgres_store.h"
 
 #include <weft/log.h>
 
 enum { SEEDS = 48, MESSAGE_MAX = 64 * 1024, NOTICE_BYTES = 8 << 20 };
 enum lie { CUT, FLIP, LENGTH, TWICE, DROPPED, NOTICE, ERROR_OF_SERVER, LIES };
+enum endless { NOTHING, ROWS, ROW, NOTICES, NOTIFICATIONS, ENDLESS };
 
 static uint64_t state;
+
+/* From which row on, of each session, the relay sends something without an end. */
+static struct {
+    enum endless what;
+    int row;
+    _Atomic size_t
+        *taken; /* bytes that the engine has taken of it, the most of all sessions; shared with the relay */
+} endless;
 
 static uint32_t draw(uint32_t below)
 {
@@ -95,6 +107,39 @@ static void lie_about(int to, enum lie lie, unsigned char *message, uint32_t siz
     give(to, message, size);
 }
 
+static void give_counted(int to, const void *data, size_t size, size_t *sum)
+{
+    for (const char *at = data; size > 0;) {
+        ssize_t put = send(to, at, size, MSG_NOSIGNAL);
+        if (put <= 0) _exit(0);
+        at += put;
+        size -= (size_t)put;
+        *sum += (size_t)put;
+        if (*sum > atomic_load(endless.taken)) atomic_store(endless.taken, *sum);
+    }
+}
+
+static __attribute__((noreturn)) void give_without_end(int to, const unsigned char *row, uint32_t size)
+{
+    static const unsigned char notice[] = "N\0\0\0\x15SWARNING\0C01000\0", note[] = "A\0\0\0\x0d\0\0\0\1ab\0c";
+    static unsigned char many[MESSAGE_MAX];
+    const unsigned char *one = endless.what == ROWS ? row : endless.what == NOTICES ? notice : note;
+    size_t of = endless.what == ROWS      ? size
+                : endless.what == NOTICES ? sizeof notice
+                                          : sizeof note,
+           sum = 0, fill = 0;
+    if (endless.what == ROW) {
+        memcpy(many, row, size);
+        put_length(many + 1, 1 << 30);
+        fill = size;
+        give_counted(to, many, fill, &sum);
+        fill = sizeof many;
+    } else {
+        for (; fill + of <= sizeof many; fill += of) memcpy(many + fill, one, of);
+    }
+    for (;;) give_counted(to, many, fill, &sum);
+}
+
 /* One message of the server. The `left`th one behind the beginning of the session is the lie. */
 static void pass_message(int from, int to, bool *began, int *left, enum lie lie)
 {
@@ -102,6 +147,11 @@ static void pass_message(int from, int to, bool *began, int *left, enum lie lie)
     if (!take(from, m, 5)) _exit(0);
     uint32_t size = ((uint32_t)m[1] << 24 | (uint32_t)m[2] << 16 | (uint32_t)m[3] << 8 | m[4]) + 1;
     if (size > MESSAGE_MAX || !take(from, m + 5, size - 5)) _exit(0);
+    if (endless.what != NOTHING) {
+        if (m[0] == 'D' && --*left == 0) give_without_end(to, m, size);
+        give(to, m, size);
+        return;
+    }
     if (*began && --*left == 0) lie_about(to, lie, m, size);
     else give(to, m, size);
     *began |= m[0] == 'Z';
@@ -136,6 +186,7 @@ static __attribute__((noreturn)) void serve(int listener)
         int client = accept(listener, NULL, NULL), left = 1 + (int)draw(90);
         enum lie lie = (enum lie)draw(LIES);
         if (client < 0) _exit(1);
+        if (endless.what != NOTHING) left = endless.row;
         state += 7; /* what the child draws differs from what this process draws */
         if (fork() == 0) {
             struct sockaddr_un at;
@@ -188,7 +239,7 @@ static void use(struct wf_store *s)
     (void)e->check(s, see_fault, &seen);
 }
 
-START_TEST(a_server_that_lies_in_the_protocol_ends_nothing)
+static void use_a_liar(void)
 {
     char folder[] = "/tmp/weft-lies-XXXXXX", where[160];
     struct sockaddr_un at;
@@ -196,7 +247,6 @@ START_TEST(a_server_that_lies_in_the_protocol_ends_nothing)
     int listener = unix_socket(folder, &at);
     ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
     ck_assert_int_eq(listen(listener, 16), 0);
-    state = (uint64_t)_i * 977 + 3;
     pid_t pid = fork();
     if (pid == 0) serve(listener);
     close(listener);
@@ -212,6 +262,29 @@ START_TEST(a_server_that_lies_in_the_protocol_ends_nothing)
     ck_assert_int_eq(unlink(at.sun_path), 0);
     ck_assert_int_eq(rmdir(folder), 0);
 }
+
+START_TEST(a_server_that_lies_in_the_protocol_ends_nothing)
+{
+    state = (uint64_t)_i * 977 + 3;
+    endless.what = NOTHING;
+    use_a_liar();
+}
+END_TEST
+
+/* What is in the sockets' buffers was sent as well. */
+START_TEST(a_server_that_answers_without_end_is_given_up)
+{
+    enum { BUFFERS = 4 << 20 };
+    endless.taken = mmap(NULL, sizeof *endless.taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(endless.taken, MAP_FAILED);
+    endless.what = (enum endless)(1 + _i % (ENDLESS - 1));
+    endless.row = 1 + 3 * (_i / (ENDLESS - 1));
+    use_a_liar();
+    size_t taken = atomic_load(endless.taken);
+    ck_assert_int_eq(munmap(endless.taken, sizeof *endless.taken), 0);
+    ck_assert_uint_gt(taken, PQ_ANSWERS_MAX / 2);
+    ck_assert_uint_lt(taken, PQ_ANSWERS_MAX + BUFFERS);
+}
 END_TEST
 
 int main(void)
@@ -224,6 +297,7 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, a_server_that_lies_in_the_protocol_ends_nothing, 0, SEEDS);
+    tcase_add_loop_test(c, a_server_that_answers_without_end_is_given_up, 0, 4 * (ENDLESS - 1));
     rc = run_suite(suite);
     server_end();
     return rc;

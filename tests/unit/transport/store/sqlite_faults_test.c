@@ -114,6 +114,47 @@ START_TEST(limits_pass_what_is_missing)
 }
 END_TEST
 
+static int count_row(unsigned what, void *arg, void *statement, void *unused)
+{
+    (void)what, (void)statement, (void)unused;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* Each second record is missing. The bytes of the others are counted once, and not for each hole. */
+START_TEST(limits_look_at_each_record_a_few_times_however_many_are_missing)
+{
+    enum { RECORDS = 300 };
+    struct wf_store_log log;
+    int rows = 0;
+    for (int i = 0; i < RECORDS; i++) append_ok("a", "x");
+    close_it();
+    fixture.run_sql("DELETE FROM records WHERE id % 2 = 0");
+    open_it();
+    (void)sqlite3_trace_v2(((struct sq_store *)store)->writer.db, SQLITE_TRACE_ROW, count_row, &rows);
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &(struct wf_store_limits){.bytes = 10}, 0), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->find(store, "a", &log), WEFT_OK);
+    ck_assert_uint_eq(log.bytes, 10);
+    ck_assert_uint_eq(log.first, RECORDS - 20);
+    ck_assert_int_lt(rows, 4 * RECORDS);
+}
+END_TEST
+
+START_TEST(what_is_missing_later_is_counted_again)
+{
+    const struct wf_store_limits limits = {.bytes = 4};
+    for (int i = 0; i < 9; i++) append_ok("a", "x");
+    close_it();
+    fixture.run_sql("DELETE FROM records WHERE id % 1024 = 2");
+    open_it();
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &limits, 0), WEFT_OK);
+    ck_assert_uint_eq(find_log("a").bytes, 4);
+    fixture.run_sql("DELETE FROM records WHERE id % 1024 IN (7, 8)");
+    for (int i = 0; i < 20; i++) ck_assert_int_eq(append_one("a", "y", &limits, NULL), WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "26=y 27=y 28=y 29=y ");
+}
+END_TEST
+
 START_TEST(a_newer_file_is_refused)
 {
     append_ok("a", "one");
@@ -279,6 +320,8 @@ int main(void)
     tcase_add_loop_test(c, a_damaged_byte_costs_one_record, 0, 2 * SIX_BYTES);
     tcase_add_test(c, limits_pass_a_damaged_size);
     tcase_add_test(c, limits_pass_what_is_missing);
+    tcase_add_test(c, limits_look_at_each_record_a_few_times_however_many_are_missing);
+    tcase_add_test(c, what_is_missing_later_is_counted_again);
     tcase_add_test(c, a_newer_file_is_refused);
     tcase_add_test(c, an_older_file_gets_the_newer_tables);
     tcase_add_test(c, a_database_of_others_is_refused);

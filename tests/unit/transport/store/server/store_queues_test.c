@@ -1,8 +1,9 @@
-/* When the store's actor wakes for a job that becomes due. */
+/* When the store's actor wakes for a job that becomes due, and what a node that comes costs it. */
 #include "../../../../suite.h"
 
 #include <weft.h>
 
+#include "store_holds.h"
 #include "store_queues.h"
 
 static int64_t wall; /* what the store's clock shows */
@@ -26,6 +27,7 @@ static void setup(void)
     ck_assert_ptr_nonnull(rule);
     *rule = (struct wf_queue_rule){.pattern = ">", .jobs = 9};
     memset(&queues, 0, sizeof queues);
+    effort.done = 0;
     wf_queues_init(&queues, &file, &effort, rule, 1);
     ck_assert_int_eq(wf_queue_use(&queues.table, weft_cstr("q"), &queue), WEFT_OK);
     wall = WEFT_SEC(1000000);
@@ -73,6 +75,86 @@ START_TEST(what_is_due_is_not_waited_for)
 }
 END_TEST
 
+/* A worker of before the opening, whose node is not linked. */
+static struct wf_hold *add_away(uint64_t node, int64_t due)
+{
+    struct wf_hold *h = calloc(1, sizeof *h);
+    ck_assert_ptr_nonnull(h);
+    ck_assert_int_eq(wf_node_counts_add(&queues.of_node, node, WF_HOLDS_MAX), WEFT_OK);
+    h->who = (weft_pid){.node = node, .actor = 5};
+    h->queue = queue;
+    h->restored = true;
+    h->due = due;
+    queue->users++;
+    queues.holds++;
+    wf_hold_go_away(&queues, h);
+    return h;
+}
+
+/* In units of work, as times vary. A monitor is refused here, outside of an actor, so each waits on. */
+START_TEST(a_node_that_comes_costs_what_it_has_and_not_what_others_have)
+{
+    enum { OTHERS = 10000 };
+    for (uint64_t i = 0; i < OTHERS; i++) (void)add_away(100 + i % 50, wall + 9);
+    for (int i = 0; i < 40; i++) (void)add_away(7, wall + 9);
+    wf_queues_node_up(&queues, 8);
+    size_t none = effort.done;
+    wf_queues_node_up(&queues, 7);
+    ck_assert_uint_gt(effort.done - none, 40);
+    ck_assert_uint_lt(effort.done, 40 * (WF_EFFORT_ANSWER + 1) + 100 * WF_EFFORT_COMPARE);
+    ck_assert_uint_eq(queues.holds, OTHERS + 40);
+}
+END_TEST
+
+START_TEST(leases_that_have_ended_are_let_go_when_any_nodes_come)
+{
+    enum { OTHERS = 1000 };
+    for (uint64_t i = 0; i < OTHERS; i++) (void)add_away(100 + i % 50, wall + (i % 2 == 0 ? 0 : 9));
+    for (int i = 0; i < OTHERS / 16; i++) wf_queues_node_up(&queues, 7);
+    ck_assert_uint_eq(queues.holds, OTHERS / 2);
+    wall += 9;
+    wf_queues_node_up(&queues, 100 + 1); /* all of its own, at once */
+    ck_assert_uint_lt(queues.holds, OTHERS / 2);
+    for (int i = 0; i < OTHERS / 16; i++) wf_queues_node_up(&queues, 7);
+    ck_assert_uint_eq(queues.holds, 0);
+    ck_assert(wf_list_empty(&queues.away));
+}
+END_TEST
+
+/* A hold of an actor, which has a job or waits for one. */
+static void add_member(uint64_t actor, enum hold_state is)
+{
+    struct wf_hold *h = calloc(1, sizeof *h);
+    ck_assert_ptr_nonnull(h);
+    ck_assert_int_eq(wf_node_counts_add(&queues.of_node, 7, WF_HOLDS_MAX), WEFT_OK);
+    *h = (struct wf_hold){
+        .state = is, .who = {.node = 7, .actor = actor}, .queue = queue, .bound = 1, .due = INT64_MAX};
+    h->ask = weft_msg_new(1, 0);
+    ck_assert_ptr_nonnull(h->ask);
+    queue->users++;
+    queues.holds++;
+    wf_hold_found_by_monitor(&queues, h);
+    wf_chained_push(wf_hold_member_bucket(&queues, h->who), &h->of_member);
+    if (is != IS_WAITING) return;
+    wf_list_push(&queue->takers, &h->in_line);
+    queue->taker_count++;
+}
+
+START_TEST(takers_that_have_as_much_as_they_may_have_count_as_work)
+{
+    enum { MEMBERS = 1000 };
+    weft_job job;
+    for (uint64_t i = 0; i < MEMBERS; i++) {
+        add_member(i, IS_WORKING);
+        add_member(i, IS_WAITING);
+    }
+    wf_queue_look_again(&queues.table, queue);
+    ck_assert(!wf_queues_start(&queues, &job));
+    ck_assert_uint_ge(effort.done, MEMBERS * WF_EFFORT_ANSWER);
+    ck_assert_uint_eq(queue->taker_count, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("queues of a store");
@@ -82,5 +164,8 @@ int main(void)
     tcase_add_test(c, it_waits_until_a_clock_of_milliseconds_shows_the_time);
     tcase_add_test(c, it_reads_the_clock_again_after_ten_seconds);
     tcase_add_test(c, what_is_due_is_not_waited_for);
+    tcase_add_test(c, a_node_that_comes_costs_what_it_has_and_not_what_others_have);
+    tcase_add_test(c, takers_that_have_as_much_as_they_may_have_count_as_work);
+    tcase_add_test(c, leases_that_have_ended_are_let_go_when_any_nodes_come);
     return run_suite(suite);
 }
