@@ -501,10 +501,10 @@ static void start_phase(struct wf_etcd *e)
     if (rc == WEFT_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_BODY, job->id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_BODY, job->id);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
     finish(&c, rc == WEFT_OK);
