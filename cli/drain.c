@@ -57,7 +57,7 @@ static void print_text(const struct cli_client *k, const struct held *h)
         return;
     }
     printf("%s takes no new work", k->node);
-    if (h->count > 0) printf("; %llu global names are its actors':", h->count);
+    if (h->count > 0) printf("; its actors have %llu global names:", h->count);
     for (unsigned i = 0; i < SHOWN && i < h->count; i++) printf(" %s", h->names[i]);
     puts(h->count > SHOWN ? " ..." : "");
 }

@@ -2,7 +2,7 @@
  *
  *     $ cc gather.c $(pkg-config --cflags --libs weft) && ./a.out
  *     a majority: 2 of 3 shops
- *     all of them: no; the third: the request was let go without an answer
+ *     all of them: no; the third: the request was freed without a reply
  *     two that call each other: a cycle of calls waits for itself (2 actors) */
 #include <stdio.h>
 #include <weft.h>

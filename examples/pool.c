@@ -2,7 +2,7 @@
  *
  *     $ weft run pool.c          or: cc pool.c $(pkg-config --cflags --libs weft) && ./a.out
  *     12 squared is 144
- *     13: the request was let go without an answer
+ *     13: the request was freed without a reply
  *     14 squared is 196
  *     3 members, 0 requests outstanding
  *     1000 jobs done when the pool had ended

@@ -19,6 +19,7 @@
  *            [A] only inside an actor (elsewhere: WEFT_ENOTACTOR)   [T] in any thread   [S] also in signal handlers
  *            [W] may suspend the actor: WEFT_ETIMEDOUT at the deadline, WEFT_ECANCELED once the actor was asked
  *            to stop
+ *            The functions weft_on_...() are all [S]: they only make a value for weft_wait_any (weft/wait.h).
  *
  * A call marked [W] lets other actors of the same worker run only when it has to wait, or when the caller has used up
  * its budget for this iteration of the worker's loop. Between two such calls no other actor runs on the worker. */

@@ -1,7 +1,7 @@
 /* models/credit.pml -- senders of one worker and an actor of another node: none waits for ever while there is space,
  * and the mailbox holds never more than its bound or, before the first answer, what may be sent without one.
  *
- * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, wf_credit_granted, ask
+ * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, take_grant, ask
  * (transport/link/credit.c); deliver_credit_request, grant_share (actors/credit/credit.c); tell_one,
  * wf_space_notify_all (actors/mailbox/backpressure.c). A message is one unit.
  *

@@ -4,7 +4,6 @@
 
 #include "actor.h"
 #include "held.h"
-#include "inspect_worker.h"
 #include "local.h"
 #include "park.h"
 #include "subscription.h"

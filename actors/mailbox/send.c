@@ -521,8 +521,9 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
     return rc;
 }
 
-weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
-                             int *why)
+/* A new message for a name; checks the arguments. NULL: `*why` has the error. */
+static weft_msg *message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
+                                 int *why)
 {
     *why = self == NULL                           ? WEFT_ENOTACTOR
            : name == NULL                         ? wf_wrong_name(WEFT_EINVAL, NULL)
@@ -542,6 +543,6 @@ int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size
     struct wf_actor *self = wf_actor_self();
     int why;
     uint64_t node;
-    weft_msg *m = wf_message_to_name(self, name, tag, data, size, &why);
+    weft_msg *m = message_to_name(self, name, tag, data, size, &why);
     return m == NULL ? why : wf_send_named(self, name, m, WF_SEND_TIMEOUT, &node);
 }

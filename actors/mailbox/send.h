@@ -30,8 +30,5 @@ WEFT_CHECKED int wf_send_named(struct wf_actor *self, const char *whole, weft_ms
                                uint64_t *node);
 /* Finds the actor of a name, or returns WEFT_ENOACTOR. `*to` is weft_nobody() for a name on another node. */
 int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to);
-/* A new message for a name; checks the arguments. NULL: `*why` has the error. */
-weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
-                             int *why);
 
 #endif

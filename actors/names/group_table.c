@@ -32,14 +32,6 @@ void wf_groups_destroy(struct wf_groups *g)
     free(g);
 }
 
-size_t wf_groups_count(struct wf_groups *g)
-{
-    pf_mutex_lock(g->lock);
-    size_t count = g->table.count;
-    pf_mutex_unlock(g->lock);
-    return count;
-}
-
 /* ---- Groups ---------------------------------------------------------------------------------------------------- */
 
 int wf_group_check(const struct wf_actor *self, const char *group)

@@ -117,7 +117,6 @@ static inline bool wf_group_is(const struct wf_group *g, weft_text name)
 /* `secret`: the key of its hashes. WEFT_ENOMEM. */
 int wf_groups_create(struct wf_groups **out, uint64_t secret);
 void wf_groups_destroy(struct wf_groups *g); /* NULL is fine */
-size_t wf_groups_count(struct wf_groups *g); /* groups with members or watchers */
 /* Calls `see` for a part of all members, first of this node and then of others: until it has held the lock for long
  * enough, or, after `see` has returned false, to the end of a hash bucket. `see` must not call functions of groups.
  * Zero `part` at first. False: that was the last part. An actor that is a member all the time is seen once. Members

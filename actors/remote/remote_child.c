@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#include <weft/local.h>
 #include <weft/supervisor.h>
 
 /* The argument of weft_remote_child is [[node, ...], actor, arguments]. */

@@ -39,8 +39,8 @@ static void answer(const struct past_lines *kept, const weft_msg *m)
         struct old known = {.text = weft_str(kept->text, kept->size)};
         weft_ignore(old_send(weft_from(m), &known)); /* a history that has ended needs no lines */
     } else if (weft_tag(m) == WEFT_TAG_GROUP_JOIN && weft_group_news_read(m, &news) == 0) {
-        /* A send and not a call: it asks this history, too, and two that call each other would both wait. If it has
-         * ended, another one is asked when that joins. */
+        /* A send and not a call: the new member asks this history at the same time, and with calls both would wait. If
+         * the send fails, the member has ended; the history that replaces it joins the group later. */
         weft_ignore(weft_send(news.who, RECALL, NULL, 0));
     }
 }

@@ -2,7 +2,7 @@
  *
  *     $ weft run kv2.c
  *     color is blue
- *      not saved: the request was let go without an answer
+ *      not saved: the request was freed without a reply
  *     the store has ended: failed (kv2.c:21: p.key.size > 0 does not hold)
  *     color: no such actor or name
  */

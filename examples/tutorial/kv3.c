@@ -2,7 +2,7 @@
  *
  *     $ weft run kv3.c
  *     color is blue
- *      not saved: the request was let go without an answer
+ *      not saved: the request was freed without a reply
  *     color is (nothing)
  */
 #include "kv.h"

@@ -4,7 +4,7 @@
  *
  *     $ weft run kv4.c
  *     color is blue
- *      not saved: the request was let go without an answer
+ *      not saved: the request was freed without a reply
  *     color is blue
  */
 #include "service.h"

@@ -18,16 +18,16 @@ enum {
     WEFT_EXIT_NORMAL = 0,    /* the body returned */
     WEFT_EXIT_STOPPED = 1,   /* the body returned after it was asked to stop */
     WEFT_EXIT_KILLED = 2,    /* weft_kill, or it outlived its grace period: its stack was discarded */
-    WEFT_EXIT_NO_ACTOR = 3,  /* it had ended before it was monitored or linked; why is not known */
+    WEFT_EXIT_NO_ACTOR = 3,  /* it had ended before it was monitored or linked; its reason is not known */
     WEFT_EXIT_NODE_LOST = 4, /* its node is unreachable; the actor may still run there */
     WEFT_EXIT_FAILED = 5,    /* weft_require; the usual reason for weft_fail */
 };
 
 /* What weft_send does when this actor's mailbox is full. Each actor counts its refused and dropped messages (`weft
- * ps` shows the numbers). A message that was already between two workers of this node when the mailbox filled up is
- * still accepted under _SUSPEND and _FAIL. A sender on another node also waits under _SUSPEND, once its worker has
- * spent the credit it was given. Under the other policies, a full mailbox drops the message from another node and
- * counts it. docs/mailboxes.md */
+ * ps` shows the numbers). A message that was already on its way between two workers of this node when the mailbox
+ * filled up is still accepted under _SUSPEND and _FAIL. A sender on another node also waits under _SUSPEND, once its
+ * worker has used up the credit that this node has granted. Under the other policies, a full mailbox drops the
+ * message from another node and counts it. docs/mailboxes.md */
 typedef enum {
     WEFT_FULL_SUSPEND,     /* the sending actor waits for free space (see weft_send) */
     WEFT_FULL_DROP_NEWEST, /* the message that does not fit is dropped */
@@ -58,8 +58,8 @@ typedef struct {
     int worker;
     bool link; /* link parent and child as weft_link does, before the child first runs */
     /* Other actors read or write this actor's stack while it waits, so it is never parked
-     * (weft_node_options.park_after). Without this option, no other code may use local variables of a waiting actor;
-     * if some does, the report of the fault names both actors. */
+     * (weft_node_options.park_after). Without this option, no other code may use local variables of a waiting actor:
+     * while the actor is parked, such an access is a fault, whose report names both actors. */
     bool shares_stack;
     /* receives a monitor of the child, made before the child first runs; NULL: no monitor */
     weft_monitor_ref *monitor;

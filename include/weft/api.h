@@ -37,8 +37,8 @@ _Static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
 #define WEFT_NORETURN
 #endif
 
-/* The compiler warns if the result of such a call is ignored: see weft.h. A program that is compiled with
- * -DWEFT_CHECKED= gets no such warnings. */
+/* Marks calls whose result must be looked at: the compiler warns if it is ignored (see weft.h). A program that is
+ * compiled with -DWEFT_CHECKED= gets no such warnings. */
 #if !defined(WEFT_CHECKED) && defined(__GNUC__)
 #define WEFT_CHECKED __attribute__((warn_unused_result))
 #elif !defined(WEFT_CHECKED)

@@ -12,7 +12,7 @@ typedef struct {
 } weft_changes;
 
 typedef enum {
-    /* the entry is there now: created, or moved here, perhaps over another one of that name */
+    /* the entry was created, or was moved here; it may have replaced another entry of that name */
     WEFT_CHANGE_CREATED = 1,
     WEFT_CHANGE_REMOVED,  /* the entry is gone: removed, or moved away */
     WEFT_CHANGE_MODIFIED, /* its contents changed; a writer that is not done may cause many such changes */
@@ -31,17 +31,18 @@ typedef struct {
 } weft_change;
 
 /* [A] Watches `path`: a directory and its direct entries, or one file. Changes are reported from this call on, so
- * look at the present contents after it. The watch is open until weft_changes_close, or until the actor that called
- * weft_changes_defer_close ends; like a stream it belongs to one actor at a time. On BSD and macOS each file of a
- * directory takes a descriptor, and changes that follow each other closely become one: docs/platforms.md.
+ * look at the present contents after it. The watch stays open until weft_changes_close. Like a stream it belongs to
+ * one actor at a time (weft/stream.h). On BSD and macOS each file of a directory takes a descriptor, and changes that
+ * follow each other closely become one: docs/platforms.md.
  * Errors: WEFT_ENOTFOUND, WEFT_EACCESS, WEFT_EFULL (the system's limit of watches or descriptors), WEFT_ENOTSUP (not
  * on this system). */
 WEFT_API WEFT_CHECKED int weft_changes_open(weft_changes *out, const char *path);
+/* [A] Closes the watch when the calling actor ends. Errors: WEFT_ECLOSED; WEFT_ENOMEM (the watch has been closed). */
 WEFT_API int weft_changes_defer_close(weft_changes c);
 /* Ready when there is a change to take. */
 WEFT_API weft_wait weft_on_changes(weft_changes c);
-/* [A, W] Takes the next change, in the order in which they came. Returns 1; or 0 if no more will come: after
- * WEFT_CHANGE_GONE, or without it if the system gave up a watch whose changes were not taken.
+/* [A, W] Takes the next change, in the order in which the changes came. Returns 1, or 0 if no more will come: after
+ * WEFT_CHANGE_GONE; or without it, if the system has given up a watch whose changes were not taken in time.
  * Errors: WEFT_ECLOSED, WEFT_EBUSY, WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline);
 /* [A] Closes the watch. WEFT_ECLOSED: it was closed before. */

@@ -1,5 +1,5 @@
 /* weft/cluster.h -- the members of the cluster: its nodes, their states, and the metadata that each gives about
- * itself. docs/membership.md explains how nodes find this out. For notifications see weft_watch_nodes. */
+ * itself. docs/membership.md explains how nodes learn about each other. For notifications see weft_watch_nodes. */
 #ifndef WEFT_CLUSTER_H
 #define WEFT_CLUSTER_H
 
@@ -16,11 +16,11 @@ enum {
 
 typedef enum {
     WEFT_MEMBER_CONNECTING, /* it runs, but there is no link with it yet, or no longer */
-    WEFT_MEMBER_UP,
-    WEFT_MEMBER_DOWN,    /* it has crashed, or no node can reach it */
-    WEFT_MEMBER_SUSPECT, /* its link is broken, or it does not answer other nodes; messages to it wait */
-    WEFT_MEMBER_LEFT,    /* it has left the cluster and said so */
-    WEFT_MEMBER_LEAF     /* it runs, but has no listener and has not dialled this node, so they have no link */
+    WEFT_MEMBER_UP,         /* it is linked with this node */
+    WEFT_MEMBER_DOWN,       /* it has crashed, or no node can reach it */
+    WEFT_MEMBER_SUSPECT,    /* its link is broken, or it does not answer other nodes; messages to it wait */
+    WEFT_MEMBER_LEFT,       /* it has left the cluster and said so */
+    WEFT_MEMBER_LEAF        /* it runs, but has no listener and has not dialled this node, so they have no link */
 } weft_member_state;
 
 struct weft_member {
@@ -28,8 +28,8 @@ struct weft_member {
     char name[65];
     weft_member_state state;
     bool self;
-    /* why, for SUSPECT, DOWN and LEFT, and for CONNECTING if there was a link; for this node: "in a minority: 2 of 5
-     * nodes are there", or "" */
+    /* why it is in this state: for SUSPECT, DOWN and LEFT, and for CONNECTING if there was a link before; for this
+     * node "in a minority: 2 of 5 nodes are there"; else "" */
     char reason[128];
     int64_t since; /* ns in this state; 0 for this node */
     uint32_t meta_count;
@@ -39,15 +39,16 @@ struct weft_member {
     } meta[WEFT_META_MAX];
 };
 
-/* [T] Returns all nodes that this one knows of, itself first, including some nodes that are gone. `*out` is allocated
- * with malloc: free it with free().
+/* [T] Lists all nodes that this node knows of: itself first, and also some nodes that are gone. `*out` receives an
+ * array of `*count` members, which the caller frees with free(). Returns 0.
  * Errors: WEFT_ENOMEM, WEFT_EINVAL (a node without a network, such as the test kit's). */
 WEFT_API int weft_members(weft_node *node, struct weft_member **out, size_t *count);
 
 /* [S] Returns the member's metadata value for `key`; NULL: it has none. The text lives as long as `m`. */
 WEFT_API const char *weft_member_meta(const struct weft_member *m, const char *key);
 
-/* [T] Sets a metadata entry of this node; NULL: removes it. The change reaches all nodes within a few periods.
+/* [T] Sets a metadata entry of this node; `value` NULL removes it. Both texts are copied. The change reaches all
+ * nodes within a few periods.
  * Errors: WEFT_EINVAL (an empty key, control characters, or a node without a network), WEFT_ETOOBIG (see the limits
  * above), WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_set_meta(weft_node *node, const char *key, const char *value);

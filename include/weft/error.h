@@ -27,7 +27,7 @@ WEFT_BEGIN
     X(ENOTACTOR, -18, "only an actor may call this")                                \
     X(ENOTFOUND, -19, "file or entry point not found")                              \
     X(EBUSY, -20, "in use by another actor")                                        \
-    X(ENOREPLY, -21, "the request was let go without an answer")                    \
+    X(ENOREPLY, -21, "the request was freed without a reply")                       \
     X(EDEADLOCK, -22, "a cycle of calls waits for itself")                          \
     X(ECHILD, -23, "the child ended before it had started")                         \
     X(ENOETCD, -24, "no etcd is configured for this node: see the option discover") \

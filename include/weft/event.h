@@ -27,8 +27,9 @@ typedef struct {
 WEFT_API WEFT_CHECKED int weft_event_open(weft_event *out);
 WEFT_API WEFT_CHECKED int weft_event_open_manual(weft_event *out);
 
-/* [S] Sets the event and wakes its waiters. Many sets before one take count as one set. It may be called in any
- * thread, of the same node, of another one or of none. Neither allocates nor locks. WEFT_ECLOSED. */
+/* [S] Sets the event and wakes its waiters. Many sets before one take count as one set. Any thread may call it: a
+ * thread of the same node, of another node, or one that is not weft's. It neither allocates nor locks.
+ * WEFT_ECLOSED. */
 WEFT_API int weft_event_set(weft_event e);
 /* [S] Clears the event. Actors that were waiting when a manual event was set are released, even if it is reset at
  * once. WEFT_ECLOSED. */
@@ -43,7 +44,8 @@ WEFT_API int weft_event_take(weft_event e);
  * of another node). */
 WEFT_API WEFT_CHECKED int weft_event_await(weft_event e, int64_t deadline);
 
-/* [A] Closes the event; waiters wake with WEFT_ECLOSED. */
+/* [A] Closes the event; waiters wake with WEFT_ECLOSED. Any actor of the node may close it. WEFT_ECLOSED: it was
+ * closed before. */
 WEFT_API int weft_event_close(weft_event e);
 
 /* [T] `*fd` receives a descriptor that is readable while the event is set, for a loop that is not weft's: poll,

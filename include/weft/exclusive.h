@@ -23,15 +23,16 @@ typedef struct {
     uint64_t lease; /* weft's own */
 } weft_exclusive;
 
-/* [A, W] Waits until the calling actor holds the name, on this node or any other of the cluster. The actor holds it
- * until it releases it, ends, or is notified that it has lost it. Nothing polls. While etcd cannot be reached, the
+/* [A, W] Waits until the calling actor holds the name, alone in the whole cluster. The actor holds the name until it
+ * releases it, ends, or is notified that it has lost it. The wait does not poll. While etcd cannot be reached, the
  * call waits, too.
  * Errors: WEFT_EEXIST (the actor holds the name already, or waits for it), WEFT_EFULL (65,536 actors wait),
  * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENOMEM, WEFT_ENOETCD, WEFT_EINVAL. */
 WEFT_API WEFT_CHECKED int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadline);
 
-/* [A, W] Releases the name. 0: the caller has held it until now. Errors: WEFT_ENOACTOR (the caller does not hold it, or
- * no longer: weft_exclusive_until is over, also if no message has said so yet), WEFT_ENOETCD, WEFT_EINVAL. */
+/* [A, W] Releases the name. Returns 0 if the caller has held it until now.
+ * Errors: WEFT_ENOACTOR (the caller does not hold it, or holds it no longer: the time of weft_exclusive_until has
+ * passed, even if no message has said so yet), WEFT_ENOETCD, WEFT_EINVAL. */
 WEFT_API int weft_exclusive_release(const char *name);
 
 /* [A] Returns the point in time until which no other actor can hold the name, as far as this node knows now; it moves
@@ -54,9 +55,9 @@ struct weft_exclusive_lost {
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API int weft_exclusive_lost_read(const weft_msg *m, struct weft_exclusive_lost *out);
 
-/* [A] Of all nodes that call this with the same name, one runs `body` at a time. It spawns a keeper, which waits for
- * the exclusive name and then spawns the body as an actor of this node. `out` (may be NULL) receives the keeper's
- * pid. The body finds its token by weft_exclusive_find(name, ...).
+/* [A] Runs `body` on one node at a time, of all nodes that call this with the same name. The call spawns a keeper on
+ * this node. The keeper waits for the exclusive name and then spawns an actor with the body. `out` (may be NULL)
+ * receives the keeper's pid. The body finds its token by weft_exclusive_find(name, ...).
  *     The name is lost                   the body is killed
  *     The body ends: WEFT_EXIT_NORMAL    this node's keeper releases the name and ends
  *     The body ends for another reason   the name is released, and this node tries to get it again after a second

@@ -1,9 +1,9 @@
 /* weft/file.h -- files: positioned reads and writes that suspend only the actor.
  *
  * Data that the system has in memory is read at once, without suspending (but other actors may run after each
- * megabyte). The rest is done by the node's threads for blocking functions (weft_node_options.offload_threads), or by
- * the kernel where it can. There is no current position: each call gives its offset, so many actors, on any worker,
- * can use one file at once.
+ * megabyte). All other work is done by the node's threads for blocking functions (weft_node_options.offload_threads),
+ * or by the kernel where it can. A file has no current position: each call gives its offset. So many actors, on any
+ * worker, can use one file at once.
  *
  * While a call is running it works on memory of its own. An actor that gives up at a deadline, is cancelled or is
  * killed may use or free its buffer at once: nothing is written to it afterwards. A write that was given up may still
@@ -51,11 +51,12 @@ WEFT_API WEFT_CHECKED int64_t weft_file_read(weft_file f, void *buffer, size_t s
  * WEFT_EACCESS, WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offset,
                                               int64_t deadline);
-/* [A, W] Returns the size of the file in bytes. */
+/* [A, W] Returns the size of the file in bytes. Errors of this call and of the next two: WEFT_ECLOSED,
+ * WEFT_ETIMEDOUT, WEFT_ECANCELED, and an error of the system. */
 WEFT_API int64_t weft_file_size(weft_file f, int64_t deadline);
 /* [A, W] Returns when the data written before is on the disk, as far as the system can tell. */
 WEFT_API WEFT_CHECKED int weft_file_sync(weft_file f, int64_t deadline);
-/* [A, W] Sets the size of the file: cuts it, or appends zeroes. */
+/* [A, W] Sets the size of the file in bytes: cuts it, or appends zeroes. WEFT_EINVAL: the size is negative. */
 WEFT_API WEFT_CHECKED int weft_file_truncate(weft_file f, int64_t size, int64_t deadline);
 /* [A] Closes the file. Running operations are completed. WEFT_ECLOSED: it was closed before. */
 WEFT_API int weft_file_close(weft_file f);
@@ -63,7 +64,8 @@ WEFT_API int weft_file_close(weft_file f);
 WEFT_API int weft_file_defer_close(weft_file f);
 
 /* ---- Many at once: start, wait for any of them, take ----------------------------------------------------------- */
-/* One running read or write. It belongs to the actor that started it, which takes or drops it. */
+/* One running read or write. It belongs to the actor that started it; this actor takes or drops it. It is dropped
+ * when the actor ends. */
 typedef struct {
     weft_event done;
 } weft_file_op;

@@ -7,8 +7,8 @@
  * Groups span all nodes that are linked. Each node keeps a copy of the members on the others, so reading the members
  * and sending need no answer from another node. A message to a group crosses the network once for each node that has
  * members, and is distributed there. If an actor joins and then sends a message, the receiving node knows the member
- * before the message arrives. When a node is lost, its members leave with reason WEFT_EXIT_NODE_LOST; they are back
- * when it is linked again. */
+ * before the message arrives. When a node is lost, its members leave with reason WEFT_EXIT_NODE_LOST; when
+ * the node is linked again, they join again. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 
@@ -53,8 +53,8 @@ WEFT_API int weft_group_unwatch(const char *group);
 struct weft_group_news {
     weft_pid who;
     char group[65];
-    bool ended; /* for a leave: the actor has ended, with `reason`; else it left by itself */
-    int reason; /* WEFT_EXIT_*, a WEFT_E* code or a number of its own */
+    bool ended; /* of a LEAVE: true if the actor has ended, with `reason`; false if it has called weft_group_leave */
+    int reason; /* WEFT_EXIT_*, a WEFT_E* code or the actor's own number */
 };
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API int weft_group_news_read(const weft_msg *m, struct weft_group_news *out);

@@ -17,22 +17,22 @@ typedef struct {
 } weft_later;
 
 /* [A] Sends a copy of `size` bytes to `to` (which may be the caller) at `when`, a point in time; in the next
- * iteration of the worker's loop if that has passed; never at WEFT_FOREVER. `out` may be NULL. Only at that time is
- * it known whether the receiver exists; if it does not, the message is dropped and counted.
+ * iteration of the worker's loop if that has passed; never at WEFT_FOREVER. `out` may be NULL. Whether the receiver
+ * exists is checked only when the message is sent; if it does not exist, the message is dropped and counted.
  * Errors: WEFT_EINVAL, WEFT_ENOBODY, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, size_t size,
                                           weft_later *out);
 
 /* [A] As weft_send_after, at `first` and then every `period` nanoseconds (> 0): at first + n * period, each time
  * computed from `first`, so it does not drift. A slow receiver gets no backlog: a firing is skipped while the
- * receiver has not freed the previous message (for another node: while the link is full). It ends when the receiver
- * no longer exists. */
+ * receiver has not freed the previous message (for another node: while the link is full). The repetition ends when
+ * the receiver no longer exists. */
 WEFT_API WEFT_CHECKED int weft_send_every(int64_t first, int64_t period, weft_pid to, uint32_t tag, const void *data,
                                           size_t size, weft_later *out);
 
-/* [A] Cancels it. Returns 0 if it was pending: nothing more is sent. WEFT_ECLOSED: it was sent already, has ended or
- * was cancelled, or another actor scheduled it. Messages that were sent before may still be in the receiver's
- * mailbox. */
+/* [A] Cancels a scheduled message. Returns 0 if it was pending: nothing more is sent. Messages that were sent before
+ * may still be in the receiver's mailbox. WEFT_ECLOSED: the message was sent already, its repetition has ended, it
+ * was cancelled before, or another actor has scheduled it. */
 WEFT_API int weft_later_cancel(weft_later l);
 
 WEFT_END

@@ -4,8 +4,8 @@
  *
  * node and actor: the origin of the line, if it is a node's worker or an actor. trace: the id of the message that the
  * actor handles, if it has one (weft/trace.h). module: the part of the program that writes the line. weft's own
- * modules are runtime, actors and transport. A program's lines have no module, and count as module "app", unless the
- * program defines WEFT_LOG_MODULE before it includes this header:
+ * modules are runtime, actors, transport and store. A program's lines have no module, and count as module "app",
+ * unless the program defines WEFT_LOG_MODULE before it includes this header:
  *
  *     #define WEFT_LOG_MODULE "billing"
  *     #include <weft.h>
@@ -51,8 +51,8 @@ WEFT_API int weft_log_check(const char *words, const char **wrong);
  * the file. A line that cannot be written goes to standard error. Blocks for the file system. On an error (one of
  * weft_file_open) nothing has changed. */
 WEFT_API int weft_log_file(const char *path);
-/* [T] Reopens that file, after a tool such as logrotate has renamed it. Without a file it does nothing. If it fails,
- * lines still go to the old file. */
+/* [T] Reopens that file, after a tool such as logrotate has renamed it. Without a file it does nothing. On an error
+ * (one of weft_file_open) lines still go to the old file. */
 WEFT_API int weft_log_reopen(void);
 
 /* [T] From now on a line that has been written `lines` times within `period` nanoseconds is held back until the
@@ -72,8 +72,8 @@ WEFT_API void weft_log_repeats(int lines, int64_t period);
 WEFT_API size_t weft_printable(const char *text, size_t size, uint32_t *stop);
 
 /* [T] Writes one line: time, level, module, node and actor, and the formatted text. A line is written with one write
- * call. This neither suspends the caller nor waits for a reader: if nobody reads, the line is queued, or is lost and counted
- * if more than 1 MiB waits (docs/operations.md). */
+ * call. This neither suspends the caller nor waits for a reader. If no program reads the log, the line is queued; if
+ * more than 1 MiB waits already, the line is lost and counted (docs/operations.md). */
 WEFT_API void weft_log(weft_log_level level, const char *format, ...) WEFT_PRINTF(2, 3);
 /* [T] As weft_log, for a module other than that of the source file. NULL: no module. */
 WEFT_API void weft_log_in(const char *module, weft_log_level level, const char *format, ...) WEFT_PRINTF(3, 4);

@@ -1,8 +1,9 @@
-/* weft/message.h -- messages: a tag and immutable bytes, sent at most once, in order between any two actors.
+/* weft/message.h -- messages: a tag and immutable bytes. A message is delivered at most once. Messages from one actor
+ * to another arrive in the order in which they were sent.
  *
- * A mailbox has two queues. The user messages are what other actors send; their number is limited. The system queue
- * holds what weft tells the actor (WEFT_TAG_*); it is never full. weft_recv takes from both in the order of
- * arrival. */
+ * A mailbox has two queues. The first holds user messages, which other actors send; their number is limited. The
+ * system queue holds notifications from weft (WEFT_TAG_*); it is never full. weft_recv takes from both in the order
+ * of arrival. */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H
 
@@ -53,7 +54,7 @@ WEFT_API weft_pid weft_from(const weft_msg *m);
 WEFT_API const void *weft_data(const weft_msg *m); /* aligned for any type */
 WEFT_API size_t weft_size(const weft_msg *m);
 WEFT_API const char *weft_topic(const weft_msg *m); /* "" unless the message was published */
-/* whether it is a request (weft_call) that waits for weft_reply */
+/* true for a request (weft_call) that has no reply yet */
 WEFT_API bool weft_wants_reply(const weft_msg *m);
 
 /* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox, or the link to its node, is full:
@@ -66,9 +67,9 @@ WEFT_API WEFT_CHECKED int weft_send(weft_pid to, uint32_t tag, const void *data,
  * before more is granted (a message costs 1 unit, plus 1 for each KiB of its body). A grant is received only when an
  * actor on the caller's worker waits. */
 WEFT_API WEFT_CHECKED int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* [A, W] / [A] As weft_send and weft_try_send, without the copy. Consumes `m`, also on an error. A received message
- * may be forwarded. A plain message then comes from the actor that forwards it. A request still comes from its
- * original caller, who gets the reply, or the error if the request cannot be sent.
+/* weft_send_msg: [A, W]. weft_try_send_msg: [A]. As weft_send and weft_try_send, without the copy. Both consume `m`,
+ * also on an error. A received message may be forwarded. A plain message then comes from the actor that forwards it.
+ * A request still comes from its original caller, who gets the reply, or the error if the request cannot be sent.
  * Errors: as weft_send and weft_try_send; also WEFT_EINVAL: a request from another node cannot be forwarded to
  * another node. */
 WEFT_API WEFT_CHECKED int weft_send_msg(weft_pid to, weft_msg *m);
@@ -76,7 +77,7 @@ WEFT_API WEFT_CHECKED int weft_try_send_msg(weft_pid to, weft_msg *m);
 /* [A, W] Sends to a registered name: "room" is that name on this node, or else the global name; "room@b" is the name
  * on node b. For a name on another node, 0 means that the message is on its way; if the name is not registered there,
  * that node drops and counts the message. If the sender has to wait for free space, the message goes to the actor
- * that has the name at the end of the wait. If node b ends meanwhile, that may be an actor on the next node named b.
+ * that has the name at the end of the wait. If node b ends meanwhile, this may be an actor on a later node named b.
  * Errors: as weft_send. */
 WEFT_API WEFT_CHECKED int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 

@@ -12,9 +12,9 @@
 #include <weft/message.h>
 WEFT_BEGIN
 
-/* [A] Monitors `target`: when it ends, the calling actor gets one WEFT_TAG_DOWN message for each monitor, in its
- * system queue. An actor may monitor the same actor several times (also itself, without effect). `out` may be NULL.
- * To monitor a child from its very start, spawn it with weft_spawn_options.monitor.
+/* [A] Monitors `target`: when `target` ends, the calling actor gets one WEFT_TAG_DOWN message for each monitor, in
+ * its system queue. An actor may have several monitors of the same actor. A monitor of the actor itself has no
+ * effect. `out` may be NULL. To monitor a child from its very start, spawn it with weft_spawn_options.monitor.
  * Errors: WEFT_EINVAL (`target` is weft_nobody()), WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_monitor(weft_pid target, weft_monitor_ref *out);
 
@@ -40,15 +40,15 @@ WEFT_API int weft_trap_exits(bool on);
 
 /* [A] With `on`, a request to stop (weft_stop, or the stop of the node) arrives as one WEFT_TAG_STOP message in the
  * system queue. Waits do not fail and no grace period runs: the actor ends when it is ready, unless it is killed
- * (weft_kill, or the node's last deadline). Use it in an actor that has to end other actors in order. A stop request
- * that came before this call still holds. */
+ * (weft_kill, or the deadline of weft_node_stop). Use it in an actor that has to end other actors in a certain order.
+ * A stop request that came before this call still makes the waits fail. */
 WEFT_API int weft_trap_stop(bool on);
 
 /* The content of a WEFT_TAG_DOWN or WEFT_TAG_EXIT message. */
 struct weft_down {
     weft_pid who;
     weft_monitor_ref ref; /* the monitor, in a DOWN; 0 in an EXIT */
-    int reason;           /* WEFT_EXIT_*, a WEFT_E* code, or the actor's own */
+    int reason;           /* WEFT_EXIT_*, a WEFT_E* code, or the actor's own number */
     char text[128];       /* the text of weft_fail, cut to fit; else "" */
 };
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */

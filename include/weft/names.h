@@ -41,8 +41,8 @@ WEFT_API const char *weft_own_name(size_t i);
 
 /* [A] Finds the actor with that name on this node, or else with that global name. WEFT_ENOACTOR: there is none. */
 WEFT_API WEFT_CHECKED int weft_whereis(const char *name, weft_pid *out);
-/* [A, W] As weft_whereis, but waits until an actor has the name. Nothing polls: each registration wakes all waiters,
- * also if the name is unregistered at once.
+/* [A, W] As weft_whereis, but waits until an actor has the name. The wait does not poll: each registration wakes all
+ * waiters, even if the name is unregistered again at once.
  * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_await_name(const char *name, weft_pid *out, int64_t deadline);
 

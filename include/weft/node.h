@@ -25,9 +25,9 @@ typedef struct {
     const char *cluster; /* nodes link only within one cluster; default "weft" */
     /* URLs that other nodes may dial: tcp://127.0.0.1:4001, ipc:///path. Default: a free port on the local address
      * from which the node has reached its first seed (of `join` or `discover`), with the seed's scheme; if the seed
-     * is a local socket, the socket NAME.link beside it. An address that other machines can reach needs `tls` or
-     * `insecure`; this holds for the default, too. "none", as the only entry: no listener. A node without a listener
-     * is a leaf: it has links only with nodes that have a listener, and the log says so. docs/clusters.md
+     * is a Unix socket, the socket NAME.link in the same folder. An address that other machines can reach needs `tls`
+     * or `insecure`; this holds for the default, too. "none", as the only entry: no listener. A node without a
+     * listener is a leaf: it has links only with nodes that have a listener, and the log says so. docs/clusters.md
      *
      * inherited://NAME: a TCP socket that the service manager has opened, as for weft_listen_inherited
      * (weft/stream.h), without TLS. Once taken, the socket stays taken, also if the node does not start.
@@ -52,7 +52,7 @@ typedef struct {
     size_t dial_only_count;
     /* workers for your actors; default: one per core, at most 63. weft's own actors have one more */
     int workers;
-    bool embedded;      /* true: the node starts no thread; a loop of yours runs its one worker. weft/embed.h */
+    bool embedded;      /* true: the node starts no thread; your own event loop runs its one worker. weft/embed.h */
     size_t stack_bytes; /* stack of an actor; default 64 KiB */
     /* actors per worker; default and limit 16,777,215. From 65,536 on a spawn by another thread may fail when up to 32
      * places are left */
@@ -66,9 +66,9 @@ typedef struct {
     uint32_t retained_max;
     size_t retained_bytes_max;
     int64_t retained_keep;
-    /* Different topic patterns to which actors of this node subscribe at a time, and how many this node accepts from
-     * each other node; default 1,000,000. Above the limit weft_subscribe returns WEFT_EFULL, and the link with a node
-     * that has more is closed. Use the same value on all nodes: docs/limits.md */
+    /* The number of different topic patterns to which actors of this node may subscribe at a time, and which this
+     * node accepts from each other node; default 1,000,000. Above the limit weft_subscribe returns WEFT_EFULL, and
+     * the link with a node that has more is closed. Use the same value on all nodes: docs/limits.md */
     uint32_t patterns_max;
     uint32_t subscriptions_max; /* subscriptions of one actor at a time, then WEFT_EFULL; default 100,000 */
     int64_t send_timeout;       /* ns that weft_send waits for a full mailbox; default 5 s */
@@ -76,13 +76,13 @@ typedef struct {
     int64_t heartbeat; /* ns between heartbeats on a quiet link, a fifth as often on other links; default 1 s */
     /* heartbeats of the peer that may be missed before a connection counts as lost; default 5, at most 1000 */
     int heartbeats_lost;
-    /* How long a lost connection is dialled again, ns; default 10 s. If that succeeds, the link resumes without loss;
-     * messages sent meanwhile wait. If it does not, the node is down. */
+    /* How long weft tries to connect again when a connection is lost, ns; default 10 s. Messages sent meanwhile wait.
+     * If it succeeds, the link resumes without loss. If it does not, the other node is down. */
     int64_t resume_window;
     /* Membership (docs/membership.md). probe_period: ns between probes of another node; default: as `heartbeat`.
-     * suspicion: after this many periods, times log10 of the number of nodes if that is more than 1, a suspect is
-     * down, also if the resume window is still open. At most 1000; default: one more than fit into the window, at
-     * least 4. */
+     * suspicion: a suspect is down after this many periods, multiplied by log10 of the number of nodes if that is
+     * more than 1, even if the resume window is still open. At most 1000; default: one period more than fit into the
+     * window, at least 4. */
     int64_t probe_period;
     int suspicion;
     const char *const *meta; /* metadata that this node gives about itself, "KEY=VALUE": weft/cluster.h */
@@ -97,11 +97,11 @@ typedef struct {
      * An actor whose deadline is nearer than ten times this is not parked. No other code may use its stack meanwhile:
      * see weft_spawn_options.shares_stack. Default 1 s; WEFT_FOREVER: never. docs/memory.md */
     int64_t park_after;
-    /* An actor that has blocked its worker for this long (ns) without a wait is named, with its place in the code, in
-     * the log and by `weft top`, `weft ps` and `weft inspect`. Default 1 s; WEFT_FOREVER: never. docs/looking.md */
+    /* If an actor blocks its worker for this long (ns) without a wait, the log, `weft top`, `weft ps` and `weft
+     * inspect` name the actor and its place in the code. Default 1 s; WEFT_FOREVER: never. docs/looking.md */
     int64_t stuck_after;
     int offload_threads; /* threads for blocking functions (weft_offload); default 4, at most 256 */
-    int offload_queue;   /* functions that may wait for such a thread; after that actors wait; default 1024 */
+    int offload_queue;   /* functions that may wait for such a thread; beyond that, actors wait; default 1024 */
     /* Events that each worker records (weft/record.h), rounded up to a power of two, 32 bytes each; default 2048, at
      * most 1,048,576; < 0: none. */
     int record_events;
@@ -140,7 +140,7 @@ typedef struct {
     bool client;          /* true: join as a tool: not listed as a node, and sent no topics unless it subscribes */
 } weft_node_options;
 
-/* [T] Starts a node: its workers and listeners. `*out` must be ended with weft_node_stop. If it fails nothing is left
+/* [T] Starts a node: its workers and listeners. End `*out` with weft_node_stop. On an error nothing is left
  * behind, and the log has said which option or URL failed and why.
  * Errors: WEFT_EINVAL, WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM, WEFT_ESYSTEM; for inherited:// URLs also
  * WEFT_ENOTFOUND (there is no socket of that name) and WEFT_ENOTSUP (Windows). */

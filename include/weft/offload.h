@@ -37,11 +37,11 @@ typedef struct {
     weft_event done; /* weft's own: use it only to wait for */
 } weft_job;
 
-/* [A, W] As weft_offload, but does not wait for the end of the job. The calling actor must take or drop `*out`; it is
- * dropped when the actor ends. Waits only while the queue is full: WEFT_EFULL at the deadline. `drop` (may be NULL)
- * is called on a block whose result is not taken, whether `run` was called or not, to free what the block points to.
- * It runs on the actor's thread or on the job's, so it may call only the functions of weft that `run` may call. It is
- * not called if weft_offload_start fails. */
+/* [A, W] As weft_offload, but does not wait for the end of the job. The calling actor must take or drop `*out`; a job
+ * is dropped when its actor ends. The call waits only while the queue is full: WEFT_EFULL at the deadline. `drop`
+ * (may be NULL) is called on a block whose result is not taken, whether `run` was called or not, to free what the
+ * block points to. It runs on the actor's thread or on the job's, so it may call only the functions of weft that
+ * `run` may call. It is not called if weft_offload_start fails. */
 WEFT_API WEFT_CHECKED int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop,
                                              const void *block, size_t size, int64_t deadline);
 /* Ready once the job is done, until it is taken. */
@@ -50,8 +50,8 @@ WEFT_API weft_wait weft_on_offload(weft_job job);
  * Errors: WEFT_ETIMEDOUT and WEFT_ECANCELED: the job continues and can still be taken. WEFT_ECLOSED: it was taken or
  * dropped before, or belongs to another actor. WEFT_EINVAL: the size differs. */
 WEFT_API WEFT_CHECKED int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline);
-/* [A] Drops a job: its result is not wanted. If the function has not begun, it will not be called. WEFT_ECLOSED: as
- * weft_offload_take. */
+/* [A] Drops a job, whose result is not needed any more. If the function has not begun, it will not be called.
+ * WEFT_ECLOSED: as weft_offload_take. */
 WEFT_API int weft_offload_drop(weft_job job);
 
 WEFT_END

@@ -1,7 +1,8 @@
 /* weft/pack.h -- reading and writing msgpack without allocating. The reader never trusts a length; the writer never
  * overruns its buffer.
  *
- * Reader and writer keep their first error: later calls do nothing, so one check at the end is enough. */
+ * A reader and a writer keep their first error. Later calls do nothing, so one check at the end is enough. All calls
+ * here are [S]. */
 #ifndef WEFT_PACK_H
 #define WEFT_PACK_H
 
@@ -71,17 +72,17 @@ typedef struct {
 /* [S] Makes a reader of `size` bytes at `data`. The bytes must outlive the reader and every view taken from it. */
 WEFT_API weft_reader weft_reader_on(const void *data, size_t size);
 WEFT_API bool weft_get_bool(weft_reader *r);   /* false after an error */
-WEFT_API int64_t weft_get_int(weft_reader *r); /* 0 after an error; an error if it does not fit */
+WEFT_API int64_t weft_get_int(weft_reader *r); /* 0 after an error; WEFT_EFORMAT if the number does not fit */
 WEFT_API uint64_t weft_get_uint(weft_reader *r);
 WEFT_API double weft_get_real(weft_reader *r); /* integers are accepted */
 WEFT_API weft_text weft_get_str(weft_reader *r);
 WEFT_API weft_text weft_get_bin(weft_reader *r);
-WEFT_API uint32_t weft_get_array(weft_reader *r); /* the count; an error if fewer bytes than values are left */
+WEFT_API uint32_t weft_get_array(weft_reader *r); /* the count; WEFT_EFORMAT if fewer bytes than values are left */
 WEFT_API uint32_t weft_get_map(weft_reader *r);
 /* true if a nil is next, which is then read; else false, and nothing is read */
 WEFT_API bool weft_get_nil(weft_reader *r);
 WEFT_API int weft_peek_type(const weft_reader *r); /* a weft_type, or WEFT_EFORMAT at the end or after an error */
-/* skips one value and everything in it; an error if it nests deeper than WEFT_NEST_MAX */
+/* skips one value and everything in it; WEFT_EFORMAT if it nests deeper than WEFT_NEST_MAX */
 WEFT_API void weft_skip(weft_reader *r);
 
 /* [S] Checks the whole of `data`, which must be one value, without allocating. Returns 0.

@@ -5,7 +5,8 @@
 #include <weft/api.h>
 WEFT_BEGIN
 
-/* A value of 16 bytes. It identifies one actor of one run of one node permanently: neither number is used again. */
+/* A value of 16 bytes. It identifies one actor in one run of one node. Its numbers are never used again for another
+ * actor. */
 typedef struct {
     uint64_t node;  /* the node's incarnation: random, never 0 */
     uint64_t actor; /* generation (32 bits), worker (8 bits), slot (24 bits) */

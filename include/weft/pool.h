@@ -45,7 +45,8 @@ typedef struct {
     /* for WEFT_POOL_BY_KEY: computes a number from the part of the message that is the key, for example by weft_hash.
      * It runs in the pool and must not wait */
     uint64_t (*key)(const weft_msg *m);
-    uint32_t outstanding_max; /* outstanding messages per member; default and maximum: its mailbox_max, or 256 */
+    /* outstanding messages per member; default 256. Never more than member.mailbox_max, if that is set */
+    uint32_t outstanding_max;
     weft_pool_replace replace;
     /* more than `replacements_max` replacements (default 10) within `period` (ns; default 10 s) end the pool, with
      * WEFT_EXIT_FAILED */
@@ -92,8 +93,9 @@ struct weft_pool_info {
     uint32_t retiring;
     uint32_t outstanding; /* outstanding messages of all members */
     uint32_t waiting;     /* messages in the pool's mailbox */
-    uint64_t passed_on, refused;
-    uint64_t replaced; /* members replaced since the start */
+    uint64_t passed_on;   /* messages that the pool has forwarded */
+    uint64_t refused;     /* messages that it could not forward to a member */
+    uint64_t replaced;    /* members replaced since the start */
 };
 /* [A, W] Describes the pool in `*out` (may be NULL), and at most `max` members in `members`, the oldest place first.
  * Returns the number of members described. */

@@ -19,10 +19,10 @@
  *
  * One actor at a time has a job, with a lease. The lease ends when the actor calls weft_queue_done or
  * weft_queue_return, when the actor ends, or when the time of the lease is over; in the last two cases another actor
- * gets the job. If the actor's node is lost, the lease ends by its time only, because the actor may still work. A store
- * that is opened again monitors the actors that have jobs.
+ * gets the job. If the actor's node is lost, the lease ends by its time only, because the actor may still work. A
+ * store that is opened again monitors the actors that have jobs.
  *
- * So each job is done at least once. It is done twice if a worker ends between its work and the return of
+ * So each job is done at least once. It is done again if a worker ends between its work and the return of
  * weft_queue_done, or works for longer than its lease. A job that was taken `attempts` times (weft_stored_queues)
  * without being done is dead: it stays in the store, and no actor gets it until weft_queue_retry. */
 #ifndef WEFT_QUEUE_H
@@ -38,9 +38,9 @@ enum {
     WEFT_QUEUE_JOBS_MAX = 1000 * 1000, /* jobs of one queue, with the dead ones */
     WEFT_QUEUE_QUEUES_MAX = 10 * 1000, /* queues that have jobs, of one store */
     WEFT_QUEUE_TAKERS_MAX = 10 * 1000, /* actors that wait for a job of one queue */
-    WEFT_QUEUE_LEASES_MAX = 100 *
-                            1000, /* actors that wait for a job, or have one, of one store; a fifth on one node */
-    WEFT_QUEUE_KEY_MAX = 255,     /* bytes of a key */
+    /* actors that wait for a job of one store, or have one; actors of one node may have a fifth of these places */
+    WEFT_QUEUE_LEASES_MAX = 100 * 1000,
+    WEFT_QUEUE_KEY_MAX = 255,          /* bytes of a key */
     WEFT_QUEUE_KEYS_MAX = 1000 * 1000, /* keys that one store remembers */
     WEFT_REMINDERS_MAX = 1000 * 1000,  /* reminders of one store */
 };
@@ -91,13 +91,13 @@ struct weft_queue_job {
     int64_t at, period; /* when a reminder was due this time, and its period; else 0 */
 };
 
-/* [A, W] Takes the job of that queue that has been ready for the longest time, and waits until there is one. The caller
- * owns `*m` and frees it; `*out` points into it. The lease begins, for the time that the queue's options give (default:
- * 60 seconds). The actor that has waited for the longest time gets the next job.
+/* [A, W] Takes the job of that queue that has been ready for the longest time, and waits until there is one. The
+ * caller owns `*m` and frees it; `*out` points into it. The lease begins, for the time that the queue's options give
+ * (default: 60 seconds). The actor that has waited for the longest time gets the next job.
  * Errors, after which the caller has no job: WEFT_EINVAL; WEFT_ETIMEDOUT (there was none), WEFT_ECANCELED;
  * WEFT_ENOACTOR (no store is known), WEFT_ENONODE, WEFT_ENOREPLY (the store has ended, or its node is lost: wait with
- * weft_await_name); WEFT_EACCESS (the store does not take this queue); WEFT_EFULL (too many actors wait); WEFT_ENOTSUP,
- * WEFT_ENOSPC, WEFT_EFORMAT, WEFT_ENOMEM, WEFT_ESYSTEM. If the store had already chosen a job for the
+ * weft_await_name); WEFT_EACCESS (the store does not take this queue); WEFT_EFULL (too many actors wait);
+ * WEFT_ENOTSUP, WEFT_ENOSPC, WEFT_EFORMAT, WEFT_ENOMEM, WEFT_ESYSTEM. If the store had already chosen a job for the
  * caller, another actor gets that job, at the latest when the lease ends. */
 WEFT_API WEFT_CHECKED int weft_queue_take(const char *queue, weft_msg **m, struct weft_queue_job *out,
                                           int64_t deadline);
@@ -116,8 +116,8 @@ WEFT_API WEFT_CHECKED int weft_queue_done(const struct weft_queue_job *job, int6
  * last attempt, the job is dead instead. Errors: those of weft_queue_done; WEFT_EINVAL (another negative delay). */
 WEFT_API WEFT_CHECKED int weft_queue_return(const struct weft_queue_job *job, int64_t delay, int64_t deadline);
 
-/* [A, W] The lease lasts for `time` ns from now on; 0: for the time of the queue. Errors: those of weft_queue_done;
- * WEFT_EINVAL (a negative time). */
+/* [A, W] Extends the lease: it lasts for `time` ns from now on; 0: for the time that the queue's options give.
+ * Errors: those of weft_queue_done; WEFT_EINVAL (a negative time). */
 WEFT_API WEFT_CHECKED int weft_queue_extend(const struct weft_queue_job *job, int64_t time, int64_t deadline);
 
 /* ---- Jobs as messages ------------------------------------------------------------------------------------------ */
@@ -129,15 +129,14 @@ typedef struct {
     weft_pid taker; /* weft's own */
 } weft_queue_subscription;
 
-/* [A, W] From now on the calling actor gets the jobs of that queue as messages with the tag WEFT_JOB, beside its other
- * messages; weft_queue_read reads them. They come one at a time: the next job comes when the actor has freed the
- * message of the last one. Call weft_queue_done or weft_queue_return before you free the message: otherwise the job
- * comes again, to this actor or to another one, when its lease has ended by time. The lease begins when the message is
- * sent.
+/* [A, W] From now on the calling actor gets the jobs of that queue as messages with the tag WEFT_JOB, beside its
+ * other messages; weft_queue_read reads them. They come one at a time: the next job comes when the actor has freed
+ * the message of the last one. Call weft_queue_done or weft_queue_return before you free the message: otherwise the
+ * job comes again, to this actor or to another one, when its lease has ended by time. The lease begins when the
+ * message is sent.
  *
- * An actor of weft's own on this node takes the jobs. It ends with the caller; then another actor gets the
- * caller's job at once. While no store is reachable, this actor waits. `queue`
- * is copied. `out` may be NULL.
+ * An actor of weft's own on this node takes the jobs. It ends with the caller; then another actor gets the caller's
+ * job at once. While no store is reachable, weft's actor waits. `queue` is copied. `out` may be NULL.
  * Errors: WEFT_EINVAL, WEFT_EACCESS (the store does not take this queue), WEFT_ENOACTOR (no store is known),
  * WEFT_ENONODE, WEFT_ENOREPLY, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOTSUP, WEFT_ENOMEM,
  * WEFT_ESYSTEM. */

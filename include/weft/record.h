@@ -17,8 +17,8 @@ typedef enum {
     /* `actor` sent `value` (a tag) to `other`; for a publication `other` is nobody. Sends to an actor of the same
      * worker are recorded only with weft_node_options.record_sends, because RECEIVE shows them already. */
     WEFT_RECORD_SEND,
-    /* `actor` received a message from `other` with the tag `value`, or got a reply. Messages that were published to
-     * several subscribers of the worker are not recorded here: the publication is. */
+    /* `actor` received a message from `other` with the tag `value`, or got a reply. A message that was published to
+     * several subscribers of the worker is not recorded here; its publication is recorded as a SEND. */
     WEFT_RECORD_RECEIVE,
     WEFT_RECORD_WAIT, /* `actor` waits for `what`; waits for messages and replies are not recorded */
     WEFT_RECORD_WAKE, /* `actor` resumes: `value` is 0, or a WEFT_E* code (WEFT_ETIMEDOUT: its deadline passed) */

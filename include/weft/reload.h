@@ -64,7 +64,8 @@ struct weft_handover {
 typedef int weft_migrate(struct weft_handover *h);
 
 /* [A] To be called in a migrate hook: sets the state with which the actor continues, instead of the old bytes. It is
- * copied; the last call counts. Errors: WEFT_ETOOBIG (over WEFT_HANDOVER_MAX), WEFT_ENOMEM, WEFT_EINVAL. */
+ * copied. If the hook calls this several times, the last call counts. Errors: WEFT_ETOOBIG (over WEFT_HANDOVER_MAX),
+ * WEFT_ENOMEM, WEFT_EINVAL. */
 WEFT_API int weft_handover_state(struct weft_handover *h, const void *state, size_t size);
 
 /* [A] With `on`, a reload arrives at the calling actor as one WEFT_TAG_RELOAD message in the system queue, after the
@@ -72,9 +73,9 @@ WEFT_API int weft_handover_state(struct weft_handover *h, const void *state, siz
  * reloads do not concern this actor. */
 WEFT_API int weft_trap_reload(bool on);
 
-/* [A, W if the hook waits] Passes a copy of `size` bytes of `state` to the new module's migrate hook. Consumes
- * `reload`, a message with WEFT_TAG_RELOAD. After WEFT_OK the calling body or handler must return without waiting
- * again, and the actor continues as the hook said. The argument of the old body is then gone, and the actor's
+/* [A, W] Suspends only if the hook does. Passes a copy of `size` bytes of `state` to the new module's migrate hook.
+ * Consumes `reload`, a message with WEFT_TAG_RELOAD. After WEFT_OK the calling body or handler must return without
+ * waiting again, and the actor continues as the hook said. The argument of the old body is then gone, and the actor's
  * clean-ups must not use it. The actor still traps reloads.
  *
  * Errors, after which nothing has changed and the actor continues as before: the error that the hook returned;
@@ -83,11 +84,11 @@ WEFT_API int weft_trap_reload(bool on);
  * WEFT_ETOOBIG; WEFT_ENOMEM. */
 WEFT_API int weft_hand_over(weft_msg *reload, uint32_t version, const void *state, size_t size);
 
-/* [A] Calls a migrate hook outside of a reload, for state that was stored (weft/persist.h). The caller sets kind, version,
- * state and size in `*h`, and the rest to 0. After WEFT_OK `h->state` and `h->size` are those with which to continue; if
- * the hook has called weft_handover_state, `*owned` is their memory, for free(), else it is NULL. A body or a handler that
- * the hook has set does not matter. Errors: those of the hook, after which `h->why` may say more; WEFT_ENOMEM, and
- * WEFT_ENOTACTOR. */
+/* [A] Calls a migrate hook outside of a reload, for state that was stored (weft/persist.h). The caller sets kind,
+ * version, state and size in `*h`, and the rest to 0. After WEFT_OK `h->state` and `h->size` are the state with which
+ * to continue. If the hook has called weft_handover_state, `*owned` receives the memory of that state, which the
+ * caller frees with free(); else `*owned` is NULL. A body or handler that the hook has set is ignored. Errors: those
+ * of the hook, after which `h->why` may say more; WEFT_ENOMEM. */
 WEFT_API int weft_migrate_stored(weft_migrate *hook, struct weft_handover *h, void **owned);
 
 /* The entry that `weft reload` looks for beside WEFT_MODULE_ENTRY: WEFT_MIGRATE(hook) at file scope exports a

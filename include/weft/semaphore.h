@@ -1,5 +1,5 @@
 /* weft/semaphore.h -- a counting semaphore: any thread adds units, each waiter takes one unit. Use it for permits (at
- * most 10 at a time) and to count what a thread that is not weft's has made ready. */
+ * most 10 users at a time), and to count the items that a thread of your own has made ready for actors. */
 #ifndef WEFT_SEMAPHORE_H
 #define WEFT_SEMAPHORE_H
 
@@ -19,7 +19,7 @@ typedef struct {
 /* [A] Opens a semaphore with `initial` units. It is closed by weft_semaphore_close or when the actor that opened it
  * ends. Any actor of the node may wait for it. Errors: WEFT_ENOMEM, WEFT_EINVAL (initial > WEFT_SEMAPHORE_MAX). */
 WEFT_API WEFT_CHECKED int weft_semaphore_open(weft_semaphore *out, uint32_t initial);
-/* [S] Adds `n` units, in any thread. Neither allocates nor locks.
+/* [S] Adds `n` units. Any thread may call it. It neither allocates nor locks.
  * Errors: WEFT_EFULL (there would be more than WEFT_SEMAPHORE_MAX; nothing was added), WEFT_ECLOSED. */
 WEFT_API int weft_semaphore_post(weft_semaphore s, uint32_t n);
 /* [S] Takes a unit if there is one, even if actors are waiting. Returns 1 if the caller got a unit, 0 if there was
@@ -33,7 +33,8 @@ WEFT_API int64_t weft_semaphore_count(weft_semaphore s);
  * Returns 0.
  * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED, WEFT_EINVAL (a semaphore of another node). */
 WEFT_API WEFT_CHECKED int weft_semaphore_await(weft_semaphore s, int64_t deadline);
-/* [A] Closes the semaphore; waiters wake with WEFT_ECLOSED. */
+/* [A] Closes the semaphore; waiters wake with WEFT_ECLOSED. Any actor of the node may close it. WEFT_ECLOSED: it was
+ * closed before. */
 WEFT_API int weft_semaphore_close(weft_semaphore s);
 /* [T] As weft_event_fd: the descriptor is readable while there is a unit; call weft_semaphore_take then. */
 WEFT_API int weft_semaphore_fd(weft_semaphore s, int *fd);

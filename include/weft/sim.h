@@ -44,22 +44,24 @@ enum { WEFT_SIM_CHECKS = 64, WEFT_SIM_STATES = 64 };
  * Errors: WEFT_EFULL (there are WEFT_SIM_CHECKS already; the run fails, because this check is not made), WEFT_EINVAL
  * (`what` or `holds` is NULL, or the call is elsewhere). */
 WEFT_API int weft_sim_always(const char *what, bool (*holds)(void *arg), void *arg);
-/* [T] As weft_sim_always, for a condition that must be true at least once after the last injected fault is over,
- * within --settle: from then on `holds` is called after every step of any node until it has returned true once. */
+/* [T] As weft_sim_always, for a condition that must be true at least once within the time of --settle after the last
+ * injected fault. From that fault on, `holds` is called after every step of any node until it has returned true
+ * once. */
 WEFT_API int weft_sim_eventually(const char *what, bool (*holds)(void *arg), void *arg);
 /* [T] To be called from within WEFT_SIM(): declares a state that at least one seed has to reach. A run of `weft sim`
- * over two or more seeds fails if none of them has reached it, and the report names it. One seed alone is not judged,
- * nor is --replay. Without such a state, a condition that always holds may hold because nothing ever happens. `name`
- * is copied. A name that is declared twice is one state.
+ * over two or more seeds fails if none of them has reached it, and the report names it. A run with one seed, or with
+ * --replay, does not fail for this reason. Without such a state, a check of weft_sim_always may hold only because
+ * nothing ever happens. `name` is copied. A name that is declared twice is one state.
  * Errors: WEFT_EFULL (there are WEFT_SIM_STATES already; the run fails, because this state is not looked for),
- * WEFT_EINVAL (`name` is longer than 95 bytes; the run fails, too. Or it is NULL or empty, or the call is elsewhere). */
+ * WEFT_EINVAL (`name` is longer than 95 bytes; the run fails, too. Or it is NULL or empty, or the call is
+ * elsewhere). */
 WEFT_API int weft_sim_expect(const char *name);
-/* [T] Wherever the state may be seen, in an actor or in a check: if `condition` is true, this seed has reached the
- * state that was declared by this name. In a simulation a name that was not declared makes the run fail: it would go
- * unnoticed that a misspelt one is never reached. Elsewhere the call does nothing, and takes a few instructions. */
+/* [T] Call it where the state can be seen, in an actor or in a check. If `condition` is true, this seed has reached
+ * the state that was declared by this name. In a simulation a name that was not declared makes the run fail, so that
+ * a misspelt name is noticed. Outside of a simulation the call does nothing, and takes a few instructions. */
 WEFT_API void weft_sim_sometimes(const char *name, bool condition);
-/* [T] In a simulation: makes the run fail with this text (printf format; 255 bytes at most). Elsewhere it does
- * nothing. */
+/* [T] In a simulation: makes the run fail with this text (printf format; 255 bytes at most). Outside of a
+ * simulation it does nothing. */
 WEFT_API void weft_sim_fail(const char *format, ...) WEFT_PRINTF(1, 2);
 
 WEFT_END

@@ -149,18 +149,19 @@ typedef struct {
     weft_pid reader; /* weft's own */
 } weft_stored_subscription;
 
-/* [A, W] From now on the calling actor gets the records of that topic from the position on: first those that are stored
- * already, then each later one when it is stored. They come in order, none is missing, and none comes twice. Each
- * record is a message with the tag WEFT_STORED. If the epoch in `from` is 0, the epoch of the log does not matter.
+/* [A, W] From now on the calling actor gets the records of that topic from the position on: first those that are
+ * stored already, then each later one when it is stored. They come in order, none is missing, and none comes twice.
+ * Each record is a message with the tag WEFT_STORED. If the epoch in `from` is 0, the epoch of the log does not
+ * matter.
  *
- * With a pattern ("room.*", "room.>"), the caller gets the records of all topics that match, also of topics that begin
- * later; of those it gets all records. `from` must then be WEFT_FROM_START or WEFT_FROM_NOW, because each topic has
- * positions of its own. The records of one topic come in order. Each topic costs an actor.
+ * With a pattern ("room.*", "room.>"), the caller gets the records of all topics that match. Of a topic that begins
+ * later it gets all records. `from` must then be WEFT_FROM_START or WEFT_FROM_NOW, because each topic has positions
+ * of its own. The records of one topic come in order. Each topic costs an actor.
  *
  * An actor of weft's own on this node fetches pages from the store and sends the records to the caller. It waits
  * while the caller's mailbox is full, so a slow reader slows down only itself. This holds with the mailbox policy
  * WEFT_FULL_SUSPEND, which is the default. Another policy may drop records; then offsets are missing. While the store
- * is not reachable, this actor waits; then it continues with the next record.
+ * is not reachable, weft's actor waits; then it continues with the next record.
  *
  * The subscription ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message. `out` may
  * be NULL.
@@ -279,8 +280,8 @@ WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct w
 
 /* ---- Shared cursors -------------------------------------------------------------------------------------------- */
 
-/* The members of a shared cursor share the records of a topic or a pattern: each record is delivered to one member. The
- * members may run on one node or on several.
+/* The members of a shared cursor share the records of a topic or a pattern: each record is delivered to one member.
+ * The members may run on one node or on several.
  *
  *     rc = weft_subscribe_shared("billing", "orders.>", NULL, NULL, weft_after(WEFT_SEC(5)));
  *     ... for each WEFT_STORED message, which may also be a gap:
@@ -288,16 +289,16 @@ WEFT_API WEFT_CHECKED int weft_cursors(const struct weft_cursor *after, struct w
  *
  * When a member asks for a record, the store copies the record into a job of the queue "$shared.billing"
  * (weft/queue.h), and advances the cursor in the same commit. Because of this copy, the limits of the topic do not
- * remove a record that was delivered and not acknowledged. The member has a lease of 60 seconds for the record, and the
- * number of attempts is not limited. weft_store_options.queues can set other values for a queue of that name:
+ * remove a record that was delivered and not acknowledged. The member has a lease of 60 seconds for the record, and
+ * the number of attempts is not limited. weft_store_options.queues can set other values for a queue of that name:
  *
  *     {.pattern = "$shared.>", .lease = WEFT_SEC(30), .attempts = 5}
  *
- * or `weft run --queues '$shared.>:lease=30:attempts=5'`. Another member gets the record when the first member
- * ends, gives it back, or when the lease ends by time; if the node of the first member is lost, only when the lease
- * ends. So each record comes at least once, also if the store is killed. A record that was acknowledged never comes
- * again. After the last attempt a record is dead: see
- * weft_queue_counts, weft_queue_retry, weft_queue_drop and `weft store dead` for the queue "$shared.billing".
+ * or `weft run --queues '$shared.>:lease=30:attempts=5'`. Another member gets the record when the first member ends
+ * or gives it back, or when the lease ends by time. If the node of the first member is lost, the lease ends by its
+ * time only. So each record comes at least once, even if the store is killed. A record that was acknowledged never
+ * comes again. After the last attempt a record is dead: see weft_queue_counts, weft_queue_retry, weft_queue_drop and
+ * `weft store dead` for the queue "$shared.billing".
  *
  * A member gets the records of a topic in their order. Records that are delivered again come later, and so do those
  * that were on their way to a member that has ended. Members work at the same time, so they may finish in another
@@ -310,21 +311,22 @@ typedef struct {
     uint32_t bound;
 } weft_shared_options;
 
-/* [A, W] The calling actor becomes a member of the shared cursor `name`: it gets records as messages with the tag
- * WEFT_STORED, which weft_stored_read reads, and ends each with one of the functions below. A message of the kind
- * WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, which has to acknowledge it like a record.
+/* [A, W] Makes the calling actor a member of the shared cursor `name`. The actor gets records as messages with the
+ * tag WEFT_STORED, reads them with weft_stored_read, and ends its work on each with one of the functions below. A
+ * message of the kind WEFT_STORED_GAP or WEFT_STORED_EPOCH goes to one member, which has to acknowledge it like a
+ * record.
  *
  * A new cursor begins with the first stored record. All members have the same pattern. `name` follows the rules for
  * names of cursors; besides, each dot stands between two words. A name has either plain cursors or a shared one. A
- * member asks for records when it has space, so a slow member slows down only itself. While the store is not reachable,
- * the member gets no records and keeps its membership.
+ * member asks for records when it has space, so a slow member slows down only itself. While the store is not
+ * reachable, the member gets no records and keeps its membership.
  *
  * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other
  * members get at once the records that it has not acknowledged. The arguments are copied. `options` and `out` may be
  * NULL.
  * Errors: those of weft_subscribe_from; WEFT_EINVAL also for the name and the bound. WEFT_EEXIST (members with
- * another pattern are there, or a plain cursor has this name; with a pattern the latter comes as
- * WEFT_STORED_ENDED). WEFT_ENOTSUP (the store is of an older version). */
+ * another pattern are there, or a plain cursor has this name; with a pattern the latter comes as WEFT_STORED_ENDED).
+ * WEFT_ENOTSUP (the store is of an older version). */
 WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *topic,
                                                 const weft_shared_options *options, weft_stored_subscription *out,
                                                 int64_t deadline);
@@ -336,18 +338,17 @@ WEFT_API WEFT_CHECKED int weft_subscribe_shared(const char *name, const char *to
  * The other errors are those of weft_cursor_advance without WEFT_ENOTFOUND and WEFT_EEXIST; the member keeps the
  * record. */
 WEFT_API WEFT_CHECKED int weft_shared_done(const struct weft_stored *got, int64_t deadline);
-/* [A, W] Acknowledges this record, and all earlier records of its topic that its member got before it, in one commit or
- * a few. It skips records whose lease is over, and records that were delivered before the store was opened again:
- * acknowledge these one by one, or they come again. Do not use
- * it if the policy of the member's mailbox drops messages. An error other than WEFT_ECLOSED can be that of one of
- * the records, and others may be acknowledged then. */
+/* [A, W] Acknowledges this record, and all earlier records of its topic that its member got before it, in one commit
+ * or a few. It skips records whose lease is over, and records that were delivered before the store was opened again:
+ * acknowledge these one by one, or they come again. Do not use it if the policy of the member's mailbox drops
+ * messages. An error other than WEFT_ECLOSED may concern one of the records only; others may be acknowledged then. */
 WEFT_API WEFT_CHECKED int weft_shared_done_upto(const struct weft_stored *got, int64_t deadline);
 /* [A, W] Gives the record back: another member, or this one, gets it after `delay` ns (0: at once;
  * WEFT_QUEUE_BACKOFF of weft/queue.h: a time that grows with each attempt). If this was its last attempt, the record is
  * dead instead. Errors: those of weft_shared_done; WEFT_EINVAL also: another negative delay. */
 WEFT_API WEFT_CHECKED int weft_shared_return(const struct weft_stored *got, int64_t delay, int64_t deadline);
-/* [A, W] The lease lasts for `time` ns from now on; 0: for the time of the queue. Errors: those of weft_shared_done;
- * WEFT_EINVAL also: a negative time. */
+/* [A, W] Extends the lease: it lasts for `time` ns from now on; 0: for the time that the queue's options give.
+ * Errors: those of weft_shared_done; WEFT_EINVAL also: a negative time. */
 WEFT_API WEFT_CHECKED int weft_shared_extend(const struct weft_stored *got, int64_t time, int64_t deadline);
 
 /* ---- Logs ------------------------------------------------------------------------------------------------------ */

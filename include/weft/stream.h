@@ -44,7 +44,7 @@ WEFT_API WEFT_CHECKED int weft_listen(weft_listener *out, const char *address,
  * Errors: WEFT_ENOTFOUND (there is none, or no more, as when the program was started by hand), WEFT_EINVAL (the
  * descriptor of that name is not a listening stream socket), WEFT_ENOMEM, WEFT_ENOTSUP (Windows). */
 WEFT_API WEFT_CHECKED int weft_listen_inherited(weft_listener *out, const char *name);
-/* [A] Writes the address on which it really listens (port 0 filled in) into `out`, at most `size` bytes with the NUL.
+/* [A] Writes the address on which it listens, with its real port, into `out`: at most `size` bytes with the NUL.
  * Errors: WEFT_EINVAL, WEFT_ECLOSED, WEFT_ETOOBIG. */
 WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
 /* [A, W] Accepts a connection. `*out` belongs to the caller. When the process is out of descriptors, it returns
@@ -73,10 +73,12 @@ WEFT_API WEFT_CHECKED int weft_connect(weft_stream *out, const char *address, in
 /* [A] Makes a stream from a connected stream socket that other code has made. From then on `fd` belongs to the stream
  * and is non-blocking. Errors, after which `fd` is still yours: WEFT_EINVAL (it is no such socket), WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_stream_from_fd(weft_stream *out, int fd);
-/* [A] `*out` receives the stream's own descriptor, to inspect it, pass it on or duplicate it; it is closed with the
- * stream. Bytes that the stream holds back (see weft_read_until) are no longer in it. */
+/* [A] `*out` receives the stream's own descriptor, to inspect, send or duplicate it; do not close it: it is closed
+ * with the stream. Bytes that the stream holds back (see weft_read_until) cannot be read from it any more.
+ * WEFT_ECLOSED. */
 WEFT_API int weft_stream_fd(weft_stream s, int *out);
-/* [A] Writes the address of the other side, or "unix:" for a socket without a name, into `out`. */
+/* [A] Writes the address of the other side, or "unix:" for a socket without a name, into `out`: at most `size` bytes
+ * with the NUL. Errors: those of weft_listener_address. */
 WEFT_API int weft_stream_peer(weft_stream s, char *out, size_t size);
 
 /* [A, W] Reads the bytes that are there, 1 to `size`; waits if there are none. Returns their number, or 0 at the end
@@ -89,9 +91,9 @@ WEFT_API WEFT_CHECKED int64_t weft_read_exact(weft_stream s, void *buffer, size_
  * end of the stream when no bytes are left; a last piece without a delimiter is returned as it is. Bytes that were
  * not returned stay readable. WEFT_ETOOBIG: the next `size` bytes hold no delimiter.
  *
- * After WEFT_ETIMEDOUT or WEFT_ECANCELED (also of weft_read_exact) weft_on_readable no longer reports the bytes that
- * were kept, only new ones, so that a loop around a wait does not spin over half a line. weft_read returns them like
- * any others. */
+ * After WEFT_ETIMEDOUT or WEFT_ECANCELED (also of weft_read_exact) weft_on_readable reports only new bytes, and not
+ * the bytes that the stream has kept, so that a loop around a wait does not spin over half a line. weft_read returns
+ * the kept bytes first. */
 WEFT_API WEFT_CHECKED int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter,
                                               int64_t deadline);
 /* [A, W] Writes all of it and returns `size`. After an error (also WEFT_ETIMEDOUT) an unknown part has been sent, so

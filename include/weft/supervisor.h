@@ -89,8 +89,9 @@ WEFT_API int weft_supervise(const weft_supervisor_spec *spec);
  * WEFT_ENOMEM. */
 WEFT_API int weft_ready(void);
 
-/* The following calls ask a supervisor of this node. The `deadline` ends the wait, not the work that was asked for. A
- * child for which the supervisor waits, because it is not ready yet or is stopping, must not call them.
+/* The following calls send a request to a supervisor of this node. The `deadline` ends the wait for the reply; the
+ * supervisor still does what was asked. A child must not call them while the supervisor waits for this child, because
+ * it is not ready yet or is stopping.
  * Errors: WEFT_EINVAL (also for a supervisor of another node, and if an actor that is no supervisor replies),
  * WEFT_ENOACTOR, WEFT_ECANCELED (the supervisor is stopping), WEFT_ETIMEDOUT, and the errors of weft_call. */
 

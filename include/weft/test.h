@@ -36,8 +36,9 @@ typedef struct {
      * while a descriptor is open in the node, else none */
     int64_t outside;
     bool quiet; /* true: do not write the report of a failure to standard error */
-    /* used: name, stack_bytes, actors_max, mailbox_bytes_max, send_timeout, grace; and park_after, whose default here
-     * is never, so that a test may pass on pointers to its variables */
+    /* Options of the node. Only these are used: name, stack_bytes, actors_max, mailbox_bytes_max, send_timeout,
+     * grace, and park_after. By default no actor is parked, so that a test may give other actors pointers to its
+     * variables. */
     weft_node_options node;
 } weft_test_options;
 
@@ -54,8 +55,8 @@ WEFT_API int weft_test_run(weft_actor *body, const void *arg, size_t size, const
 
 /* [T] Returns why the last weft_test_run of this thread did not return 0: "ping_test.c:12: no message with tag 2 came
  * within 1 s; the mailbox holds ...". It may have several lines; "" if the test passed, or if there was no memory for
- * it. The text is valid until the next run of this thread, which frees it; so a thread that ends behind a failed run
- * leaves it allocated. */
+ * it. The text is valid until the next run of this thread, which frees it. If the thread ends after a failed run, the
+ * text is not freed. */
 WEFT_API const char *weft_test_report(void);
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */

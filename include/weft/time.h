@@ -1,6 +1,6 @@
 /* weft/time.h -- spans, points in time and deadlines: int64_t nanoseconds on the monotonic clock.
  *
- * A span says how long, a point in time says when. A deadline is a point: weft_recv(&m, weft_after(WEFT_SEC(1))). If
+ * A span is a length of time. A point is a moment. A deadline is a point: weft_recv(&m, weft_after(WEFT_SEC(1))). If
  * a span is given as a deadline, as in weft_recv(&m, WEFT_SEC(1)), it lies in the past, so the wait ends at once. The
  * log then warns, once for each kind of actor and of wait, and says what to write. If a point is given as a span, it
  * counts as WEFT_FOREVER, with a warning as well.

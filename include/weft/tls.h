@@ -6,10 +6,10 @@
  * A secured stream differs in these points:
  * - Readable means that there are decrypted bytes (or the end, or an error), not that the socket has bytes.
  * - The end of the stream (0) is an authenticated notice from the other side, which nobody can forge. If the
- *   connection ends without it, reads return WEFT_ERESET: some data may be missing.
- * - weft_shutdown sends this notice, and waits (10 s at most, then WEFT_ETIMEDOUT) until it is on its way. weft_close
- *   sends it, too, but does not wait, so a peer that reads slowly may not get it. Call weft_shutdown before
- *   weft_close.
+ *   connection ends without this notice, reads return WEFT_ERESET: some data may be missing.
+ * - weft_shutdown sends this notice, and waits (10 s at most, then WEFT_ETIMEDOUT) until the system has taken it.
+ *   weft_close sends it, too, but does not wait, so a peer that reads slowly may not get it. Call weft_shutdown
+ *   before weft_close.
  * - After a failed handshake, or bad data, every read and write returns WEFT_ETLS. */
 #ifndef WEFT_TLS_H
 #define WEFT_TLS_H
@@ -25,18 +25,20 @@ typedef struct weft_tls weft_tls;
 enum weft_tls_clients {
     WEFT_TLS_NO_CLIENT_CERTIFICATE, /* the client is not asked for a certificate */
     WEFT_TLS_CLIENT_MAY,            /* the client may show one; an invalid one is refused */
-    WEFT_TLS_CLIENT_MUST,
+    WEFT_TLS_CLIENT_MUST,           /* the client must show a valid one */
 };
 
 /* Certificates and keys are PEM: the text itself, which begins with "-----BEGIN", or the path of a file. */
 typedef struct {
-    bool server;             /* true: this side is the server: for accepted streams */
-    const char *certificate; /* this side's certificate, followed by those between it and its authority; */
-    const char *key;         /* its key. A client may leave out both */
-    /* authority whose certificates are trusted. NULL: for a client, those that this system trusts */
+    bool server; /* true: this side is the server: for accepted streams */
+    /* this side's certificate, followed by the certificates between it and its authority. A client may leave out
+     * both */
+    const char *certificate;
+    const char *key; /* the key of that certificate */
+    /* the certificate of the authority to trust. NULL: a client trusts the authorities that this system trusts */
     const char *authority;
-    bool unverified;               /* a client: takes any certificate, of anybody. For tests */
-    enum weft_tls_clients clients; /* a server: certificates of clients; needs an authority */
+    bool unverified;               /* for a client: accept any server's certificate. For tests only */
+    enum weft_tls_clients clients; /* for a server: whether clients show certificates; needs `authority` */
     const char *const *protocols;  /* ALPN: up to 8 names and a NULL, the preferred one first; NULL: none */
 } weft_tls_options;
 
@@ -46,8 +48,8 @@ typedef struct {
  * certificate), WEFT_ENOMEM, WEFT_ENOTSUP. */
 WEFT_API WEFT_CHECKED int weft_tls_open(weft_tls **out, const weft_tls_options *options, char *why, size_t why_size);
 /* [T] Adds a certificate, for a server with several names (SNI): clients that ask for `name` ("shop.example.org",
- * "*.example.org") are shown this certificate. Other clients are shown that of the options, or are refused if there
- * is none. Call it before any stream uses `tls`. */
+ * "*.example.org") are shown this certificate. Other clients are shown the certificate of the options, or are refused
+ * if the options have none. Call it before any stream uses `tls`. Errors: those of weft_tls_open. */
 WEFT_API WEFT_CHECKED int weft_tls_add(weft_tls *tls, const char *name, const char *certificate, const char *key,
                                        char *why, size_t why_size);
 /* [T] Releases the configuration; it is freed once no stream uses it. NULL is allowed. */

@@ -15,9 +15,9 @@ typedef struct {
 
 /* [A] Subscribes the calling actor: it gets every message that is published to a topic that matches the pattern,
  * until it unsubscribes or ends. First it gets the retained messages that match (weft_publish_retained). A message
- * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL.
- * Other nodes receive the subscription before anything that the actor sends afterwards: if it asks an actor on a linked
- * node, and that one publishes the answer, the answer arrives.
+ * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL. Other nodes receive the
+ * subscription before anything that the actor sends afterwards. So if the actor asks an actor on a linked node, and
+ * that actor publishes its answer, the answer arrives.
  * Errors: WEFT_EINVAL (malformed pattern), WEFT_ENOMEM, WEFT_EFULL (the actor has reached
  * weft_node_options.subscriptions_max subscriptions, or the node .patterns_max patterns). */
 WEFT_API WEFT_CHECKED int weft_subscribe(const char *pattern, weft_subscription *out);
@@ -29,8 +29,8 @@ typedef enum {
     WEFT_SLOW_DROP,
     WEFT_SLOW_SUSPEND,     /* the publisher waits for free space; see `wait` */
     WEFT_SLOW_DROP_NEWEST, /* the message is dropped, whatever the mailbox's own policy is */
-    /* the oldest message of this subscription in the mailbox is dropped; if there is none, the new message is. The
-     * search skips the other messages in the mailbox */
+    /* the oldest message of this subscription in the mailbox is dropped; if the mailbox holds none, the new message
+     * is. Other messages in the mailbox stay */
     WEFT_SLOW_DROP_OLDEST,
     WEFT_SLOW_DISCONNECT, /* the message is dropped and the subscription ends */
 } weft_slow_policy;
@@ -40,10 +40,10 @@ typedef struct {
     /* A queue group: a name of 1 to 64 letters, digits, '_', '-' and '.'. The subscriptions with the same pattern and
      * queue, on this node and on the nodes it is linked with, form a group; exactly one of them gets each message.
      * The members on the publisher's node take turns; a member whose mailbox seems full is skipped. If all members on
-     * that node are full, or there are none, a member on another node gets the message; these nodes take turns. If no
+     * that node are full, or it has none, a member on another node gets the message; these nodes take turns. If no
      * member can get it, the message is dropped for the group and counted. A new member does not get the messages
-     * that were retained before; one that is published retained later goes to one member, like any other. NULL: no
-     * group, so the subscriber gets every message. */
+     * that were retained before. A message that is published retained later goes to one member, like any other
+     * message. NULL: no group, so the subscriber gets every message. */
     const char *queue;
     weft_slow_policy slow; /* not allowed with a queue */
     /* messages of this subscription that may wait in the mailbox; 0: only the mailbox's own limits hold. Not allowed
@@ -91,11 +91,12 @@ WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscrip
  * is to get it. Messages of one publisher keep their order. Returns the number of receivers: subscribers on this
  * worker, the other workers and the nodes to which it went (each counts as one), and queue groups.
  *
- * Suspends only for subscribers with WEFT_SLOW_SUSPEND: before it publishes, for those on other workers that are
- * full; afterwards, for those on this worker. Both waits take no longer than the longest `wait` of these subscribers.
- * If the actor is asked to stop meanwhile, the rest are tried without waiting. For all others a full mailbox or link
- * loses its copy, and the drop is counted: up to 16 MiB wait for another node, also while its connection is broken
- * and is to be resumed. Subscribers with options then get a report (weft_subscription_news).
+ * Suspends only for subscribers with WEFT_SLOW_SUSPEND: before it publishes, for full subscribers on other workers;
+ * afterwards, for full subscribers on this worker. Each of these two waits takes no longer than the longest `wait` of
+ * the subscribers for which it waits. If the actor is asked to stop during the second wait, the remaining subscribers
+ * are tried without waiting. Every other subscriber whose mailbox is full loses its copy, and the drop is counted. So
+ * does a node whose link is full: up to 16 MiB wait for another node, also while its connection is broken and is to
+ * be resumed. Subscribers with options then get a report (weft_subscription_news).
  * Errors: WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A, W] As weft_publish, for a message that was made by weft_msg_new or received; consumes `m`, also on an error. */

@@ -1,10 +1,10 @@
 /* weft/trace.h -- ids that follow a message through actors and nodes.
  *
  * A message may carry a trace id. After an actor has received such a message, and before it receives the next one,
- * everything that it sends, publishes or replies carries the same id; the receivers pass it on in the same way, on
- * all nodes. Log lines that an actor writes meanwhile have a field trace=. `weft trace` starts an id for each message
- * that it is asked to show, and shows all messages that follow from it. A program starts an id where its work begins,
- * for example for a request that came over HTTP. For messages without an id tracing costs nothing.
+ * every message, publication and reply that it sends carries the same id. Its receivers do the same, on all nodes.
+ * Log lines that an actor writes meanwhile have a field trace=. `weft trace` starts an id for each message that it is
+ * asked to show, and shows all messages that follow from it. A program starts an id where its work begins, for
+ * example for a request that came over HTTP. For messages without an id tracing costs nothing.
  *
  * Notifications of the system (ends of actors, nodes, subscriptions), messages of weft_send_every and retained
  * messages do not carry ids; a new actor starts without one. */

@@ -1,5 +1,5 @@
-/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and functions that
- * send, read, compare and print it. docs/typed-messages.md has examples.
+/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and functions that send, read,
+ * compare and print it. docs/typed-messages.md has examples.
  *
  *     #define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid")
  *     WEFT_ENUM(state, STATE)                  -- at file scope, without a semicolon
@@ -21,8 +21,9 @@
  * For a list of lists, or a maybe(list(..)), put a struct in between.
  *
  * Lists and maps never allocate. To send one, point it at an array of yours; `count` is the number of entries. A
- * received list or map is a view of the message, which has been checked. Reading removes its entries from the front,
- * so copy the view first if you want to read it twice. It can be sent unchanged while its message lives.
+ * received list or map is a view of the message, which has been checked. Reading removes entries from the front of
+ * the view, so copy the view first if you want to read it twice. A view can be sent unchanged while its message
+ * lives.
  *     struct item two[2] = {...};
  *     v.items = item_list(two, 2);
  *     for (struct item i; item_next(&got.items, &i);) ...

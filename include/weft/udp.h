@@ -1,5 +1,6 @@
-/* weft/udp.h -- datagrams. A socket belongs to one actor at a time and is passed on like a stream. If two actors wait
- * on one socket in the same direction, the second gets WEFT_EBUSY. */
+/* weft/udp.h -- datagrams. A socket belongs to one actor at a time, and its handle can be given to another actor like
+ * that of a stream (weft/stream.h). If two actors wait on one socket in the same direction, the second gets
+ * WEFT_EBUSY. */
 #ifndef WEFT_UDP_H
 #define WEFT_UDP_H
 
@@ -19,10 +20,10 @@ typedef struct {
     const char *peer;
     bool reuse;         /* other sockets may be bound to the same port, for multicast */
     bool broadcast;     /* the socket may send to broadcast addresses */
-    bool no_loop;       /* members of a group on this machine do not get what this socket sends */
+    bool no_loop;       /* multicasts of this socket are not delivered to members on this machine */
     int hops;           /* how many networks multicasts may cross; 0: only the local one */
     int receive_buffer; /* bytes of datagrams that wait to be received; datagrams that do not fit are lost */
-    int send_buffer;
+    int send_buffer;    /* bytes of datagrams that wait to be sent */
 } weft_udp_options;
 
 /* [A] Opens a socket bound to `address`: "127.0.0.1:4000", "[::]:0" (port 0: any free port).
@@ -30,7 +31,8 @@ typedef struct {
  * option), WEFT_ENOMEM, WEFT_ESYSTEM. */
 WEFT_API WEFT_CHECKED int weft_udp_open(weft_udp *out, const char *address,
                                         const weft_udp_options *options /* NULL: defaults */);
-/* [A] `*out` receives the address to which the socket is bound, with its real port. */
+/* [A] `*out` receives the address to which the socket is bound, with its real port. Errors: WEFT_ECLOSED,
+ * WEFT_EINVAL. */
 WEFT_API int weft_udp_address(weft_udp u, weft_address *out);
 /* [A] Joins or leaves the multicast group on the interface `interface_name`, such as "eth0"; NULL: the system
  * chooses.

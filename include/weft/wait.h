@@ -1,9 +1,11 @@
 /* weft/wait.h -- waiting for any of several sources, or for all of them. Every other wait is built on this.
  *
- * A wait only reports what is ready and consumes nothing: receive, read or take afterwards. The other sources stay
- * exactly as they were. A source is ready while the call that consumes it would not have to wait. Further weft_on_*()
- * functions are in the headers of their sources: semaphore.h, latch.h, offload.h, file.h, process.h, signal.h,
- * connect.h, changes.h, udp.h. */
+ * A wait only reports which source is ready. It consumes nothing: receive, read or take afterwards. The other sources
+ * stay as they were. A source is ready while the call that consumes it would not have to wait.
+ *
+ * [S] A weft_on_*() function makes a value that stands for a source. It cannot fail: the handle is checked by the
+ * wait. Further weft_on_*() functions are in the headers of their sources: semaphore.h, latch.h, offload.h, file.h,
+ * process.h, signal.h, connect.h, changes.h, udp.h. */
 #ifndef WEFT_WAIT_H
 #define WEFT_WAIT_H
 
@@ -26,7 +28,7 @@ typedef struct {
 
 WEFT_API weft_wait weft_on_mailbox(void);       /* a message has arrived, also in the system queue */
 WEFT_API weft_wait weft_on_timer(weft_timer t); /* the timer has fired since the last take */
-/* the event is set; an automatic one: and no other actor has waited longer */
+/* The event is set. For an automatic event also: no other actor has waited longer */
 WEFT_API weft_wait weft_on_event(weft_event e);
 /* The actor, on this node or another, has ended, or its node is lost. The source is ready at once if the actor had
  * ended before. For an actor on another node this takes a network round trip, so it is not ready with WEFT_NOW. For

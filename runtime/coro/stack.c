@@ -420,11 +420,6 @@ bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct w
     return false;
 }
 
-bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
-{
-    return wf_stack_slot(a, address, out) && (size_t)((const char *)address - out->base) < WF_GUARD_BYTES;
-}
-
 size_t wf_stack_resident(const struct wf_stack *s)
 {
     return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);

@@ -16,7 +16,7 @@
  *     slot, one page more than the class says, else they fall into a sixteenth of the sets of the translation cache
  *     (8.6 ns against 22 ns over 1000). Slots are counted from the first one, not from address 0: where a frame
  *     crosses a page, and so what is known of a stack's use, is the same wherever the kernel puts the arena.
- * (5) An arena belongs to one thread. Only wf_stack_owner and wf_stack_slot are also called from fault handlers.
+ * (5) An arena belongs to one thread. Only wf_stack_slot is also called from fault handlers.
  * (6) The slot of a parked coroutine stays its own, as its stack holds addresses of itself. Its memory is given back
  *     in batches; the whole slot is a guard meanwhile, so that a use by other code is a fault and not a silent
  *     change. */
@@ -60,9 +60,7 @@ bool wf_stack_trim_free(struct wf_stack_arena *a);
  * trimming. */
 void wf_stack_seen(struct wf_stack *s, const void *sp);
 
-/* Async-signal-safe: whether `address` lies in the guard of a slot, and of which. */
-bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out);
-/* The same for the whole slot. */
+/* Async-signal-safe: whether `address` lies in a slot, and in which. */
 bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct wf_stack *out);
 /* How many bytes of the slot are resident now; for `weft inspect`, slow. */
 size_t wf_stack_resident(const struct wf_stack *s);

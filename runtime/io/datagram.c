@@ -101,38 +101,20 @@ struct datagram {
     struct pf_address *address; /* may be NULL */
 };
 
-static int64_t attempt(struct wf_socket *s, bool for_write, const struct datagram *d)
+static int64_t attempt(struct wf_socket *s, bool for_write, void *arg)
 {
+    const struct datagram *d = arg;
     return for_write ? pf_udp_send(s->handle, d->address, d->data, d->size)
                      : pf_udp_receive(s->handle, d->data, d->size, d->address);
 }
 
-static int64_t pass(struct wf_socket *s, struct wf_task *t, bool for_write, const struct datagram *d,
-                    int64_t deadline)
-{
-    if (deadline == WEFT_NOW) wf_socket_recheck(s, for_write);
-    for (;;) {
-        if (wf_socket_worth(s, for_write)) {
-            if (wf_socket_closed(s)) return WEFT_ECLOSED;
-            int64_t n = attempt(s, for_write, d);
-            if (n != PF_AGAIN) {
-                wf_socket_moved(s, for_write, false);
-                return n;
-            }
-            wf_socket_stuck(s, for_write);
-        }
-        int rc = wf_socket_wait(s, t, for_write, deadline, for_write ? "datagram to send" : "datagram");
-        if (rc < 0) return rc;
-    }
-}
-
-static int64_t call(weft_udp u, bool for_write, const struct datagram *d, int64_t deadline)
+static int64_t call(weft_udp u, bool for_write, struct datagram *d, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
     struct wf_socket *s;
     int64_t n = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_UDP, u.id, for_write, &s);
     if (n < 0) return wf_task_finish_wait(n);
-    n = pass(s, t, for_write, d, deadline);
+    n = wf_socket_pass(s, t, for_write, attempt, d, deadline, for_write ? "datagram to send" : "datagram");
     wf_socket_end(s, for_write);
     wf_task_tick(t);
     return wf_task_finish_wait(n);

@@ -65,26 +65,54 @@ static __attribute__((noinline)) int register_handle(struct wf_socket *s, bool f
     return rc;
 }
 
-int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t)
+/* From now on `t` is woken when this direction is ready. Registers the handle if necessary. Returns 0 or
+ * WEFT_ENOMEM. */
+static int attach(struct wf_socket *s, bool for_write, struct wf_task *t)
 {
     int rc = s->fd != NULL ? 0 : register_handle(s, for_write);
     return rc < 0 ? rc : wf_fd_wait(s->fd, for_write, t);
+}
+
+/* It may be called without `attach`, and after one that failed. */
+static void detach(struct wf_socket *s, bool for_write)
+{
+    if (s->fd != NULL) wf_fd_stop_waiting(s->fd, for_write);
 }
 
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what)
 {
     if (wf_socket_closed(s)) return WEFT_ECLOSED;
     if (deadline == WEFT_NOW) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
-    int rc = wf_socket_attach(s, for_write, t);
+    int rc = attach(s, for_write, t);
     if (rc < 0) return rc;
     while (!wf_socket_worth(s, for_write)) {
         rc = wf_task_wait(deadline, what);
         if (wf_socket_closed(s)) rc = WEFT_ECLOSED;
         if (rc < 0) break;
     }
-    wf_socket_detach(s, for_write);
+    detach(s, for_write);
     if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* it has come as well */
     return rc;
+}
+
+int64_t wf_socket_pass(struct wf_socket *s, struct wf_task *t, bool for_write,
+                       int64_t (*attempt)(struct wf_socket *s, bool for_write, void *arg), void *arg,
+                       int64_t deadline, const char *what)
+{
+    if (deadline == WEFT_NOW) wf_socket_recheck(s, for_write);
+    for (;;) {
+        if (wf_socket_worth(s, for_write)) {
+            if (wf_socket_closed(s)) return WEFT_ECLOSED;
+            int64_t n = attempt(s, for_write, arg);
+            if (n != PF_AGAIN) {
+                wf_socket_moved(s, for_write, false);
+                return n;
+            }
+            wf_socket_stuck(s, for_write);
+        }
+        int rc = wf_socket_wait(s, t, for_write, deadline, what);
+        if (rc < 0) return rc;
+    }
 }
 
 static void wake_both(struct wf_socket *s)
@@ -196,14 +224,14 @@ int wf_socket_wait_look(struct wf_wait *s)
 int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     (void)first;
-    int rc = wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+    int rc = attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
     return rc < 0 ? rc : 1;
 }
 
 void wf_socket_wait_close(struct wf_wait *s)
 {
     const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
-    if (s->attached) wf_socket_detach(k->socket, s->kind->for_write);
+    if (s->attached) detach(k->socket, s->kind->for_write);
     if (k->claimed) wf_socket_end(k->socket, s->kind->for_write);
     else wf_socket_leave(k->socket);
 }

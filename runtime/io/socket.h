@@ -83,17 +83,14 @@ static inline int wf_socket_error(const struct wf_socket *s)
 void wf_socket_recheck(struct wf_socket *s, bool for_write);
 /* Returns 1: it is ready; 0: it is not; or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
-/* From now on `t` is woken when this direction is ready. Registers the handle if necessary. Returns 0 or
- * WEFT_ENOMEM. */
-int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t);
-/* It may be called without wf_socket_attach, and after one that failed. */
-static inline void wf_socket_detach(struct wf_socket *s, bool for_write)
-{
-    if (s->fd != NULL) wf_fd_stop_waiting(s->fd, for_write);
-}
 /* Call it after PF_AGAIN: it suspends the task until another try is worth it. Returns 0, WEFT_ETIMEDOUT,
  * WEFT_ECANCELED, WEFT_ECLOSED, WEFT_ENOMEM. */
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what);
+/* Calls `attempt` until it returns something else than PF_AGAIN, waits in between, and returns what it has returned,
+ * or an error of wf_socket_wait. */
+int64_t wf_socket_pass(struct wf_socket *s, struct wf_task *t, bool for_write,
+                       int64_t (*attempt)(struct wf_socket *s, bool for_write, void *arg), void *arg,
+                       int64_t deadline, const char *what);
 
 /* Any task or worker thread of the node may call it. Returns 0; WEFT_ECLOSED: it was closed before. */
 int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id);

@@ -47,18 +47,6 @@ int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
     return 0;
 }
 
-int wf_stream_look(struct wf_stream *s, bool for_write)
-{
-    if (!for_write && ((s->held_size > 0 && !s->held_seen) || s->broken < 0))
-        return wf_socket_closed(&s->socket) ? WEFT_ECLOSED : 1;
-    if (s->layer != NULL && !wf_socket_closed(&s->socket)) {
-        if (!for_write) return s->layer->ops->look(s->layer);
-        int rc = s->layer->ops->flush(s->layer);
-        if (rc != 0) return rc != PF_AGAIN;
-    }
-    return wf_socket_look(&s->socket, for_write);
-}
-
 /* ---- Bytes held back ------------------------------------------------------------------------------------------- */
 static size_t take_held(struct wf_stream *s, char *out, size_t size)
 {
@@ -448,9 +436,18 @@ static int wait_open(struct wf_wait *s, const weft_wait *from)
     return wf_socket_wait_open(s, WF_STREAM, from->id);
 }
 
-static int wait_look(struct wf_wait *s)
+static int wait_look(struct wf_wait *wait)
 {
-    return wf_stream_look(wf_stream_of(wf_socket_wait_of(s)), s->kind->for_write);
+    struct wf_stream *s = wf_stream_of(wf_socket_wait_of(wait));
+    const bool for_write = wait->kind->for_write;
+    if (!for_write && ((s->held_size > 0 && !s->held_seen) || s->broken < 0))
+        return wf_socket_closed(&s->socket) ? WEFT_ECLOSED : 1;
+    if (s->layer != NULL && !wf_socket_closed(&s->socket)) {
+        if (!for_write) return s->layer->ops->look(s->layer);
+        int rc = s->layer->ops->flush(s->layer);
+        if (rc != 0) return rc != PF_AGAIN;
+    }
+    return wf_socket_look(&s->socket, for_write);
 }
 
 static const struct wf_wait_kind readable = {.number = WF_ON_READABLE,

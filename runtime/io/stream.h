@@ -59,8 +59,6 @@ void wf_stream_finish(struct wf_socket *socket);
 int wf_stream_unread(uint64_t stream, const void *data, size_t size);
 /* Between begin and end of writing: waits until the layer has nothing left to flush. */
 int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline);
-/* 1: ready, 0: not, or an error. Between begin and end. */
-int wf_stream_look(struct wf_stream *s, bool for_write);
 
 extern const struct wf_part wf_stream_part;
 

@@ -97,31 +97,14 @@ int weft_stream_fd(weft_stream stream, int *out)
 
 /* ---- Sending and receiving descriptors --------------------------------------------------------------------------- */
 
-static int attempt(struct wf_stream *s, bool for_write, pf_handle *h)
+static int64_t attempt(struct wf_socket *k, bool for_write, void *handle)
 {
+    const struct wf_stream *s = wf_stream_of(k);
+    pf_handle *h = handle;
     if (s->layer != NULL) return WEFT_EINVAL; /* the descriptor would bypass the layer */
-    if (for_write) return pf_send_handle(s->socket.handle, *h);
+    if (for_write) return pf_send_handle(k->handle, *h);
     if (s->broken < 0) return s->broken;
-    return s->held_size > 0 ? WEFT_EFORMAT : pf_receive_handle(s->socket.handle, h);
-}
-
-static int pass(struct wf_stream *s, struct wf_task *t, bool for_write, pf_handle *h, int64_t deadline)
-{
-    struct wf_socket *k = &s->socket;
-    if (deadline == WEFT_NOW) wf_socket_recheck(k, for_write);
-    for (;;) {
-        if (wf_socket_worth(k, for_write)) {
-            if (wf_socket_closed(k)) return WEFT_ECLOSED;
-            int rc = attempt(s, for_write, h);
-            if (rc != PF_AGAIN) {
-                wf_socket_moved(k, for_write, false);
-                return rc;
-            }
-            wf_socket_stuck(k, for_write);
-        }
-        int rc = wf_socket_wait(k, t, for_write, deadline, for_write ? "stream to write" : "descriptor");
-        if (rc < 0) return rc;
-    }
+    return s->held_size > 0 ? WEFT_EFORMAT : pf_receive_handle(k->handle, h);
 }
 
 static int call(weft_stream stream, bool for_write, pf_handle *h, int64_t deadline)
@@ -131,7 +114,8 @@ static int call(weft_stream stream, bool for_write, pf_handle *h, int64_t deadli
     wf_task_tick(t); /* ticks now: a kill during a tick at the end would leak the descriptor */
     int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_STREAM, stream.id, for_write, &s);
     if (rc < 0) return (int)wf_task_finish_wait(rc);
-    rc = pass(wf_stream_of(s), t, for_write, h, deadline);
+    const char *what = for_write ? "stream to write" : "descriptor";
+    rc = (int)wf_socket_pass(s, t, for_write, attempt, h, deadline, what);
     wf_socket_end(s, for_write);
     return rc >= 0 ? rc : (int)wf_task_finish_wait(rc);
 }

@@ -196,8 +196,7 @@ size_t wf_log_compose_lost(char *out, uint64_t lines)
 {
     struct line l;
     char text[160], context[1] = "";
-    int n = snprintf(text, sizeof text,
-                     "%llu lines of the log are missing here: what reads it took nothing for too long",
+    int n = snprintf(text, sizeof text, "%llu lines of the log are missing here: nothing read the log in time",
                      (unsigned long long)lines);
     compose(&l, &(struct event){WEFT_WARN, "runtime", context, text, (size_t)n, false, 0, 0});
     memcpy(out, l.text, l.size);

@@ -57,27 +57,6 @@ static void free_set(struct wf_offload *o)
     free(o);
 }
 
-int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t queue_max)
-{
-    if (threads_max == 0) threads_max = WF_OFFLOAD_THREADS;
-    struct wf_offload *o = calloc(1, sizeof *o + threads_max * sizeof o->threads[0]);
-    if (o == NULL) return WEFT_ENOMEM;
-    o->holders = 1;
-    o->threads_max = threads_max;
-    o->queue_max = queue_max == 0 ? WF_OFFLOAD_QUEUE : queue_max;
-    wf_list_init(&o->queue);
-    wf_list_init(&o->overflow);
-    wf_list_init(&o->idle);
-    int rc = pf_mutex_create(&o->lock);
-    if (rc == WEFT_OK) rc = pf_cond_create(&o->quiet);
-    if (rc < 0) {
-        free_set(o);
-        return rc;
-    }
-    *out = o;
-    return WEFT_OK;
-}
-
 int wf_offload_drain(struct wf_offload *o, int64_t deadline)
 {
     int rc = WEFT_OK;
@@ -99,30 +78,6 @@ static void let_go(struct wf_offload *o)
     bool last = --o->holders == 0;
     pf_mutex_unlock(o->lock);
     if (last) free_set(o);
-}
-
-void wf_offload_destroy(struct wf_offload *o)
-{
-    if (o == NULL) return;
-    pf_mutex_lock(o->lock);
-    /* tasks owned these jobs, and all tasks have ended */
-    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow));
-    o->closed = true;
-    for (uint32_t i = 0; i < o->started; i++) {
-        struct blocking_thread *t = &o->threads[i];
-        t->left_behind = t->job != NULL;
-        if (t->left_behind) {
-            o->holders++;
-            pf_thread_detach(t->thread);
-        } else {
-            pf_cond_broadcast(t->wake);
-        }
-    }
-    pf_mutex_unlock(o->lock);
-    for (uint32_t i = 0; i < o->started; i++) {
-        if (!o->threads[i].left_behind) pf_thread_join(o->threads[i].thread);
-    }
-    let_go(o);
 }
 
 struct wf_offload_counts wf_offload_count(struct wf_offload *o)
@@ -388,12 +343,6 @@ int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, c
     return rc < 0 ? rc : start_job(out, run, drop, false, block, size, deadline);
 }
 
-int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
-                     int64_t deadline)
-{
-    return start_job(out, run, drop, true, block, size, deadline);
-}
-
 weft_wait weft_on_offload(weft_job job)
 {
     return weft_on_event(job.done);
@@ -445,7 +394,7 @@ static void drop_work(void *block)
 
 int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline)
 {
-    return wf_offload_start(out, run_work, drop_work, &work, sizeof work, deadline);
+    return start_job(out, run_work, drop_work, true, &work, sizeof work, deadline);
 }
 
 int wf_work_submit(weft_job *out, struct wf_work *work)
@@ -486,15 +435,49 @@ int wf_work_run(struct wf_work *work, int64_t deadline)
 
 /* ---- The part of the node ---------------------------------------------------------------------------------------- */
 
+/* No thread is started yet. */
 static int part_begin(struct wf_workers *set)
 {
-    return wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
+    const uint32_t threads_max = set->blocking_threads == 0 ? WF_OFFLOAD_THREADS : set->blocking_threads;
+    struct wf_offload *o = calloc(1, sizeof *o + threads_max * sizeof o->threads[0]);
+    if (o == NULL) return WEFT_ENOMEM;
+    o->holders = 1;
+    o->threads_max = threads_max;
+    o->queue_max = set->blocking_queue == 0 ? WF_OFFLOAD_QUEUE : set->blocking_queue;
+    wf_list_init(&o->queue);
+    wf_list_init(&o->overflow);
+    wf_list_init(&o->idle);
+    int rc = pf_mutex_create(&o->lock);
+    if (rc == WEFT_OK) rc = pf_cond_create(&o->quiet);
+    if (rc == WEFT_OK) set->offload = o;
+    else free_set(o);
+    return rc;
 }
 
+/* All tasks have ended. Ends the threads; a thread whose function still runs ends when the function returns. */
 static void part_end(struct wf_workers *set)
 {
-    wf_offload_destroy(set->offload);
+    struct wf_offload *o = set->offload;
     set->offload = NULL;
+    if (o == NULL) return;
+    pf_mutex_lock(o->lock);
+    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow)); /* tasks owned these jobs */
+    o->closed = true;
+    for (uint32_t i = 0; i < o->started; i++) {
+        struct blocking_thread *t = &o->threads[i];
+        t->left_behind = t->job != NULL;
+        if (t->left_behind) {
+            o->holders++;
+            pf_thread_detach(t->thread);
+        } else {
+            pf_cond_broadcast(t->wake);
+        }
+    }
+    pf_mutex_unlock(o->lock);
+    for (uint32_t i = 0; i < o->started; i++) {
+        if (!o->threads[i].left_behind) pf_thread_join(o->threads[i].thread);
+    }
+    let_go(o);
 }
 
 const struct wf_part wf_offload_part = {.set_begin = part_begin, .set_end = part_end};

@@ -24,14 +24,9 @@ enum { WF_OFFLOAD_THREADS = 4, WF_OFFLOAD_THREADS_MAX = 256, WF_OFFLOAD_QUEUE = 
 
 struct wf_offload;
 
-/* 0 means the default. No thread is started yet. */
-int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t queue_max);
 /* Waits until no function runs; a worker's thread must not call it. WEFT_ETIMEDOUT: some still run, and the log names
  * their actors. */
 int wf_offload_drain(struct wf_offload *o, int64_t deadline);
-/* Call it when all tasks have ended. Ends the threads; a thread whose function still runs ends when the function
- * returns. */
-void wf_offload_destroy(struct wf_offload *o); /* NULL is fine */
 /* Whether a job runs or is queued, so that a task will be woken when it ends. */
 bool wf_offload_is_awaited(struct wf_offload *o);
 /* For tests and inspection: functions running, jobs in the queue, tasks waiting for a place, threads started. */
@@ -39,11 +34,6 @@ struct wf_offload_counts {
     uint32_t running, queued, waiting, threads;
 };
 struct wf_offload_counts wf_offload_count(struct wf_offload *o);
-
-/* As weft_offload_start, but the job owns the block from the call on: `drop` is called for a block that is not taken,
- * even if this call fails or the task is killed in it. */
-int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
-                     int64_t deadline);
 
 /* A blocking call of the runtime itself: embed this, fill it in, and run it. */
 struct wf_work {

@@ -444,7 +444,7 @@ class ChatOnManyNodes(ChatCase):
         cluster.nodes["a"].log("room.lobby is owned here")
         said = subprocess.run([built("cli", "weft"), "drain", "--node", "a"], env=cluster.env, check=True,
                               capture_output=True, text=True).stdout
-        self.assertEqual(said, "a takes no new work; 1 global names are its actors': room.lobby\n")
+        self.assertEqual(said, "a takes no new work; its actors have 1 global names: room.lobby\n")
         self.assertEqual(ann.ask("still here"), "[lobby] ann: still here")
         self.history(ann, ["ann: still here"])
 

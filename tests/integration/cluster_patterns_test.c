@@ -1,5 +1,5 @@
 /* Nodes with more topic patterns, names and groups than go into one frame, one outbox, or one older node. */
-#include "group_table.h"
+#include "../unit/actors/groups_count.h"
 #include "cluster.h"
 #include "peers.h"
 #include "peer_link.h"
@@ -233,7 +233,7 @@ START_TEST(a_new_link_hears_of_all_names_and_groups_while_they_change)
         UNTIL(knows(second, i) == stayed);
         UNTIL(stayed || knows(second, NAMES + i));
     }
-    UNTIL(wf_groups_count(wf_groups_of(second)) == GROUPS);
+    UNTIL(groups_count(second) == GROUPS);
     ck_assert_int_eq(heard("b down", 0), 0);
     node_down(second);
     node_down(first);

@@ -143,13 +143,13 @@ class Programs(unittest.TestCase):
 
     def test_pool(self):
         self.assertEqual(self.start("pool").end(), [
-            "12 squared is 144", "13: the request was let go without an answer", "14 squared is 196",
+            "12 squared is 144", "13: the request was freed without a reply", "14 squared is 196",
             "3 members, 0 requests outstanding", "1000 jobs done when the pool had ended"])
 
     def test_gather(self):
         self.assertEqual(self.start("gather").end(), [
             "a majority: 2 of 3 shops",
-            "all of them: no; the third: the request was let go without an answer",
+            "all of them: no; the third: the request was freed without a reply",
             "two that call each other: a cycle of calls waits for itself (2 actors)"])
 
     def test_offload(self):
@@ -273,7 +273,7 @@ class TutorialChat(unittest.TestCase):
             self.assertEqual(client.ask(f"line {i}"), f"ann: line {i}")
         self.assertEqual(self.past(client, 2), (["ann: line 298", "ann: line 299"], "* that was it"))
         self.assertEqual(self.past(client, -1), ([], "* that was it"))
-        self.assertEqual(self.past(client, 99), ([], "* no past: the request was let go without an answer"))
+        self.assertEqual(self.past(client, 99), ([], "* no past: the request was freed without a reply"))
         eventually("the history is back", lambda: self.past(client, 9) == ([], "* that was it"))
         client.ask("again")
         self.assertEqual(eventually("the history has the new line", lambda: self.past(client, 9)[0])[-1], "ann: again")
@@ -297,7 +297,7 @@ class TutorialChat(unittest.TestCase):
             b = clients["b"]
             self.hear(a, "that was it for now", *clients.values())
             eventually("the history of b has the line", lambda: "ann: that was it for now" in self.past(b, 20)[0])
-            self.assertEqual(self.past(b, 99), ([], "* no past: the request was let go without an answer"))
+            self.assertEqual(self.past(b, 99), ([], "* no past: the request was freed without a reply"))
             # Ask at once: the new history may get this line before it has asked the others.
             self.hear(a, "the end", b)
             known = {"ann: hello", "ann: that was it for now", "ann: the end"}

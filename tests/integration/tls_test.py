@@ -340,7 +340,7 @@ class Refused(Tls):
         a, url = self.run_node("a")
         said = self.ask("ps", url, who="b", tls=folder, code=3)
         self.assertIn("its certificate is not of this cluster's authority", said)
-        a.log("it refuses our certificate, which is not of its authority")
+        a.log("it refuses this side's certificate: signed by no authority that it trusts")
         # A stranger that accepts any server still has to show a certificate of our authority.
         self.copy(folder, "ca.crt")
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
@@ -375,7 +375,7 @@ class Refused(Tls):
                 for byte in done:
                     client.sendall(bytes([byte]))
                 node.sendall(alert)
-                a.log("it refuses our certificate, which is not of its authority")
+                a.log("it refuses this side's certificate: signed by no authority that it trusts")
             tool.log("its certificate is not of this cluster's authority")
             tool.end(3)
 

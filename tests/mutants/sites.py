@@ -343,11 +343,10 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 '''),
     ("transport/store/server/store_states.c", '''\
-        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+        if (x == NULL) end_wait(s, change_of(r), error, NULL);
 ''', '''\
-        if (b != NULL && b->item[i].error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space"))
-            b->item[i].error = WEFT_OK;
-        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+        if (x != NULL && x->error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space")) x->error = WEFT_OK;
+        if (x == NULL) end_wait(s, change_of(r), error, NULL);
 '''),
     ("transport/discover/etcd.c", '''\
 static void start_phase(struct wf_etcd *e)
@@ -445,11 +444,11 @@ static void start_phase(struct wf_etcd *e)
     if (x->kind == WF_JOB_EXTEND && wf_mutant("queue_extends_nothing")) return WEFT_OK;
     if (x->kind != WF_JOB_EXTEND) j->lease = 0;
 '''),
-    ("transport/store/server/change_batch.c", '''\
-    for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
+    ("transport/store/server/store_queues.c", '''\
+    for (size_t i = 0; i < b->count; i++) item[i].now = now;
 ''', '''\
     for (size_t i = 0; i < b->count; i++)
-        b->item[i].now = now + (b->item[i].kind == WF_JOB_TAKE && wf_mutant("queue_gives_too_soon") ? 100000000 : 0);
+        item[i].now = now + (item[i].kind == WF_JOB_TAKE && wf_mutant("queue_gives_too_soon") ? 100000000 : 0);
 '''),
     ("transport/store/server/store_queues.c", '''\
     bool lives = down->reason == WEFT_EXIT_NODE_LOST; /* it may live */
@@ -472,14 +471,10 @@ static void start_phase(struct wf_etcd *e)
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
     ("transport/store/server/store_cursors.c", '''\
-    *c->end = w;
-    c->end = &w->next;
-    c->waiting++;
+    if (rc < 0) end_wait(w, rc);
 ''', '''\
-    if (wf_mutant("cursor_acknowledged_before_stored")) answer(ask, WEFT_OK, w->to);
-    *c->end = w;
-    c->end = &w->next;
-    c->waiting++;
+    if (rc == WEFT_OK && wf_mutant("cursor_acknowledged_before_stored")) answer(ask, WEFT_OK, w->to);
+    if (rc < 0) end_wait(w, rc);
 '''),
     ("transport/store/client/stored_reading.c", '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);
@@ -506,10 +501,10 @@ static void start_phase(struct wf_etcd *e)
     if (rc == WEFT_OK && x->key != NULL && !wf_mutant("queue_forgets_key")) rc = write_key(c, x);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_BODY, job->id);
 ''', '''\
     if (wf_mutant("queue_keeps_bodies")) return rc;
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_BODY, job->id);
 '''),
     ("transport/store/sql/sql_jobs.c", '''\
     finish(&c, rc == WEFT_OK);

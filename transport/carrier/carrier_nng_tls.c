@@ -19,10 +19,8 @@
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
 #include "sanitizer.h"
-#include "tls_suites.h"
+#include "tls_shared.h"
 
-#include <mbedtls/ctr_drbg.h>
-#include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
 #include <mbedtls/ssl.h>
 #include <nng/supplemental/tls/engine.h>
@@ -93,24 +91,6 @@ static const char *explain_certificate(uint32_t flags)
     return "its certificate is not fit for this";
 }
 
-static const char *explain_alert(unsigned char alert)
-{
-    switch (alert) {
-    case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED: return "it refuses our certificate, which has expired";
-    case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED: return "it refuses our certificate, which was revoked";
-    case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA: return "it refuses our certificate, which is not of its authority";
-    case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED: return "it refuses our certificate, which grants no role";
-    case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "it refuses our certificate";
-    case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
-    case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "it speaks another version of TLS, or wants other ciphers";
-    case MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE: return "it does not accept what we sent as TLS";
-    default: return "it has ended TLS with an alert";
-    }
-}
-
 static void explain(nng_tls_engine_conn *c, int rc)
 {
     char text[96];
@@ -121,7 +101,7 @@ static void explain(nng_tls_engine_conn *c, int rc)
         why = explain_certificate(mbedtls_ssl_get_verify_result(&c->ssl));
         break;
     case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: why = "it has shown no certificate"; break;
-    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: why = explain_alert(c->ssl.in_msg[1]); break;
+    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: why = wf_tls_alert_words(c->ssl.in_msg[1]); break;
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
     case MBEDTLS_ERR_SSL_CONN_EOF: why = "closed by the other side"; break;
     default: mbedtls_strerror(rc, text, sizeof text); break;
@@ -209,26 +189,15 @@ static struct credentials *credentials_new(bool server)
     struct credentials *c = calloc(1, sizeof *c);
     if (c == NULL) return NULL;
     atomic_init(&c->holders, 1);
-    mbedtls_ssl_config_init(&c->ssl);
     mbedtls_x509_crt_init(&c->authority);
     mbedtls_x509_crt_init(&c->own);
     mbedtls_x509_crl_init(&c->revoked);
     mbedtls_pk_init(&c->key);
-    mbedtls_entropy_init(&c->entropy);
-    mbedtls_ctr_drbg_init(&c->random);
-    int rc = mbedtls_ctr_drbg_seed(&c->random, mbedtls_entropy_func, &c->entropy, NULL, 0);
-    if (rc == 0)
-        rc = mbedtls_ssl_config_defaults(&c->ssl, server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                         MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
-    if (rc != 0) {
+    if (wf_tls_init(&c->ssl, &c->entropy, &c->random, server) != 0) {
         credentials_drop(c);
         return NULL;
     }
     mbedtls_ssl_conf_authmode(&c->ssl, server ? MBEDTLS_SSL_VERIFY_NONE : MBEDTLS_SSL_VERIFY_REQUIRED);
-    mbedtls_ssl_conf_min_version(&c->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_max_version(&c->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_ciphersuites(&c->ssl, wf_tls_suites);
-    mbedtls_ssl_conf_rng(&c->ssl, mbedtls_ctr_drbg_random, &c->random);
     return c;
 }
 

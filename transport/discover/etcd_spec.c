@@ -1,6 +1,5 @@
 /* transport/discover/etcd_spec.c -- reads an etcd: spec. */
 #include "etcd_spec.h"
-#include "etcd.h"
 #include "source.h"
 
 #include <stdio.h>

@@ -28,12 +28,6 @@ void wf_cluster_event_free(struct wf_cluster_event *e)
     free(e);
 }
 
-void wf_cluster_event_post_locked(struct wf_transport *t, struct wf_cluster_event *e)
-{
-    wf_list_push(&t->events, &e->in_queue);
-    if (e->channel != NULL) atomic_fetch_add_explicit(&e->channel->events, 1, memory_order_relaxed);
-}
-
 void wf_cluster_wake(struct wf_transport *t)
 {
     pf_mutex_lock(t->lock);
@@ -47,7 +41,8 @@ void wf_cluster_event_post(struct wf_transport *t, struct wf_cluster_event *e)
     if (e == NULL) return;
     pf_mutex_lock(t->lock);
     bool over = t->finished, listening = t->listening;
-    if (!over) wf_cluster_event_post_locked(t, e);
+    if (!over) wf_list_push(&t->events, &e->in_queue);
+    if (!over && e->channel != NULL) atomic_fetch_add_explicit(&e->channel->events, 1, memory_order_relaxed);
     pf_mutex_unlock(t->lock);
     if (over) wf_cluster_event_free(e);
     else if (listening) weft_event_set(t->wake);

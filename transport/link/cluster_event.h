@@ -34,8 +34,6 @@ struct wf_cluster_event {
 struct wf_cluster_event *wf_cluster_event_new(enum wf_cluster_event_kind kind, struct wf_channel *ch,
                                               const void *data, size_t size);
 void wf_cluster_event_free(struct wf_cluster_event *e);
-/* With t->lock held. Call wf_cluster_wake when the lock is free again. */
-void wf_cluster_event_post_locked(struct wf_transport *t, struct wf_cluster_event *e);
 void wf_cluster_wake(struct wf_transport *t);
 /* Puts the event into the queue and wakes $cluster. `e` may be NULL, for lack of memory: then time limits end the
  * link. */

@@ -173,7 +173,8 @@ void wf_credit_review(struct wf_link_writers *all, struct wf_link_writer *writer
     set_low(e);
 }
 
-void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
+/* A CREDIT has come. `units` 0: the actor has ended, or does not exist. */
+static void take_grant(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
                        uint32_t units)
 {
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
@@ -246,7 +247,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
 {
     struct wf_link_writer *writer = wf_link_writer_find(w, peer);
-    if (writer != NULL) wf_credit_granted((struct wf_link_writers *)w->transport, writer, key, number, units);
+    if (writer != NULL) take_grant((struct wf_link_writers *)w->transport, writer, key, number, units);
 }
 
 uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer)

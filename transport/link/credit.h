@@ -88,10 +88,6 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
 struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key);
 /* Wakes the next sender, because the one that was woken does not use the credit. */
 void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key);
-/* A CREDIT has come. `units` 0: the actor has ended, or does not exist. */
-void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
-                       uint32_t units);
-
 /* The functions `granted`, `grants` and `fault` of wf_route. */
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
 uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer);

@@ -2,7 +2,6 @@
  * 64 kinds of actors, 100 peers. */
 #include "metrics_text.h"
 #include "answer.h"
-#include "metrics.h"
 
 #include <inttypes.h>
 #include <stdio.h>

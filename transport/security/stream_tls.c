@@ -21,6 +21,7 @@
 #include "stream.h"
 #include "stream_tls.h"
 #include "stream_tls_config.h"
+#include "tls_shared.h"
 
 enum {
     AHEAD = 4096,
@@ -73,27 +74,6 @@ static const char *certificate_words(uint32_t flags)
     return "its certificate is not good enough (key or signature too weak)";
 }
 
-static const char *alert_words(unsigned char alert)
-{
-    switch (alert) {
-    case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED: return "it refuses this side's certificate: expired";
-    case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED: return "it refuses this side's certificate: revoked";
-    case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
-        return "it refuses this side's certificate: signed by no authority that it trusts";
-    case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
-    case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN:
-    case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED: return "it refuses this side's certificate";
-    case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
-        return "it finds no version, cipher or certificate that both sides have";
-    case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "it wants another version of TLS";
-    case MBEDTLS_SSL_ALERT_MSG_UNRECOGNIZED_NAME: return "it knows no server of that name";
-    case MBEDTLS_SSL_ALERT_MSG_NO_APPLICATION_PROTOCOL: return "it speaks none of these protocols";
-    default: return "it has ended TLS with an alert";
-    }
-}
-
 static void alert(struct layer *l, unsigned char what)
 {
     (void)mbedtls_ssl_send_alert_message(&l->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL, what);
@@ -114,7 +94,7 @@ static int fail(struct layer *l, int rc)
         words = certificate_words(MBEDTLS_X509_BADCERT_MISSING);
         alert(l, MBEDTLS_SSL_ALERT_MSG_BAD_CERT); /* mbed TLS does not */
         break;
-    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: words = alert_words(l->ssl.in_msg[1]); break;
+    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: words = wf_tls_alert_words(l->ssl.in_msg[1]); break;
     case MBEDTLS_ERR_SSL_NO_CIPHER_CHOSEN:
     case MBEDTLS_ERR_SSL_NO_USABLE_CIPHERSUITE: words = "no cipher that both sides have"; break;
     case MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION: words = "the other side speaks another version of TLS"; break;

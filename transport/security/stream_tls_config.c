@@ -11,7 +11,7 @@
 
 #include "sanitizer.h"
 #include "stream_tls.h"
-#include "tls_suites.h"
+#include "tls_shared.h"
 
 #include <weft/error.h>
 
@@ -201,23 +201,10 @@ static weft_tls *make_config(bool server)
     if (tls == NULL) return NULL;
     tls->server = server;
     atomic_init(&tls->holders, 1);
-    mbedtls_ssl_config_init(&tls->ssl);
     mbedtls_x509_crt_init(&tls->authority);
-    mbedtls_entropy_init(&tls->entropy);
-    mbedtls_ctr_drbg_init(&tls->random);
-    int rc = mbedtls_ctr_drbg_seed(&tls->random, mbedtls_entropy_func, &tls->entropy, NULL, 0);
-    if (rc == 0)
-        rc = mbedtls_ssl_config_defaults(&tls->ssl, server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                         MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
-    if (rc != 0) {
-        free_config(tls);
-        return NULL;
-    }
-    mbedtls_ssl_conf_min_version(&tls->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_max_version(&tls->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_ciphersuites(&tls->ssl, wf_tls_suites);
-    mbedtls_ssl_conf_rng(&tls->ssl, mbedtls_ctr_drbg_random, &tls->random);
-    return tls;
+    if (wf_tls_init(&tls->ssl, &tls->entropy, &tls->random, server) == 0) return tls;
+    free_config(tls);
+    return NULL;
 }
 
 static int trust(weft_tls *tls, const weft_tls_options *o, struct why why)

@@ -59,7 +59,8 @@ static void get_meta(weft_reader *r, struct wf_swim_record *out)
     if (r->error == 0 && wf_swim_meta_check(out) < 0) wf_read_fault(r);
 }
 
-void wf_swim_read_record(weft_reader *r, struct wf_swim_record *out)
+/* A record from another node may be bad: see r->error. */
+static void read_record(weft_reader *r, struct wf_swim_record *out)
 {
     const uint8_t *start = r->at;
     uint32_t count = wf_read_array(r, 3);
@@ -79,7 +80,7 @@ struct wf_swim_record wf_swim_record_of(weft_text record)
 {
     struct wf_swim_record out;
     weft_reader r = weft_reader_on(record.data, record.size);
-    wf_swim_read_record(&r, &out);
+    read_record(&r, &out);
     WF_ASSERT(r.error == 0);
     return out;
 }
@@ -97,7 +98,7 @@ void wf_swim_read_update(weft_reader *r, struct wf_swim_update *out)
     if (count == 4 || r->error != 0) return;
     const uint8_t *start = r->at;
     struct wf_swim_record checked;
-    wf_swim_read_record(r, &checked);
+    read_record(r, &checked);
     if (r->error == 0) out->record = (weft_text){(const char *)start, (size_t)(r->at - start)};
     wf_read_skip(r, count - 5);
 }

@@ -66,8 +66,7 @@ uint32_t wf_swim_read(weft_reader *r, uint32_t kind, struct wf_swim_message *out
 /* The same for a whole frame: 0 or WEFT_EFORMAT. */
 int wf_swim_read_frame(const void *data, size_t size, struct wf_swim_message *out);
 void wf_swim_read_update(weft_reader *r, struct wf_swim_update *out);
-/* Reads a record. One from another source than wf_swim_update.record or wf_put_swim_record may be bad: see r->error. */
-void wf_swim_read_record(weft_reader *r, struct wf_swim_record *out);
+/* `record` is a wf_swim_update.record, or was written by wf_put_swim_record. */
 struct wf_swim_record wf_swim_record_of(weft_text record);
 
 /* The head of a frame; `count` updates follow. */

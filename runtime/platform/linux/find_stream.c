@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inet.h"
 #include "native.h"
 #include "socket_shared.h"
 

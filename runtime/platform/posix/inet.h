@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -14,6 +15,11 @@ enum { PF_TCP_IDLE = TCP_KEEPIDLE };
 #else
 enum { PF_TCP_IDLE = TCP_KEEPALIVE }; /* macOS */
 #endif
-enum { PF_TCP_NOT_SENT = TCP_NOTSENT_LOWAT };
+enum { PF_TCP_NOT_SENT = TCP_NOTSENT_LOWAT, PF_EAI_SYSTEM = EAI_SYSTEM };
+
+/* Windows loads its library of sockets when it is first needed. */
+static inline void pf_sockets_load(void)
+{
+}
 
 #endif

@@ -13,5 +13,6 @@ typedef ADDRESS_FAMILY sa_family_t;
 enum { TCP_KEEPIDLE = 3, TCP_KEEPCNT = 16, TCP_KEEPINTVL = 17 };
 #endif
 enum { PF_TCP_IDLE = TCP_KEEPIDLE, PF_TCP_NOT_SENT = 0 }; /* 0: this system has no such option */
+enum { PF_EAI_SYSTEM = EAI_FAIL };
 
 #endif

@@ -14,7 +14,7 @@
 #include "../runtime/harness.h"
 #include "actor.h"
 #include "names.h"
-#include "group_table.h"
+#include "groups_count.h"
 
 #include <weft.h>
 #include <weft/test.h>
@@ -60,7 +60,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
     wf_node_finish_actors(n);
     want_int(wf_names_count(wf_names_of(n)), 0);
     want_int(wf_names_waits(wf_names_of(n)), 0);
-    want_int(wf_groups_count(wf_groups_of(n)), 0);
+    want_int(groups_count(n), 0);
     for (uint32_t i = 0; i < n->workers.count; i++) {
         struct wf_worker *w = n->workers.at[i];
         struct wf_actors *wa = wf_actors_of(w);

@@ -15,7 +15,6 @@
 #include "store_listing.h"
 #include "store_messages.h"
 #include "store_reader.h"
-#include "stored_topic.h"
 
 /* A page that is being read; it owns all memory that its job uses. Its rows are packed as they are read, so that the
  * answer is made by copying them. */

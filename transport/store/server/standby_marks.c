@@ -1,5 +1,4 @@
 /* transport/store/server/standby_marks.c -- see standby_marks.h. */
-#include <weft/log.h>
 #include <weft/time.h>
 
 #include "standby_marks.h"

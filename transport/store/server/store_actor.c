@@ -20,13 +20,14 @@
 #include <weft/offload.h>
 #include <weft/trace.h>
 
-#include "append_batch.h"
 #include "effort.h"
 #include "hash.h"
+#include "list.h"
 #include "new_topics.h"
 #include "parked_reads.h"
 #include "standby_marks.h"
 #include "store_actor.h"
+#include "store_batch.h"
 #include "store_cursors.h"
 #include "store_messages.h"
 #include "store_metrics.h"
@@ -43,14 +44,17 @@ struct keep {
 };
 
 /* A publication that has not been stored yet. The views in `in` point into the request. */
-struct waiting {
-    weft_msg *ask;
-    size_t bytes; /* bytes of the request, also of fields that this version does not know */
+struct publication {
+    struct wf_pending_request request;
     struct store_append in;
     char topic[WF_STORE_TOPIC_MAX + 1];
     const struct wf_store_limits *limits;
-    struct waiting *next;
 };
+
+static struct publication *publication_of(struct wf_pending_request *r)
+{
+    return WF_CONTAINER(r, struct publication, request);
+}
 
 enum running { NOTHING, A_BATCH, CHANGES, ADVANCES, STATES, A_CONFIRMATION };
 
@@ -58,10 +62,8 @@ struct store_actor {
     struct wf_store_file *file;
     struct keep *keep;
     size_t keeps;
-    struct waiting *first, **end; /* publications to be stored */
-    size_t waiting, waiting_bytes;
-    struct waiting *stored;           /* publications of the running batch */
-    struct wf_append_batch *finished; /* the batch whose results are being used; else NULL */
+    struct wf_pending_requests requests; /* publications */
+    struct wf_store_batch *finished;     /* the batch whose results are being used; else NULL */
     struct wf_effort effort;
     weft_job job;
     enum running runs, last; /* `last`: the kind of the last batch */
@@ -255,9 +257,9 @@ static void answer(const weft_msg *ask, int error, uint64_t epoch, uint64_t offs
     wf_store_answer(ask, store_appended_type(), &out);
 }
 
-static int check_append(const struct store_actor *s, struct waiting *w)
+static int check_append(const struct store_actor *s, struct publication *w)
 {
-    if (weft_typed_read(store_append_type(), weft_data(w->ask), weft_size(w->ask), &w->in, NULL) < 0)
+    if (weft_typed_read(store_append_type(), weft_data(w->request.ask), weft_size(w->request.ask), &w->in, NULL) < 0)
         return WEFT_EFORMAT;
     if (!weft_text_copy(w->in.topic, w->topic, sizeof w->topic) || !wf_store_topic_ok(w->topic)) return WEFT_EINVAL;
     if (w->in.tag >= WEFT_TAG_SYSTEM) return WEFT_EINVAL;
@@ -270,10 +272,10 @@ static int check_append(const struct store_actor *s, struct waiting *w)
 
 static void take_append(struct store_actor *s, weft_msg *ask)
 {
-    struct waiting *w = calloc(1, sizeof *w);
+    struct publication *w = calloc(1, sizeof *w);
     int rc = WEFT_ENOMEM;
     if (w != NULL) {
-        w->ask = ask;
+        w->request.ask = ask;
         rc = check_append(s, w);
     }
     if (rc < 0) {
@@ -282,79 +284,63 @@ static void take_append(struct store_actor *s, weft_msg *ask)
         free(w);
         return;
     }
-    *s->end = w;
-    s->end = &w->next;
-    s->waiting++;
-    w->bytes = weft_size(ask);
-    s->waiting_bytes += w->bytes;
+    w->request.bytes = weft_size(ask);
+    w->request.data = w->in.body.size;
+    wf_pending_requests_add(&s->requests, &w->request);
 }
 
-static struct waiting *pop(struct store_actor *s)
+/* The limits of each item are behind the items. */
+static struct wf_store_batch *new_batch(const struct store_actor *s, size_t count, size_t bytes)
 {
-    struct waiting *w = s->first;
-    s->first = w->next;
-    if (s->first == NULL) s->end = &s->first;
-    s->waiting--;
-    s->waiting_bytes -= w->bytes;
-    w->next = NULL;
-    return w;
-}
-
-static void let_go(struct waiting *w)
-{
-    weft_msg_free(w->ask);
-    free(w);
-}
-
-/* Chooses the requests that fit into one batch. Requests whose callers have given up are not stored. */
-static struct wf_append_batch *next_batch(struct store_actor *s)
-{
-    struct waiting **end = &s->stored;
-    size_t count = 0, bytes = 0, space = 0;
-    while (s->first != NULL && count < WF_STORE_BATCH_MAX &&
-           bytes + s->first->in.body.size <= WF_STORE_BATCH_BYTES_MAX) {
-        struct waiting *w = pop(s);
-        if (weft_expired(w->ask)) {
-            let_go(w);
-            continue;
-        }
-        count++;
-        bytes += w->in.body.size;
-        space += strlen(w->topic) + 1;
-        *end = w;
-        end = &w->next;
+    for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next)
+        bytes += strlen(publication_of(r)->topic) + 1;
+    struct wf_store_batch *b = wf_store_batch_new(
+        s->file, count, sizeof(struct wf_store_append) + sizeof(struct wf_store_limits), bytes);
+    if (b == NULL) return NULL;
+    struct wf_store_append *to = b->item;
+    struct wf_store_limits *limits = (struct wf_store_limits *)(to + count);
+    for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next, to++, limits++, b->count++) {
+        const struct publication *w = publication_of(r);
+        *limits = *w->limits;
+        *to = (struct wf_store_append){.tag = (uint32_t)w->in.tag, .size = w->in.body.size, .limits = limits};
+        to->topic = wf_store_batch_copy_text(b, w->topic);
+        to->data = wf_store_batch_copy(b, w->in.body.data, w->in.body.size);
     }
-    struct wf_append_batch *b = count == 0 ? NULL : wf_append_batch_new(s->file, count, bytes + space);
-    for (struct waiting *w = s->stored; w != NULL && b != NULL; w = w->next)
-        wf_append_batch_add(b, w->topic, (uint32_t)w->in.tag, w->in.body.data, w->in.body.size, w->limits);
     return b;
 }
 
-/* The first publication of the batch whose results are used has been answered. It was in `stored` until now, as the actor
+static void run_batch(void *block)
+{
+    struct wf_store_batch *b = *(struct wf_store_batch **)block;
+    struct wf_store_append *item = b->item;
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) item[i].time = now;
+    (void)engine->append(b->file->store, item, b->count); /* each item has its error */
+}
+
+/* The first publication of the batch whose results are used has been answered. It was in `running` until now, as the actor
  * may be killed while it answers. */
 static void end_stored(struct store_actor *s)
 {
-    struct waiting *w = s->stored;
-    s->stored = w->next;
-    let_go(w);
+    struct wf_pending_request *r = s->requests.running;
+    s->requests.running = r->next;
+    wf_pending_request_free(r);
     wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
 }
 
 static void refuse_batch(struct store_actor *s, int error)
 {
-    for (; s->stored != NULL; end_stored(s)) answer(s->stored->ask, error, 0, 0);
+    for (; s->requests.running != NULL; end_stored(s)) answer(s->requests.running->ask, error, 0, 0);
 }
 
 static void start_batch(struct store_actor *s)
 {
-    struct wf_append_batch *b = next_batch(s);
-    if (s->stored == NULL) return;
-    int rc = b == NULL ? WEFT_ENOMEM
-                       : weft_offload_start(&s->job, wf_append_batch_run, wf_append_batch_drop, &b, sizeof(void *),
-                                            WEFT_FOREVER);
+    size_t data, count = wf_pending_requests_choose(&s->requests, WF_STORE_BATCH_MAX, &data, NULL, NULL);
+    if (count == 0) return;
+    int rc = wf_store_batch_start(new_batch(s, count, data), run_batch, &s->job);
     if (rc == WEFT_OK) s->runs = A_BATCH;
-    if (rc < 0) wf_append_batch_free(b);
-    if (rc < 0) refuse_batch(s, rc);
+    else refuse_batch(s, rc);
 }
 
 static void confirm_blocking(void *block)
@@ -391,7 +377,7 @@ static void start_storing(struct store_actor *s)
     for (int i = 0; i < 5 && s->runs == NOTHING; i++) {
         s->last = s->last == A_CONFIRMATION ? A_BATCH : s->last + 1;
         if (s->last == A_CONFIRMATION && s->is_doubted) start_confirmation(s);
-        if (s->last == A_BATCH && s->first != NULL) start_batch(s);
+        if (s->last == A_BATCH) start_batch(s);
         if (s->last == CHANGES && wf_queues_start(&s->queues, &s->job)) s->runs = CHANGES;
         if (s->last == ADVANCES && wf_cursors_start(&s->cursors, &s->job)) s->runs = ADVANCES;
         if (s->last == STATES && wf_states_start(&s->states, &s->job)) s->runs = STATES;
@@ -504,22 +490,21 @@ static void tell_watchers(struct store_actor *s, const char *topic)
 /* Called when the batch is on disk, or has failed. */
 static void finish_batch(struct store_actor *s)
 {
-    struct wf_append_batch *b = NULL;
-    int rc = weft_offload_take(s->job, &b, sizeof(void *), WEFT_FOREVER);
-    if (rc < 0) {
+    struct wf_store_batch *b = wf_store_batch_take(s->job);
+    if (b == NULL) {
         refuse_batch(s, WEFT_ESYSTEM);
         return;
     }
     s->finished = b;
-    for (size_t i = 0; i < b->count; i++, end_stored(s)) {
-        const struct waiting *w = s->stored;
-        answer(w->ask, b->item[i].error, b->item[i].epoch, b->item[i].offset);
-        if (b->item[i].error == WEFT_OK) wake_readers(s, w->topic);
-        if (b->item[i].error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
-        if (b->item[i].offset == 1) tell_watchers(s, w->topic);
+    for (const struct wf_store_append *x = b->item; s->requests.running != NULL; x++, end_stored(s)) {
+        const struct publication *w = publication_of(s->requests.running);
+        answer(w->request.ask, x->error, x->epoch, x->offset);
+        if (x->error == WEFT_OK) wake_readers(s, w->topic);
+        if (x->error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
+        if (x->offset == 1) tell_watchers(s, w->topic);
     }
     s->finished = NULL;
-    wf_append_batch_free(b);
+    wf_store_batch_free(b);
 }
 
 /* ---- The actor ------------------------------------------------------------------------------------------------- */
@@ -583,8 +568,8 @@ static void take_message(struct store_actor *s, weft_msg *m)
  * and then the senders wait. */
 static bool has_space(const struct store_actor *s)
 {
-    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX &&
-           wf_queues_has_space(&s->queues) && wf_cursors_has_space(&s->cursors) && wf_states_has_space(&s->states);
+    return wf_pending_requests_has_space(&s->requests) && wf_pending_requests_has_space(&s->queues.requests) &&
+           wf_pending_requests_has_space(&s->cursors.requests) && wf_pending_requests_has_space(&s->states.requests);
 }
 
 static void finish_storing(struct store_actor *s)
@@ -617,8 +602,8 @@ static void drop_the_rest(struct store_actor *s)
 
 static bool has_work(const struct store_actor *s)
 {
-    return s->runs != NOTHING || s->first != NULL || !wf_queues_is_idle(&s->queues) ||
-           !wf_cursors_is_idle(&s->cursors) || !wf_states_is_idle(&s->states);
+    return s->runs != NOTHING || s->requests.first != NULL || s->queues.requests.first != NULL ||
+           s->cursors.requests.first != NULL || s->states.requests.first != NULL;
 }
 
 static int64_t deadline_of(const struct store_actor *s)
@@ -658,16 +643,12 @@ static void free_actor(void *arg)
 {
     struct store_actor *s = arg;
     if (s->runs != NOTHING) (void)weft_offload_drop(s->job);
-    while (s->first != NULL) free(pop(s));
-    for (struct waiting *w = s->stored, *next; w != NULL; w = next) {
-        next = w->next;
-        free(w);
-    }
-    wf_append_batch_free(s->finished);
+    wf_pending_requests_free(&s->requests);
+    wf_store_batch_free(s->finished);
     for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
-    wf_cursors_free(&s->cursors);
+    wf_pending_requests_free(&s->cursors.requests);
     wf_states_free(&s->states);
     wf_new_topics_free(&s->fresh);
     wf_store_file_leave(s->file);
@@ -709,7 +690,7 @@ void wf_store_actor(const void *config, size_t size)
         wf_store_report(WEFT_ENOMEM);
         return;
     }
-    s->end = &s->first;
+    wf_pending_requests_init(&s->requests);
     wf_new_topics_init(&s->fresh, weft_trace_new().low >> 1);
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);

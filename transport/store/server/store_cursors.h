@@ -3,18 +3,13 @@
 #ifndef WF_STORE_CURSORS_H
 #define WF_STORE_CURSORS_H
 
-#include <weft/message.h>
 #include <weft/offload.h>
 
-#include "store_file.h"
-
-struct wf_advance_wait;
+#include "pending_requests.h"
 
 struct wf_store_cursors {
     struct wf_store_file *file;
-    struct wf_advance_wait *first, **end; /* advances that have not been stored yet */
-    size_t waiting;
-    struct wf_advance_wait *running; /* advances of the running batch, in its order */
+    struct wf_pending_requests requests; /* to advance */
 };
 
 void wf_cursors_init(struct wf_store_cursors *c, struct wf_store_file *file);
@@ -23,8 +18,5 @@ void wf_cursors_advance(struct wf_store_cursors *c, weft_msg *ask);
 /* Starts a job that stores the waiting advances. Returns false if no advance waits. */
 bool wf_cursors_start(struct wf_store_cursors *c, weft_job *job);
 void wf_cursors_finish(struct wf_store_cursors *c, weft_job job); /* the job has ended */
-bool wf_cursors_is_idle(const struct wf_store_cursors *c);        /* no advance waits to be stored */
-bool wf_cursors_has_space(const struct wf_store_cursors *c);
-void wf_cursors_free(struct wf_store_cursors *c);
 
 #endif

@@ -21,26 +21,29 @@
 #include <weft/queue.h>
 #include <weft/store.h>
 
-#include "change_batch.h"
 #include "shared_record.h"
+#include "store_batch.h"
 #include "store_holds.h"
 #include "store_messages.h"
 #include "store_queues.h"
 #include "stored_topic.h"
 
 /* A change that has not been stored yet. */
-struct wf_change_wait {
-    weft_msg *ask; /* NULL: a change by the store itself */
-    size_t bytes;  /* of the request, with what this version does not know */
+struct change {
+    struct wf_pending_request request;
     struct wf_store_change is;
     struct wf_work_queue *queue;    /* it is a user of it */
     char key[WF_STORE_KEY_MAX + 1]; /* or the topic whose records are shared */
-    struct wf_change_wait *last; /* several jobs are done by one request, which is with this last one; NULL: else */
-    int failed;                  /* the error of one of the others */
-    bool has_before;             /* it is the last one of others */
-    bool relies;                 /* some of the others were part of an earlier request */
-    struct wf_change_wait *next;
+    struct change *last; /* several jobs are done by one request, which is with this last one; NULL: else */
+    int failed;          /* the error of one of the others */
+    bool has_before;     /* it is the last one of others */
+    bool relies;         /* some of the others were part of an earlier request */
 };
+
+static struct change *change_of(struct wf_pending_request *r)
+{
+    return WF_CONTAINER(r, struct change, request);
+}
 
 /* ---- Queues ---------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +53,7 @@ void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struc
     q->file = file;
     q->effort = effort;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
-    q->end = &q->first;
+    wf_pending_requests_init(&q->requests);
     wf_shares_init(&q->shares, file);
     wf_list_init(&q->taking);
     wf_list_init(&q->away);
@@ -82,25 +85,17 @@ static void answer(const weft_msg *ask, int error, const struct wf_store_change 
     else wf_store_answer(ask, store_changed_type(), &out);
 }
 
-static void add_change(struct wf_store_queues *q, struct wf_change_wait *c)
-{
-    *q->end = c;
-    q->end = &c->next;
-    q->waiting++;
-    q->waiting_bytes += c->bytes;
-}
-
 /* A change by the store itself. If there is no memory, the lease ends when it expires. */
-static struct wf_change_wait *change_by_store(struct wf_store_queues *q, enum wf_store_change_kind kind,
-                                              struct wf_work_queue *w, uint64_t id, uint64_t lease)
+static struct change *change_by_store(struct wf_store_queues *q, enum wf_store_change_kind kind,
+                                      struct wf_work_queue *w, uint64_t id, uint64_t lease)
 {
-    struct wf_change_wait *c = calloc(1, sizeof *c);
+    struct change *c = calloc(1, sizeof *c);
     if (c == NULL) return NULL;
     c->queue = w;
     w->users++;
     c->is = (struct wf_store_change){.kind = kind, .queue = w->name, .id = id, .lease = lease};
     c->is.attempts = w->rule->attempts;
-    add_change(q, c);
+    wf_pending_requests_add(&q->requests, &c->request);
     return c;
 }
 
@@ -110,7 +105,7 @@ static bool is_of_jobs(uint64_t kind)
     return kind == WF_JOB_PUT || kind == WF_JOB_TAKE || kind == WF_JOB_SET || kind == WF_JOB_CANCEL;
 }
 
-static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, const struct store_change *in)
+static int read_change(struct wf_store_queues *q, struct change *c, const struct store_change *in)
 {
     int rc = wf_queue_use(&q->table, in->queue, &c->queue);
     if (rc < 0) return rc;
@@ -141,7 +136,7 @@ static int read_change(struct wf_store_queues *q, struct wf_change_wait *c, cons
 /* The record of a shared cursor is done: so are those of its topic that come before it and that its member was
  * given before it. One that was given later may still be in the member's mailbox. In what order records were given
  * before the store was opened is not known. */
-static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c)
+static void add_those_before(struct wf_store_queues *q, struct change *c)
 {
     const struct wf_hold *is = wf_hold_of_job(q, c->is.id);
     if (is == NULL || is->lease != c->is.lease || is->queue != c->queue || !wf_shared_is(c->queue->name)) return;
@@ -153,7 +148,7 @@ static void add_those_before(struct wf_store_queues *q, struct wf_change_wait *c
             c->relies = q->relies = true;
             continue;
         }
-        struct wf_change_wait *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
+        struct change *before = change_by_store(q, WF_JOB_DONE, h->queue, h->id, h->lease);
         if (before == NULL) {
             c->failed = WEFT_ENOMEM;
             continue;
@@ -199,17 +194,18 @@ void wf_queues_share(struct wf_store_queues *q, weft_msg *ask)
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask)
 {
     struct store_change in;
-    struct wf_change_wait *c = calloc(1, sizeof *c);
+    struct change *c = calloc(1, sizeof *c);
     int rc = c == NULL ? WEFT_ENOMEM
                        : weft_typed_read(store_change_type(), weft_data(ask), weft_size(ask), &in, NULL);
     if (rc == WEFT_OK) rc = read_change(q, c, &in);
     bool takes = rc == WEFT_OK && in.kind == WF_JOB_TAKE;
     if (takes) rc = wf_hold_add(q, c->queue, in.ticket, 0, ask);
     if (rc == WEFT_OK && !takes) {
-        c->ask = ask;
-        c->bytes = weft_size(ask);
+        c->request.ask = ask;
+        c->request.bytes = weft_size(ask);
+        c->request.data = c->is.size;
         if (in.upto && c->is.kind == WF_JOB_DONE) add_those_before(q, c);
-        add_change(q, c);
+        wf_pending_requests_add(&q->requests, &c->request);
         return;
     }
     if (c != NULL && c->queue != NULL) wf_hold_release_queue(q, c->queue);
@@ -289,25 +285,13 @@ void wf_queues_node_up(struct wf_store_queues *q, uint64_t node)
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
 
-static struct wf_change_wait *pop_change(struct wf_store_queues *q)
-{
-    struct wf_change_wait *c = q->first;
-    q->first = c->next;
-    if (q->first == NULL) q->end = &q->first;
-    q->waiting--;
-    q->waiting_bytes -= c->bytes;
-    c->next = NULL;
-    return c;
-}
-
 /* It may be the first of the batch whose results are used: it leaves that only now, as the actor may be killed while it
  * answers. */
-static void free_change(struct wf_store_queues *q, struct wf_change_wait *c)
+static void free_change(struct wf_store_queues *q, struct change *c)
 {
-    if (q->running == c) q->running = c->next;
+    if (q->requests.running == &c->request) q->requests.running = c->request.next;
     wf_hold_release_queue(q, c->queue);
-    weft_msg_free(c->ask);
-    free(c);
+    wf_pending_request_free(&c->request);
 }
 
 static bool makes_ready(enum wf_store_change_kind kind)
@@ -317,35 +301,29 @@ static bool makes_ready(enum wf_store_change_kind kind)
 }
 
 /* Its caller has given up: those that it ends besides are ended all the same. */
-static void drop_change(struct wf_store_queues *q, struct wf_change_wait *c)
+static void drop_change(void *arg, struct wf_pending_request *r)
 {
+    struct wf_store_queues *q = arg;
+    struct change *c = change_of(r);
     size_t work = WF_EFFORT_COMPARE;
-    for (struct wf_change_wait *o = c->has_before ? q->running : NULL; o != NULL; o = o->next, work++)
-        if (o->last == c) o->last = NULL;
+    for (struct wf_pending_request *o = c->has_before ? q->requests.running : NULL; o != NULL; o = o->next, work++)
+        if (change_of(o)->last == c) change_of(o)->last = NULL;
     free_change(q, c);
     wf_effort_count(q->effort, work);
 }
 
-/* Moves what fits to `running`. Returns the bytes that the batch needs for it. */
+/* Moves the changes that fit to `running`. Returns the bytes that the batch needs for them. */
 static size_t choose_changes(struct wf_store_queues *q, size_t *count)
 {
-    struct wf_change_wait **end = &q->running;
-    size_t bytes = 0, space = 0;
-    while (q->first != NULL && *count < WF_STORE_BATCH_MAX - WF_STORE_TAKES_MAX &&
-           bytes + q->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
-        struct wf_change_wait *c = pop_change(q);
-        if (c->ask != NULL && weft_expired(c->ask)) {
-            drop_change(q, c);
-            continue;
-        }
-        ++*count;
-        bytes += c->is.size;
-        space += strlen(c->queue->name) + strlen(c->key) + 2;
-        *end = c;
-        end = &c->next;
+    size_t bytes = 0;
+    *count = wf_pending_requests_choose(&q->requests, WF_STORE_BATCH_MAX - WF_STORE_TAKES_MAX, &bytes, drop_change,
+                                        q);
+    for (struct wf_pending_request *r = q->requests.running; r != NULL; r = r->next) {
+        struct change *c = change_of(r);
+        bytes += strlen(c->queue->name) + strlen(c->key) + 2;
         if (makes_ready(c->is.kind)) wf_queue_look_again(&q->table, c->queue);
     }
-    return bytes + space;
+    return bytes;
 }
 
 /* Moves takers to `taking`, one of each queue in turn, so that a busy queue does not keep the others waiting. Thousands may
@@ -375,28 +353,57 @@ static size_t choose_takers(struct wf_store_queues *q, size_t *count)
     return space;
 }
 
-static struct wf_change_batch *next_batch(struct wf_store_queues *q)
+static void free_bodies(struct wf_store_batch *b)
 {
-    size_t count = 0, bytes = choose_changes(q, &count);
+    struct wf_store_change *item = b->item;
+    for (size_t i = 0; i < b->count; i++) free(item[i].body);
+}
+
+static void add_to_batch(struct wf_store_batch *b, const struct wf_store_change *x)
+{
+    assert(b->count < b->count_max);
+    struct wf_store_change *to = (struct wf_store_change *)b->item + b->count++;
+    *to = *x;
+    to->queue = wf_store_batch_copy_text(b, x->queue);
+    if (x->key != NULL) to->key = wf_store_batch_copy_text(b, x->key);
+    if (x->topic != NULL) to->topic = wf_store_batch_copy_text(b, x->topic);
+    to->data = wf_store_batch_copy(b, x->data, x->size);
+}
+
+static struct wf_store_batch *next_batch(struct wf_store_queues *q)
+{
+    size_t count, bytes = choose_changes(q, &count);
     bytes += choose_takers(q, &count);
-    struct wf_change_batch *b = count == 0 ? NULL : wf_change_batch_new(q->file, count, bytes);
-    for (struct wf_change_wait *c = q->running; c != NULL && b != NULL; c = c->next) wf_change_batch_add(b, &c->is);
+    struct wf_store_batch *b = count == 0 ? NULL
+                                          : wf_store_batch_new(q->file, count, sizeof(struct wf_store_change), bytes);
+    if (b == NULL) return NULL;
+    b->free_items = free_bodies;
+    for (struct wf_pending_request *r = q->requests.running; r != NULL; r = r->next)
+        add_to_batch(b, &change_of(r)->is);
     WF_LIST_EACH(k, &q->taking) {
         const struct wf_hold *h = wf_hold_at(k);
-        if (b == NULL) break;
         const struct wf_queue_rule *rule = h->queue->rule;
-        wf_change_batch_add(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
-                                                         .queue = h->queue->name,
-                                                         .delay = rule->lease,
-                                                         .attempts = rule->attempts,
-                                                         .node = h->who.node,
-                                                         .actor = h->who.actor});
+        add_to_batch(b, &(struct wf_store_change){.kind = WF_JOB_TAKE,
+                                                  .queue = h->queue->name,
+                                                  .delay = rule->lease,
+                                                  .attempts = rule->attempts,
+                                                  .node = h->who.node,
+                                                  .actor = h->who.actor});
     }
     return b;
 }
 
-static void finish_share(struct wf_store_queues *q, struct wf_change_wait *c, int error,
-                         const struct wf_store_change *x)
+static void run_batch(void *block)
+{
+    struct wf_store_batch *b = *(struct wf_store_batch **)block;
+    struct wf_store_change *item = b->item;
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) item[i].now = now;
+    b->rc = engine->change(b->file->store, item, b->count);
+}
+
+static void finish_share(struct wf_store_queues *q, struct change *c, int error, const struct wf_store_change *x)
 {
     wf_share_moved(&q->shares, c->queue->share, c->key, error, x);
     if (error == WEFT_OK && x->skipped > 0)
@@ -409,19 +416,18 @@ static void finish_share(struct wf_store_queues *q, struct wf_change_wait *c, in
 }
 
 /* A job that this request ends was not ended: nor is it by the requests that rely on it. */
-static void fail_upto(struct wf_store_queues *q, struct wf_change_wait *last, int error)
+static void fail_upto(struct wf_store_queues *q, struct change *last, int error)
 {
-    struct wf_change_wait *const list[] = {q->running, q->first};
+    struct wf_pending_request *const list[] = {q->requests.running, q->requests.first};
     last->failed = error;
     for (int i = 0; i < 2 && q->relies; i++)
-        for (struct wf_change_wait *c = list[i]; c != NULL; c = c->next)
-            if (c->relies) c->failed = error;
+        for (struct wf_pending_request *r = list[i]; r != NULL; r = r->next)
+            if (change_of(r)->relies) change_of(r)->failed = error;
     q->relies = false;
 }
 
 /* What the change means for the worker that has the job, if it still has it. */
-static void finish_hold(struct wf_store_queues *q, const struct wf_change_wait *c, int error,
-                        const struct wf_store_change *x)
+static void finish_hold(struct wf_store_queues *q, const struct change *c, int error, const struct wf_store_change *x)
 {
     struct wf_hold *h = wf_hold_of_job(q, c->is.id);
     if (h == NULL || h->lease != c->is.lease) return;
@@ -430,8 +436,7 @@ static void finish_hold(struct wf_store_queues *q, const struct wf_change_wait *
     if ((c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN) && error == WEFT_OK) wf_hold_free(q, h);
 }
 
-static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, int error,
-                          const struct wf_store_change *x)
+static void finish_change(struct wf_store_queues *q, struct change *c, int error, const struct wf_store_change *x)
 {
     if (c->is.kind == WF_JOB_SHARE) {
         finish_share(q, c, error, x);
@@ -439,7 +444,7 @@ static void finish_change(struct wf_store_queues *q, struct wf_change_wait *c, i
     }
     if (error == WEFT_OK && c->queue->share != NULL) c->queue->share->full = false;
     if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) fail_upto(q, c->last, error);
-    if (c->ask != NULL) answer(c->ask, c->failed < 0 ? c->failed : error, x);
+    if (c->request.ask != NULL) answer(c->request.ask, c->failed < 0 ? c->failed : error, x);
     finish_hold(q, c, error, x);
     if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
     if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
@@ -571,8 +576,8 @@ static void refuse_batch(struct wf_store_queues *q, int error)
 {
     struct wf_store_change refused[WF_STORE_TAKES_MAX];
     for (size_t i = 0; i < WF_STORE_TAKES_MAX; i++) refused[i] = (struct wf_store_change){.error = error};
-    for (; q->running != NULL; wf_effort_count(q->effort, WF_EFFORT_ANSWER))
-        finish_change(q, q->running, error, NULL);
+    for (; q->requests.running != NULL; wf_effort_count(q->effort, WF_EFFORT_ANSWER))
+        finish_change(q, change_of(q->requests.running), error, NULL);
     finish_takes(q, refused);
     refuse_failed(q);
 }
@@ -597,7 +602,7 @@ static bool add_share(struct wf_store_queues *q, struct wf_share *share)
 {
     char topic[WF_STORE_TOPIC_MAX + 1];
     if (!wf_share_next(&q->shares, share, topic)) return false;
-    struct wf_change_wait *c = change_by_store(q, WF_JOB_SHARE, share->queue, 0, 0);
+    struct change *c = change_by_store(q, WF_JOB_SHARE, share->queue, 0, 0);
     if (c == NULL) {
         wf_share_moved(&q->shares, share, topic, WEFT_ENOMEM, NULL);
         return false;
@@ -632,20 +637,16 @@ bool wf_queues_start(struct wf_store_queues *q, weft_job *job)
 {
     tick(q);
     /* Scans and changes take turns: a store of a million topics is scanned in hundreds of parts. */
-    const bool has_changes = q->first != NULL || !wf_list_empty(&q->table.to_look);
+    const bool has_changes = q->requests.first != NULL || !wf_list_empty(&q->table.to_look);
     q->has_scanned = !(q->has_scanned && has_changes) && start_scan(q, job);
     if (q->has_scanned) return true;
     add_shares(q);
-    if (q->first == NULL && wf_list_empty(&q->table.to_look)) return false;
-    struct wf_change_batch *b = next_batch(q);
-    if (q->running == NULL && wf_list_empty(&q->taking)) return false;
-    int rc = b == NULL ? WEFT_ENOMEM
-                       : weft_offload_start(job, wf_change_batch_run, wf_change_batch_drop, &b, sizeof(void *),
-                                            WEFT_FOREVER);
-    if (rc == WEFT_OK) return true;
-    wf_change_batch_free(b);
-    refuse_batch(q, rc);
-    return false;
+    if (q->requests.first == NULL && wf_list_empty(&q->table.to_look)) return false;
+    struct wf_store_batch *b = next_batch(q);
+    if (q->requests.running == NULL && wf_list_empty(&q->taking)) return false;
+    int rc = wf_store_batch_start(b, run_batch, job);
+    if (rc < 0) refuse_batch(q, rc);
+    return rc == WEFT_OK;
 }
 
 void wf_queues_appended(struct wf_store_queues *q, const char *topic)
@@ -661,42 +662,27 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
         if (error < 0 && w != NULL) refuse_members(q, w, error);
         return;
     }
-    struct wf_change_batch *b = NULL;
-    int rc = weft_offload_take(job, &b, sizeof(void *), WEFT_FOREVER);
-    if (rc == WEFT_OK) rc = b->rc;
+    struct wf_store_batch *b = wf_store_batch_take(job);
+    int rc = b == NULL ? WEFT_ESYSTEM : b->rc;
     if (rc < 0) {
-        refuse_batch(q, b == NULL ? WEFT_ESYSTEM : rc);
+        refuse_batch(q, rc);
     } else {
-        size_t i = 0;
+        const struct wf_store_change *x = b->item;
         q->finished = b;
-        for (; q->running != NULL; i++, wf_effort_count(q->effort, WF_EFFORT_ANSWER))
-            finish_change(q, q->running, b->item[i].error, &b->item[i]);
-        finish_takes(q, &b->item[i]);
+        for (; q->requests.running != NULL; x++, wf_effort_count(q->effort, WF_EFFORT_ANSWER))
+            finish_change(q, change_of(q->requests.running), x->error, x);
+        finish_takes(q, x);
         refuse_failed(q);
         q->finished = NULL;
     }
-    wf_change_batch_free(b);
-}
-
-bool wf_queues_is_idle(const struct wf_store_queues *q)
-{
-    return q->first == NULL;
-}
-
-bool wf_queues_has_space(const struct wf_store_queues *q)
-{
-    return q->waiting < WF_STORE_BATCH_MAX && q->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+    wf_store_batch_free(b);
 }
 
 /* The actor ends: its messages and monitors end with it. */
 void wf_queues_free(struct wf_store_queues *q)
 {
-    for (struct wf_change_wait *c = q->running, *next; c != NULL; c = next) {
-        next = c->next;
-        free(c);
-    }
-    while (q->first != NULL) free(pop_change(q));
-    wf_change_batch_free(q->finished);
+    wf_pending_requests_free(&q->requests);
+    wf_store_batch_free(q->finished);
     for (int i = 0; i < WF_HOLD_BUCKETS; i++)
         for (struct wf_chained *c = q->by_monitor[i], *next; c != NULL; c = next) {
             next = c->next;

@@ -10,7 +10,7 @@
 #include "node_counts.h"
 #include "effort.h"
 #include "queue_table.h"
-#include "store_file.h"
+#include "pending_requests.h"
 #include "store_shares.h"
 
 enum {
@@ -25,7 +25,6 @@ enum {
 };
 
 struct wf_hold;
-struct wf_change_wait;
 
 /* A job that a worker had when the store was opened. */
 struct wf_queue_lease {
@@ -39,12 +38,10 @@ struct wf_queue_lease {
 struct wf_store_queues {
     struct wf_store_file *file;
     struct wf_queue_table table;
-    struct wf_change_wait *first, **end; /* changes that have not been stored yet */
-    size_t waiting, waiting_bytes;
-    struct wf_change_wait *running;   /* changes of the running batch, in its order, then its takers */
-    struct wf_change_batch *finished; /* the batch whose results are being used; else NULL */
-    bool has_scanned;                 /* the last job was a scan */
-    bool relies;                      /* there may be changes with `relies` */
+    struct wf_pending_requests requests; /* changes */
+    struct wf_store_batch *finished;     /* the batch whose results are being used; else NULL */
+    bool has_scanned;                    /* the last job was a scan */
+    bool relies;                         /* there may be changes with `relies` */
     struct wf_effort *effort;
     struct wf_list taking;
     struct wf_chained *by_monitor[WF_HOLD_BUCKETS], *by_job[WF_HOLD_BUCKETS], *by_ticket[WF_HOLD_BUCKETS];
@@ -84,8 +81,6 @@ bool wf_queues_down(struct wf_store_queues *q, const struct weft_down *down);
 /* Starts a job that stores the waiting changes. False: no change waits, or the job was refused. */
 bool wf_queues_start(struct wf_store_queues *q, weft_job *job);
 void wf_queues_finish(struct wf_store_queues *q, weft_job job);
-bool wf_queues_is_idle(const struct wf_store_queues *q); /* no change waits to be stored */
-bool wf_queues_has_space(const struct wf_store_queues *q);
 /* The deadline after which a job may be due for a taker. */
 int64_t wf_queues_deadline(const struct wf_store_queues *q);
 

@@ -16,9 +16,9 @@
 #include <weft/call.h>
 #include <weft/persist.h>
 
-#include "batch_bytes.h"
 #include "hash.h"
 #include "list.h"
+#include "store_batch.h"
 #include "store_messages.h"
 #include "store_states.h"
 #include "stored_topic.h"
@@ -44,64 +44,16 @@ struct wf_state_owner {
 };
 
 /* A change that has not been stored yet. */
-struct wf_state_wait {
-    weft_msg *ask;
-    struct wf_store_state_change is; /* its key is `key`, its data points into the request */
+struct change {
+    struct wf_pending_request request;
+    struct wf_store_state_change is; /* its key is in `key`, its data points into the request */
     char key[WF_STORE_TOPIC_MAX + 1];
     bool adopts; /* this change has made its actor the owner */
-    struct wf_state_wait *next;
 };
 
-/* ---- Batches --------------------------------------------------------------------------------------------------- */
-
-struct batch {
-    struct wf_store_file *file;
-    struct wf_store_state_change *item;
-    size_t count;
-    struct wf_batch_bytes bytes;
-};
-
-static void free_batch(struct batch *b)
+static struct change *change_of(struct wf_pending_request *r)
 {
-    if (b == NULL) return;
-    wf_store_file_release(b->file);
-    free(b->item);
-    free(b->bytes.at);
-    free(b);
-}
-
-/* Makes a batch with space for `count` changes, and for their keys, with their NULs, and data. */
-static struct batch *new_batch(struct wf_store_file *file, size_t count, size_t bytes)
-{
-    struct batch *b = calloc(1, sizeof *b);
-    if (b == NULL) return NULL;
-    b->item = calloc(count, sizeof *b->item);
-    b->file = wf_store_file_share(file);
-    if (b->item != NULL && wf_batch_bytes_new(&b->bytes, bytes)) return b;
-    free_batch(b);
-    return NULL;
-}
-
-static void add_to_batch(struct batch *b, const struct wf_store_state_change *x)
-{
-    struct wf_store_state_change *to = &b->item[b->count++];
-    *to = *x;
-    to->key = wf_batch_copy_text(&b->bytes, x->key);
-    to->data = wf_batch_copy(&b->bytes, x->data, x->size);
-}
-
-static void run_batch(void *block)
-{
-    struct batch *b = *(struct batch **)block;
-    const struct wf_store_engine *engine = b->file->store->engine;
-    int64_t now = engine->clock(b->file->store);
-    for (size_t i = 0; i < b->count; i++) b->item[i].now = now;
-    (void)engine->change_states(b->file->store, b->item, b->count); /* each item has its error */
-}
-
-static void drop_batch(void *block)
-{
-    free_batch(*(struct batch **)block);
+    return WF_CONTAINER(r, struct change, request);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------------------------- */
@@ -259,21 +211,18 @@ static bool ends_opening(struct wf_store_states *s, weft_monitor_ref monitor)
 
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
 
-static void add_change(struct wf_store_states *s, struct wf_state_wait *w)
+static void add_change(struct wf_store_states *s, struct change *w)
 {
-    w->is.key = w->key;
-    *s->end = w;
-    s->end = &w->next;
-    s->waiting++;
-    s->waiting_bytes += w->is.size;
+    w->request.bytes = w->request.data = w->is.size;
+    wf_pending_requests_add(&s->requests, &w->request);
 }
 
 /* Opens the state for the actor that asks, which becomes its owner. Consumes the request if it returns 0. */
 static int start_opening(struct wf_store_states *s, const char *key, weft_msg *ask)
 {
-    struct wf_state_wait *w = calloc(1, sizeof *w);
+    struct change *w = calloc(1, sizeof *w);
     if (w == NULL) return WEFT_ENOMEM;
-    w->ask = ask;
+    w->request.ask = ask;
     w->is.kind = WF_STATE_OPEN;
     memcpy(w->key, key, strlen(key) + 1);
     add_change(s, w);
@@ -345,7 +294,7 @@ static bool takes(const struct wf_store_states *s, const char *key)
     return false;
 }
 
-static int read_ask(const struct wf_store_states *s, struct wf_state_wait *w, weft_msg *ask)
+static int read_ask(const struct wf_store_states *s, struct change *w, weft_msg *ask)
 {
     struct store_state_ask in;
     int rc = weft_typed_read(store_state_ask_type(), weft_data(ask), weft_size(ask), &in, NULL);
@@ -354,7 +303,7 @@ static int read_ask(const struct wf_store_states *s, struct wf_state_wait *w, we
     if (in.kind > WF_STATE_REMOVE || in.tag >= WEFT_TAG_SYSTEM || in.version > UINT32_MAX) return WEFT_EINVAL;
     if (in.body.size > WF_STORE_RECORD_MAX) return WEFT_ETOOBIG;
     if (!takes(s, w->key)) return WEFT_EACCESS;
-    w->ask = ask;
+    w->request.ask = ask;
     w->is = (struct wf_store_state_change){.kind = (enum wf_store_state_kind)in.kind,
                                            .owner = in.owner,
                                            .number = in.number,
@@ -367,7 +316,7 @@ static int read_ask(const struct wf_store_states *s, struct wf_state_wait *w, we
 
 void wf_states_ask(struct wf_store_states *s, weft_msg *ask)
 {
-    struct wf_state_wait *w = calloc(1, sizeof *w);
+    struct change *w = calloc(1, sizeof *w);
     int rc = w == NULL ? WEFT_ENOMEM : read_ask(s, w, ask);
     if (rc == WEFT_OK && w->is.kind != WF_STATE_OPEN) {
         /* Without memory the actor can write, too, but openings do not wait for its end. */
@@ -393,89 +342,73 @@ void wf_states_close(struct wf_store_states *s, weft_msg *m)
 
 /* ---- Storing --------------------------------------------------------------------------------------------------- */
 
-static struct wf_state_wait *pop(struct wf_store_states *s)
-{
-    struct wf_state_wait *w = s->first;
-    s->first = w->next;
-    if (s->first == NULL) s->end = &s->first;
-    s->waiting--;
-    s->waiting_bytes -= w->is.size;
-    w->next = NULL;
-    return w;
-}
-
 /* Ends a change. `is` NULL: it was not stored. */
-static void end_wait(struct wf_store_states *s, struct wf_state_wait *w, int error, const struct wf_store_state *is)
+static void end_wait(struct wf_store_states *s, struct change *w, int error, const struct wf_store_state *is)
 {
     struct wf_state_owner *o = find_owner(s, w->key);
     bool opens = w->is.kind == WF_STATE_OPEN, removes = w->is.kind == WF_STATE_REMOVE;
     bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
-    if (o != NULL && ends && is_by(o, w->ask)) release(s, o);
-    answer(w->ask, error, is);
+    if (o != NULL && ends && is_by(o, w->request.ask)) release(s, o);
+    answer(w->request.ask, error, is);
     free(w);
 }
 
-/* Moves the changes that fit to `running`; changes whose callers have given up are not stored. Returns the bytes of
- * keys and data. */
-static size_t choose(struct wf_store_states *s, size_t *count)
+static void drop_change(void *arg, struct wf_pending_request *r)
 {
-    struct wf_state_wait **end = &s->running;
-    size_t bytes = 0, space = 0;
-    while (s->first != NULL && *count < WF_STORE_BATCH_MAX && bytes + s->first->is.size <= WF_STORE_BATCH_BYTES_MAX) {
-        struct wf_state_wait *w = pop(s);
-        if (weft_expired(w->ask)) {
-            end_wait(s, w, WEFT_ETIMEDOUT, NULL);
-            continue;
-        }
-        ++*count;
-        bytes += w->is.size;
-        space += strlen(w->key) + 1;
-        *end = w;
-        end = &w->next;
-    }
-    return bytes + space;
+    end_wait(arg, change_of(r), WEFT_ETIMEDOUT, NULL);
 }
 
-static void answer_all(struct wf_store_states *s, const struct batch *b, int error)
+static struct wf_store_batch *new_batch(const struct wf_store_states *s, size_t count, size_t bytes)
 {
-    size_t i = 0;
-    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next, i++) {
-        next = w->next;
-        end_wait(s, w, b == NULL ? error : b->item[i].error, b == NULL ? NULL : &b->item[i].state);
+    for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next)
+        bytes += strlen(change_of(r)->key) + 1;
+    struct wf_store_batch *b = wf_store_batch_new(s->file, count, sizeof(struct wf_store_state_change), bytes);
+    for (struct wf_pending_request *r = s->requests.running; r != NULL && b != NULL; r = r->next) {
+        const struct change *w = change_of(r);
+        struct wf_store_state_change *to = (struct wf_store_state_change *)b->item + b->count++;
+        *to = w->is;
+        to->key = wf_store_batch_copy_text(b, w->key);
+        to->data = wf_store_batch_copy(b, w->is.data, w->is.size);
     }
-    s->running = NULL;
+    return b;
+}
+
+static void run_batch(void *block)
+{
+    struct wf_store_batch *b = *(struct wf_store_batch **)block;
+    struct wf_store_state_change *item = b->item;
+    const struct wf_store_engine *engine = b->file->store->engine;
+    int64_t now = engine->clock(b->file->store);
+    for (size_t i = 0; i < b->count; i++) item[i].now = now;
+    (void)engine->change_states(b->file->store, item, b->count); /* each item has its error */
+}
+
+/* `b` NULL: all have failed with `error`. */
+static void answer_all(struct wf_store_states *s, struct wf_store_batch *b, int error)
+{
+    struct wf_store_state_change *x = b == NULL ? NULL : b->item;
+    for (struct wf_pending_request *r = s->requests.running, *next; r != NULL; r = next) {
+        next = r->next;
+        if (x == NULL) end_wait(s, change_of(r), error, NULL);
+        else end_wait(s, change_of(r), x->error, &x->state), x++;
+    }
+    s->requests.running = NULL;
 }
 
 bool wf_states_start(struct wf_store_states *s, weft_job *job)
 {
-    size_t count = 0, bytes = choose(s, &count);
+    size_t data, count = wf_pending_requests_choose(&s->requests, WF_STORE_BATCH_MAX, &data, drop_change, s);
     if (count == 0) return false;
-    struct batch *b = new_batch(s->file, count, bytes);
-    for (struct wf_state_wait *w = s->running; w != NULL && b != NULL; w = w->next) add_to_batch(b, &w->is);
-    int rc = b == NULL ? WEFT_ENOMEM
-                       : weft_offload_start(job, run_batch, drop_batch, &b, sizeof(void *), WEFT_FOREVER);
-    if (rc == WEFT_OK) return true;
-    free_batch(b);
-    answer_all(s, NULL, rc);
-    return false;
+    int rc = wf_store_batch_start(new_batch(s, count, data), run_batch, job);
+    if (rc < 0) answer_all(s, NULL, rc);
+    return rc == WEFT_OK;
 }
 
 void wf_states_finish(struct wf_store_states *s, weft_job job)
 {
-    struct batch *b = NULL;
-    int rc = weft_offload_take(job, &b, sizeof(void *), WEFT_FOREVER);
-    answer_all(s, rc < 0 ? NULL : b, WEFT_ESYSTEM);
-    if (rc == WEFT_OK) free_batch(b);
-}
-
-bool wf_states_is_idle(const struct wf_store_states *s)
-{
-    return s->first == NULL;
-}
-
-bool wf_states_has_space(const struct wf_store_states *s)
-{
-    return s->waiting < WF_STORE_BATCH_MAX && s->waiting_bytes < WF_STORE_BATCH_BYTES_MAX;
+    struct wf_store_batch *b = wf_store_batch_take(job);
+    answer_all(s, b, WEFT_ESYSTEM);
+    wf_store_batch_free(b);
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------------------------- */
@@ -486,17 +419,13 @@ void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char 
     s->file = file;
     s->pattern = pattern;
     s->patterns = patterns;
-    s->end = &s->first;
+    wf_pending_requests_init(&s->requests);
 }
 
 /* The actor ends: its messages and monitors end with it. */
 void wf_states_free(struct wf_store_states *s)
 {
-    for (struct wf_state_wait *w = s->running, *next; w != NULL; w = next) {
-        next = w->next;
-        free(w);
-    }
-    while (s->first != NULL) free(pop(s));
+    wf_pending_requests_free(&s->requests);
     for (int i = 0; i < WF_OWNER_BUCKETS; i++)
         for (struct wf_chained *c = s->by_key[i], *next; c != NULL; c = next) {
             struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);

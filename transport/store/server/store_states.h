@@ -9,7 +9,7 @@
 
 #include "bucket.h"
 #include "node_counts.h"
-#include "store_file.h"
+#include "pending_requests.h"
 
 enum {
     WF_OWNERS_MAX = 100 * 1000,  /* states with an owner */
@@ -18,15 +18,11 @@ enum {
     WF_OWNER_BUCKETS = 4096,
 };
 
-struct wf_state_wait;
-
 struct wf_store_states {
     struct wf_store_file *file;
     char (*pattern)[WF_STORE_TOPIC_MAX + 1]; /* patterns of the keys that the store accepts */
     size_t patterns;
-    struct wf_state_wait *first, **end; /* changes that have not been stored yet */
-    size_t waiting, waiting_bytes;
-    struct wf_state_wait *running; /* changes of the running batch, in its order */
+    struct wf_pending_requests requests;                                        /* to change a state */
     struct wf_chained *by_key[WF_OWNER_BUCKETS], *by_monitor[WF_OWNER_BUCKETS]; /* owners */
     struct wf_chained *opening_by_monitor[WF_OWNER_BUCKETS], *opening_by_actor[WF_OWNER_BUCKETS];
     struct wf_node_counts openings_of_node;
@@ -45,7 +41,5 @@ bool wf_states_down(struct wf_store_states *s, const struct weft_down *down);
 /* Starts a job that stores the waiting changes. False: no change waits, or the job was refused. */
 bool wf_states_start(struct wf_store_states *s, weft_job *job);
 void wf_states_finish(struct wf_store_states *s, weft_job job);
-bool wf_states_is_idle(const struct wf_store_states *s); /* no change waits to be stored */
-bool wf_states_has_space(const struct wf_store_states *s);
 
 #endif

@@ -40,21 +40,18 @@ static bool ignore_record(void *arg, const struct wf_store_record *r)
 static int find_next(struct sql_store *s, const struct wf_store_log *log, uint64_t from, uint64_t *out)
 {
     int rc;
-    struct sql_connection *connection = sql_borrow(s, &rc);
-    if (connection == NULL) return rc;
+    struct sql_connection *c;
+    struct sql_row *row = sql_query(s, SQL_RECORD_SIZES, &c, &rc);
+    if (row == NULL) return sql_error(rc);
     sqlite3_mutex_enter(s->lock);
     const int64_t first = sql_log_find(s, log->topic)->id << SQL_OFFSET_BITS;
     sqlite3_mutex_leave(s->lock);
-    struct sql_row *row = sql_prepare(connection, SQL_RECORD_SIZES, &rc);
-    if (row != NULL) {
-        sql_bind_int(row, 1, first | (int64_t)from);
-        sql_bind_int(row, 2, first | (int64_t)log->last);
-        rc = sql_step(row);
-        const uint64_t begin = rc == SQL_ROW ? sql_records_first(row) : log->last + 1;
-        *out = begin > from ? begin : from;
-        sql_reset(row);
-    }
-    sql_give_back(s, connection);
+    sql_bind_int(row, 1, first | (int64_t)from);
+    sql_bind_int(row, 2, first | (int64_t)log->last);
+    rc = sql_step(row);
+    const uint64_t begin = rc == SQL_ROW ? sql_records_first(row) : log->last + 1;
+    *out = begin > from ? begin : from;
+    sql_query_end(s, c, row);
     return sql_error(rc);
 }
 

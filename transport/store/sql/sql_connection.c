@@ -45,6 +45,21 @@ void sql_give_back(struct sql_store *s, struct sql_connection *c)
     if (!keep) s->driver->disconnect(c);
 }
 
+struct sql_row *sql_query(struct sql_store *s, enum sql_statement which, struct sql_connection **c, int *code)
+{
+    *c = sql_borrow(s, code);
+    struct sql_row *row = *c == NULL ? NULL : sql_prepare(*c, which, code);
+    if (row == NULL && *c != NULL) sql_give_back(s, *c);
+    return row;
+}
+
+void sql_query_end(struct sql_store *s, struct sql_connection *c, struct sql_row *row)
+{
+    if (row == NULL) return;
+    sql_reset(row);
+    sql_give_back(s, c);
+}
+
 int sql_begin(struct sql_store *s)
 {
     if (s->read_only) return WEFT_EACCESS;
@@ -54,4 +69,13 @@ int sql_begin(struct sql_store *s)
 int sql_finish(struct sql_store *s, int rc)
 {
     return s->driver->finish(s, rc);
+}
+
+int sql_run_of(struct sql_store *s, enum sql_statement which, uint64_t id)
+{
+    int rc;
+    struct sql_row *row = sql_prepare(s->writer, which, &rc);
+    if (row == NULL) return rc;
+    sql_bind_int(row, 1, (int64_t)id);
+    return sql_run(row);
 }

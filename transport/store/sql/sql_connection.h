@@ -7,10 +7,16 @@
 /* A connection for a reader; NULL: *rc is the error. */
 struct sql_connection *sql_borrow(struct sql_store *s, int *rc);
 void sql_give_back(struct sql_store *s, struct sql_connection *c);
+/* Borrows a connection for one statement, and prepares that. NULL: `*code` is the error. */
+struct sql_row *sql_query(struct sql_store *s, enum sql_statement which, struct sql_connection **c, int *code);
+/* Resets the statement and gives the connection back. Does nothing if `row` is NULL. */
+void sql_query_end(struct sql_store *s, struct sql_connection *c, struct sql_row *row);
 
 /* Begins a transaction of the writer. Returns 0 or a WEFT_E*. */
 int sql_begin(struct sql_store *s);
 /* Ends it: commits if `rc` is 0, or rolls back. Returns 0 or a WEFT_E*. */
 int sql_finish(struct sql_store *s, int rc);
+/* Runs a statement of the writer whose one parameter is a number. Returns 0 or a WEFT_E*. */
+int sql_run_of(struct sql_store *s, enum sql_statement which, uint64_t id);
 
 #endif

@@ -181,13 +181,14 @@ static int give_counts(struct sql_store *s, int64_t now, wf_store_each_queue *ea
 
 /* ---- Tools ----------------------------------------------------------------------------------------------------- */
 
-static int scan(struct sql_connection *c, int64_t now, wf_store_each_queue *each, void *arg)
+static int scan(struct sql_store *s, int64_t now, wf_store_each_queue *each, void *arg)
 {
+    struct sql_connection *c;
     int rc;
     bool goes_on = true;
     struct wf_store_queue is = {.name = ""};
     struct sql_counts sum = {0};
-    struct sql_row *row = sql_prepare(c, SQL_QUEUES, &rc);
+    struct sql_row *row = sql_query(s, SQL_QUEUES, &c, &rc);
     if (row == NULL) return sql_error(rc);
     sql_bind_int(row, 1, now);
     while (goes_on && (rc = sql_step(row)) == SQL_ROW) {
@@ -201,7 +202,7 @@ static int scan(struct sql_connection *c, int64_t now, wf_store_each_queue *each
         add_counts(&sum, &add);
         is = counts_of(name, &sum);
     }
-    sql_reset(row);
+    sql_query_end(s, c, row);
     if (sql_error(rc) == WEFT_OK && goes_on && is.name[0] != '\0') (void)each(arg, &is);
     return sql_error(rc);
 }
@@ -209,12 +210,6 @@ static int scan(struct sql_connection *c, int64_t now, wf_store_each_queue *each
 int sql_queues(struct wf_store *store, int64_t now, wf_store_each_queue *each, void *arg)
 {
     struct sql_store *s = sql_of(store);
-    int code;
     if (!s->has_queues) return WEFT_OK;
-    if (!s->read_only) return give_counts(s, now, each, arg);
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    int rc = scan(c, now, each, arg);
-    sql_give_back(s, c);
-    return rc;
+    return s->read_only ? scan(s, now, each, arg) : give_counts(s, now, each, arg);
 }

@@ -223,22 +223,18 @@ static int walk_cursors(struct sql_store *s, const char *name, const char *topic
 {
     int code;
     bool goes_on = true;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    struct sql_row *row = sql_prepare(c, SQL_CURSORS, &code);
-    if (row != NULL) {
-        sql_bind_text(row, 1, name);
-        sql_bind_text(row, 2, topic);
-        while (goes_on && (code = sql_step(row)) == SQL_ROW) {
-            struct wf_store_cursor at;
-            const char *has = sql_text(row, 3), *of = sql_text(row, 4);
-            bool sound = wf_store_key_ok(has) && wf_store_topic_ok(of) && is_sound(row, has, of, &at);
-            if (!sound) say_damaged(w, has, of);
-            else if (w->each != NULL) goes_on = w->each(w->arg, has, of, at);
-        }
-        sql_reset(row);
+    struct sql_connection *c;
+    struct sql_row *row = sql_query(s, SQL_CURSORS, &c, &code);
+    if (row == NULL) return sql_error(code);
+    bind_cursor(row, name, topic);
+    while (goes_on && (code = sql_step(row)) == SQL_ROW) {
+        struct wf_store_cursor at;
+        const char *has = sql_text(row, 3), *of = sql_text(row, 4);
+        bool sound = wf_store_key_ok(has) && wf_store_topic_ok(of) && is_sound(row, has, of, &at);
+        if (!sound) say_damaged(w, has, of);
+        else if (w->each != NULL) goes_on = w->each(w->arg, has, of, at);
     }
-    sql_give_back(s, c);
+    sql_query_end(s, c, row);
     return sql_error(code);
 }
 

@@ -101,15 +101,6 @@ static int write_body(struct sql_store *s, uint64_t id, const void *data, size_t
     return sql_run(row);
 }
 
-static int delete_by_id(struct sql_store *s, enum sql_statement which, uint64_t id)
-{
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, which, &rc);
-    if (row == NULL) return rc;
-    sql_bind_int(row, 1, (int64_t)id);
-    return sql_run(row);
-}
-
 /* ---- Queues in memory ------------------------------------------------------------------------------------------ */
 
 static void touch(struct commit *c, struct sql_queue *q)
@@ -412,9 +403,9 @@ static int find_job(struct commit *c, struct wf_store_change *x)
 static int remove_job(struct commit *c, struct sql_queue *q, const struct wf_store_job *job)
 {
     sql_count_job(q, job, NULL);
-    int rc = delete_by_id(c->s, SQL_DELETE_JOB, job->id);
-    if (rc == WEFT_OK) rc = delete_by_id(c->s, SQL_DELETE_BODY, job->id);
-    return rc == WEFT_OK ? sql_worker_delete(c->s, job->id) : rc;
+    int rc = sql_run_of(c->s, SQL_DELETE_JOB, job->id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_BODY, job->id);
+    return rc == WEFT_OK ? sql_run_of(c->s, SQL_DELETE_WORKER, job->id) : rc;
 }
 
 static int remove_reminder(struct commit *c, struct sql_queue *q, const char *queue, const char *key)

@@ -62,11 +62,15 @@ int sql_queues_load(struct sql_store *s, struct wf_store_why *why)
 
 /* ---- Readers --------------------------------------------------------------------------------------------------- */
 
-static int give_jobs(struct sql_connection *c, const char *queue, bool dead, wf_store_each_job *each, void *arg)
+int sql_jobs(struct wf_store *store, const char *queue, bool dead, wf_store_each_job *each, void *arg)
 {
+    struct sql_store *s = sql_of(store);
+    struct sql_connection *c;
     int code, rc = WEFT_OK;
     bool goes_on = true;
-    struct sql_row *row = sql_prepare(c, SQL_JOBS, &code);
+    if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
+    if (!s->has_queues) return WEFT_OK;
+    struct sql_row *row = sql_query(s, SQL_JOBS, &c, &code);
     if (row == NULL) return sql_error(code);
     sql_bind_text(row, 1, queue);
     sql_bind_int(row, 2, dead);
@@ -81,21 +85,8 @@ static int give_jobs(struct sql_connection *c, const char *queue, bool dead, wf_
         if (rc == WEFT_EFORMAT) rc = WEFT_OK;
         if (other != NULL) sql_reset(other);
     }
-    sql_reset(row);
+    sql_query_end(s, c, row);
     return rc < 0 ? rc : sql_error(code);
-}
-
-int sql_jobs(struct wf_store *store, const char *queue, bool dead, wf_store_each_job *each, void *arg)
-{
-    struct sql_store *s = sql_of(store);
-    int code;
-    if (!wf_store_topic_ok(queue)) return WEFT_EINVAL;
-    if (!s->has_queues) return WEFT_OK;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    int rc = give_jobs(c, queue, dead, each, arg);
-    sql_give_back(s, c);
-    return rc;
 }
 
 /* ---- Checking -------------------------------------------------------------------------------------------------- */

@@ -95,12 +95,14 @@ int64_t sql_reminder_next(const struct sql_reminder *r, int64_t now)
 
 /* ---- Readers --------------------------------------------------------------------------------------------------- */
 
-static int give_reminders(struct sql_connection *c, const char *queue, const char *key, wf_store_each_reminder *each,
-                          void *arg)
+int sql_reminders(struct wf_store *store, const char *queue, const char *key, wf_store_each_reminder *each, void *arg)
 {
+    struct sql_store *s = sql_of(store);
+    struct sql_connection *c;
     int rc;
     bool goes_on = true;
-    struct sql_row *row = sql_prepare(c, SQL_REMINDERS, &rc);
+    if (!s->has_reminders) return WEFT_OK;
+    struct sql_row *row = sql_query(s, SQL_REMINDERS, &c, &rc);
     if (row == NULL) return sql_error(rc);
     sql_bind_text(row, 1, queue);
     sql_bind_text(row, 2, key);
@@ -115,20 +117,8 @@ static int give_reminders(struct sql_connection *c, const char *queue, const cha
         r.period = is.period;
         goes_on = each(arg, &r);
     }
-    sql_reset(row);
+    sql_query_end(s, c, row);
     return sql_error(rc);
-}
-
-int sql_reminders(struct wf_store *store, const char *queue, const char *key, wf_store_each_reminder *each, void *arg)
-{
-    struct sql_store *s = sql_of(store);
-    int code;
-    if (!s->has_reminders) return WEFT_OK;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    int rc = give_reminders(c, queue, key, each, arg);
-    sql_give_back(s, c);
-    return rc;
 }
 
 /* Says what is wrong with the row, if anything is. */
@@ -148,12 +138,10 @@ int sql_check_reminders(struct wf_store *store, wf_store_each_fault *each, void 
     struct sql_store *s = sql_of(store);
     int code, faults = 0;
     if (!s->has_reminders) return 0;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    struct sql_row *row = sql_prepare(c, SQL_ALL_REMINDERS, &code);
+    struct sql_connection *c;
+    struct sql_row *row = sql_query(s, SQL_ALL_REMINDERS, &c, &code);
     while (row != NULL && (code = sql_step(row)) == SQL_ROW) faults += check_row(row, each, arg);
-    if (row != NULL) sql_reset(row);
-    sql_give_back(s, c);
+    sql_query_end(s, c, row);
     int rc = sql_error(code);
     return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* the check of the database has said that */
 }

@@ -6,7 +6,6 @@
 #include "sql_cursors.h"
 #include "sql_logs.h"
 #include "sql_share.h"
-#include "stored_topic.h"
 
 enum { SHARE_BYTES_MAX = 1024 * 1024 }; /* bytes that one change moves, if it moves more than one record */
 

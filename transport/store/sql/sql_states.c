@@ -103,15 +103,6 @@ static int write_item(struct sql_store *s, const struct wf_store_state_change *x
     return sql_run(row);
 }
 
-static int delete_of(struct sql_store *s, enum sql_statement which, int64_t id)
-{
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, which, &rc);
-    if (row == NULL) return rc;
-    sql_bind_int(row, 1, id);
-    return sql_run(row);
-}
-
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
 
 static uint64_t new_owner(void)
@@ -166,7 +157,7 @@ static int save(struct commit *c, struct wf_store_state_change *x, int64_t id)
     is->has_snapshot = true;
     is->size = x->size;
     int rc = write_item(c->s, x, id);
-    if (rc == WEFT_OK && has_events) rc = delete_of(c->s, SQL_DELETE_EVENTS, id);
+    if (rc == WEFT_OK && has_events) rc = sql_run_of(c->s, SQL_DELETE_EVENTS, (uint64_t)id);
     return rc == WEFT_OK ? write_state(c->s, is, id) : rc;
 }
 
@@ -177,8 +168,8 @@ static int remove_state(struct commit *c, const struct wf_store_state_change *x,
     if (row == NULL) return rc;
     sql_bind_text(row, 1, x->key);
     rc = sql_run(row);
-    if (rc == WEFT_OK) rc = delete_of(c->s, SQL_DELETE_SNAPSHOT, id);
-    if (rc == WEFT_OK) rc = delete_of(c->s, SQL_DELETE_EVENTS, id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_SNAPSHOT, (uint64_t)id);
+    if (rc == WEFT_OK) rc = sql_run_of(c->s, SQL_DELETE_EVENTS, (uint64_t)id);
     c->states--;
     return rc;
 }

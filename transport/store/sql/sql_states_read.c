@@ -185,16 +185,13 @@ int sql_states(struct wf_store *store, const char *after, wf_store_each_state *e
     int64_t id;
     int code;
     if (!s->has_states) return WEFT_OK;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    struct sql_row *row = sql_prepare(c, SQL_STATES, &code);
-    if (row != NULL) {
-        sql_bind_text(row, 1, after == NULL ? "" : after);
-        while ((code = sql_step(row)) == SQL_ROW)
-            if (sql_state_read(row, &state, &id) && !each(arg, &state)) break;
-        sql_reset(row);
-    }
-    sql_give_back(s, c);
+    struct sql_connection *c;
+    struct sql_row *row = sql_query(s, SQL_STATES, &c, &code);
+    if (row == NULL) return sql_error(code);
+    sql_bind_text(row, 1, after == NULL ? "" : after);
+    while ((code = sql_step(row)) == SQL_ROW)
+        if (sql_state_read(row, &state, &id) && !each(arg, &state)) break;
+    sql_query_end(s, c, row);
     return sql_error(code);
 }
 

@@ -23,21 +23,15 @@ int sql_worker_write(struct sql_store *s, const struct wf_store_change *x)
     return sql_run(row);
 }
 
-int sql_worker_delete(struct sql_store *s, uint64_t id)
-{
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, SQL_DELETE_WORKER, &rc);
-    if (row == NULL) return rc;
-    sql_bind_int(row, 1, (int64_t)id);
-    return sql_run(row);
-}
-
 /* A row that is damaged is passed over: that lease ends by time. */
-static int give_leases(struct sql_connection *c, int64_t now, wf_store_each_lease *each, void *arg)
+int sql_leases(struct wf_store *store, int64_t now, wf_store_each_lease *each, void *arg)
 {
+    struct sql_store *s = sql_of(store);
+    struct sql_connection *c;
     int rc;
     bool goes_on = true;
-    struct sql_row *row = sql_prepare(c, SQL_LEASES, &rc);
+    if (!s->has_workers) return WEFT_OK;
+    struct sql_row *row = sql_query(s, SQL_LEASES, &c, &rc);
     if (row == NULL) return sql_error(rc);
     sql_bind_int(row, 1, now);
     while (goes_on && (rc = sql_step(row)) == SQL_ROW) {
@@ -53,20 +47,8 @@ static int give_leases(struct sql_connection *c, int64_t now, wf_store_each_leas
         l.tag = job.tag;
         goes_on = each(arg, &l);
     }
-    sql_reset(row);
+    sql_query_end(s, c, row);
     return sql_error(rc);
-}
-
-int sql_leases(struct wf_store *store, int64_t now, wf_store_each_lease *each, void *arg)
-{
-    struct sql_store *s = sql_of(store);
-    int code;
-    if (!s->has_workers) return WEFT_OK;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    int rc = give_leases(c, now, each, arg);
-    sql_give_back(s, c);
-    return rc;
 }
 
 int sql_check_workers(struct wf_store *store, wf_store_each_fault *each, void *arg)
@@ -74,9 +56,8 @@ int sql_check_workers(struct wf_store *store, wf_store_each_fault *each, void *a
     struct sql_store *s = sql_of(store);
     int code, faults = 0;
     if (!s->has_workers) return 0;
-    struct sql_connection *c = sql_borrow(s, &code);
-    if (c == NULL) return sql_error(code);
-    struct sql_row *row = sql_prepare(c, SQL_ALL_WORKERS, &code);
+    struct sql_connection *c;
+    struct sql_row *row = sql_query(s, SQL_ALL_WORKERS, &c, &code);
     while (row != NULL && (code = sql_step(row)) == SQL_ROW) {
         uint64_t id = (uint64_t)sql_int(row, 0), lease = (uint64_t)sql_int(row, 1), node = (uint64_t)sql_int(row, 2),
                  actor = (uint64_t)sql_int(row, 3);
@@ -84,8 +65,7 @@ int sql_check_workers(struct wf_store *store, wf_store_each_fault *each, void *a
         each(arg, NULL, id, "the worker of the job is damaged");
         faults++;
     }
-    if (row != NULL) sql_reset(row);
-    sql_give_back(s, c);
+    sql_query_end(s, c, row);
     int rc = sql_error(code);
     return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* the check of the database has said that */
 }

@@ -4,10 +4,9 @@
 
 #include "sql.h"
 
-/* For the writer; they return 0 or a WEFT_E*. The first one of a job that was taken, the second one of one that is
- * removed. When a lease ends its row stays: it has another lease than the job then. */
+/* For the writer, when a job was taken. Returns 0 or a WEFT_E*. When a lease ends its row stays: it has another lease
+ * than the job then. */
 int sql_worker_write(struct sql_store *s, const struct wf_store_change *x);
-int sql_worker_delete(struct sql_store *s, uint64_t id);
 
 int sql_leases(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
 /* Returns the number of faults. */

@@ -1,7 +1,6 @@
 /* tests/unit/actors/run/alone.c -- replaces actors/all_features.c: a node that has core/, mailbox/ and run/, and no
  * feature above them; and the functions of features that the harness uses. */
 #include "all_features.h"
-#include "group_table.h"
 #include "names.h"
 
 extern const struct wf_feature wf_stopping_feature, wf_backpressure_feature, wf_mailbox_feature;
@@ -23,11 +22,5 @@ size_t wf_names_count(struct wf_names *names)
 size_t wf_names_waits(struct wf_names *names)
 {
     (void)names;
-    return 0;
-}
-
-size_t wf_groups_count(struct wf_groups *groups)
-{
-    (void)groups;
     return 0;
 }

@@ -7,7 +7,6 @@
 #include "../../alloc_faults.h"
 #include "../node_harness.h"
 #include "names.h"
-#include "group_table.h"
 
 #include <weft/test.h>
 
@@ -69,7 +68,7 @@ static void nothing_is_left(void)
     want_int(wa->alive[0] + wa->alive[1], 1);
     want_int(wf_names_count(wf_names_of(wf_node_of(w))), 0);
     want_int(wf_names_waits(wf_names_of(wf_node_of(w))), 0);
-    want_int(wf_groups_count(wf_groups_of(wf_node_of(w))), 0);
+    want_int(groups_count(wf_node_of(w)), 0);
     want_int(wf_laters_of(wa)->used, 0);
     want_int(w->events.used + w->user_timers.used + w->streams.used + w->listeners.used + w->fds.used, 0);
     want(wf_heap_first(&w->timers) == NULL || wf_heap_first(&w->timers) == &wf_actors_of(w)->patrol);

@@ -11,7 +11,7 @@
 
 enum puppet_way {
     PUPPET_HOLDS,   /* requests to read wait */
-    PUPPET_LETS_GO, /* they are let go without an answer */
+    PUPPET_LETS_GO, /* they are freed without a reply */
     PUPPET_IS_FULL, /* they are answered with WEFT_EFULL */
 };
 

@@ -1,4 +1,5 @@
-/* runtime/platform/windows/resolve.c -- resolves names with the system. */
+/* runtime/platform/resolve.c -- resolves names with the system: /etc/hosts, DNS and the other sources that it is
+ * configured to use. */
 #include "socket.h"
 
 static int error_of(int rc)
@@ -7,7 +8,7 @@ static int error_of(int rc)
     case EAI_SERVICE:
     case EAI_SOCKTYPE: return WEFT_EADDRESS;
     case EAI_MEMORY: return WEFT_ENOMEM;
-    case EAI_FAIL: return WEFT_ESYSTEM;
+    case PF_EAI_SYSTEM: return WEFT_ESYSTEM;
     default: return WEFT_ENOHOST;
     }
 }
