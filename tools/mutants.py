@@ -100,6 +100,8 @@ MUTANTS = {
     "store_commits_without_sync": ("sqlite_programs",),
     "store_believes_commit": ("sqlite_programs",),
     "store_forgets_failed_sync": ("sqlite_faults",),
+    "checkpoint_forgets_failed_sync": ("sqlite_checkpoint",),
+    "close_ends_a_failed_checkpoint": ("sqlite_checkpoint",),
     "store_sums_nothing": ("sqlite_programs",),
     "store_ends_at_a_hole": ("sqlite_faults",),
     "cursor_goes_back": ("sqlite_programs",),
@@ -143,6 +145,7 @@ MUTANTS = {
 # tests/unit, by room, for what no seed of the simulation meets
 UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked": "transport/link",
          "linked_gossip": "transport/link", "linked_retained": "transport/link", "sqlite_faults": "transport/store",
+         "sqlite_checkpoint": "transport/store",
          "sqlite_programs": "transport/store", "sqlite_states": "transport/store", "awaiting": "transport/store/client", "postgres": "transport/store",
          "event_programs": "actors/run", "mail_programs": "actors/mailbox",
          "mail_apart_programs": "actors/mailbox", "timer_programs": "actors/call", "topic_programs": "actors/topics",

@@ -162,6 +162,7 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
     if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
         return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
     if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+    sq_make_checkpoints(&s->writer);
     return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
 }
 

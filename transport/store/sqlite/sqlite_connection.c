@@ -50,7 +50,10 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
 
 void sq_disconnect(struct sq_connection *c)
 {
+    /* SQLite would make a checkpoint, as if what an earlier one has copied were on disk. */
+    if (c->disk_failed) (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     for (int i = 0; i < SQL_STATEMENTS; i++) sqlite3_finalize(c->row[i].statement);
+    for (int i = 0; i < SQ_CONTROLS; i++) sqlite3_finalize(c->control[i]);
     sqlite3_close(c->db);
     *c = (struct sq_connection){0};
 }
@@ -155,11 +158,48 @@ static int run(struct sql_row *row, bool one)
     return rc == WEFT_OK && one && changes != 1 ? WEFT_EFORMAT : rc;
 }
 
+/* ---- Checkpoints ----------------------------------------------------------------------------------------------- */
+
+static int note_commit(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    struct sq_connection *c = arg;
+    struct sq_wal *wal = &c->wal;
+    (void)db, (void)name;
+    if (pages < wal->pages) wal->pages = wal->copied_at = 0; /* it is written over from its start */
+    int added = pages - wal->pages;
+    if (added > SQ_SMALL_COMMIT) wal->large += added - SQ_SMALL_COMMIT;
+    wal->pages = pages;
+    return SQLITE_OK;
+}
+
+void sq_make_checkpoints(struct sq_connection *c)
+{
+    (void)sqlite3_wal_hook(c->db, note_commit, c);
+}
+
+/* Makes one if it is due. If a reader or a full disk hinders it, the next one does the rest: what was committed stays in
+ * the log until all of that was copied and synced. */
+static void checkpoint(struct sql_store *s)
+{
+    struct sq_connection *c = connection_of(s->writer);
+    struct sq_wal *wal = &c->wal;
+    if (wal->large < SQ_LARGE_PAGES && wal->pages - wal->copied_at < SQ_WAL_PAGES) return;
+    int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (is_lasting(code)) c->disk_failed = s->broken = true;
+    wal->copied_at = wal->pages;
+    wal->large = 0;
+}
+
 /* ---- Transactions ---------------------------------------------------------------------------------------------- */
 
-static int exec(struct sq_connection *c, const char *sql)
+static int control(struct sq_connection *c, enum sq_control which)
 {
-    int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    static const char *const text[SQ_CONTROLS] = {"BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK"};
+    int code = SQLITE_OK;
+    if (c->control[which] == NULL)
+        code = sqlite3_prepare_v3(c->db, text[which], -1, SQLITE_PREPARE_PERSISTENT, &c->control[which], NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(c->control[which]);
+    (void)sqlite3_reset(c->control[which]);
     if (is_lasting(code)) c->disk_failed = true;
     return sq_error(code);
 }
@@ -167,7 +207,8 @@ static int exec(struct sq_connection *c, const char *sql)
 /* A program that is not weft's may lock the file: it does not know of the lock of the owner. */
 static int begin(struct sql_store *s)
 {
-    int rc = exec(connection_of(s->writer), "BEGIN IMMEDIATE");
+    checkpoint(s);
+    int rc = s->broken ? WEFT_ESYSTEM : control(connection_of(s->writer), SQ_BEGIN_WRITING);
     if (rc != WEFT_EINUSE) return rc;
     weft_log(WEFT_WARN, "store sqlite:%s: another process has locked the file for longer than two seconds", s->name);
     return WEFT_ESYSTEM;
@@ -176,23 +217,23 @@ static int begin(struct sql_store *s)
 static int finish(struct sql_store *s, int rc)
 {
     struct sq_connection *c = connection_of(s->writer);
-    if (rc == WEFT_OK) rc = exec(c, "COMMIT");
+    if (rc == WEFT_OK) rc = control(c, SQ_COMMIT);
     if (c->disk_failed) s->broken = true;
-    if (rc != WEFT_OK && sqlite3_get_autocommit(c->db) == 0) (void)exec(c, "ROLLBACK");
+    if (rc != WEFT_OK && sqlite3_get_autocommit(c->db) == 0) (void)control(c, SQ_ROLLBACK);
     if (sqlite3_get_autocommit(c->db) == 0) s->broken = true; /* it cannot even be rolled back */
     return rc;
 }
 
 static int begin_reading(struct sql_connection *c)
 {
-    return exec(connection_of(c), "BEGIN");
+    return control(connection_of(c), SQ_BEGIN_READING);
 }
 
 static void end_reading(struct sql_connection *base)
 {
     struct sq_connection *c = connection_of(base);
-    (void)exec(c, "COMMIT");
-    if (sqlite3_get_autocommit(c->db) == 0) (void)exec(c, "ROLLBACK");
+    (void)control(c, SQ_COMMIT);
+    if (sqlite3_get_autocommit(c->db) == 0) (void)control(c, SQ_ROLLBACK);
 }
 
 /* ---- Readers --------------------------------------------------------------------------------------------------- */

@@ -11,5 +11,7 @@ int sq_error(int rc); /* of SQLite's code, as a WEFT_E* */
 /* Returns 0 or a code of SQLite. */
 int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only);
 void sq_disconnect(struct sq_connection *c);
+/* From now on the writer makes the checkpoints (sqlite.h), and SQLite none by itself. */
+void sq_make_checkpoints(struct sq_connection *c);
 
 #endif
