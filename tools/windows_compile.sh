@@ -29,7 +29,7 @@ undefined()
     { $compiler -shared -o all.dll -Wl,--whole-archive "${archives[@]}" -Wl,--no-whole-archive "${objects[@]}" \
         -lws2_32 -lmswsock -liphlpapi -ladvapi32 -lntdll 2>&1 || true; } |
         sed -n "s/.*undefined reference to \`\(.*\)'.*/\1/p" | sort -u |
-        { grep -Ev '^(nng|msgpack|mbedtls|curl|ares|json)_' || true; }
+        { grep -Ev '^(nng|msgpack|mbedtls|curl|ares|json|sqlite3)_' || true; }
 }
 
 tools/windows.sh "$folder" headers
