@@ -6,6 +6,7 @@
 
 #include <weft.h>
 
+#include "compat.h"
 #include "json.h"
 #include "store_file.h"
 #include "stored.h"
@@ -281,9 +282,11 @@ int cli_store_import(const struct cli *c)
         wf_store_file_release(f);
         return cli_fail(c, CLI_FAILED, "out of memory");
     }
-    while (code == CLI_OK && getline(&text, &capacity, stdin) > 0) code = take_line(&im, text);
+    while (code == CLI_OK && cli_read_line(stdin, &text, &capacity)) code = take_line(&im, text);
     if (code == CLI_OK) code = store_lines(&im);
     else drop_lines(&im);
+    if (code == CLI_OK && feof(stdin) == 0)
+        code = cli_fail(c, CLI_FAILED, "the standard input cannot be read after line %" PRIu64, im.number);
     wf_store_file_release(f);
     free(im.line);
     free(text);

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The libraries weft needs, built for Windows from the sources Debian ships, and what meson must know to use them.
 # tools/windows.sh FOLDER: leaves FOLDER/deps and FOLDER/cross.ini; does nothing where they are there already.
+# tools/windows.sh FOLDER headers: the same in a second, with the headers of the libraries that this machine has and with
+# empty libraries, for what is only compiled.
 set -euo pipefail
 
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -89,16 +91,56 @@ finders()
     cp -r "$folder"/src/curl-*/include/curl "$deps/include"
 }
 
+# SQLite in one file, as its authors publish it, and Debian does not.
+sqlite()
+{
+    local sources work=$folder/obj/sqlite3
+    sources=$(echo "$folder"/src/sqlite3-[0-9]*)
+    mkdir -p "$work" "$deps/lib/pkgconfig" "$deps/include"
+    make -s -C "$work" -f "$sources/main.mk" TOP="$sources" BCC=gcc TCC=gcc OPTS= THREADLIB= sqlite3.c
+    "$compiler" -O2 -w -D_WIN32_WINNT=0x0A00 -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION \
+        -c "$work/sqlite3.c" -o "$work/sqlite3.o"
+    "$target-ar" rcs "$deps/lib/libsqlite3.a" "$work/sqlite3.o"
+    cp "$work/sqlite3.h" "$deps/include"
+    printf 'Name: SQLite\nDescription: SQL database engine\nVersion: %s\nLibs: -L%s -lsqlite3\n' "${sources##*-}" \
+        "$deps/lib" >"$deps/lib/pkgconfig/sqlite3.pc"
+}
+
+# Copies what is needed of /usr/include, where the headers of Linux's C library are, too. The ares_build.h
+# of this machine includes sys/socket.h.
+headers_only()
+{
+    local part name
+    mkdir -p "$deps/include" "$deps/lib/pkgconfig"
+    for part in nng msgpack msgpack.h mbedtls psa curl jansson.h jansson_config.h ares.h ares_dns.h ares_nameser.h \
+        ares_rules.h ares_version.h check.h check_stdint.h sqlite3.h; do
+        cp -r "$(compgen -G "/usr/include/$part" || compgen -G "/usr/include/*-linux-gnu/$part")" "$deps/include/$part"
+    done
+    printf '#define CARES_TYPEOF_ARES_SOCKLEN_T %s\ntypedef %s ares_socklen_t;\ntypedef %s ares_ssize_t;\n' \
+        int int 'long long' >"$deps/include/ares_build.h"
+    for name in nng mbedtls mbedx509 mbedcrypto; do "$target-ar" rcs "$deps/lib/lib$name.a"; done
+    for name in msgpack libcares libcurl jansson check sqlite3; do
+        printf 'Name: %s\nDescription: headers\nVersion: %s\n' $name "$(pkg-config --modversion $name)" \
+            >"$deps/lib/pkgconfig/$name.pc"
+    done
+}
+
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0
 rm -rf "$deps" "$folder/obj" "$folder/src"
-fetch_sources "${common[@]}" mbedtls c-ares curl || {
+if [[ ${2:-} == headers ]]; then
+    headers_only
+    cross_file | sed /^exe_wrapper/d >"$folder/cross.ini" # no program is run
+    touch "$deps/complete"
+    exit 0
+fi
+fetch_sources "${common[@]}" mbedtls c-ares curl sqlite3 || {
     echo 'windows: skipped, the sources of the libraries are not to be had'
     exit 77
 }
 { toolchain Windows AMD64 "/usr/$target"; echo "set(CMAKE_RC_COMPILER $target-windres)"; } >"$folder/toolchain.cmake"
-(finders) >"$folder/finders.log" 2>&1 & finders=$!
+(finders && sqlite) >"$folder/others.log" 2>&1 & others=$!
 libraries tls
-wait $finders || { tail -n 20 "$folder/finders.log"; exit 1; }
+wait $others || { tail -n 20 "$folder/others.log"; exit 1; }
 wrapper >"$folder/run"
 chmod +x "$folder/run"
 cross_file >"$folder/cross.ini"

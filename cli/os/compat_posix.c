@@ -31,6 +31,11 @@ FILE *cli_scratch(void)
     return tmpfile();
 }
 
+bool cli_read_line(FILE *from, char **line, size_t *capacity)
+{
+    return getline(line, capacity, from) > 0;
+}
+
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
 const char cli_slashes[] = "/";

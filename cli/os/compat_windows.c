@@ -73,6 +73,26 @@ FILE *cli_scratch(void)
     return fopen(path, "w+bTD");
 }
 
+static bool grow(char **line, size_t *capacity)
+{
+    const size_t more = *capacity == 0 ? 256 : 2 * *capacity;
+    char *grown = realloc(*line, more);
+    if (grown == NULL) return false;
+    *line = grown;
+    *capacity = more;
+    return true;
+}
+
+bool cli_read_line(FILE *from, char **line, size_t *capacity)
+{
+    size_t size = 0;
+    for (int c = 0; c != '\n' && (c = getc(from)) != EOF; (*line)[size++] = (char)c)
+        if (size + 1 >= *capacity && !grow(line, capacity)) return false;
+    if (size == 0 || ferror(from) != 0) return false;
+    (*line)[size] = '\0';
+    return true;
+}
+
 const char cli_slashes[] = "/\\";
 
 bool cli_is_there(const char *path)

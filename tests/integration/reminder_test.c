@@ -1,6 +1,4 @@
 /* Reminders: timers on disk, which outlive the actor that has set them. */
-#include <time.h>
-
 #include "store_client.h"
 #include "store_messages.h"
 
@@ -8,9 +6,8 @@
 
 static int64_t wall_clock(void)
 {
-    struct timespec t;
-    ck_assert_int_eq(clock_gettime(CLOCK_REALTIME, &t), 0);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    struct pf_env *env = pf_env_native();
+    return env->wall(env);
 }
 
 static void remind(const char *queue, const char *key, int64_t at, int64_t period)

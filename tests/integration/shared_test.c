@@ -57,7 +57,7 @@ static struct weft_stored next(void)
     return got;
 }
 
-static struct weft_stored gets(const char *topic, uint64_t offset, uint32_t attempts)
+static struct weft_stored gets_job(const char *topic, uint64_t offset, uint32_t attempts)
 {
     struct weft_stored got = next();
     ck_assert_msg(got.kind == WEFT_STORED_RECORD && strcmp(got.topic, topic) == 0 && got.at.offset == offset &&
@@ -95,24 +95,24 @@ static void whole_life(const void *arg, size_t size)
     weft_pid store = open_with(NULL, 0, 0);
     publish_many("orders.a", 3);
     join("orders.a", 0);
-    struct weft_stored first = gets("orders.a", 1, 1), second = gets("orders.a", 2, 1),
-                       third = gets("orders.a", 3, 1);
+    struct weft_stored first = gets_job("orders.a", 1, 1), second = gets_job("orders.a", 2, 1),
+                       third = gets_job("orders.a", 3, 1);
     gets_nothing();
     ack(second);
     ck_assert_int_eq(weft_shared_done(&second, patience()), WEFT_ECLOSED);
     publish("orders.a", "live");
-    ack(gets("orders.a", 4, 1));
+    ack(gets_job("orders.a", 4, 1));
     ck_assert_int_eq(weft_shared_extend(&third, WEFT_SEC(600), patience()), WEFT_OK);
     ck_assert_int_eq(weft_shared_return(&third, 0, patience()), WEFT_OK);
     ck_assert_int_eq(weft_shared_done(&third, patience()), WEFT_ECLOSED);
-    third = gets("orders.a", 3, 2);
+    third = gets_job("orders.a", 3, 2);
     end_store(store);
     open_with(NULL, 0, 0);
     gets_nothing(); /* its leases go on */
     ack(first);
     ack(third);
     publish("orders.a", "after");
-    ack(gets("orders.a", 5, 1));
+    ack(gets_job("orders.a", 5, 1));
     struct weft_cursor c;
     ck_assert_int_eq(weft_cursors(NULL, &c, 1, patience()), 1);
     ck_assert_str_eq(c.name, "bill");
@@ -133,21 +133,21 @@ static void bounds(const void *arg, size_t size)
     open_with(NULL, 0, 0);
     publish_many("orders.a", 5);
     weft_stored_subscription two = join("orders.>", 2);
-    struct weft_stored first = gets("orders.a", 1, 1);
-    gets("orders.a", 2, 1);
+    struct weft_stored first = gets_job("orders.a", 1, 1);
+    gets_job("orders.a", 2, 1);
     gets_nothing();
     ack(first);
-    gets("orders.a", 3, 1);
+    gets_job("orders.a", 3, 1);
     gets_nothing();
     join("orders.>", 1); /* another member is not held by that */
-    struct weft_stored fourth = gets("orders.a", 4, 1);
+    struct weft_stored fourth = gets_job("orders.a", 4, 1);
     gets_nothing();
     leave(two);
     gets_nothing();
     ack(fourth);
-    ack(gets("orders.a", 5, 1));
-    ack(gets("orders.a", 2, 2));
-    ack(gets("orders.a", 3, 2));
+    ack(gets_job("orders.a", 5, 1));
+    ack(gets_job("orders.a", 2, 2));
+    ack(gets_job("orders.a", 3, 2));
     gets_nothing();
     say("done");
 }
@@ -164,15 +164,15 @@ static void leases_end(const void *arg, size_t size)
     open_with("$shared.>", WEFT_MS(40), 3);
     publish_many("orders.a", 2);
     join("orders.a", 1);
-    struct weft_stored lost = gets("orders.a", 1, 1);
-    ack(gets("orders.a", 2, 1)); /* the lease of the first one has ended, so there is space */
-    struct weft_stored again = gets("orders.a", 1, 2);
+    struct weft_stored lost = gets_job("orders.a", 1, 1);
+    ack(gets_job("orders.a", 2, 1)); /* the lease of the first one has ended, so there is space */
+    struct weft_stored again = gets_job("orders.a", 1, 2);
     ck_assert_int_eq(weft_shared_done(&lost, patience()), WEFT_ECLOSED);
     ck_assert_int_eq(weft_shared_extend(&again, WEFT_SEC(600), patience()), WEFT_OK);
     publish("orders.a", "third");
     gets_nothing();
     ack(again);
-    ack(gets("orders.a", 3, 1));
+    ack(gets_job("orders.a", 3, 1));
     say("done");
 }
 
@@ -190,18 +190,18 @@ static void dead_ones(const void *arg, size_t size)
     publish("orders.a", "bad");
     join("orders.a", 1);
     for (uint32_t i = 1; i <= 2; i++) {
-        struct weft_stored bad = gets("orders.a", 1, i);
+        struct weft_stored bad = gets_job("orders.a", 1, i);
         ck_assert_int_eq(weft_shared_return(&bad, 0, patience()), WEFT_OK);
     }
     publish("orders.a", "good");
-    ack(gets("orders.a", 2, 1));
+    ack(gets_job("orders.a", 2, 1));
     gets_nothing();
     ck_assert_int_eq(weft_queue_counts(NULL, &c, 1, patience()), 1);
     ck_assert_str_eq(c.queue, "$shared.bill");
     ck_assert(c.dead == 1 && c.ready == 0 && c.leased == 0);
     ck_assert_int_eq(weft_queue_retry("$shared.bill", 0, patience()), 1);
     for (uint32_t i = 1; i <= 2; i++) {
-        struct weft_stored bad = gets("orders.a", 1, i);
+        struct weft_stored bad = gets_job("orders.a", 1, i);
         ck_assert_int_eq(weft_shared_return(&bad, 0, patience()), WEFT_OK);
     }
     ck_assert_int_eq(weft_queue_drop("$shared.bill", 0, patience()), 1);
@@ -225,9 +225,9 @@ static void up_to(const void *arg, size_t size)
     weft_stored_subscription s;
     publish_many("orders.a", 6);
     s = join("orders.>", 0);
-    for (int i = 0; i < 6; i++) got[i] = gets("orders.a", (uint64_t)i + 1, 1);
+    for (int i = 0; i < 6; i++) got[i] = gets_job("orders.a", (uint64_t)i + 1, 1);
     publish("orders.b", "other");
-    other = gets("orders.b", 1, 1);
+    other = gets_job("orders.b", 1, 1);
     ck_assert_int_eq(weft_shared_return(&got[1], WEFT_SEC(600), patience()), WEFT_OK);
     ck_assert_int_eq(weft_shared_done_upto(&got[2], patience()), WEFT_OK);
     ck_assert_int_eq(weft_shared_done_upto(&got[2], patience()), WEFT_ECLOSED);
@@ -279,7 +279,7 @@ static void overlapping(const void *arg, size_t size)
     weft_monitor_ref end;
     for (int i = 0; i < RECORDS; i++) {
         weft_pid asks;
-        got = gets("orders.a", (uint64_t)i + 1, 1);
+        got = gets_job("orders.a", (uint64_t)i + 1, 1);
         if (i % 4 != 3) continue;
         ck_assert_int_eq(weft_spawn(&asks, acknowledges, &got, sizeof got, NULL), WEFT_OK);
         ck_assert_int_eq(weft_monitor(asks, &end), WEFT_OK);
@@ -311,12 +311,12 @@ static void later_topics(const void *arg, size_t size)
     publish("orders.a", "one");
     publish("orders.b.c", "one");
     join("orders.*", 9);
-    ack(gets("orders.a", 1, 1));
+    ack(gets_job("orders.a", 1, 1));
     gets_nothing();
     publish("orders.z", "one");
-    ack(gets("orders.z", 1, 1));
+    ack(gets_job("orders.z", 1, 1));
     publish("orders.a", "two");
-    ack(gets("orders.a", 2, 1));
+    ack(gets_job("orders.a", 2, 1));
     gets_nothing();
     say("done");
 }
@@ -367,7 +367,7 @@ static void more_than_ahead(const void *arg, size_t size)
     publish_many("orders.a", RECORDS);
     join("orders.a", 1000);
     for (uint64_t i = 1; i <= RECORDS; i++) {
-        struct weft_stored got = gets("orders.a", i, 1);
+        struct weft_stored got = gets_job("orders.a", i, 1);
         if (i % 500 == 0) ck_assert_int_eq(weft_shared_done_upto(&got, patience()), WEFT_OK);
     }
     gets_nothing();
@@ -386,19 +386,19 @@ static void gap(const void *arg, size_t size)
     open_with(NULL, 0, 0);
     publish("few.x", "1");
     weft_stored_subscription s = join("few.x", 1);
-    struct weft_stored first = gets("few.x", 1, 1);
+    struct weft_stored first = gets_job("few.x", 1, 1);
     leave(s);
     publish_many("few.x", 4);
     join("few.x", 1);
-    struct weft_stored got = gets("few.x", 1, 2); /* its record is not in the topic any more */
+    struct weft_stored got = gets_job("few.x", 1, 2); /* its record is not in the topic any more */
     ck_assert_uint_eq(got.id, first.id);
     ack(got);
     got = next();
     ck_assert(got.kind == WEFT_STORED_GAP && got.missing == 2 && got.at.offset == 4);
     gets_nothing();
     ack(got);
-    ack(gets("few.x", 4, 1));
-    ack(gets("few.x", 5, 1));
+    ack(gets_job("few.x", 4, 1));
+    ack(gets_job("few.x", 5, 1));
     say("done");
 }
 
@@ -485,11 +485,11 @@ static void shared_or_plain(const void *arg, size_t size)
     publish("orders.a", "y");
     expect_end("plain", WEFT_EEXIST);
     weft_stored_subscription s = join("orders.*", 1);
-    struct weft_stored first = gets("orders.a", 1, 1);
+    struct weft_stored first = gets_job("orders.a", 1, 1);
     ck_assert_int_eq(try_to_join("bill", "orders.>", 1), WEFT_EEXIST); /* another pattern */
     ack(first);
     ck_assert_int_eq(weft_cursor_advance("bill", "orders.a", at, patience()), WEFT_EEXIST);
-    struct weft_stored second = gets("orders.a", 2, 1);
+    struct weft_stored second = gets_job("orders.a", 2, 1);
     leave(s);
     ck_assert_int_eq(weft_subscribe_cursor("bill", "orders.a", NULL, patience()), WEFT_EEXIST);
     ck_assert_int_eq(weft_subscribe_cursor("bill", "orders.>", NULL, patience()), WEFT_OK);
@@ -497,9 +497,9 @@ static void shared_or_plain(const void *arg, size_t size)
     ck_assert_int_eq(weft_cursor_remove("bill", "orders.a", patience()), WEFT_OK);
     s = join("orders.a", 9);
     ck_assert_int_eq(weft_shared_done(&second, patience()), WEFT_ECLOSED);
-    ack(gets("orders.a", 2, 2)); /* which was given already */
-    ack(gets("orders.a", 1, 1)); /* and from the start */
-    ack(gets("orders.a", 2, 1));
+    ack(gets_job("orders.a", 2, 2)); /* which was given already */
+    ack(gets_job("orders.a", 1, 1)); /* and from the start */
+    ack(gets_job("orders.a", 2, 1));
     gets_nothing();
     say("done");
 }

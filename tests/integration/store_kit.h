@@ -2,11 +2,9 @@
 #ifndef STORE_KIT_H
 #define STORE_KIT_H
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <weft/store.h>
 
+#include "../temporary.h"
 #include "transport_harness.h"
 
 static char folder[64], file[2][96], url[2][112];

@@ -102,6 +102,14 @@ class Store(StoreCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
+    def test_an_import_says_that_its_input_cannot_be_read(self):
+        folder = os.open(self.cluster.folder.name, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        done = subprocess.run([WEFT, "store", "import", "--store", self.url], stdin=folder, capture_output=True,
+                              text=True, timeout=PATIENCE, env=patient(self.env))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("cannot be read", done.stderr)
+
     def test_an_imported_copy_is_equal_to_its_export(self):
         node = self.node("idle", options=("--stored", "few.*:count=2"))
         bodies = ["one", "t\u00e4e \"\\\n\ttwo \U0001f375", "", "\x01"]

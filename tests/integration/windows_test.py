@@ -142,6 +142,30 @@ class Windows(unittest.TestCase):
         for node in a, b, c:
             node.kill()
 
+    def test_a_store(self):
+        """One node at a time has the store. A killed one leaves no lock, and what it has acknowledged."""
+        folder = self.folder()
+        module, url = ("tests", "test_modules.dll"), f"sqlite:Z:{folder}/st\u00f6re-\u65e5.db"
+        options = "--store", url, "--stored", "room.*"
+        a, at_a = self.node("a", module, "echo", options=options)
+        a.log("is open")
+        self.weft("publish", "room.tea", "--text", "one \u20ac", "--stored", "--node", at_a)
+        self.assertIn("st\u00f6re-\u65e5.db", os.listdir(folder))
+        b, _ = self.node("b", module, "echo", options=options)
+        b.log("has this store open")
+        self.assertIn("one \u20ac", self.weft("store", "read", "room.tea", "--store", url)[0])  # Beside the owner.
+        a.kill()
+        c, at_c = self.node("c", module, "echo", options=options)
+        c.log("is open")
+        self.weft("publish", "room.tea", "--text", "two", "--stored", "--node", at_c)
+        rows = [json.loads(line) for line in self.weft("store", "export", "--store", url)[0].splitlines()]
+        self.assertEqual([(row["offset"], row["text"]) for row in rows], [(1, "one \u20ac"), (2, "two")])
+        self.stop(c, at_c)
+        self.assertIn("no fault", self.weft("store", "check", "--store", url)[0])
+        copy = subprocess.run([*WEFT, "store", "import", "--store", url + ".copy"], capture_output=True, env=ENV,
+                              input="\r\n".join(map(json.dumps, rows)).encode(), timeout=PATIENCE)
+        self.assertIn(b"2 records", copy.stdout, copy.stderr)
+
     @unittest.skipIf(DNSMASQ is None, "dnsmasq-base is not installed")
     def test_nodes_found_by_dns(self):
         port, module = free_port(), ("tests", "test_modules.dll")

@@ -8,16 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef _WIN32
-#include <direct.h>
-#include <io.h>
-
-static inline char *mkdtemp(char *path)
-{
-    strcpy(path, "weft-file-XXXXXX"); /* in the current folder: Windows has no /tmp */
-    return _mktemp(path) != NULL && _mkdir(path) == 0 ? path : NULL;
-}
-#endif
+#include "temporary.h"
 
 enum { FOLDER_FILES = 64 };
 

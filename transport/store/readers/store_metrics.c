@@ -4,6 +4,7 @@
  * names, so no more than WF_STORE_METRICS_LABELS of each kind become labels; names have no character that ends a
  * label. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,17 @@ struct counts {
     size_t queues, logs, cursors; /* the numbers of all of them */
 };
 
+struct text {
+    char *data; /* malloc'ed */
+    size_t size, capacity;
+    bool failed; /* there was no memory for a part of it */
+};
+
 /* The result of counting. The counting thread owns this struct. */
 struct scrape {
     struct wf_store_file *file;
     struct counts counts;
-    char *text;
-    size_t size;
+    struct text text;
     int rc;
 };
 
@@ -49,7 +55,7 @@ static void free_scrape(void *block)
 {
     struct scrape *s = *(struct scrape **)block;
     wf_store_file_release(s->file);
-    free(s->text);
+    free(s->text.data);
     free(s);
 }
 
@@ -103,59 +109,86 @@ static bool add_cursor(void *arg, const char *name, const char *topic, struct wf
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
-static void head(FILE *f, const char *name, const char *help)
+/* Returns where `size` more bytes fit, or NULL. */
+static char *reserve(struct text *t, size_t size)
 {
-    fprintf(f, "# HELP weft_store_%s %s\n# TYPE weft_store_%s gauge\n", name, help, name);
+    if (t->capacity - t->size < size) {
+        const size_t capacity = 2 * t->capacity + size;
+        char *data = realloc(t->data, capacity);
+        if (data == NULL) return NULL;
+        t->data = data;
+        t->capacity = capacity;
+    }
+    return t->data + t->size;
 }
 
-static void single(FILE *f, const char *name, const char *help, uint64_t value)
+WEFT_PRINTF(2, 3) static void put(struct text *t, const char *format, ...)
 {
-    head(f, name, help);
-    fprintf(f, "weft_store_%s %" PRIu64 "\n", name, value);
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, args);
+    char *at = reserve(t, size + 1);
+    if (at == NULL) {
+        t->failed = true;
+    } else {
+        vsnprintf(at, size + 1, format, again);
+        t->size += size;
+    }
+    va_end(again);
+    va_end(args);
 }
 
-static void put_queues(FILE *f, const struct counts *c)
+static void head(struct text *t, const char *name, const char *help)
 {
-    single(f, "queues", "Queues that have jobs.", c->queues);
-    head(f, "jobs", "Jobs of a queue by state.");
+    put(t, "# HELP weft_store_%s %s\n# TYPE weft_store_%s gauge\n", name, help, name);
+}
+
+static void single(struct text *t, const char *name, const char *help, uint64_t value)
+{
+    head(t, name, help);
+    put(t, "weft_store_%s %" PRIu64 "\n", name, value);
+}
+
+static void put_queues(struct text *t, const struct counts *c)
+{
+    single(t, "queues", "Queues that have jobs.", c->queues);
+    head(t, "jobs", "Jobs of a queue by state.");
     for (size_t i = 0; i < rows_of(c->queues); i++) {
         const struct wf_store_queue *q = &c->queue[i];
-        fprintf(f, "weft_store_jobs{queue=\"%s\",state=\"ready\"} %" PRIu64 "\n", q->name, q->ready);
-        fprintf(f, "weft_store_jobs{queue=\"%s\",state=\"delayed\"} %" PRIu64 "\n", q->name, q->delayed);
-        fprintf(f, "weft_store_jobs{queue=\"%s\",state=\"leased\"} %" PRIu64 "\n", q->name, q->leased);
-        fprintf(f, "weft_store_jobs{queue=\"%s\",state=\"dead\"} %" PRIu64 "\n", q->name, q->dead);
+        put(t, "weft_store_jobs{queue=\"%s\",state=\"ready\"} %" PRIu64 "\n", q->name, q->ready);
+        put(t, "weft_store_jobs{queue=\"%s\",state=\"delayed\"} %" PRIu64 "\n", q->name, q->delayed);
+        put(t, "weft_store_jobs{queue=\"%s\",state=\"leased\"} %" PRIu64 "\n", q->name, q->leased);
+        put(t, "weft_store_jobs{queue=\"%s\",state=\"dead\"} %" PRIu64 "\n", q->name, q->dead);
     }
 }
 
-static void put_topics(FILE *f, const struct counts *c)
+static void put_topics(struct text *t, const struct counts *c)
 {
-    single(f, "topics", "Topics that have a log.", c->logs);
-    head(f, "topic_records", "Messages that are stored under a topic.");
+    single(t, "topics", "Topics that have a log.", c->logs);
+    head(t, "topic_records", "Messages that are stored under a topic.");
     for (size_t i = 0; i < rows_of(c->logs); i++)
-        fprintf(f, "weft_store_topic_records{topic=\"%s\"} %" PRIu64 "\n", c->log[i].topic, c->log[i].last);
-    head(f, "topic_bytes", "Bytes of the messages that are stored under a topic.");
+        put(t, "weft_store_topic_records{topic=\"%s\"} %" PRIu64 "\n", c->log[i].topic, c->log[i].last);
+    head(t, "topic_bytes", "Bytes of the messages that are stored under a topic.");
     for (size_t i = 0; i < rows_of(c->logs); i++)
-        fprintf(f, "weft_store_topic_bytes{topic=\"%s\"} %" PRIu64 "\n", c->log[i].topic, c->log[i].bytes);
+        put(t, "weft_store_topic_bytes{topic=\"%s\"} %" PRIu64 "\n", c->log[i].topic, c->log[i].bytes);
 }
 
-static void put_cursors(FILE *f, const struct counts *c)
+static void put_cursors(struct text *t, const struct counts *c)
 {
-    single(f, "cursors", "Cursors, one for each name and topic.", c->cursors);
-    head(f, "cursor_behind", "Messages that are stored behind a cursor.");
+    single(t, "cursors", "Cursors, one for each name and topic.", c->cursors);
+    head(t, "cursor_behind", "Messages that are stored behind a cursor.");
     for (size_t i = 0; i < rows_of(c->cursors); i++)
-        fprintf(f, "weft_store_cursor_behind{cursor=\"%s\",topic=\"%s\"} %" PRIu64 "\n", c->cursor[i].name,
-                c->cursor[i].topic, c->cursor[i].behind);
+        put(t, "weft_store_cursor_behind{cursor=\"%s\",topic=\"%s\"} %" PRIu64 "\n", c->cursor[i].name,
+            c->cursor[i].topic, c->cursor[i].behind);
 }
 
 static int write_text(struct scrape *s)
 {
-    FILE *f = open_memstream(&s->text, &s->size);
-    if (f == NULL) return WEFT_ENOMEM;
-    put_queues(f, &s->counts);
-    put_topics(f, &s->counts);
-    put_cursors(f, &s->counts);
-    bool failed = ferror(f) != 0;
-    return fclose(f) != 0 || failed ? WEFT_ENOMEM : WEFT_OK;
+    put_queues(&s->text, &s->counts);
+    put_topics(&s->text, &s->counts);
+    put_cursors(&s->text, &s->counts);
+    return s->text.failed ? WEFT_ENOMEM : WEFT_OK;
 }
 
 static void count(void *block)
@@ -242,7 +275,7 @@ static void answer(struct store_metrics *m, const weft_msg *ask)
     if (!fresh) scrape(m);
     if (m->last == NULL || m->last->rc < 0) return;
     if (weft_tag(ask) == WF_METRICS_QUEUES) answer_queues(ask, &m->last->counts);
-    else weft_ignore(weft_reply(ask, WF_METRICS_ASK, m->last->text, m->last->size));
+    else weft_ignore(weft_reply(ask, WF_METRICS_ASK, m->last->text.data, m->last->text.size));
 }
 
 void wf_store_metrics(const void *arg, size_t size)

@@ -9,6 +9,7 @@
 #include "sql_tables.h"
 #include "sqlite.h"
 #include "sqlite_connection.h"
+#include "sqlite_name.h"
 
 static const char tables[] =
     "CREATE TABLE logs(id INTEGER PRIMARY KEY, topic TEXT, epoch INTEGER, first INTEGER, last INTEGER, bytes INTEGER,"
@@ -168,7 +169,10 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
 
 static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
 {
-    int rc = sq_connect(&s->writer, where, s->vfs, s->base.read_only);
+    /* A file system of our own has one name for each file. */
+    char *name = s->vfs == NULL ? sq_name(where) : sqlite3_mprintf("%s", where);
+    int rc = name == NULL ? SQLITE_NOMEM : sq_connect(&s->writer, name, s->vfs, s->base.read_only);
+    sqlite3_free(name);
     if (rc != SQLITE_OK) return failed_with(why, rc, where);
     /* The full name, without symbolic links: two names of one file have one owner. */
     s->base.name = sqlite3_mprintf("%s", sqlite3_db_filename(s->writer.db, "main"));

@@ -1,5 +1,7 @@
 /* tests/unit/transport/store/postgres_test.c -- the engine for PostgreSQL, with a server of the test's own: what every
  * engine promises, and what it does when its sessions end, or others take its place. */
+#include <pthread.h>
+
 #include "conformance.h"
 #include "postgres.h"
 #include "postgres_server.h"

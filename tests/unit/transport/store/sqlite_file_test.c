@@ -1,6 +1,9 @@
 /* tests/unit/transport/store/sqlite_file_test.c -- the engine for SQLite on a file of this machine. */
 #include <sqlite3.h>
 #include <unistd.h>
+#ifdef _WIN32
+#include <windows.h>
+#endif
 
 #include "conformance.h"
 #include "crc32c.h"
@@ -8,15 +11,73 @@
 #include "store_file.h"
 #include "stored_topic.h"
 
+/* Opens another file, and makes another name of it, or finds one that it has. The file system of Windows gives short names
+ * to files with long ones. */
+static void open_file_with_two_names(char name[100], char other[100])
+{
+    close_it();
+    snprintf(name, 100, "%s/a-longer-name.db", folder);
+    fixture.where = name;
+    open_it();
+#ifdef _WIN32
+    ck_assert_uint_gt(GetShortPathNameA(name, other, 100), 0);
+    ck_assert_str_ne(other, name);
+#else
+    snprintf(other, 100, "%s/link.db", folder);
+    ck_assert_int_eq(symlink(name, other), 0);
+#endif
+}
+
 START_TEST(another_name_of_the_file_has_the_same_owner)
 {
-    char path[100];
+    char name[100], other[100];
     int rc;
-    snprintf(path, sizeof path, "%s/link.db", folder);
-    ck_assert_int_eq(symlink(file, path), 0);
-    fixture.where = path;
+    open_file_with_two_names(name, other);
+    fixture.where = other;
     ck_assert_ptr_null(open_as(false, &rc));
     ck_assert_int_eq(rc, WEFT_EINUSE);
+}
+END_TEST
+
+/* New records are in a log beside the file, which has to be found under each name. */
+START_TEST(another_name_of_the_file_has_the_same_records)
+{
+    char name[100], other[100];
+    int rc;
+    open_file_with_two_names(name, other);
+    append_ok("a", "one");
+    struct wf_store *owner = store;
+    fixture.where = other;
+    store = open_as(true, &rc);
+    ck_assert_int_eq(rc, WEFT_OK);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    close_it();
+    store = owner;
+}
+END_TEST
+
+START_TEST(the_name_of_a_file_is_in_utf_8)
+{
+    char path[100];
+    snprintf(path, sizeof path, "%s/st\u00f6re-\u65e5.db", folder);
+    close_it();
+    fixture.where = path;
+    open_it();
+    append_ok("a", "one");
+    close_it();
+    fixture.where = file;
+    open_it();
+#ifdef _WIN32
+    wchar_t wide[100];
+    swprintf(wide, sizeof wide / sizeof *wide, L"%hs/st\u00f6re-\u65e5.db", folder);
+    ck_assert(DeleteFileW(wide));
+    wcscat(wide, L"-owner");
+    ck_assert(DeleteFileW(wide));
+#else
+    ck_assert_int_eq(unlink(path), 0);
+    strcat(path, "-owner");
+    ck_assert_int_eq(unlink(path), 0);
+#endif
 }
 END_TEST
 
@@ -167,6 +228,8 @@ int main(void)
     suite_add_tcase(suite, files);
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
+    tcase_add_test(files, another_name_of_the_file_has_the_same_records);
+    tcase_add_test(files, the_name_of_a_file_is_in_utf_8);
     tcase_add_test(files, a_folder_that_is_missing);
     tcase_add_test(files, a_file_that_another_one_has_locked_stores_nothing_and_goes_on);
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);

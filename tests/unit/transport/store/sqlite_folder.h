@@ -2,10 +2,9 @@
 #ifndef SQLITE_FOLDER_H
 #define SQLITE_FOLDER_H
 
-#include <unistd.h>
-
 #include "conformance.h"
 #include "sqlite.h"
+#include "temporary.h"
 
 static char folder[64], file[80];
 
@@ -19,7 +18,14 @@ static void begin(void)
 
 static void end(void)
 {
-    const char *more[] = {"s.db", "s.db-wal", "s.db-shm", "s.db-owner", "s.db-owner-journal", "link.db"};
+    const char *more[] = {"s.db",
+                          "s.db-wal",
+                          "s.db-shm",
+                          "s.db-owner",
+                          "s.db-owner-journal",
+                          "a-longer-name.db",
+                          "a-longer-name.db-owner",
+                          "link.db"};
     char path[100];
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, more[i]);

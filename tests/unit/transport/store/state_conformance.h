@@ -184,7 +184,7 @@ START_TEST(a_batch_of_states)
     size_t count = sizeof batch / sizeof *batch;
     ck_assert_int_eq(fixture.engine->change_states(store, batch, count), WEFT_OK);
     for (size_t i = 0; i < count; i++)
-        ck_assert_msg(batch[i].error == expected[i], "%zu: %s", i, weft_error_name(batch[i].error));
+        ck_assert_msg(batch[i].error == expected[i], "%u: %s", (unsigned)i, weft_error_name(batch[i].error));
     ck_assert_uint_eq(batch[8].state.opening, 2);
     expect_states(NULL, "a=2/1-2/1048577/-1 b=1/1-0/0/-1 ");
     expect_states("a", "b=1/1-0/0/-1 ");

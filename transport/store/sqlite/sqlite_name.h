@@ -1,0 +1,10 @@
+/* transport/store/sqlite/sqlite_name.h -- the one name of a file that has several. SQLite keeps what it needs beside a
+ * file under names that begin with the one by which the file was opened. */
+#ifndef WF_STORE_SQLITE_NAME_H
+#define WF_STORE_SQLITE_NAME_H
+
+/* Returns the name under which SQLite has to open this file, so that all names of a file lead to the same one; a file
+ * that is not there keeps its name. The caller frees it with sqlite3_free. NULL: there is no memory. */
+char *sq_name(const char *file);
+
+#endif
