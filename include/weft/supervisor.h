@@ -73,13 +73,13 @@ enum {
     WEFT_EXIT_GAVE_UP = 6, /* more restarts than allowed; the text names the child and its last reason */
 };
 
-/* [A, W] Makes the calling actor a supervisor: starts the children and keeps them running. It does not return: the
- * actor ends inside this call. After weft_stop it stops its children in reverse order and ends with
- * WEFT_EXIT_STOPPED. If a child fails at its first start, the supervisor stops the others and ends with that child's
- * reason (WEFT_EXIT_FAILED if that was WEFT_EXIT_NORMAL) and a text that names the child. A supervisor that is itself
- * a child with `await_ready` calls weft_ready() once all its children have started.
+/* [A, W] Makes the calling actor a supervisor: starts the children and keeps them running. When the supervisor ends,
+ * the actor ends inside this call, so the call does not return. After weft_stop it stops its children in reverse
+ * order and ends with WEFT_EXIT_STOPPED. If a child fails at its first start, the supervisor stops the others and
+ * ends with that child's reason (WEFT_EXIT_FAILED if that was WEFT_EXIT_NORMAL) and a text that names the child. A
+ * supervisor that is itself a child with `await_ready` calls weft_ready() once all its children have started.
  *
- * It returns only if it could not begin; then nothing has been started.
+ * The call returns only if the supervisor could not begin; then nothing has been started.
  * Errors: WEFT_EINVAL (the log says which field), WEFT_ENOMEM, WEFT_ECANCELED (the actor had been asked to stop
  * before). */
 WEFT_API int weft_supervise(const weft_supervisor_spec *spec);

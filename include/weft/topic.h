@@ -1,4 +1,4 @@
-/* weft/topic.h -- publish and subscribe, on this node and on every node it is connected to.
+/* weft/topic.h -- publish and subscribe, on this node and on every node that it is linked with.
  *
  * A topic consists of words joined by dots: "room.lobby". A word has letters, digits, '_', '-' and '$'; a topic has
  * at most 255 bytes and 16 words. In a pattern, '*' stands for one word, and '>' at the end for one or more words. */
@@ -76,7 +76,7 @@ typedef enum {
  * because the link was full. (With WEFT_SLOW_DISCONNECT the last report includes what the other node has lost. The
  * other node does not know when an actor subscribed, so what it lost shortly before also counts for a new
  * subscription of the same pattern.)
- * They do not count what a full queue between two workers, or the mailbox's own policy, has dropped. */
+ * These messages do not count what a full queue between two workers, or the mailbox's own policy, has dropped. */
 struct weft_subscription_news {
     weft_subscription subscription;
     weft_subscription_kind kind;
@@ -86,10 +86,10 @@ struct weft_subscription_news {
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news *out);
 
-/* [A, W] Publishes a copy of `size` bytes: to every subscriber on this node, to one member of each queue group, and
- * as one copy on the wire to each connected node that has a matching subscription, or a member of a queue group that
- * is to get it. Messages of one publisher keep their order. Returns the number of receivers: subscribers on this
- * worker, the other workers and the nodes to which it went (each counts as one), and queue groups.
+/* [A, W] Publishes a copy of `size` bytes. Every subscriber on this node gets it, and one member of each queue group.
+ * One copy goes over the wire to each linked node that has a matching subscription, or that has the member of a queue
+ * group that is to get it. Messages of one publisher keep their order. Returns the number of receivers: subscribers
+ * on this worker, the other workers and the nodes to which it went (each counts as one), and queue groups.
  *
  * Suspends only for subscribers with WEFT_SLOW_SUSPEND: before it publishes, for full subscribers on other workers;
  * afterwards, for full subscribers on this worker. Each of these two waits takes no longer than the longest `wait` of

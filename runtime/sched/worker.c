@@ -219,7 +219,6 @@ static bool look_for_posts(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     if (!may_look(w) || deadline <= w->now) return false;
-    w->count.looks++;
     int64_t until = 0;
     do {
         for (int i = 0; i < 64; i++) {

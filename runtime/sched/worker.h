@@ -87,7 +87,7 @@ struct wf_worker {
         idle_gap;
     int64_t idle; /* for how long it has slept since the last post */
     struct {
-        uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired, parked, unparked;
+        uint64_t turns, sleeps, posts_in, timers_fired, parked, unparked;
     } count; /* its thread only */
 
     alignas(WF_CACHE_LINE) struct wf_pace pace;

@@ -1,13 +1,13 @@
 /* Any bytes as a certificate: reads the name in it, if they are a certificate. */
 #include "fuzz.h"
-#include "identity.h"
+#include "../unit/transport/security/identity_read.h"
 #include "roles.h"
 
 int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct wf_identity who;
     char why[128] = "";
-    if (!wf_identity_read(&who, data, size, why, sizeof why)) {
+    if (!identity_read(&who, data, size, why, sizeof why)) {
         MUST(why[0] != '\0');
         return 0;
     }

@@ -46,14 +46,3 @@ bool wf_identity_of(struct wf_identity *out, const mbedtls_x509_crt *crt, char *
     out->rights = wf_role_rights(out->roles);
     return true;
 }
-
-bool wf_identity_read(struct wf_identity *out, const void *certificate, size_t size, char *why, size_t why_size)
-{
-    mbedtls_x509_crt crt;
-    mbedtls_x509_crt_init(&crt);
-    bool ok = mbedtls_x509_crt_parse(&crt, certificate, size) == 0;
-    if (!ok) snprintf(why, why_size, "this is no certificate");
-    else ok = wf_identity_of(out, &crt, why, why_size);
-    mbedtls_x509_crt_free(&crt);
-    return ok;
-}

@@ -7,12 +7,7 @@
 
 #include "roles.h"
 
-#include <weft/api.h>
-
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-WEFT_BEGIN
 
 enum { WF_IDENTITY_NAME = 65 };
 
@@ -22,10 +17,4 @@ struct wf_identity {
     uint32_t rights; /* the rights of those roles */
 };
 
-/* From a certificate in DER or (`size` counts the final NUL) PEM, the first if there are several. False: `why`
- * (`why_size` bytes) says what is wrong with it. Does not check whether the certificate can be trusted. */
-WEFT_API bool wf_identity_read(struct wf_identity *out, const void *certificate, size_t size, char *why,
-                               size_t why_size);
-
-WEFT_END
 #endif

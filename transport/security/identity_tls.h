@@ -5,8 +5,12 @@
 #include "identity.h"
 
 #include <mbedtls/x509_crt.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-/* As wf_identity_read, from one that has been parsed. */
+#include <weft/api.h>
+
+/* False: `why` (`why_size` bytes) says what is wrong with the certificate. Does not check whether it can be trusted. */
 WEFT_API bool wf_identity_of(struct wf_identity *out, const mbedtls_x509_crt *crt, char *why, size_t why_size);
 
 #endif

@@ -1,4 +1,5 @@
 /* transport/store/server/store_cursors.c -- see store_cursors.h. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include <weft/store.h>
@@ -8,6 +9,8 @@
 #include "store_cursors.h"
 #include "store_messages.h"
 #include "stored_topic.h"
+
+static_assert((int)WEFT_CURSORS_MAX == (int)WF_STORE_CURSORS_MAX, "cursors of a store");
 
 struct advance {
     struct wf_pending_request request;

@@ -28,6 +28,11 @@
 #include "store_queues.h"
 #include "stored_topic.h"
 
+static_assert((int)WEFT_QUEUE_TAKERS_MAX == (int)WF_TAKERS_MAX, "takers of a queue");
+static_assert((int)WEFT_QUEUE_LEASES_MAX == (int)WF_HOLDS_MAX, "takers and leases of a store");
+static_assert((int)WEFT_SHARED_BOUND_MAX == (int)WF_MEMBER_BOUND_MAX, "records of a member");
+static_assert((int)WEFT_SHARED_MAX == (int)WF_SHARES_MAX, "shared cursors");
+
 /* A change that has not been stored yet. */
 struct change {
     struct wf_pending_request request;

@@ -4,7 +4,7 @@
 #include <mbedtls/oid.h>
 
 #include "certificates.h"
-#include "identity_tls.h"
+#include "identity_read.h"
 #include "roles.h"
 
 static struct signer authority;
@@ -14,7 +14,7 @@ static bool read_name(const char *subject, struct wf_identity *who, char why[128
     struct pem pem;
     sign(&authority, subject, "20491231235959", &pem);
     why[0] = '\0';
-    return wf_identity_read(who, pem.certificate, strlen(pem.certificate) + 1, why, 128);
+    return identity_read(who, pem.certificate, strlen(pem.certificate) + 1, why, 128);
 }
 
 START_TEST(certificates_without_a_valid_name_are_refused)
@@ -40,7 +40,7 @@ START_TEST(certificates_without_a_valid_name_are_refused)
     ck_assert_str_eq(who.name, "alice");
     ck_assert_uint_eq(who.roles, 0);
     ck_assert_uint_eq(who.rights, wf_role_rights(0));
-    ck_assert(!wf_identity_read(&who, "x", 1, why, sizeof why));
+    ck_assert(!identity_read(&who, "x", 1, why, sizeof why));
     ck_assert_str_eq(why, "this is no certificate");
     free_signer(&authority);
 }
