@@ -19,6 +19,7 @@
 #include "children.h"
 #include "end.h"
 #include "kept_actor.h"
+#include "log.h"
 
 #include <weft/monitor.h>
 
@@ -28,6 +29,9 @@
 #include <string.h>
 
 #define RETRY WEFT_MS(20) /* the pause before the next try to get memory */
+
+/* Many supervisors, with children that fail as often as they may, would fill a disk. */
+static const char more_lines[] = "more children ended, or did not start or stop";
 
 struct supervisor {
     struct wf_actor *actor;
@@ -166,10 +170,12 @@ static void overdue(struct supervisor *s, struct wf_child *c)
     if (c->state == WF_STARTING) {
         c->late = true;
         WF_SOMETIMES("supervisor: a child is not ready in time, and is killed", true);
-        weft_log(WEFT_WARN, "child %s is not ready within %s and is killed", c->charge.name, timeout);
+        wf_log_class(WEFT_LOG_MODULE, WEFT_WARN, more_lines, "child %s is not ready within %s and is killed",
+                     c->charge.name, timeout);
     } else if (c->spec.stop_timeout > 0) {
         WF_SOMETIMES("supervisor: a child does not stop in time, and is killed", true);
-        weft_log(WEFT_WARN, "child %s has not stopped within %s and is killed", c->charge.name, timeout);
+        wf_log_class(WEFT_LOG_MODULE, WEFT_WARN, more_lines, "child %s has not stopped within %s and is killed",
+                     c->charge.name, timeout);
     }
     kill_child(s, c);
 }
@@ -202,8 +208,9 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
 {
     int64_t now = weft_now();
     if (!may_restart(s, now)) {
-        weft_log(WEFT_ERROR, "child %s has ended (%s), and its supervisor has reached its restart limit: stopping",
-                 c->charge.name, why(reason, text));
+        wf_log_class(WEFT_LOG_MODULE, WEFT_ERROR, more_lines,
+                     "child %s has ended (%s), and its supervisor has reached its restart limit: stopping",
+                     c->charge.name, why(reason, text));
         WF_SOMETIMES("supervisor: it gives up", true);
         begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
                   (double)s->period / 1e9, c->charge.name, why(reason, text));
@@ -212,8 +219,8 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     c->failures = c->up_since != 0 && now - c->up_since >= s->period ? 1 : c->failures + 1;
     c->restarts++;
     int64_t wait = back_off(s, c->failures);
-    weft_log(WEFT_WARN, "child %s has ended (%s), to be restarted in %.3g s", c->charge.name, why(reason, text),
-             (double)wait / 1e9);
+    wf_log_class(WEFT_LOG_MODULE, WEFT_WARN, more_lines, "child %s has ended (%s), to be restarted in %.3g s",
+                 c->charge.name, why(reason, text), (double)wait / 1e9);
     size_t first = s->strategy == WEFT_ONE_FOR_ALL ? 0 : wf_children_index(&s->all, c);
     size_t end = s->strategy == WEFT_ONE_FOR_ONE ? first + 1 : s->all.count;
     for (size_t i = first; i < end; i++) {
@@ -236,7 +243,9 @@ static bool waits_for_memory(struct wf_child *c, int reason)
 {
     int64_t next = weft_after(RETRY);
     if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
-    if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
+    if (!c->starved)
+        wf_log_class(WEFT_LOG_MODULE, WEFT_WARN, more_lines, "no memory to start child %s, which is tried again",
+                     c->charge.name);
     WF_SOMETIMES("supervisor: there is no memory to start a child", true);
     c->starved = true;
     c->not_before = next;
@@ -271,7 +280,8 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         if (waits_for_memory(c, reason)) return;
         WF_SOMETIMES("supervisor: a child fails before it is ready", true);
         if (c->late) text = "it was not ready in time";
-        weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
+        wf_log_class(WEFT_LOG_MODULE, WEFT_ERROR, more_lines, "child %s did not start: %s", c->charge.name,
+                     why(reason, text));
         if (c->asked) {
             answer(c, c->late ? WEFT_ETIMEDOUT : reason < 0 ? reason : WEFT_ECHILD);
             drop(s, c);

@@ -1,6 +1,7 @@
 /* actors/run/end.c -- the end of an actor's life: its clean-ups, and what happens to what it had. The rules are in
  * actor.h. */
 #include "end.h"
+#include "log.h"
 
 #include "actor_life.h"
 #include "local.h"
@@ -141,7 +142,8 @@ void weft_fail_at(const char *file, int line, int reason, const char *format, ..
     struct wf_actor *self = wf_actor_self();
     if (self != NULL) {
         char words[32];
-        weft_log(WEFT_ERROR, "%s failed (%s): %s", self->kind, weft_reason_text(reason, words), text);
+        wf_log_class(WEFT_LOG_MODULE, WEFT_ERROR, "more actors failed", "%s failed (%s): %s", self->kind,
+                     weft_reason_text(reason, words), text);
         wf_actor_set_end(self, wf_end_body(self->task.worker, reason, text));
     } else {
         weft_log(WEFT_ERROR, "weft_fail was called outside of an actor: %s", text);

@@ -15,7 +15,8 @@
  *
  * If the same node repeats a line often, the line is held back (weft_log_repeats). Later it is written once more,
  * with repeated=N for the N lines that were not written: together with the next line of any kind after the period, or
- * at the end of weft_main. */
+ * at the end of weft_main. Lines about actors that fail, and about children of supervisors that end, count together: of
+ * each of these two kinds, five times as many lines are written as of a repeated line. */
 #ifndef WEFT_LOG_H
 #define WEFT_LOG_H
 

@@ -223,7 +223,8 @@ void wf_log_write_repeats(void)
     wf_log_flush();
 }
 
-static void say(const char *module, weft_log_level level, const char *format, va_list args)
+/* `held`: of a class of lines; else NULL. */
+static void say(const char *module, weft_log_level level, const char *held, const char *format, va_list args)
 {
     char message[WF_LOG_LINE_MAX], context[CONTEXT_MAX], node[CONTEXT_MAX];
     context[0] = '\0';
@@ -237,6 +238,7 @@ static void say(const char *module, weft_log_level level, const char *format, va
     if (now > 0) {
         tell_repeats(now);
         snprintf(node, sizeof node, "%.*s", (int)strcspn(context, " "), context);
+        if (held != NULL && !wf_log_may_class(module, level, node, held, now)) return;
         if (!wf_log_may_repeat(module, level, node, message, size, now)) return;
     }
     write_line(&(struct event){level, module, context, message, size, cut, 0, wall});
@@ -247,7 +249,7 @@ void weft_log(weft_log_level level, const char *format, ...)
     if (!wf_log_wanted(NULL, level)) return;
     va_list args;
     va_start(args, format);
-    say(NULL, level, format, args);
+    say(NULL, level, NULL, format, args);
     va_end(args);
 }
 
@@ -256,6 +258,15 @@ void weft_log_in(const char *module, weft_log_level level, const char *format, .
     if (!wf_log_wanted(module, level)) return;
     va_list args;
     va_start(args, format);
-    say(module, level, format, args);
+    say(module, level, NULL, format, args);
+    va_end(args);
+}
+
+void wf_log_class(const char *module, weft_log_level level, const char *held, const char *format, ...)
+{
+    if (!wf_log_wanted(module, level)) return;
+    va_list args;
+    va_start(args, format);
+    say(module, level, held, format, args);
     va_end(args);
 }

@@ -20,6 +20,10 @@ typedef bool wf_log_sink_fn(const char *line, size_t size);
 extern _Atomic(wf_log_sink_fn *) wf_log_sink;
 /* A line that says that so many were lost, with its newline, for at most WF_LOG_LINE_MAX bytes. Returns its size. */
 size_t wf_log_compose_lost(char *out, uint64_t lines);
+/* As weft_log_in, for lines of which a program may cause any number, each with another text. More than 100 in 10 s, all of them
+ * together (weft_log_repeats, times WF_LOG_CLASS_TIMES), are held back, and reported as `held` with repeated=N. */
+void wf_log_class(const char *module, weft_log_level level, const char *held, const char *format, ...)
+    WEFT_PRINTF(4, 5);
 /* Writes what is still held back or queued: the process is about to end. */
 void wf_log_write_repeats(void);
 

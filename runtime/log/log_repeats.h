@@ -6,11 +6,16 @@
  *     line that occurs only once is lost.
  * (2) A line has a slot from its first occurrence to the end of the period that begins then. If all slots are taken,
  *     further lines are written as they come.
- * (3) There is no timer: an idle process stays idle. The next line after the period reports the counts. */
+ * (3) Lines of a class differ, such as those about the children of supervisors: as many as a program has. They count together
+ *     as one line, which may come WF_LOG_CLASS_TIMES as often, in a slot that other lines cannot take. Those beyond are
+ *     reported by the text of the class.
+ * (4) There is no timer: an idle process stays idle. The next line after the period reports the counts. */
 #ifndef WF_LOG_REPEATS_H
 #define WF_LOG_REPEATS_H
 
 #include "log_levels.h"
+
+enum { WF_LOG_CLASS_TIMES = 5 };
 
 /* A line that may be held back, with the parts that the report repeats. */
 struct wf_repeat {
@@ -24,6 +29,8 @@ struct wf_repeat {
 /* Whether that line may be written at `now`; else it is counted. `node`: the field "node=a", or "". */
 bool wf_log_may_repeat(const char *module, weft_log_level level, const char *node, const char *text, size_t size,
                        int64_t now);
+/* The same for a line of a class, of which `text` says what the lines that are held back are. */
+bool wf_log_may_class(const char *module, weft_log_level level, const char *node, const char *text, int64_t now);
 /* One whose period is over at `now`, or until which lines have been held back; false: there is none. */
 bool wf_log_take_repeat(int64_t now, struct wf_repeat *out);
 

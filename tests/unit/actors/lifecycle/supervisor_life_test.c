@@ -1,5 +1,8 @@
 /* actors/lifecycle/supervisor.c, child.c: how children start and stop, and with them their supervisor; bad input. */
 #include "supervisor_kit.h"
+
+#include "../../../capture.h"
+#include "log.h"
 #include "supervisor.h"
 
 /* ---- Starting -------------------------------------------------------------------------------------------------- */
@@ -252,6 +255,59 @@ START_TEST(the_end_of_a_node_is_in_order)
 }
 END_TEST
 
+/* ---- The log ---------------------------------------------------------------------------------------------------- */
+
+enum { LIVES = 300 };
+static int lives;
+
+/* Each time for another reason. */
+static void fails_again(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (++lives <= LIVES) weft_fail(WEFT_EXIT_FAILED, "life %d", lives);
+    word_say(&all_are_up);
+}
+
+static void supervise_failing(const void *arg, size_t size)
+{
+    const weft_child_spec kids[] = {{.name = "a", .body = fails_again, .restart = WEFT_TRANSIENT}};
+    const weft_supervisor_spec spec = SPEC_WITH(kids, .max_restarts = 2 * LIVES, .period = WEFT_SEC(1));
+    (void)arg, (void)size;
+    weft_ignore(weft_supervise(&spec));
+}
+
+static size_t count_of(const char *said, const char *text)
+{
+    size_t n = 0;
+    for (; (said = strstr(said, text)) != NULL; said++) n++;
+    return n;
+}
+
+/* 4 lines, times 5. */
+START_TEST(children_that_fail_all_the_time_write_a_limited_number_of_lines)
+{
+    static char said[128 * 1024];
+    lives = 0;
+    weft_log_repeats(4, WEFT_SEC(3600));
+    capture_state c = capture_start();
+    weft_node *n = node_of(1);
+    word_begin(&all_are_up);
+    node_spawn(n, 1, supervise_failing);
+    word_await(&all_are_up);
+    ck_assert_int_eq(wf_node_drain(n, weft_after(WEFT_SEC(60))), 0);
+    node_finish(n);
+    wf_node_destroy(n);
+    wf_log_write_repeats();
+    (void)capture_end(&c, said, sizeof said);
+    weft_log_repeats(20, WEFT_SEC(10));
+    word_end(&all_are_up);
+    ck_assert_int_eq(lives, LIVES + 1);
+    ck_assert_uint_eq(count_of(said, "child a has ended"), 20);
+    ck_assert_uint_eq(count_of(said, ": life "), 2 * 20);
+    ck_assert_uint_eq(count_of(said, "repeated=280 "), 2);
+}
+END_TEST
+
 /* ---- Bad input ------------------------------------------------------------------------------------------------- */
 
 static int supervise_result;
@@ -378,5 +434,6 @@ TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           a_failed_restart_counts_and_is_tried_again, a_name_that_is_taken_keeps_a_child_from_starting,
           a_child_that_ignores_its_stop_is_killed_at_the_deadline, a_supervisor_is_given_the_time_its_children_need,
           children_of_a_killed_supervisor_end, a_supervisor_ends_with_the_actor_it_is_linked_to,
-          the_end_of_a_node_is_in_order, bad_specs_start_nothing, strange_messages_are_dropped,
-          an_actor_that_is_no_supervisor_has_no_children, functions_of_supervisors_are_refused_outside_of_actors)
+          the_end_of_a_node_is_in_order, children_that_fail_all_the_time_write_a_limited_number_of_lines,
+          bad_specs_start_nothing, strange_messages_are_dropped, an_actor_that_is_no_supervisor_has_no_children,
+          functions_of_supervisors_are_refused_outside_of_actors)

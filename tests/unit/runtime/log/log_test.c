@@ -382,6 +382,44 @@ START_TEST(repeated_lines_without_a_free_slot_are_written)
 }
 END_TEST
 
+static void two_hundred_of_a_class(void)
+{
+    for (int i = 0; i < 200; i++) wf_log_class("actors", WEFT_WARN, "more children ended", "child %d ended;", i);
+}
+
+static void class_after_others(void)
+{
+    forty_texts_thrice();
+    two_hundred_of_a_class();
+}
+
+START_TEST(lines_of_a_class_have_one_limit_however_much_they_differ)
+{
+    static char big[65536];
+    now = epoch;
+    atomic_store(&wf_log_context, context);
+    capture_state c = capture_start();
+    class_after_others();                               /* which have taken all slots of lines */
+    weft_log_in("actors", WEFT_WARN, "child 0 ended;"); /* a line of its own */
+    (void)capture_end(&c, big, sizeof big);
+    ck_assert_int_eq(count_in(big, " ended;"), 100 + 1);
+    ck_assert_ptr_nonnull(strstr(big, "child 99 ended;"));
+    now += WEFT_SEC(10);
+    capture(one_more);
+    ck_assert_ptr_nonnull(strstr(got, "level=warn module=actors node=a repeated=100 msg=\"more children ended\"\n"));
+    c = capture_start();
+    two_hundred_of_a_class();
+    (void)capture_end(&c, big, sizeof big);
+    ck_assert_int_eq(count_in(big, " ended;"), 100);
+    capture(wf_log_write_repeats);
+    weft_log_repeats(0, WEFT_SEC(10));
+    c = capture_start();
+    two_hundred_of_a_class();
+    (void)capture_end(&c, big, sizeof big);
+    ck_assert_int_eq(count_in(big, " ended;"), 200);
+}
+END_TEST
+
 /* ---- A file ---------------------------------------------------------------------------------------------------- */
 
 static const char *content(const char *path)
@@ -500,6 +538,7 @@ int main(void)
     tcase_add_test(c, repeats_are_held_back_and_counted);
     tcase_add_test(c, lines_held_back_are_reported_at_the_end);
     tcase_add_test(c, repeated_lines_without_a_free_slot_are_written);
+    tcase_add_test(c, lines_of_a_class_have_one_limit_however_much_they_differ);
     tcase_add_test(c, lines_go_to_a_file_that_is_opened_anew);
 #ifndef _WIN32
     tcase_add_loop_test(c, the_journal_gets_priorities, 0, 3);
