@@ -20,8 +20,8 @@ struct job {
     /* Under set->lock: */
     struct wf_list_node in_line; /* wf_offload.queue or .overflow */
     enum state state;
-    bool abandoned; /* the task has abandoned it while it ran: the thread frees it */
-    char who[WHO];  /* the actor, for the log */
+    bool abandoned;                 /* the task has abandoned it while it ran: the thread frees it */
+    struct blocking_thread *thread; /* that runs it */
     alignas(16) uint8_t block[];
 };
 
@@ -33,7 +33,7 @@ struct blocking_thread {
     struct job *job;          /* NULL: none runs */
     bool dropping;            /* the job is abandoned: only the thread may touch it */
     bool left_behind;         /* the node is gone */
-    char who[WHO];            /* the job's actor: outlives an abandoned job */
+    char who[WHO];            /* the actor that has abandoned the job; "": none has */
 };
 
 struct wf_offload {
@@ -64,8 +64,9 @@ int wf_offload_drain(struct wf_offload *o, int64_t deadline)
     while (o->running > 0 && rc == WEFT_OK) rc = pf_cond_wait(o->quiet, o->lock, deadline);
     rc = o->running > 0 ? WEFT_ETIMEDOUT : WEFT_OK;
     for (uint32_t i = 0; i < o->started; i++) {
+        const char *who = o->threads[i].who;
         if (o->threads[i].job == NULL) continue;
-        weft_log(WEFT_WARN, "a blocking function of %s has not returned in time", o->threads[i].who);
+        weft_log(WEFT_WARN, "a blocking function of %s has not returned in time", who[0] == '\0' ? "an actor" : who);
     }
     pf_mutex_unlock(o->lock);
     return rc;
@@ -176,7 +177,8 @@ static void thread_main(void *arg)
     for (struct job *j; !t->left_behind && (j = next_job(o, t)) != NULL;) {
         j->state = RUNNING;
         t->job = j;
-        memcpy(t->who, j->who, sizeof t->who);
+        j->thread = t;
+        t->who[0] = '\0';
         o->running++;
         run_job(o, t, j);
     }
@@ -199,14 +201,28 @@ static int start_thread(struct wf_offload *o)
 
 /* ---- Jobs ------------------------------------------------------------------------------------------------------ */
 
+static enum state state_of(struct job *j)
+{
+    pf_mutex_lock(j->set->lock);
+    enum state state = j->state;
+    pf_mutex_unlock(j->set->lock);
+    return state;
+}
+
 /* The task no longer needs the job. */
 static void abandon(struct job *j)
 {
     struct wf_offload *o = j->set;
+    struct wf_task *t = wf_task_self();
+    char who[WHO] = "";
     wf_unlink(&j->handle.owned.on_task);
+    if (state_of(j) != DONE) t->worker->set->hooks->task_describe(t, who, sizeof who); /* for the log */
     pf_mutex_lock(o->lock);
     enum state state = j->state;
-    if (state == RUNNING) j->abandoned = true;
+    if (state == RUNNING) {
+        j->abandoned = true;
+        memcpy(j->thread->who, who, sizeof who);
+    }
     wf_unlink(&j->in_line);
     if (state == WAITING) o->waiting--;
     if (state == QUEUED) {
@@ -241,7 +257,6 @@ static int make_job(struct job **out, weft_blocking *run, const void *block, siz
         return rc;
     }
     j->handle.id = j->done.id;
-    t->worker->set->hooks->task_describe(t, j->who, sizeof j->who);
     if (size > 0) memcpy(j->block, block, size);
     wf_list_push_front(&t->owned, &j->handle.owned.on_task);
     *out = j;
@@ -272,14 +287,6 @@ static int submit(struct job *j)
     }
     pf_mutex_unlock(o->lock);
     return rc;
-}
-
-static enum state state_of(struct job *j)
-{
-    pf_mutex_lock(j->set->lock);
-    enum state state = j->state;
-    pf_mutex_unlock(j->set->lock);
-    return state;
 }
 
 /* Waits until the job has reached that state. The task may be killed here: then its list of resources frees the

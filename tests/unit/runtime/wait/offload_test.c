@@ -3,6 +3,7 @@
 #include "../../actors/node_harness.h"
 #include "../../actors/random.h"
 #include "../folder.h"
+#include "log.h"
 #include "offload.h"
 
 #include <weft/dir.h>
@@ -463,14 +464,29 @@ static void leaves_one_running(const void *arg, size_t size)
     until(now_at(&gate.entered) == 2);
 }
 
+static int overdue; /* lines about a function that does not return, and whose it is */
+
+static bool see_overdue(const char *line, size_t size)
+{
+    static const char text[] = "a blocking function of actor ", whose[] = "leaves-one";
+    const char *at = memmem(line, size, text, sizeof text - 1);
+    overdue += at != NULL && memcmp(at + sizeof text - 1, whose, sizeof whose - 1) == 0;
+    return true;
+}
+
 START_TEST(a_node_waits_for_its_functions_until_the_deadline)
 {
     weft_node *n;
+    weft_spawn_options named = {.kind = "leaves-one"};
     gate_close();
+    overdue = 0;
+    atomic_store(&wf_log_sink, see_overdue);
     ck_assert_int_eq(weft_node_start(&n, RUN_OPTIONS(.workers = 1)), 0);
-    ck_assert_int_eq(weft_node_spawn(n, NULL, leaves_one_running, NULL, 0, NULL), 0);
+    ck_assert_int_eq(weft_node_spawn(n, NULL, leaves_one_running, NULL, 0, &named), 0);
     ck_assert_int_eq(weft_node_wait(n, WEFT_FOREVER), 0);
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_MS(1))), WEFT_ETIMEDOUT);
+    atomic_store(&wf_log_sink, NULL);
+    ck_assert_int_eq(overdue, 2);
     gate_open(); /* the node is gone, the functions come back */
     await_count(&gate.dropped, 2);
 }
