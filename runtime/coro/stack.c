@@ -8,9 +8,11 @@
  *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
  *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
  *     call, or a few pages until the slot is used again or cold.
- *     Slots under FREE_KEPT others will not be used soon: they become cold and give all their memory back, so that a
- *     node is small again after a peak. The worker sees to that in batches, when it has nothing to run and now and
- *     then else, as each call stops all cores. Taking and giving at the top of a long free list costs no call.
+ *     Slots under FREE_KEPT others that were free for a whole WF_STACK_KEPT become cold and give all their memory back,
+ *     so that a node is small again after a peak. As the last slot given is the first one taken, those are the slots
+ *     at the beginning of the array, as many as were free at the least in that time. The worker sees to that in
+ *     batches, when it has nothing to run and now and then else, as each call stops all cores. Without the delay each
+ *     actor of a peak would pay for it while the others end, and for new pages at the next peak.
  * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
  *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
  *     the giver has left.
@@ -52,22 +54,27 @@ _Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the
 struct segment {
     char *base;
     uint32_t used;    /* slots that were ever taken; they lie first */
-    uint32_t guarded; /* of them, those with a guard; they lie first, as guards once exhausted do not come back */
+    uint32_t guarded; /* slots with a guard; they lie first, as guards once exhausted do not come back */
 };
 
 struct slot_class {
     struct segment *segments; /* SEGMENTS of them: lazily committed */
     uint32_t segment_count;
     uint32_t free_count;
-    uint32_t cold; /* free slots whose memory went back to the system; they lie first */
-    char **free;   /* bases, with UNTRIMMED for those that could not be trimmed; the last is taken first */
+    uint32_t cold;  /* free slots whose memory went back to the system; they lie first */
+    uint32_t least; /* the fewest free slots with memory since the present period began */
+    uint32_t stale; /* slots that were free for the whole period before, and have not given their memory back yet */
+    char **free;    /* bases, with UNTRIMMED for those that could not be trimmed; the last is taken first */
 };
 
 struct wf_stack_arena {
     struct slot_class classes[CLASSES];
     enum pf_guard_kind guard;
-    bool closed; /* some were closed with a guard */
+    bool closed;         /* some were closed with a guard */
+    int64_t period_ends; /* WEFT_FOREVER: no class has more than FREE_KEPT free slots with memory */
     size_t in_use, ever;
+    struct pf_range
+        ranges[PF_RANGES_MAX]; /* for a call: those who make it may be on a stack of which a page is used */
 };
 
 size_t wf_stack_bytes(const struct wf_stack *s)
@@ -97,6 +104,7 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
     }
     WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
     a->guard = PF_GUARD_BEST;
+    a->period_ends = WEFT_FOREVER;
     *out = a;
     return WEFT_OK;
 }
@@ -189,6 +197,20 @@ static uint64_t *canaries(const struct wf_stack *s)
     return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
 }
 
+/* Whether the next slot of the segment that was never used has a guard. Guards are made for as many slots as are in use
+ * already, at most PF_RANGES_MAX, in one call: with one for each slot a new stack takes a sixth more time. */
+static bool next_has_guard(struct wf_stack_arena *a, int index, struct segment *s)
+{
+    struct pf_range *ranges = a->ranges;
+    uint32_t count = WF_MIN(WF_MAX(s->used, 1), PF_RANGES_MAX), slot_bytes = slot_size(index);
+    if (s->used < s->guarded) return true;
+    count = WF_MIN(count, slots_of_segment(index) - s->used);
+    for (uint32_t i = 0; i < count; i++)
+        ranges[i] = (struct pf_range){s->base + (size_t)(s->used + i) * slot_bytes, WF_GUARD_BYTES};
+    s->guarded += (uint32_t)pf_pages_guard(ranges, (int)count, &a->guard);
+    return s->used < s->guarded;
+}
+
 /* One more slot that was never used. */
 static char *fresh_slot(struct wf_stack_arena *a, int index)
 {
@@ -199,9 +221,7 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
                             .slot_bytes = slot_size(index) & SLOT_MASK};
     if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
-    if (pf_pages_guard(slot.base, WF_GUARD_BYTES, &a->guard)) {
-        s->guarded++;
-    } else {
+    if (!next_has_guard(a, index, s)) {
         static _Atomic bool said; /* relaxed: once for the process is enough */
         if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
             weft_log(WEFT_WARN, "the kernel has no guard pages left: stack overflows are noticed late, by a canary");
@@ -211,6 +231,11 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     mark(&slot);
     a->ever++;
     return slot.base;
+}
+
+static uint32_t warm(const struct slot_class *c)
+{
+    return c->free_count - c->cold;
 }
 
 int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
@@ -232,6 +257,8 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
             return WEFT_ENOMEM;
         }
     }
+    c->least = WF_MIN(c->least, warm(c));
+    c->stale = WF_MIN(c->stale, warm(c));
     size_t colour = (size_t)(base - c->segments[0].base) / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){.base = base,
                              .top = base + slot_bytes - colour * WF_CACHE_LINE,
@@ -354,22 +381,49 @@ size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
     return used;
 }
 
-bool wf_stack_trim_free(struct wf_stack_arena *a)
+/* Slots that were free for a part of the period that ends now keep their memory. */
+static void begin_period(struct wf_stack_arena *a, int64_t now)
 {
-    bool more = false;
+    bool counted = a->period_ends != WEFT_FOREVER, any = false;
     for (int i = 0; i < CLASSES; i++) {
         struct slot_class *c = &a->classes[i];
-        struct pf_range ranges[PF_RANGES_MAX];
-        int n = 0;
-        for (; c->free_count - c->cold > FREE_KEPT && n < PF_RANGES_MAX; n++) {
-            char **cold = &c->free[c->cold++];
-            *cold -= (uintptr_t)*cold & UNTRIMMED;
-            ranges[n] = (struct pf_range){*cold + WF_GUARD_BYTES, slot_size(i) - WF_GUARD_BYTES};
-        }
-        if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
-        more |= n == PF_RANGES_MAX;
+        if (counted) c->stale = c->least > FREE_KEPT ? c->least - FREE_KEPT : 0;
+        c->least = warm(c);
+        any |= warm(c) - c->stale > FREE_KEPT;
     }
-    return more;
+    a->period_ends = any ? now + WF_STACK_KEPT : WEFT_FOREVER;
+}
+
+/* Whether there are more. */
+static bool trim_stale(struct slot_class *c, uint32_t slot_bytes)
+{
+    struct pf_range ranges[PF_RANGES_MAX];
+    int n = 0;
+    for (; c->stale > 0 && warm(c) > FREE_KEPT && n < PF_RANGES_MAX; n++, c->stale--) {
+        char **cold = &c->free[c->cold++];
+        *cold -= (uintptr_t)*cold & UNTRIMMED;
+        ranges[n] = (struct pf_range){*cold + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES};
+    }
+    if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
+    c->least = WF_MIN(c->least, warm(c));
+    return n == PF_RANGES_MAX;
+}
+
+static bool has_many_free(const struct wf_stack_arena *a)
+{
+    bool many = false;
+    for (int i = 0; i < CLASSES; i++) many |= warm(&a->classes[i]) > FREE_KEPT;
+    return many;
+}
+
+int64_t wf_stack_trim_free(struct wf_stack_arena *a, int64_t now)
+{
+    if (WF_LIKELY(a->period_ends == WEFT_FOREVER && !has_many_free(a))) return WEFT_FOREVER;
+    if (a->period_ends == WEFT_FOREVER || now >= a->period_ends) begin_period(a, now);
+    bool more = false;
+    for (int i = 0; i < CLASSES; i++)
+        if (a->classes[i].stale > 0) more |= trim_stale(&a->classes[i], slot_size(i));
+    return more ? WEFT_NOW : a->period_ends;
 }
 
 /* ---- Parking --------------------------------------------------------------------------------------------------- */

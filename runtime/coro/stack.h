@@ -39,6 +39,10 @@ struct wf_stack {
 
 struct wf_stack_arena; /* opaque */
 
+/* The 3 us of processor time for which memory goes back and comes again are worth the use of 4 KiB for 3 s where a
+ * machine has 4 GB for each core: the time of the wait is between one and two of these. */
+#define WF_STACK_KEPT WEFT_SEC(2)
+
 int wf_stack_arena_create(struct wf_stack_arena **out);
 void wf_stack_arena_destroy(struct wf_stack_arena *a); /* NULL is fine; every slot must be back */
 
@@ -52,9 +56,10 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out);
 /* May be called while running on that very stack: only pages well below the caller's frame are touched or trimmed. If
  * use went below its top page the result is how far, see wf_stack_used; else 0. */
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s);
-/* Between tasks: of the free slots beyond those worth keeping warm, some give their memory back. Whether there are
- * more. */
-bool wf_stack_trim_free(struct wf_stack_arena *a);
+/* Between tasks: of the free slots beyond those worth keeping warm, those that were free for WF_STACK_KEPT, at most
+ * twice as long, give their memory back, some of them in each call. Returns when to call it again: WEFT_NOW if more of
+ * them are left; WEFT_FOREVER if no slot will give memory back unless more are given. */
+int64_t wf_stack_trim_free(struct wf_stack_arena *a, int64_t now);
 
 /* Tells what stack pointer the coroutine was suspended with: one below the top page says that the slot is worth
  * trimming. */

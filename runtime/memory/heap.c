@@ -7,10 +7,10 @@ enum { CHILDREN = 4, CAPACITY_MIN = 16 };
 
 struct wf_heap_entry {
     int64_t deadline;
-    uint64_t serial;
-    struct wf_timer *timer;
-    uint32_t ticket; /* index in wf_heap.where */
+    uint32_t serial;
+    uint32_t ticket; /* index in wf_heap.where and wf_heap.timer */
 };
+_Static_assert(sizeof(struct wf_heap_entry) == 16, "four of them are a cache line");
 
 static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
 {
@@ -60,6 +60,12 @@ static int resize(struct wf_heap *h, uint32_t capacity)
         return WEFT_ENOMEM;
     }
     h->where = where;
+    struct wf_timer **timer = realloc(h->timer, capacity * sizeof *timer);
+    if (timer == NULL) {
+        h->capacity = WF_MIN(h->capacity, capacity);
+        return WEFT_ENOMEM;
+    }
+    h->timer = timer;
     h->capacity = capacity;
     return WEFT_OK;
 }
@@ -73,6 +79,7 @@ void wf_heap_finish(struct wf_heap *h)
 {
     free(h->entries);
     free(h->where);
+    free(h->timer);
     wf_heap_init(h);
 }
 
@@ -100,10 +107,20 @@ static void give_ticket(struct wf_heap *h, uint32_t ticket)
     h->free = ticket + 1;
 }
 
+/* Serials have been used up: the order of the recent half is kept. */
+static void lower_serials(struct wf_heap *h)
+{
+    const uint32_t half = UINT32_C(1) << 31;
+    for (uint32_t i = 0; i < h->count; i++) h->entries[i].serial -= WF_MIN(h->entries[i].serial, half);
+    h->serial -= half;
+}
+
 static void add(struct wf_heap *h, struct wf_timer *t)
 {
     WF_ASSERT(t->place == 0 && h->count < h->capacity);
-    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t, .ticket = take_ticket(h)};
+    if (WF_UNLIKELY(h->serial == UINT32_MAX)) lower_serials(h);
+    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .ticket = take_ticket(h)};
+    h->timer[e.ticket] = t;
     t->place = e.ticket + 1;
     sift_up(h, h->count++, e);
 }
@@ -128,14 +145,21 @@ void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t)
     add(h, t);
 }
 
-/* Gives all timers new tickets, without gaps. */
+/* Gives all timers new tickets, without gaps. A ticket that is not free is that of the entry to which it leads. */
 static void renumber(struct wf_heap *h)
 {
     WF_ASSERT(h->count <= h->tickets);
-    for (uint32_t i = 0; i < h->count; i++) {
-        h->entries[i].ticket = h->where[i] = i;
-        h->entries[i].timer->place = i + 1;
+    uint32_t next = 0;
+    for (uint32_t ticket = 0; ticket < h->tickets; ticket++) {
+        uint32_t at = h->where[ticket];
+        if (at >= h->count || h->entries[at].ticket != ticket) continue;
+        h->entries[at].ticket = next;
+        h->where[next] = at;
+        h->timer[next] = h->timer[ticket];
+        h->timer[next]->place = next + 1;
+        next++;
     }
+    WF_ASSERT(next == h->count);
     h->tickets = h->count;
     h->free = 0;
 }
@@ -153,7 +177,7 @@ void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
     uint32_t ticket = t->place - 1;
     WF_ASSERT(ticket < h->tickets);
     uint32_t at = h->where[ticket];
-    WF_ASSERT(at < h->count && h->entries[at].timer == t);
+    WF_ASSERT(at < h->count && h->entries[at].ticket == ticket && h->timer[ticket] == t);
     t->place = 0;
     give_ticket(h, ticket);
     struct wf_heap_entry last = h->entries[--h->count];
@@ -166,10 +190,10 @@ void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
 
 struct wf_timer *wf_heap_first(const struct wf_heap *h)
 {
-    return h->count == 0 ? NULL : h->entries[0].timer;
+    return h->count == 0 ? NULL : h->timer[h->entries[0].ticket];
 }
 
-uint64_t wf_heap_first_serial(const struct wf_heap *h)
+uint32_t wf_heap_first_serial(const struct wf_heap *h)
 {
     return h->count == 0 ? 0 : h->entries[0].serial;
 }

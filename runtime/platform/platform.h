@@ -33,8 +33,9 @@ struct pf_env {
     /* Monotonic nanoseconds, >= WF_CLOCK_BEGIN. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
     int64_t
-        sleep_min; /* ns between two wakes of a worker for timers: a sleep costs a microsecond, and a million timers
-                        * of one second would be a million sleeps. 0: each timer fires when it is due */
+        sleep_min; /* ns between two wakes of a worker for timers: a sleep costs microseconds, and a million timers
+                        * of one second would be a million sleeps. For that long posts do not wake a worker that waits
+                        * for a timer. 0: each timer fires when it is due, and each post wakes */
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes from the system; in a simulation, from its seed. */
@@ -203,19 +204,20 @@ void pf_pages_release(void *at, size_t size);
  * `low`, pages are committed one by one as a coroutine that runs on the stack touches them from above. Also for
  * ranges that pf_pages_close has closed. False: no memory; systems that overcommit memory never return it. */
 bool pf_pages_stack(void *at, size_t size, const void *low);
-/* Makes [at, at + size) fault on any access. `*kind` remembers what the kernel can do across calls (start with
- * PF_GUARD_BEST): guard regions, then page protection for a limited number, then nothing (the caller uses a canary).
- * Returns whether there is a guard now. */
-enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
-bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind);
-/* Gives the memory of the lower part of a stack, which may be the running one, back to the system. The stack can grow
- * into it again and finds zeroes there. Guards inside the range stay. */
-void pf_pages_trim(void *at, size_t size);
 struct pf_range {
     void *at;
     size_t size;
 };
 enum { PF_RANGES_MAX = 64 };
+/* Makes the first of `count` ranges (1 to PF_RANGES_MAX) fault on any access, and those after it for which the system
+ * needs no further call. `*kind` remembers what the kernel can do across calls (start with PF_GUARD_BEST): guard
+ * regions, then page protection for a limited number, then nothing (the caller uses a canary). Returns how many of the
+ * ranges, from the first on, have a guard now. */
+enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
+int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind *kind);
+/* Gives the memory of the lower part of a stack, which may be the running one, back to the system. The stack can grow
+ * into it again and finds zeroes there. Guards inside the range stay. */
+void pf_pages_trim(void *at, size_t size);
 /* The same for many ranges (at most PF_RANGES_MAX) with few calls. With PF_GUARD_BEST any access faults from then on,
  * until the range is opened; otherwise it finds zeroes. Page protection is never used for this. Call pf_pages_stack
  * before a range is used as a stack again. */

@@ -18,11 +18,12 @@ static void fire_due_timers(struct wf_worker *w)
     /* Timers armed by those that fire now wait for the next turn, so a timer that arms itself cannot hold up the
      * loop. */
     struct wf_timer *t;
-    uint64_t serial = w->timers.serial;
+    uint32_t serial = w->timers.serial;
     int fired = 0;
     while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now &&
            wf_heap_first_serial(&w->timers) < serial && fired++ < FIRE_MOST) {
         wf_heap_remove(&w->timers, t);
+        __builtin_prefetch(wf_heap_first(&w->timers), 1);
         w->count.timers_fired++;
         t->fire(w, t);
     }
@@ -35,6 +36,12 @@ static int64_t next_timer_at(const struct wf_worker *w)
     const struct wf_timer *first = wf_heap_first(&w->timers);
     if (first == NULL) return WEFT_FOREVER;
     return first->deadline <= w->now ? WEFT_NOW : WF_MAX(first->deadline, w->fired_at + w->set->env->sleep_min);
+}
+
+/* When it has to be awake for its timers, or for stacks that are free. */
+static int64_t next_work_at(const struct wf_worker *w)
+{
+    return WF_MIN(next_timer_at(w), w->trim_at);
 }
 
 static void take_call(struct wf_worker *w, struct wf_post *p)
@@ -244,6 +251,21 @@ static void was_idle(struct wf_worker *w, int64_t time)
     w->idle = 0;
 }
 
+/* A timer is due so soon that neither looking for posts nor being woken by one would pay: a wake by another thread costs
+ * both of them more than the post waits for the timer. */
+static bool timer_is_near(const struct wf_worker *w, int64_t deadline)
+{
+    return deadline > w->now && deadline - w->now <= w->set->env->sleep_min;
+}
+
+/* Sleeps for a moment without being marked as asleep, so that posts do not wake it. */
+static void nap_until(struct wf_worker *w, int64_t deadline)
+{
+    w->count.sleeps++;
+    rests(w, w->set->env->now(w->set->env));
+    poll_until(w, deadline);
+}
+
 static void sleep_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
@@ -270,11 +292,13 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     run_ready(w);       /* 3 */
     flush(w);           /* 4 */
     if (w->stop) return;
-    deadline = WF_MIN(deadline, next_timer_at(w)); /* 5 */
-    if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
     bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
-    if ((idle || w->count.turns % TRIM_TURNS == 0) && wf_stack_trim_free(w->stacks) && idle) deadline = WEFT_NOW;
-    if (idle && !look_for_posts(w, deadline)) {
+    if (idle || w->count.turns % TRIM_TURNS == 0) w->trim_at = wf_stack_trim_free(w->stacks, w->now);
+    deadline = WF_MIN(deadline, next_work_at(w)); /* 5 */
+    if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
+    if (idle && timer_is_near(w, deadline)) {
+        nap_until(w, deadline);
+    } else if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {
         w->last_poll = w->now;
@@ -287,11 +311,11 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
 static int64_t leave_asleep(struct wf_worker *w)
 {
     struct pf_env *env = w->set->env;
-    int64_t next = next_timer_at(w);
-    bool more = w->ready_count > 0 || wf_stack_trim_free(w->stacks);
+    w->trim_at = wf_stack_trim_free(w->stacks, w->now);
+    int64_t next = next_work_at(w);
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     rests(w, env->now(env));
-    if (more || has_posts(w, memory_order_seq_cst) || next <= w->now) {
+    if (w->ready_count > 0 || has_posts(w, memory_order_seq_cst) || next <= w->now) {
         env->poller_wake(w->poller);
         return WEFT_NOW;
     }
@@ -303,7 +327,7 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     WF_ASSERT(w == wf_here && w->current == NULL);
-    deadline = WF_MIN(deadline, next_timer_at(w));
+    deadline = WF_MIN(deadline, next_work_at(w));
     if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
     else if (deadline > WEFT_NOW) w->count.sleeps++;
     poll_until(w, deadline);

@@ -68,6 +68,7 @@ struct wf_worker {
     struct wf_heap timers;
     struct wf_pool pool;
     struct wf_stack_arena *stacks;
+    int64_t trim_at;               /* when some of the stacks that are free have to give their memory back */
     struct wf_coro loop;           /* the thread's own stack */
     uint64_t batch_mask;           /* bit i: batches[i] holds something */
     struct wf_post_batch *batches; /* one for each worker */

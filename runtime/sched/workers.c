@@ -107,6 +107,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->space[i]);
     wf_heap_init(&w->timers);
     wf_pool_init(&w->pool, set->depot);
+    w->trim_at = WEFT_FOREVER;
     w->batches = calloc(set->count, sizeof *w->batches);
     int rc = w->batches == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);

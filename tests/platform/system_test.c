@@ -237,7 +237,7 @@ START_TEST(trimmed_memory_is_zero_and_its_guard_stays)
     char *at = pf_pages_reserve(size, page);
     ck_assert_ptr_nonnull(at);
     memset(at, 1, size);
-    ck_assert(pf_pages_guard(at, 4 * page, &kind));
+    ck_assert_int_eq(pf_pages_guard(&(struct pf_range){at, 4 * page}, 1, &kind), 1);
     ck_assert_int_ne(kind, PF_GUARD_NONE);
     ck_assert_int_eq(at[4 * page], 1);
     pf_pages_trim(at + 4 * page, 12 * page);

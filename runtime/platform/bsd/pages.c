@@ -36,15 +36,16 @@ void *pf_pages_reserve(size_t size, size_t align)
     return at + before;
 }
 
-bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
+int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind *kind)
 {
+    WF_ASSERT(count > 0);
     if (*kind == PF_GUARD_BEST) *kind = PF_GUARD_PROTECT;
     if (*kind == PF_GUARD_PROTECT) {
         bool allowed = atomic_fetch_add_explicit(&protected_count, 1, memory_order_relaxed) < PROTECT_MAX;
-        if (allowed && mprotect(at, size, PROT_NONE) == 0) return true;
+        if (allowed && mprotect(ranges[0].at, ranges[0].size, PROT_NONE) == 0) return 1;
         *kind = PF_GUARD_NONE;
     }
-    return false;
+    return 0;
 }
 
 void pf_pages_trim(void *at, size_t size)

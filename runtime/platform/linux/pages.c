@@ -54,30 +54,11 @@ void *pf_pages_reserve(size_t size, size_t align)
     return at;
 }
 
-bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
-{
-    if (*kind == PF_GUARD_BEST) {
-        int rc;
-        do rc = madvise(at, size, MADV_GUARD_INSTALL);
-        while (rc != 0 && (errno == EINTR || errno == EAGAIN));
-        if (rc == 0) return true;
-        *kind = PF_GUARD_PROTECT;
-    }
-    if (*kind == PF_GUARD_PROTECT) {
-        bool allowed = atomic_fetch_add_explicit(&protected_count, 1, memory_order_relaxed) < PROTECT_MAX;
-        if (allowed && mprotect(at, size, PROT_NONE) == 0) return true;
-        *kind = PF_GUARD_NONE;
-    }
-    return false;
-}
-
-void pf_pages_trim(void *at, size_t size)
-{
-    int rc;
-    do rc = madvise(at, size, MADV_DONTNEED);
-    while (rc != 0 && errno == EAGAIN);
-    WF_ASSERT(rc == 0 || errno == EINVAL); /* EINVAL: mlockall has locked the pages, which must stay */
-}
+/* The kernel reads ranges as they are: a copy would take a quarter of the page to which a coroutine's stack is held. */
+_Static_assert(sizeof(struct pf_range) == sizeof(struct iovec) &&
+                   offsetof(struct pf_range, at) == offsetof(struct iovec, iov_base) &&
+                   offsetof(struct pf_range, size) == offsetof(struct iovec, iov_len),
+               "a range is an iovec");
 
 /* Kernels that cannot advise many ranges at once, or not for the calling process, get one call a range. */
 static bool advise_all(const struct pf_range *ranges, int count, int advice)
@@ -85,13 +66,9 @@ static bool advise_all(const struct pf_range *ranges, int count, int advice)
 #ifdef SYS_process_madvise
     static _Atomic bool one_by_one; /* relaxed: once true it stays true */
     if (count > 1 && !atomic_load_explicit(&one_by_one, memory_order_relaxed)) {
-        struct iovec at[PF_RANGES_MAX];
         long sum = 0;
-        for (int i = 0; i < count; i++) {
-            at[i] = (struct iovec){.iov_base = ranges[i].at, .iov_len = ranges[i].size};
-            sum += (long)ranges[i].size;
-        }
-        long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD, at, count, advice, 0);
+        for (int i = 0; i < count; i++) sum += (long)ranges[i].size;
+        long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, advice, 0);
         if (done == sum) return true;
         if (done < 0 && errno != EINTR && errno != EAGAIN && errno != ENOMEM)
             atomic_store_explicit(&one_by_one, true, memory_order_relaxed);
@@ -105,6 +82,30 @@ static bool advise_all(const struct pf_range *ranges, int count, int advice)
         done &= rc == 0;
     }
     return done;
+}
+
+int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind *kind)
+{
+    WF_ASSERT(count > 0 && count <= PF_RANGES_MAX);
+    if (*kind == PF_GUARD_BEST) {
+        if (count > 1 && advise_all(ranges, count, MADV_GUARD_INSTALL)) return count;
+        if (advise_all(ranges, 1, MADV_GUARD_INSTALL)) return 1;
+        *kind = PF_GUARD_PROTECT;
+    }
+    if (*kind == PF_GUARD_PROTECT) {
+        bool allowed = atomic_fetch_add_explicit(&protected_count, 1, memory_order_relaxed) < PROTECT_MAX;
+        if (allowed && mprotect(ranges[0].at, ranges[0].size, PROT_NONE) == 0) return 1;
+        *kind = PF_GUARD_NONE;
+    }
+    return 0;
+}
+
+void pf_pages_trim(void *at, size_t size)
+{
+    int rc;
+    do rc = madvise(at, size, MADV_DONTNEED);
+    while (rc != 0 && errno == EAGAIN);
+    WF_ASSERT(rc == 0 || errno == EINVAL); /* EINVAL: mlockall has locked the pages, which must stay */
 }
 
 void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind kind)

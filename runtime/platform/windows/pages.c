@@ -48,10 +48,10 @@ void pf_pages_release(void *at, size_t size)
     if (at != NULL) WF_ASSERT(VirtualFree(at, 0, MEM_RELEASE));
 }
 
-bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
+int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind *kind)
 {
-    (void)at, (void)size, (void)kind;
-    return true; /* no page of it is committed */
+    (void)ranges, (void)kind;
+    return count; /* no page of it is committed */
 }
 
 bool pf_pages_stack(void *at, size_t size, const void *low)

@@ -129,17 +129,30 @@ START_TEST(a_stack_pointer_seen_below_the_top_page_is_enough)
 }
 END_TEST
 
-START_TEST(slots_far_down_the_free_list_hold_no_memory)
+static void trim_at(int64_t now, int64_t next)
+{
+    int64_t at;
+    do at = wf_stack_trim_free(arena, now);
+    while (at == WEFT_NOW);
+    ck_assert_int_eq(at, next);
+}
+
+START_TEST(slots_far_down_the_free_list_hold_no_memory_after_a_while)
 {
     enum { COUNT = 1200, KEPT = 1024 };
     static struct wf_stack s[COUNT], was[COUNT];
+    const int64_t begin = WEFT_SEC(100), next = begin + WF_STACK_KEPT;
     size_t page = pf_page_size();
+    trim_at(begin, WEFT_FOREVER);
     for (int i = 0; i < COUNT; i++) {
         s[i] = was[i] = take(1);
         s[i].base[s[i].slot_bytes - 3 * page] = 1; /* unnoticed growth */
     }
     for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
-    while (wf_stack_trim_free(arena)) {}
+    trim_at(begin, next);
+    trim_at(next - 1, next);
+    for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), 2 * page);
+    trim_at(next, WEFT_FOREVER);
     for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), i < COUNT - KEPT ? 0 : 2 * page);
     /* Back in use, growth of a cold one is noticed as ever. */
     for (int i = 0; i < COUNT; i++) s[i] = take(1);
@@ -152,6 +165,27 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory)
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     for (int i = 0; i < COUNT - 1; i++) wf_stack_give(arena, &s[i]);
+}
+END_TEST
+
+START_TEST(slots_that_were_used_in_the_meantime_keep_their_memory)
+{
+    enum { COUNT = 1200, KEPT = 1024, USED = 100 };
+    static struct wf_stack s[COUNT], was[COUNT];
+    int64_t now = WEFT_SEC(100);
+    size_t page = pf_page_size();
+    for (int i = 0; i < COUNT; i++) s[i] = was[i] = take(1);
+    for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
+    trim_at(now, now + WF_STACK_KEPT);
+    for (int i = 0; i < USED; i++) s[i] = take(1);
+    trim_at(now + 1, now + WF_STACK_KEPT);
+    for (int i = 0; i < USED; i++) wf_stack_give(arena, &s[i]);
+    now += WF_STACK_KEPT;
+    trim_at(now, now + WF_STACK_KEPT); /* only what was free all the time */
+    for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), i < COUNT - KEPT - USED ? 0 : page);
+    now += WF_STACK_KEPT;
+    trim_at(now, WEFT_FOREVER);
+    for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), i < COUNT - KEPT ? 0 : page);
 }
 END_TEST
 
@@ -352,7 +386,8 @@ int main(void)
     tcase_add_test(c, neighbours_have_different_colours);
     tcase_add_test(c, a_slot_used_deeply_gives_its_memory_back);
     tcase_add_test(c, a_stack_pointer_seen_below_the_top_page_is_enough);
-    tcase_add_test(c, slots_far_down_the_free_list_hold_no_memory);
+    tcase_add_test(c, slots_far_down_the_free_list_hold_no_memory_after_a_while);
+    tcase_add_test(c, slots_that_were_used_in_the_meantime_keep_their_memory);
     tcase_add_test(c, any_number_of_ranges_is_trimmed_at_once);
     tcase_add_test(c, a_hundred_thousand_stacks);
     tcase_add_test(c, owners_of_addresses);

@@ -93,6 +93,30 @@ START_TEST(equal_deadlines_fire_in_the_order_armed)
 }
 END_TEST
 
+START_TEST(the_order_armed_outlives_the_last_serial)
+{
+    enum { COUNT = 100 };
+    static struct wf_timer timers[COUNT], old = {.deadline = 7};
+    struct wf_heap h;
+    wf_heap_init(&h);
+    ck_assert_int_eq(wf_heap_add(&h, &old), WEFT_OK);
+    h.serial = UINT32_MAX - COUNT / 2;
+    for (int i = 0; i < COUNT; i++) {
+        timers[i] = (struct wf_timer){.deadline = 7};
+        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+    }
+    ck_assert_uint_lt(h.serial, UINT32_MAX - COUNT);
+    ck_assert_ptr_eq(wf_heap_first(&h), &old);
+    wf_heap_remove(&h, &old);
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert_ptr_eq(wf_heap_first(&h), &timers[i]);
+        ck_assert_uint_lt(wf_heap_first_serial(&h), h.serial);
+        wf_heap_remove(&h, &timers[i]);
+    }
+    wf_heap_finish(&h);
+}
+END_TEST
+
 START_TEST(an_armed_timer_knows_it)
 {
     struct wf_heap h;
@@ -102,7 +126,7 @@ START_TEST(an_armed_timer_knows_it)
     wf_heap_remove(&h, &t); /* fine */
     ck_assert_uint_eq(wf_heap_first_serial(&h), 0);
     ck_assert_int_eq(wf_heap_add(&h, &t), WEFT_OK);
-    uint64_t serial = wf_heap_first_serial(&h);
+    uint32_t serial = wf_heap_first_serial(&h);
     ck_assert(wf_timer_armed(&t));
     wf_heap_remove(&h, &t);
     ck_assert(!wf_timer_armed(&t));
@@ -168,6 +192,7 @@ int main(void)
     TCase *c = tcase_create("heap");
     tcase_add_loop_test(c, random_operations_agree_with_a_naive_model, 0, 4);
     tcase_add_test(c, equal_deadlines_fire_in_the_order_armed);
+    tcase_add_test(c, the_order_armed_outlives_the_last_serial);
     tcase_add_test(c, an_armed_timer_knows_it);
     tcase_add_test(c, memory_of_a_peak_is_given_back);
     tcase_add_test(c, timers_left_of_a_peak_are_found);

@@ -2,6 +2,7 @@
 #include "../harness.h"
 
 #include "embed.h"
+#include "park.h"
 #include "sim/sim.h"
 #include "timer.h"
 
@@ -27,6 +28,7 @@ static struct {
     int64_t asked;            /* the deadline of the last wait */
     int64_t jumps[JUMPS_MAX]; /* the first of them */
     int jump_count;           /* waits that ended at their deadline */
+    int naps;                 /* of them, those in which the worker was not marked as asleep: posts did not wake it */
 } world;
 
 static int64_t jumping_wall(struct pf_env *env)
@@ -44,6 +46,7 @@ static int counted_wait(struct pf_poller *p, struct pf_ready *out, int max, int6
     if (env->now(env) > before) {
         if (world.jump_count < JUMPS_MAX) world.jumps[world.jump_count] = env->now(env);
         world.jump_count++;
+        world.naps += atomic_load(&wf_here->state) == WF_RUNNING;
         world.wall_step = -world.wall_step;
     }
     return n;
@@ -413,8 +416,10 @@ static void has_close_timers(void *arg)
         want_int(weft_now(), start + WEFT_US((i + A_WAKE - 1) / A_WAKE * A_WAKE));
     }
     want_int(world.jump_count, N / A_WAKE + 1);
+    want_int(world.naps, N / A_WAKE);
     want_int(weft_timer_await(later, WEFT_FOREVER), 1);
     want_int(weft_now(), start + WEFT_MS(1)); /* one by itself fires when it is due */
+    want_int(world.naps, N / A_WAKE);         /* and posts wake a worker that waits for that */
 }
 
 START_TEST(timers_that_are_close_to_each_other_share_a_wake)
@@ -552,6 +557,43 @@ START_TEST(waiting_tasks_continue_on_their_own_worker)
 }
 END_TEST
 
+/* ---- Stacks that are free -------------------------------------------------------------------------------------- */
+static void ends_at(void *at)
+{
+    (void)wf_task_wait(*(const int64_t *)at, wf_waits_for_time);
+}
+
+static void is_alone_after_a_peak(void *arg)
+{
+    (void)arg;
+    enum { PEAK = 1100, KEPT = 1024 };
+    static int64_t end;
+    static struct test_task *peak[PEAK];
+    size_t resident = 0;
+    end = weft_after(WEFT_SEC(1));
+    for (int i = 0; i < PEAK; i++) peak[i] = spawn_here(ends_at, &end);
+    until(is_waiting(peak[0]) && is_waiting(peak[PEAK - 1]));
+    struct wf_stack stack[PEAK];
+    for (int i = 0; i < PEAK; i++) stack[i] = peak[i]->task.coro.stack;
+    weft_timer t = opened(end, 0);
+    want_int(weft_timer_await(t, WEFT_FOREVER), 1);
+    for (int i = 0; i < PEAK; i++) until(peak[i]->done);
+    want_int(weft_timer_set(t, end + WEFT_SEC(60), 0), 0);
+    world.jump_count = 0;
+    want_int(weft_timer_await(t, WEFT_FOREVER), 1);
+    for (int i = 0; i < PEAK; i++) resident += wf_stack_resident(&stack[i]) > 0;
+    want_int(resident, KEPT);
+    want(world.jump_count == 2 || world.jump_count == 3); /* it woke once or twice for the stacks */
+    want_int(world.jumps[0], end + WF_STACK_KEPT);
+    want_int(weft_timer_close(t), 0);
+}
+
+START_TEST(a_worker_that_sleeps_after_a_peak_wakes_to_give_memory_back)
+{
+    run_simulated(is_alone_after_a_peak, NULL);
+}
+END_TEST
+
 /* ---- Await ----------------------------------------------------------------------------------------------------- */
 static void waits_for_ever(void *arg)
 {
@@ -640,4 +682,5 @@ TEST_MAIN("timer", a_one_shot_timer_fires_once_and_at_its_time, a_periodic_timer
           cancelling_one_timer_leaves_the_others, a_timer_can_be_set_anew, steps_of_the_wall_clock_do_not_matter,
           a_worker_has_one_deadline_with_the_kernel, timers_that_are_close_to_each_other_share_a_wake,
           timers_that_are_due_at_once_do_not_hold_up_a_turn, an_embedded_worker_has_one_alarm,
-          waiting_tasks_continue_on_their_own_worker, an_await_takes_what_has_fired, a_timer_belongs_to_one_actor)
+          waiting_tasks_continue_on_their_own_worker, a_worker_that_sleeps_after_a_peak_wakes_to_give_memory_back,
+          an_await_takes_what_has_fired, a_timer_belongs_to_one_actor)
