@@ -18,7 +18,7 @@ struct pf_env *pf_env_native(void)
 {
     static struct pf_env native = {
         .now = pf_native_now,
-        .sleep_min = WEFT_US(75),
+        .sleep_min = WEFT_US(50),
         .wall = pf_native_wall,
         .random = pf_native_random,
         .cond_wait = native_cond_wait,

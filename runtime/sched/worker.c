@@ -251,11 +251,12 @@ static void was_idle(struct wf_worker *w, int64_t time)
     w->idle = 0;
 }
 
-/* A timer is due so soon that neither looking for posts nor being woken by one would pay: a wake by another thread costs
- * both of them more than the post waits for the timer. */
-static bool timer_is_near(const struct wf_worker *w, int64_t deadline)
+/* Timers follow each other so closely that neither looking for posts nor being woken by one would pay: a wake by another
+ * thread costs both of them about as much as the post waits for the next timer. */
+static bool timers_are_dense(const struct wf_worker *w, int64_t deadline)
 {
-    return deadline > w->now && deadline - w->now <= w->set->env->sleep_min;
+    const int64_t near = w->set->env->sleep_min;
+    return deadline > w->now && deadline - w->now <= near && w->now - w->fired_at <= near;
 }
 
 /* Sleeps for a moment without being marked as asleep, so that posts do not wake it. */
@@ -296,7 +297,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     if (idle || w->count.turns % TRIM_TURNS == 0) w->trim_at = wf_stack_trim_free(w->stacks, w->now);
     deadline = WF_MIN(deadline, next_work_at(w)); /* 5 */
     if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
-    if (idle && timer_is_near(w, deadline)) {
+    if (idle && timers_are_dense(w, deadline)) {
         nap_until(w, deadline);
     } else if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
