@@ -219,8 +219,8 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
 
 static int spawn_services(struct wf_transport *t)
 {
+    pf_mutex_lock(t->lock); /* so that route_service_ended, which takes it, sees t->control and t->service */
     int rc = wf_node_spawn_service(t->node, &t->control, wf_control_main, &t, sizeof t, "$node");
-    pf_mutex_lock(t->lock); /* so that route_service_ended, which takes it, sees t->service */
     if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, &t->service, wf_cluster_main, &t, sizeof t, "$cluster");
     pf_mutex_unlock(t->lock);
     return rc;

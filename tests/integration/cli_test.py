@@ -231,6 +231,28 @@ class Run(Cli):
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertRegex(done.stderr, "no memory for the stack of actor main.*ulimit -v")
 
+    @unittest.skipUnless(sys.platform == "linux" and not SANITIZED, "the limit is Linux's; a sanitizer needs far more")
+    def test_a_node_with_little_address_space_answers_tools_or_ends(self):
+        """Whatever the limit is: in between, the first actor has its stack, and weft's own actors have none."""
+        outcomes = set()
+        for limit in range(600, 1900, 100):
+            node = subprocess.Popen([WEFT, "run", MODULE, "--name", "lean", "--listen", "none", "--workers", "1", "--", "echo"],
+                                    env=self.env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE,
+                                    preexec_fn=lambda n=limit << 20: resource.setrlimit(resource.RLIMIT_AS, (n, n)))
+            self.addCleanup(node.kill)
+            answers = False
+            while node.poll() is None and not answers:
+                answers = subprocess.run([WEFT, "ps", "--node", "lean"], env=self.env, stdin=subprocess.DEVNULL,
+                                         capture_output=True, timeout=PATIENCE).returncode == 0
+            node.terminate()
+            said = node.communicate(timeout=PATIENCE)[1]
+            outcomes.add(node.returncode)
+            self.assertEqual(node.returncode, 0 if answers else 1, (limit, said))
+            if not answers:
+                self.assertRegex(said, "no memory|out of memory", limit)
+        self.assertEqual(outcomes, {0, 1})
+
     @unittest.skipUnless(sys.platform == "linux" and not SANITIZED, "a sanitizer needs descriptors, too")
     def test_weft_run_works_or_says_that_descriptors_are_missing(self):
         """Whatever the limit is: at each a different part of the node finds none left."""

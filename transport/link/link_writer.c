@@ -3,6 +3,7 @@
 #include "link_writer.h"
 #include "large_message.h"
 #include "frame_chunks.h"
+#include "fatal.h"
 #include "frame_tables.h"
 #include "hash.h"
 #include "held_batches.h"
@@ -524,17 +525,24 @@ static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)
     return WEFT_OK;
 }
 
-/* When $cluster has ended, weft_node_stop continues. */
+/* When $cluster has ended, weft_node_stop continues. Before that, neither it nor $node ends but for a lack of memory, for its
+ * stack at first: then no tool, or no node, would reach this node, although its actors live. */
 static void route_service_ended(weft_node *node, uint64_t actor)
 {
     struct wf_transport *t = node->transport;
     pf_mutex_lock(t->lock);
-    if (actor == t->service.actor) {
+    const bool is_cluster = actor == t->service.actor, is_early = !t->stopping;
+    const bool is_needed = is_cluster || actor == t->control.actor;
+    if (is_cluster) {
         t->finished = true;
         t->listening = false;
         pf_cond_broadcast(t->changed);
     }
     pf_mutex_unlock(t->lock);
+    if (is_needed && is_early)
+        wf_cluster_fail(t, "ends",
+                        is_cluster ? "its actor $cluster has ended, without which no node reaches it"
+                                   : "its actor $node has ended, without which no tool reaches it");
 }
 
 const struct wf_route wf_transport_route = {.service_ended = route_service_ended,

@@ -121,8 +121,8 @@ START_TEST(leases_that_have_ended_are_let_go_when_any_nodes_come)
 }
 END_TEST
 
-/* A hold of an actor, which has a job or waits for one. */
-static void add_member(uint64_t actor, enum hold_state is)
+/* A hold of an actor, which has a job or waits for one. Returns its request, which the actor of a store would free. */
+static weft_msg *add_member(uint64_t actor, enum hold_state is)
 {
     struct wf_hold *h = calloc(1, sizeof *h);
     ck_assert_ptr_nonnull(h);
@@ -135,23 +135,26 @@ static void add_member(uint64_t actor, enum hold_state is)
     queues.holds++;
     wf_hold_found_by_monitor(&queues, h);
     wf_chained_push(wf_hold_member_bucket(&queues, h->who), &h->of_member);
-    if (is != IS_WAITING) return;
+    if (is != IS_WAITING) return h->ask;
     wf_list_push(&queue->takers, &h->in_line);
     queue->taker_count++;
+    return h->ask;
 }
 
 START_TEST(takers_that_have_as_much_as_they_may_have_count_as_work)
 {
     enum { MEMBERS = 1000 };
+    static weft_msg *ask[2 * MEMBERS];
     weft_job job;
     for (uint64_t i = 0; i < MEMBERS; i++) {
-        add_member(i, IS_WORKING);
-        add_member(i, IS_WAITING);
+        ask[2 * i] = add_member(i, IS_WORKING);
+        ask[2 * i + 1] = add_member(i, IS_WAITING);
     }
     wf_queue_look_again(&queues.table, queue);
     ck_assert(!wf_queues_start(&queues, &job));
     ck_assert_uint_ge(effort.done, MEMBERS * WF_EFFORT_ANSWER);
     ck_assert_uint_eq(queue->taker_count, 0);
+    for (int i = 0; i < 2 * MEMBERS; i++) weft_msg_free(ask[i]);
 }
 END_TEST
 

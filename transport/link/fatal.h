@@ -1,4 +1,4 @@
-/* transport/cluster/fatal.h -- errors after which this node cannot be part of the cluster. */
+/* transport/link/fatal.h -- errors after which this node cannot be part of the cluster. */
 #ifndef WF_FATAL_H
 #define WF_FATAL_H
 

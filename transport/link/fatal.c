@@ -1,4 +1,4 @@
-/* transport/cluster/fatal.c -- see fatal.h. */
+/* transport/link/fatal.c -- see fatal.h. */
 #include "fatal.h"
 #include "requests.h"
 #include "transport.h"
