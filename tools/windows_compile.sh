@@ -35,6 +35,7 @@ undefined()
 tools/windows.sh "$folder" headers
 [[ -f $tree/build.ninja ]] || meson setup "$tree" --cross-file "$folder/cross.ini" -Dwerror=true -Doptimization=0 \
     -Ddebug=false -Ddefault_library=shared
+ninja -C "$tree" build.ninja # meson may have to write it again before it lists the files
 mapfile -t targets < <(built c_COMPILER; built STATIC_LINKER)
 ninja -C "$tree" -k 0 -j "$(nproc)" "${targets[@]}"
 missing=$(undefined)
