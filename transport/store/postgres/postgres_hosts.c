@@ -45,10 +45,11 @@ static PQconninfoOption *effective_words(const char *where)
     return options;
 }
 
-/* The next one of a list with commas; `*rest` is NULL behind the last one. */
-static char *next_of(char **rest)
+/* The next one of a list with commas; `*rest` is NULL behind the last one, and then it is "". */
+static const char *next_of(char **rest)
 {
-    char *at = *rest, *comma = strchr(at, ',');
+    char *at = *rest, *comma = at == NULL ? NULL : strchr(at, ',');
+    if (at == NULL) return "";
     *rest = comma == NULL ? NULL : comma + 1;
     if (comma != NULL) *comma = '\0';
     return at;
