@@ -16,10 +16,11 @@ SOMEBODY_ELSE = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-group
 
 class Postgres:
     """Runs a server of the test's own; clients connect to the folder of its socket. `of`: the server that it follows as a
-    standby until it is promoted. `inside`: the first words of its command, in a network in which it has an `address`."""
+    standby until it is promoted. `inside`: the first words of its command, in a network in which it has an `address`.
+    `settings`: more of the server's settings, NAME=VALUE."""
 
-    def __init__(self, fsync="off", of=None, inside=(), address=""):
-        self.fsync, self.inside, self.address = fsync, inside, address
+    def __init__(self, fsync="off", of=None, inside=(), address="", port=5432, settings=()):
+        self.fsync, self.inside, self.address, self.port, self.settings = fsync, inside, address, port, settings
         self.folder = tempfile.mkdtemp(prefix="pg-")
         self.prefix = SOMEBODY_ELSE if os.geteuid() == 0 else []
         if self.prefix:
@@ -43,14 +44,15 @@ class Postgres:
 
     def start(self):
         settings = ("listen_addresses=" + self.address, "fsync=" + self.fsync, "shared_buffers=4MB", "max_connections=20", "autovacuum=off",
-                    "log_disconnections=on", "log_min_messages=debug1", "log_line_prefix=%a: ")
+                    "log_disconnections=on", "log_min_messages=debug1", "log_line_prefix=%a: ", f"port={self.port}",
+                    *self.settings)
         self.program = Program(*self.inside, *self.prefix, FOLDERS[-1] + "/postgres", "-D", self.data, "-k", self.folder,
                                *(word for s in settings for word in ("-c", s)))
         self.program.log("database system is ready to accept (read-only )?connections")
 
     @property
     def psql(self):
-        return FOLDERS[-1] + "/psql", "-h", self.folder, "-U", "weft", "-d", "postgres", "-qAt"
+        return FOLDERS[-1] + "/psql", "-h", self.folder, "-p", str(self.port), "-U", "weft", "-d", "postgres", "-qAt"
 
     def sql(self, text):
         return subprocess.run([*self.psql, "-c", text], check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout.strip()
