@@ -6,7 +6,7 @@
  * (2) libpq reads a message, and all rows of a result, whatever their sizes: a server can fill the memory, and on the same
  *     machine within one call, as libpq reads while more comes. So the descriptor that libpq knows is one end of a pair of
  *     sockets, and the connection to the server is here. Bytes are passed on in the thread that waits, and counted. With TLS
- *     they are those of TLS. */
+ *     they are those of TLS. Appends of 1, 64 and 512 publishers are as many as without it, within the spread of runs. */
 #ifndef WF_STORE_POSTGRES_RELAY_H
 #define WF_STORE_POSTGRES_RELAY_H
 
