@@ -28,6 +28,7 @@ static struct input in;
 
 int answers_start(weft_node **node, const weft_node_options *options);
 int answers_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size);
+void answers_lost(weft_node *node, char *why, size_t why_size);
 int answers_spawn(weft_node *node, weft_pid *pid, weft_actor *body, const void *arg, size_t size,
                   const weft_spawn_options *options);
 int answers_end(weft_node *node, int64_t deadline);
@@ -47,6 +48,12 @@ int answers_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadlin
     (void)node, (void)peer, (void)deadline, (void)why, (void)why_size;
     memcpy(name, "node", 5);
     return WEFT_OK;
+}
+
+void answers_lost(weft_node *node, char *why, size_t why_size)
+{
+    (void)node;
+    snprintf(why, why_size, "no\n\x1b[1mheartbeat");
 }
 
 int answers_spawn(weft_node *node, weft_pid *pid, weft_actor *body, const void *arg, size_t size,
