@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the chat as a program and as a module on several nodes."""
+import errno
 import os
 import re
 import shutil
@@ -37,6 +38,18 @@ class ChatCase(unittest.TestCase):
         wanted = f"* {room}: " + " ".join(sorted(people))
         for client in clients:
             eventually(f"{people} are all in {room}", lambda c=client: c.ask("/who") == wanted)
+
+
+def fill(path):
+    """Makes a file that takes all space that its file system has left."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        while os.write(file, bytes(4096)) > 0:
+            pass
+    except OSError as why:
+        assert why.errno == errno.ENOSPC, why
+    finally:
+        os.close(file)
 
 
 class ChatOnOneNode(ChatCase):
@@ -202,7 +215,9 @@ class ChatOnOneNode(ChatCase):
                              "--history", os.path.join(folder, "lines"))
             self.addCleanup(server.kill)
             ann = self.join(server.line().split(": chat on ")[1], "ann")
-            for i in range(400):
+            self.assertEqual(ann.ask("fits"), "[lobby] ann: fits")
+            fill(f"/proc/{server.pid}/root{folder}/rest")
+            for i in range(40):
                 text = f"{i:04}" * 120
                 self.assertEqual(ann.ask(text), f"[lobby] ann: {text}")
             server.log("room.lobby: the last lines are not on disk: no space is left on the device")
