@@ -426,7 +426,11 @@ static void freed_body(const void *arg, size_t size)
         want_int(weft_recv(&m, WEFT_FOREVER), 0);
         const volatile uint8_t *published = weft_data(m);
         weft_msg_free(m);
+#ifdef __GLIBC__ /* others may give a block back to the system at once: to read it is a fault then */
         want_int(published[SIZES[i] / 2], 0xDD);
+#else
+        (void)published;
+#endif
     }
 }
 

@@ -1,6 +1,7 @@
 /* actors/topics/topic_match.c, published_block.c, topic_await.c: fan-out to many subscribers; its optimisations must
  * not be observable. */
 #include "../node_harness.h"
+#include "hash.h"
 #include "topic_match.h"
 
 enum { NEWS = 1, READY = 2, GO = 3, DONE = 4 };
@@ -33,6 +34,12 @@ static const struct wf_match *place_of(const char *topic)
     for (int i = 0; wa->matches != NULL && i < WF_MATCH_PLACES; i++)
         if (strcmp(wa->matches[i].topic, topic) == 0) return &wa->matches[i];
     return NULL;
+}
+
+/* Where the worker keeps the topic's list: two topics may have the same place. */
+static uint32_t place_number(const char *topic)
+{
+    return wf_hash(topic, strlen(topic), wf_actors_of(wf_here)->secret) % WF_MATCH_PLACES;
 }
 
 /* Whether the next publication goes by a list. */
@@ -68,6 +75,8 @@ static void lists_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     weft_subscription s, other;
+    char elsewhere[] = "a.c"; /* another topic has a list of its own */
+    while (place_number(elsewhere) == place_number("a.b")) elsewhere[2]++;
     want(!is_listed("a.b"));
     publish_twice(0);
     want_int(weft_subscribe("a.*", &s), 0);
@@ -80,11 +89,11 @@ static void lists_body(const void *arg, size_t size)
     weft_pid ends = kid_on(1, subscribed_kid, 1);
     hear_only(READY);
     publish_twice(4);
-    want_int(publish_value("a.c", 0), 3); /* another topic has a list of its own */
-    want_int(publish_value("a.c", 0), 3);
-    want(is_listed("a.b") && is_listed("a.c"));
+    want_int(publish_value(elsewhere, 0), 3);
+    want_int(publish_value(elsewhere, 0), 3);
+    want(is_listed("a.b") && is_listed(elsewhere));
     want_int(weft_unsubscribe(other), 0);
-    want(!is_listed("a.b") && !is_listed("a.c"));
+    want(!is_listed("a.b") && !is_listed(elsewhere));
     publish_twice(3);
     want_int(say(leaves, GO, 0), 0);
     hear_only(DONE);
