@@ -41,7 +41,8 @@ const char *wf_tls_alert_words(unsigned char alert)
     case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
     case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
     case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "it refuses this side's certificate";
-    case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED: return "it refuses this side's certificate: it grants no role, or no access";
+    case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED:
+        return "it refuses this side's certificate: it grants no role, or no access";
     case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
         return "it finds no version, cipher or certificate that both sides have";
     case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "it wants another version of TLS";
