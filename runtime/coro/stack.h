@@ -39,8 +39,8 @@ struct wf_stack {
 
 struct wf_stack_arena; /* opaque */
 
-/* The 3 us of processor time for which memory goes back and comes again are worth the use of 4 KiB for 3 s where a
- * machine has 4 GB for each core: the time of the wait is between one and two of these. */
+/* A free stack keeps its memory for one to two times as long. To give a page back and to touch a new one takes 3 us of a
+ * core; to keep the page for 3 s takes as large a part of the memory, where a machine has 4 GB for each core. */
 #define WF_STACK_KEPT WEFT_SEC(2)
 
 int wf_stack_arena_create(struct wf_stack_arena **out);

@@ -326,7 +326,7 @@ static const struct wf_peer *first_up(const struct wf_cluster *c)
 void wf_client_lost(weft_node *node, char *why, size_t why_size)
 {
     struct wf_transport *t = node->transport;
-    snprintf(why, why_size, "%s", "");
+    why[0] = '\0';
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);

@@ -448,16 +448,17 @@ int64_t wf_links_heard_until(const struct wf_link *l, int64_t now)
     return ch->conn->worker == NULL ? now : wf_pace_read_until(ch->conn->worker, now);
 }
 
-/* When a link that was last heard at `heard` counts as lost, or is doubted first. This process may look late, because it
- * was stopped or got no processor: from the doubt on there is time to read what the other side sent meanwhile. */
+/* Returns when a link that was last heard at `heard` counts as lost, or when it has to be looked at before that. A link is
+ * found silent first, and lost after the rest of the time. This process may look late, because it was stopped or got no
+ * processor; then that rest is the time to read what the other side has sent meanwhile. */
 static int64_t lost_when(struct wf_link *l, int64_t heard, int64_t until, int64_t now)
 {
     int64_t most = l->t->heartbeats_lost * l->heartbeat, quiet = WF_MIN(WF_QUIET_BEATS * l->heartbeat, most / 2);
-    if (l->doubted_at <= heard) {
+    if (l->silent_at <= heard) {
         if (until < heard + quiet) return heard + quiet;
-        l->doubted_at = now;
+        l->silent_at = now;
     }
-    return WF_MAX(heard, l->doubted_at - quiet) + most;
+    return WF_MAX(heard, l->silent_at - quiet) + most;
 }
 
 static int64_t tick_up(struct wf_cluster *c, struct wf_link *l, int64_t now)

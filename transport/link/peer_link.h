@@ -79,7 +79,7 @@ struct wf_link {
     int64_t clock_ahead;   /* $cluster only: wf_channel.clock_ahead of its channel */
     struct wf_seal seal;   /* for the numbers of requests that are sent over this link */
     int64_t suspect_at;    /* 0: no; then it must have been heard since `suspect_from` */
-    int64_t doubted_at;    /* when $cluster found it silent; heard since: not doubted */
+    int64_t silent_at;     /* when $cluster found it silent; it may have been heard since */
     int64_t suspect_from;
     int64_t pinged_at;
     /* The send queue, under lock; see send_queue.h. */

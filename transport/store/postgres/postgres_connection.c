@@ -38,8 +38,8 @@ static void look_at_notice(void *arg, const PGresult *result)
  * that was silent, or sends more than any answer has. */
 static PGresult *next_result(struct pq_connection *c)
 {
-    enum pq_waited waited = c->is_silent ? PQ_SILENT : pq_relay_wait(c->relay, c->pg, c->silence, &c->space);
-    if (!c->is_silent && waited == PQ_SILENT)
+    enum pq_waited waited = c->is_given_up ? PQ_SILENT : pq_relay_wait(c->relay, c->pg, c->silence, &c->space);
+    if (!c->is_given_up && waited == PQ_SILENT)
         weft_log(WEFT_WARN, "the PostgreSQL server at %s has sent no answer for %d s (answer_timeout)", PQhost(c->pg),
                  c->silence / 1000);
     if (waited == PQ_TOO_MUCH)
@@ -47,9 +47,9 @@ static PGresult *next_result(struct pq_connection *c)
                  "the PostgreSQL server at %s sends more than %d MiB, which is no answer to this store: the"
                  " connection is given up",
                  PQhost(c->pg), PQ_ANSWERS_MAX >> 20);
-    c->is_silent |= waited != PQ_CAME;
+    c->is_given_up |= waited != PQ_CAME;
     c->is_endless |= waited == PQ_TOO_MUCH;
-    return c->is_silent ? NULL : PQgetResult(c->pg);
+    return c->is_given_up ? NULL : PQgetResult(c->pg);
 }
 
 /* Before the pipeline mode. */
@@ -59,7 +59,7 @@ static int run_settings(struct pq_connection *c, const char *text)
     c->space = PQ_ANSWERS_MAX;
     for (PGresult *result; (result = next_result(c)) != NULL; PQclear(result))
         if (rc == WEFT_OK) rc = pq_error(result);
-    return c->is_silent ? WEFT_ESYSTEM : rc;
+    return c->is_given_up ? WEFT_ESYSTEM : rc;
 }
 
 /* A server that waits for a lock sends nothing: it gives up before it seems to be silent. */
@@ -84,7 +84,7 @@ static int settle(struct pq_connection *c, bool read_only)
 const char *pq_error_text(const struct pq_connection *c)
 {
     if (c->is_endless) return "the server sends more than any answer has";
-    if (c->is_silent) return "the server sends no answer (answer_timeout says for how long it is awaited)";
+    if (c->is_given_up) return "the server sends no answer (answer_timeout says for how long it is awaited)";
     if (c->pg != NULL && c->relay == NULL && PQstatus(c->pg) == CONNECTION_OK)
         return "no memory, or no descriptor, is left";
     return c->pg == NULL ? "out of memory" : PQerrorMessage(c->pg);
@@ -178,12 +178,12 @@ void pq_disconnect(struct pq_connection *c)
 
 bool pq_is_alive(struct pq_connection *c)
 {
-    if (c->pg == NULL || c->is_silent) return false;
+    if (c->pg == NULL || c->is_given_up) return false;
     if (c->sent_count > 0) (void)pq_wait(c, NULL);
     c->space = PQ_ANSWERS_MAX;
     pq_relay_take(c->relay, &c->space);
     if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
-    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending && !c->is_silent;
+    return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending && !c->is_given_up;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------------------------- */

@@ -63,12 +63,12 @@ struct pq_connection {
     struct sql_connection base;
     PGconn *pg;
     struct pq_relay *relay;
-    int silence;     /* for how many ms the server may be silent while an answer is awaited; -1: no limit */
-    size_t space;    /* bytes that may still come of the answers that are awaited */
-    bool is_silent;  /* it was silent for longer, or sends more than that: nothing is awaited any more */
-    bool is_endless; /* of these, the latter */
-    bool is_ending;  /* the server has said that it ends this session */
-    bool has_warned; /* with an answer came a warning */
+    int silence;      /* for how many ms the server may be silent while an answer is awaited; -1: no limit */
+    size_t space;     /* bytes that may still come of the answers that are awaited */
+    bool is_given_up; /* it was silent for longer, or sends more than that: nothing is awaited any more */
+    bool is_endless;  /* of these, the latter */
+    bool is_ending;   /* the server has said that it ends this session */
+    bool has_warned;  /* with an answer came a warning */
     bool in_transaction;
     /* Of the writer: a transaction begins with its first statement, and compares the owner with its first change. */
     bool begin_due, fence_due;

@@ -25,4 +25,14 @@ static void run_sql(const char *sql)
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 
+static void use_faulty_disk(void)
+{
+    fixture.engine = &wf_store_sqlite;
+    fixture.vfs = "faulty";
+    fixture.where = "s.db";
+    fixture.begin = begin;
+    fixture.end = end;
+    fixture.run_sql = run_sql;
+}
+
 #endif

@@ -192,12 +192,7 @@ END_TEST
 
 int main(void)
 {
-    fixture.engine = &wf_store_sqlite;
-    fixture.vfs = "faulty";
-    fixture.where = "s.db";
-    fixture.begin = begin;
-    fixture.end = end;
-    fixture.run_sql = run_sql;
+    use_faulty_disk();
     Suite *suite = suite_create("checkpoints of the store");
     TCase *c = tcase_create("checkpoints");
     suite_add_tcase(suite, c);

@@ -304,12 +304,7 @@ END_TEST
 
 int main(void)
 {
-    fixture.engine = &wf_store_sqlite;
-    fixture.vfs = "faulty";
-    fixture.where = "s.db";
-    fixture.begin = begin;
-    fixture.end = end;
-    fixture.run_sql = run_sql;
+    use_faulty_disk();
     Suite *suite = suite_create("the store on a disk that fails");
     TCase *c = tcase_create("faults");
     suite_add_tcase(suite, conformance_case("conformance"));
