@@ -409,7 +409,11 @@ static void overwritten(weft_msg *m, size_t size)
 
 static void freed_body(const void *arg, size_t size)
 {
+#ifdef __GLIBC__
     static const size_t SIZES[] = {1, 30, 64, 500, 5000};
+#else /* free() may give a block back to the system at once; these are of the pool */
+    static const size_t SIZES[] = {1, 30, 64};
+#endif
     static char text[5000];
     weft_msg *m;
     (void)arg, (void)size;
@@ -426,11 +430,7 @@ static void freed_body(const void *arg, size_t size)
         want_int(weft_recv(&m, WEFT_FOREVER), 0);
         const volatile uint8_t *published = weft_data(m);
         weft_msg_free(m);
-#ifdef __GLIBC__ /* others may give a block back to the system at once: to read it is a fault then */
         want_int(published[SIZES[i] / 2], 0xDD);
-#else
-        (void)published;
-#endif
     }
 }
 
