@@ -38,6 +38,7 @@ REPLACED = {"asker": "caller, or requester", "askers": "callers", "anew": "again
             "whoever": "a noun", "bunch": "published block", "crowded": "has waiters", "choked": "congested",
             "good-bye": "leave notice"}
 WORDS_REPLACED = re.compile(r"\b(" + "|".join(REPLACED) + r")\b", re.I)
+STOPS_EARLY = re.compile(r"\|\s*(?:[ef]?grep\s+(?:-\w+\s+)*-(?:\w*[qm]|-quiet)|head\b)")
 SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
 
 LIBPQ = subprocess.run(["pkg-config", "--cflags-only-I", "libpq"], capture_output=True, text=True, check=False).stdout.split()
@@ -81,6 +82,15 @@ def check_lengths(path, lines):
             find("blank", path, number, "blanks at the end of the line", line.strip()[:40])
         if line.startswith("/* ----") and not line.endswith("- */"):
             find("heading", path, number, "the heading of a section is one line", line.strip()[:40])
+
+
+def check_pipes(path, lines):
+    """A shell script ends a pipe with a program that reads all of it. `grep -q` and `head` stop early: then the program
+    before them may die of SIGPIPE, and with `pipefail` the pipe fails now and then."""
+    for number, line in enumerate(lines, 1):
+        if STOPS_EARLY.search(line):
+            find("pipe", path, number, "a pipe ends with a program that stops reading early: write `grep ... >/dev/null`, or sed",
+                 line.strip())
 
 
 def check_functions(path, lines):
@@ -275,6 +285,8 @@ def main():
             continue
         text = (ROOT / path).read_text(encoding="utf-8")
         check_lengths(path, text.splitlines())
+        if path.endswith(".sh") or path == "dev":
+            check_pipes(path, text.splitlines())
         if path.endswith((".c", ".h")):
             check_functions(path, text.splitlines())
             check_head(path, text.splitlines())

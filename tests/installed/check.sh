@@ -43,7 +43,7 @@ in_build()
 }
 uses()
 {
-    LD_LIBRARY_PATH='' ldd "$1" | grep -q "$build/$2" || { echo "$1 does not use $build/$2"; return 1; }
+    LD_LIBRARY_PATH='' ldd "$1" | grep "$build/$2" >/dev/null || { echo "$1 does not use $build/$2"; return 1; }
 }
 read -ra there <<<"$(in_build weft)"
 cc -std=c11 "${strict[@]}" version.c "${there[@]}" -Wl,-rpath,"$build" -o version_in_build
@@ -113,7 +113,7 @@ int main(void)
 }
 C
 cc -std=c11 "${strict[@]}" large.c "${flags[@]}" -o large
-{ timeout 20 ./large 2>&1 || true; } | grep -q 'overflowed its stack of 64 KiB' ||
+{ timeout 20 ./large 2>&1 || true; } | grep 'overflowed its stack of 64 KiB' >/dev/null ||
     { echo "an overflow is not named"; exit 1; }
 echo "a frame of 3 MiB is named as an overflow"
 expect 'hello from an actor' ./hello
@@ -127,7 +127,7 @@ if [[ -x $prefix/bin/weft ]]; then
     new_project "$prefix"
     XDG_CACHE_HOME=$work/cache expect 'hello from an actor' "$prefix/bin/weft" run "$examples/hello.c"
     if [[ -e $libraries/pkgconfig/weft-store.pc ]]; then
-        XDG_CACHE_HOME=$work/cache "$prefix/bin/weft" run --listen none "$examples/jobs.c" | grep -q 'no job was lost' ||
+        XDG_CACHE_HOME=$work/cache "$prefix/bin/weft" run --listen none "$examples/jobs.c" | grep 'no job was lost' >/dev/null ||
             { echo "weft run jobs.c fails"; exit 1; }
         echo "weft run links a module with libweft-store"
     fi

@@ -10,10 +10,13 @@ DEV = pathlib.Path(__file__).resolve().parent.parent.parent / "dev"
 SCRIPT = r"""
 set -uo pipefail
 logs=. flaky=./flaky passed=0 failed=0 skipped=0 last_start=100 last_end=$LAST_END
-source <(sed -n '/^flaky_count()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p' "$DEV")
+source <(sed -n '/^flaky_count()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p; /^or_again()/,/^}/p' "$DEV")
 good() { echo it is good; }
 bad() { echo it is bad; return 1; }
 skips() { echo no tool for it; return 77; }
+first_bad() { if [[ -e tried ]]; then echo it is good; else touch tried; return 3; fi; }
+flakes() { or_again first_bad; }
+fails() { or_again bad; }
 never_ends() { echo "$BASHPID" >never; tail -f /dev/null; }
 for name in "$@"; do step "$name" - "$name"; done
 echo "$passed $failed $skipped"
@@ -33,6 +36,12 @@ class Steps(unittest.TestCase):
         self.assertEqual(total, [1, 1, 1])
         self.assertIn("it is bad", lines)
         self.assertIn("-- skips: skipped: no tool for it", lines)
+
+    def test_a_script_that_fails_once_is_flaky(self):
+        lines, total, folder = self.run_steps("flakes", "fails")
+        self.assertEqual(total, [1, 1, 0])
+        self.assertIn("FLAKY first_bad: failed with exit code 3, passed when it ran again", lines)
+        self.assertEqual(len((folder / "flaky").read_text(encoding="utf-8").splitlines()), 1)
 
     def test_a_step_does_not_outlast_the_run(self):
         lines, total, folder = self.run_steps("never_ends", last_end="1")

@@ -21,6 +21,16 @@ class Rules(unittest.TestCase):
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x"] * (tidy.FILE_LINES + 1)), ["file-length"])
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x "]), ["blank"])
 
+    def test_pipes_that_stop_early_are_found(self):
+        def broken(line):
+            return rules_broken(tidy.check_pipes, "a.sh", [line])
+        self.assertEqual(broken("ldd a | grep -q b || exit 1"), ["pipe"])
+        self.assertEqual(broken("ldd a | grep -F -q b"), ["pipe"])
+        self.assertEqual(broken("ldd a | grep -m1 b"), ["pipe"])
+        self.assertEqual(broken("ldd a | head -1"), ["pipe"])
+        self.assertEqual(broken("ldd a | grep b >/dev/null"), [])
+        self.assertEqual(broken("grep -q b a"), [])
+
     def test_functions(self):
         def function(body):
             return ["/* Why. */", "static int f(int a,", "             int b)", "{"] + ["    a += b;"] * body + ["}"]

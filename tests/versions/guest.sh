@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 top=$PWD
-git ls-tree -r --name-only "$1" transport | grep -q /sim_world.h ||
+git ls-tree -r --name-only "$1" transport | grep /sim_world.h >/dev/null ||
     { echo "-- not beside ${1:0:12}: it has no simulated world" >&2; exit 3; }
 folder=$(tests/versions/build.sh "$1")
 tree=$folder/tree
