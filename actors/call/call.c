@@ -49,6 +49,7 @@ static inline __attribute__((always_inline)) void take_answer(struct wf_actor *a
 {
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
+    m->post.flags = WF_MSG_SEND; /* from now on it is a message like others: weft_msg_free knows those first */
     place->answer = m;
     place->error = WEFT_OK;
     a->asking->got++;

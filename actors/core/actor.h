@@ -102,17 +102,28 @@ static inline __attribute__((always_inline)) void wf_actor_record(const struct w
                                                                   weft_pid other, uint32_t value)
 {
     struct wf_worker *w = a->task.worker;
-    unsigned far = other.node != ((weft_node *)w->set)->incarnation ? WF_RECORD_REMOTE : 0;
+    unsigned far = other.node != w->identity ? WF_RECORD_REMOTE : 0;
     wf_worker_record(w, kind | far, a->id, other.actor, value);
     if (kind == WEFT_RECORD_SEND) WF_PROBE3(send, a->id, other.actor, value); /* `kind` is a constant */
     else if (kind == WEFT_RECORD_RECEIVE) WF_PROBE3(receive, a->id, other.actor, value);
     else if (kind == WEFT_RECORD_EXIT) WF_PROBE2(exit, a->id, a->reason);
 }
 
+/* The same for a message that `a` receives. `near`: it comes from this node. */
+static inline __attribute__((always_inline)) void wf_actor_record_receive(struct wf_worker *w,
+                                                                          const struct wf_actor *a, const weft_msg *m,
+                                                                          bool near)
+{
+    WF_RECORD_PUT(&w->recorder, w->now,
+                  WEFT_RECORD_RECEIVE | (near || m->from.node == w->identity ? 0U : (unsigned)WF_RECORD_REMOTE),
+                  a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+}
+
 /* See actors/mailbox/send.c, note (1). */
 static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 {
-    return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;
+    return to.node == w->near && wf_id_worker(to.actor) == w->index;
 }
 
 enum { WF_SPARES_FROM = 65536 };
@@ -216,13 +227,22 @@ static inline struct wf_actor *wf_actor_self(void)
 }
 static inline weft_pid wf_actor_pid(const struct wf_actor *a)
 {
-    weft_pid pid = {wf_node_of(a->task.worker)->incarnation, a->id};
+    weft_pid pid = {a->task.worker->identity, a->id};
     return pid;
 }
 /* On the owner's thread: the actor alive under that id, or NULL. */
 static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 {
     return wf_slab_find(&wf_actors_of(w)->slab, id);
+}
+
+/* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
+static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
+{
+    if (WF_UNLIKELY(to.node != w->near)) return NULL;
+    struct wf_actor *a = wf_slab_at(&wf_actors_of(w)->slab, wf_id_slot(to.actor));
+    /* The id of its present or last life. It names the worker, too. */
+    return WF_UNLIKELY(a == NULL || a->id != to.actor || !wf_slot_is_taken(&a->slot)) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

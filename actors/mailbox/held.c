@@ -18,7 +18,7 @@ void wf_not_held(const struct wf_actor *a, const weft_msg *m)
 {
     char who[160], from[WEFT_PID_TEXT], text[640], tag[32] = "its tag is gone";
     wf_actor_describe(&a->task, who, sizeof who);
-    bool pooled = m->post.block_class < WF_POOL_CLASSES || m->post.block_class == WF_POOL_LARGE;
+    bool pooled = m->post.block_class <= WF_POOL_LARGE;
     bool whole = pooled && m->post.kind < WF_POST_KINDS && m->post.flags <= WF_MSG_TIMED;
     if (whole) snprintf(tag, sizeof tag, "tag %u", (unsigned)m->post.word);
     int n = snprintf(

@@ -411,43 +411,63 @@ static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_m
     return recv_slowly(a, out, deadline);
 }
 
-/* The end of weft_recv if senders wait for space, the message is traced, or other messages are held. */
+/* Takes the oldest mail, a WF_MSG_SEND. The end of weft_recv if its body is shared, senders wait for space, messages
+ * are traced, or other messages are held. */
+static __attribute__((noinline)) int take_with_care(struct wf_actor *a, weft_msg **out)
+{
+    weft_msg *m = wf_lane_shift(&a->mail);
+    size_t weight = wf_msg_weight(m);
+    count_out(a, 0, weight);
+    return receive(a, m, weight, out);
+}
+
 static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
     return receive(a, m, weight, out);
 }
 
-/* Takes the oldest mail, `m`, when no signal waits. The common case. It calls nothing before its end, so the compiler
- * needs no stack frame. */
-static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
-                                                            weft_msg **out, int64_t deadline)
+/* Takes the first message out of the block at the head of the mail. */
+static __attribute__((noinline)) int take_published(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
-    size_t weight = 0;
-    if (m->post.flags == WF_MSG_PUBLISHED_BLOCK) {
-        struct wf_published_block *b = (struct wf_published_block *)m;
-        uint32_t first = b->first, next = first + 1;
-        m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
-        if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
-        b->first = (uint16_t)next;
-        wf_published_block_envelope(m, b->at[first]);
-    } else {
-        struct wf_actors *wa = wf_actors_of(w);
-        if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND || !wf_list_empty(&wa->short_of_bytes)))
-            return recv_slowly(a, out, deadline);
-        (void)wf_lane_shift(&a->mail);
-        weight = wf_msg_weight(m);
-        wa->mail_bytes -= weight;
-        a->mail_bytes -= weight;
-    }
+    struct wf_worker *w = a->task.worker;
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.first;
+    uint32_t first = b->first, next = first + 1;
+    weft_msg *m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
+    if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
+    b->first = (uint16_t)next;
+    wf_published_block_envelope(m, b->at[first]);
     a->mail_count--;
     if (WF_UNLIKELY(a->has_waiters || a->traced || wf_is_traced(m) || a->held != NULL))
-        return receive_with_care(a, m, weight, out);
+        return receive_with_care(a, m, 0, out);
     a->gone++;
     wf_hold(a, m);
     *out = m;
     /* A publication to many subscribers is not recorded: it alone would fill the recorder. */
-    if (weight > 0) wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
-    else WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    return WEFT_OK;
+}
+
+/* Takes the oldest mail, `m`, when no signal waits. The common case is a plain message with an inline body, and no
+ * message that the actor still holds. It calls nothing before its end, and what it tests comes before what it changes,
+ * so the compiler needs no stack frame. */
+static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
+                                                            weft_msg **out, int64_t deadline)
+{
+    struct wf_actors *wa = wf_actors_of(w);
+    if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
+        return wf_is_published_block(m) ? take_published(a, out, deadline) : recv_slowly(a, out, deadline);
+    if (WF_UNLIKELY(m->shared != NULL || a->has_waiters || a->traced || a->held != NULL ||
+                    !wf_list_empty(&wa->short_of_bytes)))
+        return take_with_care(a, out);
+    (void)wf_lane_shift(&a->mail);
+    size_t weight = sizeof *m + m->size;
+    wa->mail_bytes -= weight;
+    a->mail_bytes -= weight;
+    a->mail_count--;
+    a->gone++;
+    wf_hold(a, m);
+    *out = m;
+    wf_actor_record_receive(w, a, m, false);
     return WEFT_OK;
 }
 
@@ -469,8 +489,8 @@ static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **o
 /* There is no mail and no signal, and the actor was not asked to end. */
 static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
-    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->has_waiters || a->traced || a->held != NULL ||
-                    !wf_task_is_plain(&a->task)))
+    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->has_waiters || a->traced || a->held != NULL || a->task.bounded ||
+                    a->task.handling))
         return recv_slowly(a, out, deadline);
     a->task.wants_mail = WF_MAIL_HAND;
     WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
@@ -480,8 +500,7 @@ static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg *
     if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled || m->post.flags == WF_MSG_CALL))
         return recv_woken(a, out);
     a->task.wants_mail = WF_MAIL_NONE;
-    wf_worker_record(a->task.worker, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
-    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    wf_actor_record_receive(a->task.worker, a, m, true);
     *out = m;
     return WEFT_OK;
 }

@@ -110,8 +110,7 @@ static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *
     if (WF_UNLIKELY(a->task.cancelled || (m->post.flags == WF_MSG_CALL && !wf_request_is_awaited(w, m))) &&
         wf_mailbox_takes_back(a))
         return NULL;
-    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
-    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    wf_actor_record_receive(w, a, m, true);
     return m;
 }
 

@@ -42,7 +42,7 @@ void weft_msg_free(weft_msg *m)
     struct wf_worker *w = wf_here;
     struct wf_actor *self = wf_actor_self();
     if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && m->post.kind == WF_POST_MESSAGE &&
-                  m->post.flags != WF_MSG_CALL && wf_pool_has_space(&w->pool, m->post.block_class)) &&
+                  m->post.flags == WF_MSG_SEND && wf_pool_has_space(&w->pool, m->post.block_class)) &&
         (m->shared == NULL || wf_owe(&wf_actors_of(w)->owing, m->shared))) {
         self->held = NULL;
         wf_pool_give(&w->pool, m->post.block_class, m);

@@ -165,13 +165,6 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
     return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
 }
 
-/* The actor, if it is on this worker and the quick way of note (1) is possible; else NULL. */
-static inline struct wf_actor *find_near(struct wf_worker *w, weft_pid to)
-{
-    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return NULL;
-    return wf_actor_find(w, to.actor);
-}
-
 static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
@@ -194,7 +187,7 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
-    return wf_send_near(self, find_near(self->task.worker, to), to, m, deadline);
+    return wf_send_near(self, wf_actor_near(self->task.worker, to), to, m, deadline);
 }
 
 int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
@@ -307,28 +300,38 @@ static inline void copy_small(unsigned char *to, const unsigned char *from, size
 
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
- * change: if a check fails, send_copy starts again from the beginning. */
-static __attribute__((noinline)) int send_again(struct wf_actor *a, uint32_t tag, const void *data, size_t size)
+ * change: if a check fails, send_again starts again from the beginning. All have the same first parameters, which stay
+ * in their registers. */
+static __attribute__((noinline)) int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
 {
-    return send_copy(wf_actor_pid(a), tag, data, size, WF_SEND_TIMEOUT);
+    weft_pid to = {w->identity, a->id};
+    return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, data, size)
+                                                : send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
 }
 
-/* Whether the running task has budget left, there is a block of that class, and the message is not to be timed. */
-static inline bool may_be_small(const struct wf_worker *w, uint32_t class_)
+/* Counts a message, if the running task has budget left, there is a block of that class, and the message is not to be
+ * timed. Both counters are tested where they are changed, which takes half of the instructions; a failed test puts them
+ * back. */
+static inline bool may_be_small(struct wf_worker *w, uint32_t class_)
 {
-    return w->current->ops != 1 && w->pool.at[class_].count != 0 && wf_actors_of(w)->timer.left != 1;
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return false;
+    if (WF_LIKELY(--w->current->ops != 0)) {
+        if (WF_LIKELY(--wf_actors_of(w)->timer.left != 0)) return true;
+        wf_actors_of(w)->timer.left = 1;
+    }
+    w->current->ops++;
+    return false;
 }
 
 static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_t tag, const void *data, size_t size)
 {
-    w->current->ops--;
-    wf_actors_of(w)->timer.left--;
     weft_msg *m = wf_pool_take_ready(&w->pool, class_);
     m->post.kind = WF_POST_MESSAGE;
     m->post.flags = WF_MSG_SEND;
     m->post.block_class = (uint16_t)class_;
     m->post.word = tag;
-    m->from.node = wf_node_of(w)->incarnation;
+    m->from.node = w->identity;
     m->from.actor = wf_actor_of(w->current)->id;
     m->ref = 0;
     m->shared = NULL;
@@ -342,7 +345,7 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
 static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size, bool stackless)
 {
-    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
+    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m);
@@ -383,13 +386,13 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
 static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size)
 {
-    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
-        return a->has_waiters || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
-                                                    : send_again(a, tag, data, size);
-    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
+    struct wf_actors *wa = wf_actors_of(w);
+    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_space_beyond(wa, a, sizeof(weft_msg) + size)))
+        return send_again(w, a, tag, data, size);
+    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
+    wf_mailbox_push(wa, a, m, sizeof *m + size);
     if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
     if (a->task.state != WF_TASK_WAITING) return came(a);
     wf_task_wake_waiting(w, &a->task);
@@ -413,7 +416,7 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL ||
                     (size > 0 && data == NULL)))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    struct wf_actor *a = find_near(w, to);
+    struct wf_actor *a = wf_actor_near(w, to);
     if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
         if (a->task.state == WF_TASK_WAITING)

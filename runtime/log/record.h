@@ -32,19 +32,34 @@ struct wf_recorder {
     struct wf_record none;
 };
 
+/* The place of the next entry; `number`: for its mark. */
+static inline struct wf_record *wf_record_begin(struct wf_recorder *r, uint32_t *number)
+{
+    uint64_t next = atomic_load_explicit(&r->next, memory_order_relaxed);
+    *number = (uint32_t)next;
+    atomic_store_explicit(&r->next, next + sizeof(struct wf_record), memory_order_relaxed);
+    return (struct wf_record *)(void *)(r->at + (next & r->places));
+}
+_Static_assert(sizeof(struct wf_record) == 32, "wf_recorder.next counts on it");
+
+/* Writes an entry. It is a macro, as each value is read when it is written: a function would need a register for each
+ * of them, because no read may move behind a release store. */
+#define WF_RECORD_PUT(recorder, now_, kind_, who_, other_, value_)                             \
+    do {                                                                                       \
+        uint32_t record_number_;                                                               \
+        struct wf_record *record_ = wf_record_begin(recorder, &record_number_);                \
+        atomic_store_explicit(&record_->at, (uint64_t)(now_), memory_order_release);           \
+        atomic_store_explicit(&record_->who, who_, memory_order_release);                      \
+        atomic_store_explicit(&record_->other, other_, memory_order_release);                  \
+        atomic_store_explicit(&record_->value, value_, memory_order_release);                  \
+        atomic_store_explicit(&record_->mark, record_number_ | (kind_), memory_order_release); \
+    } while (0)
+
 static inline void wf_record_put(struct wf_recorder *r, int64_t now, unsigned kind, uint64_t who, uint64_t other,
                                  uint32_t value)
 {
-    uint64_t next = atomic_load_explicit(&r->next, memory_order_relaxed);
-    struct wf_record *e = (struct wf_record *)(void *)(r->at + (next & r->places));
-    atomic_store_explicit(&r->next, next + sizeof *e, memory_order_relaxed);
-    atomic_store_explicit(&e->at, (uint64_t)now, memory_order_release);
-    atomic_store_explicit(&e->who, who, memory_order_release);
-    atomic_store_explicit(&e->other, other, memory_order_release);
-    atomic_store_explicit(&e->value, value, memory_order_release);
-    atomic_store_explicit(&e->mark, (uint32_t)next | kind, memory_order_release);
+    WF_RECORD_PUT(r, now, kind, who, other, value);
 }
-_Static_assert(sizeof(struct wf_record) == 32, "wf_record_put counts on it");
 
 /* `events` is rounded up to a power of two; 0: none. WEFT_ENOMEM. */
 int wf_recorder_init(struct wf_recorder *r, size_t events);

@@ -75,6 +75,13 @@ void wf_depot_destroy(struct wf_depot *d)
     free(d);
 }
 
+static struct wf_magazine *new_magazine(void)
+{
+    struct wf_magazine *m = malloc(sizeof *m);
+    if (m != NULL) memset(m->ahead, 0, sizeof m->ahead);
+    return m;
+}
+
 /* Takes over a full one and gives an empty one; NULL: no memory for one. */
 static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_magazine *full)
 {
@@ -88,7 +95,7 @@ static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_
         d->at[class_].count++;
     }
     pf_mutex_unlock(d->lock);
-    if (has_space) return empty == NULL ? malloc(sizeof *empty) : empty;
+    if (has_space) return empty == NULL ? new_magazine() : empty;
     for (uint32_t i = 0; i < WF_MAGAZINE; i++) free(full->round[i]);
     if (empty != NULL) free(empty);
     return full;
@@ -123,11 +130,24 @@ void wf_pool_init(struct wf_pool *p, struct wf_depot *depot)
     p->late = calloc(WF_LATE, sizeof *p->late); /* without it blocks are only used again sooner */
 }
 
+static struct wf_magazine *magazine_in_use(const struct wf_pool *p, uint16_t class_)
+{
+    return p->at[class_].bottom == NULL ? NULL : WF_CONTAINER(p->at[class_].bottom, struct wf_magazine, round[0]);
+}
+
+/* `m`: with so many blocks; NULL: none. */
+static void use(struct wf_pool *p, uint16_t class_, struct wf_magazine *m, uint32_t rounds)
+{
+    p->at[class_] = m == NULL ? (struct wf_pool_blocks){NULL, NULL, NULL}
+                              : (struct wf_pool_blocks){m->round + rounds, m->round, m->round + WF_MAGAZINE};
+}
+
 void wf_pool_finish(struct wf_pool *p)
 {
-    for (int i = 0; i < WF_POOL_CLASSES; i++) {
-        if (p->at[i].used != NULL) free_magazine(p->at[i].used, p->at[i].count);
-        if (p->at[i].spare != NULL) free_magazine(p->at[i].spare, p->at[i].spare_is_full ? WF_MAGAZINE : 0);
+    for (uint16_t i = 0; i < WF_POOL_CLASSES; i++) {
+        struct wf_magazine *used = magazine_in_use(p, i), *spare = p->spare[i].magazine;
+        if (used != NULL) free_magazine(used, (uint32_t)(p->at[i].top - p->at[i].bottom));
+        if (spare != NULL) free_magazine(spare, p->spare[i].is_full ? WF_MAGAZINE : 0);
     }
     for (int i = 0; p->late != NULL && i < WF_LATE; i++) free(p->late[i]);
     free(p->late);
@@ -136,11 +156,10 @@ void wf_pool_finish(struct wf_pool *p)
 
 static void change_magazines(struct wf_pool *p, uint16_t class_)
 {
-    struct wf_magazine *m = p->at[class_].used;
-    p->at[class_].used = p->at[class_].spare;
-    p->at[class_].spare = m;
-    p->at[class_].count = p->at[class_].spare_is_full ? WF_MAGAZINE : 0;
-    p->at[class_].spare_is_full = !p->at[class_].spare_is_full;
+    struct wf_magazine *m = magazine_in_use(p, class_);
+    use(p, class_, p->spare[class_].magazine, p->spare[class_].is_full ? WF_MAGAZINE : 0);
+    p->spare[class_].magazine = m;
+    p->spare[class_].is_full = !p->spare[class_].is_full;
 }
 
 enum { MADE = 16 }; /* small blocks at once: one look at the depot for as many, where messages pile up */
@@ -148,26 +167,26 @@ enum { MADE = 16 }; /* small blocks at once: one look at the depot for as many, 
 /* Into the empty magazine in use. NULL: no memory. */
 static void *make_blocks(struct wf_pool *p, uint16_t class_)
 {
-    struct wf_magazine *used = p->at[class_].used;
     void *block = wf_block_new(class_, 0), *more;
-    for (int i = 1; block != NULL && used != NULL && i < MADE >> class_ && (more = wf_block_new(class_, 0)) != NULL;
+    bool has_magazine = p->at[class_].bottom != NULL;
+    for (int i = 1; block != NULL && has_magazine && i < MADE >> class_ && (more = wf_block_new(class_, 0)) != NULL;
          i++)
-        used->round[p->at[class_].count++] = more;
+        *p->at[class_].top++ = more;
     return block;
 }
 
-void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
+void *wf_pool_refill(struct wf_pool *p, uint16_t class_, size_t size)
 {
-    WF_ASSERT(class_ < WF_POOL_CLASSES && p->at[class_].count == 0);
-    if (p->at[class_].spare != NULL && p->at[class_].spare_is_full) {
+    if (class_ == WF_POOL_LARGE) return wf_block_new(class_, size);
+    WF_ASSERT(class_ < WF_POOL_CLASSES && !wf_pool_has_block(p, class_));
+    if (p->spare[class_].magazine != NULL && p->spare[class_].is_full) {
         change_magazines(p, class_);
     } else {
-        struct wf_magazine *full = p->bypass ? NULL : fetch(p->depot, class_, p->at[class_].used);
+        struct wf_magazine *full = p->bypass ? NULL : fetch(p->depot, class_, magazine_in_use(p, class_));
         if (full == NULL) return p->bypass ? wf_block_new(class_, 0) : make_blocks(p, class_);
-        p->at[class_].used = full;
-        p->at[class_].count = WF_MAGAZINE;
+        use(p, class_, full, WF_MAGAZINE);
     }
-    return p->at[class_].used->round[--p->at[class_].count];
+    return *--p->at[class_].top;
 }
 
 static void free_late(struct wf_pool *p, void *block)
@@ -183,7 +202,11 @@ static void free_late(struct wf_pool *p, void *block)
 
 void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
 {
-    WF_ASSERT(class_ < WF_POOL_CLASSES && block != NULL);
+    WF_ASSERT(class_ <= WF_POOL_LARGE && block != NULL);
+    if (class_ == WF_POOL_LARGE) {
+        free(block);
+        return;
+    }
     if (p->bypass) {
         /* Code that still reads a text finds that it is not a text any more; in a core file the header tells what the
          * block was. */
@@ -191,22 +214,20 @@ void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
         free_late(p, block);
         return;
     }
-    struct wf_magazine *used = p->at[class_].used;
+    struct wf_magazine *used = magazine_in_use(p, class_);
     if (used == NULL) {
-        p->at[class_].used = malloc(sizeof *used);
-    } else if (p->at[class_].spare == NULL) {
-        p->at[class_].spare = used;
-        p->at[class_].spare_is_full = true;
-        p->at[class_].used = malloc(sizeof *used);
-        p->at[class_].count = 0;
-    } else if (!p->at[class_].spare_is_full) {
+        use(p, class_, new_magazine(), 0);
+    } else if (p->spare[class_].magazine == NULL) {
+        p->spare[class_].magazine = used;
+        p->spare[class_].is_full = true;
+        use(p, class_, new_magazine(), 0);
+    } else if (!p->spare[class_].is_full) {
         change_magazines(p, class_);
     } else {
-        p->at[class_].used = store(p->depot, class_, used);
-        p->at[class_].count = 0;
+        use(p, class_, store(p->depot, class_, used), 0);
     }
-    if (p->at[class_].used == NULL) free(block);
-    else p->at[class_].used->round[p->at[class_].count++] = block;
+    if (p->at[class_].bottom == NULL) free(block);
+    else *p->at[class_].top++ = block;
 }
 
 void *wf_block_new(uint16_t class_, size_t size)

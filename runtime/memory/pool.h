@@ -20,17 +20,18 @@
 #include "base.h"
 
 enum {
-    WF_POOL_CLASSES = 5,      /* 64, 128, 256, 512, 1024 bytes */
-    WF_POOL_LARGE = 0xFFFF,   /* class of a block that is not pooled */
-    WF_MAGAZINE = 64,         /* blocks */
-    WF_POOL_AHEAD = 4,        /* the block that many takes ahead is fetched into the cache */
-    WF_DEPOT_BYTES = 4 << 20, /* per class; more is freed */
-    WF_LATE = 1024,           /* blocks that are freed late, see (5) */
+    WF_POOL_CLASSES = 5,             /* 64, 128, 256, 512, 1024 bytes */
+    WF_POOL_LARGE = WF_POOL_CLASSES, /* class of a block that is not pooled */
+    WF_MAGAZINE = 64,                /* blocks */
+    WF_POOL_AHEAD = 4,               /* the block that many takes ahead is fetched into the cache */
+    WF_DEPOT_BYTES = 4 << 20,        /* per class; more is freed */
+    WF_LATE = 1024,                  /* blocks that are freed late, see (5) */
     WF_FREED = 0xDD, /* the byte that fills a freed block after its first 64 bytes, if blocks are not pooled */
 };
 
 struct wf_magazine {
-    struct wf_magazine *next; /* in the depot */
+    struct wf_magazine *next;   /* in the depot */
+    void *ahead[WF_POOL_AHEAD]; /* stand before the first blocks, so that fetching ahead needs no test: NULL */
     void *round[WF_MAGAZINE];
 };
 
@@ -44,14 +45,19 @@ struct wf_depot; /* shared by a node's workers */
 int wf_depot_create(struct wf_depot **out);
 void wf_depot_destroy(struct wf_depot *d); /* NULL is fine */
 
+/* The magazine in use: its blocks are those from `bottom` up to `top`, which has space up to `end`. All are NULL
+ * before the first give, and always for WF_POOL_LARGE: then both taking and giving are slow. */
+struct wf_pool_blocks {
+    void **top, **bottom, **end;
+};
+
 struct wf_pool {
     struct wf_depot *depot;
+    struct wf_pool_blocks at[WF_POOL_CLASSES + 1];
     struct {
-        struct wf_magazine *used;  /* NULL before the first give */
-        struct wf_magazine *spare; /* full or empty; may be NULL */
-        uint32_t count;            /* rounds in `used` */
-        bool spare_is_full;
-    } at[WF_POOL_CLASSES];
+        struct wf_magazine *magazine; /* full or empty; may be NULL */
+        bool is_full;
+    } spare[WF_POOL_CLASSES];
     bool bypass;      /* a tool watches memory, or a test its messages: do not reuse */
     void **late;      /* a ring of WF_LATE blocks or NULLs; may be NULL */
     uint32_t late_at; /* the oldest one */
@@ -68,48 +74,53 @@ static inline uint16_t wf_pool_class(size_t size)
     return (uint16_t)(64 - 6 - __builtin_clzll((unsigned long long)(size - 1)));
 }
 
-void *wf_pool_refill(struct wf_pool *p, uint16_t class_); /* slow path of take */
-/* Slow path of give: where there is no space in `used`. */
+/* Slow path of take: where the magazine in use has no block. */
+void *wf_pool_refill(struct wf_pool *p, uint16_t class_, size_t size);
+/* Slow path of give: where there is no space in it. */
 void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block);
 void *wf_block_new(uint16_t class_, size_t size); /* any thread: malloc of the class's size */
 void wf_block_free(void *block);                  /* any thread */
 
-/* Where at[class_].count is not 0. */
+/* Whether wf_pool_take need not refill. */
+static inline bool wf_pool_has_block(const struct wf_pool *p, uint32_t class_)
+{
+    return p->at[class_].top != p->at[class_].bottom;
+}
+
+/* Where wf_pool_has_block. */
 static inline void *wf_pool_take_ready(struct wf_pool *p, uint32_t class_)
 {
-    void *const *rounds = p->at[class_].used->round;
-    uint32_t last = --p->at[class_].count;
-    if (last >= WF_POOL_AHEAD) __builtin_prefetch(rounds[last - WF_POOL_AHEAD], 1);
-    return rounds[last];
+    void **top = p->at[class_].top;
+    __builtin_prefetch(top[-1 - WF_POOL_AHEAD], 1);
+    p->at[class_].top = top - 1;
+    return top[-1];
 }
 
 /* Aligned to 16; NULL when out of memory. `p` may be NULL (a thread without a pool). */
 static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size)
 {
-    if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) return wf_block_new(class_, size);
-    if (WF_UNLIKELY(p->at[class_].count == 0)) return wf_pool_refill(p, class_);
+    if (WF_UNLIKELY(p == NULL)) return wf_block_new(class_, size);
+    if (WF_UNLIKELY(!wf_pool_has_block(p, class_))) return wf_pool_refill(p, class_, size);
     return wf_pool_take_ready(p, class_);
 }
 
 /* The same without a call; NULL: wf_pool_take has to refill. */
 static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
 {
-    if (WF_UNLIKELY(p->at[class_].count == 0)) return NULL;
-    return p->at[class_].used->round[--p->at[class_].count];
+    return WF_UNLIKELY(!wf_pool_has_block(p, class_)) ? NULL : *--p->at[class_].top;
 }
 
 /* Whether wf_pool_give need not spill. */
 static inline bool wf_pool_has_space(const struct wf_pool *p, uint16_t class_)
 {
-    return class_ != WF_POOL_LARGE && p->at[class_].used != NULL && p->at[class_].count < WF_MAGAZINE;
+    return p->at[class_].top != p->at[class_].end;
 }
 
 static inline void wf_pool_give(struct wf_pool *p, uint16_t class_, void *block)
 {
-    if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) wf_block_free(block);
-    else if (WF_UNLIKELY(p->at[class_].used == NULL || p->at[class_].count == WF_MAGAZINE))
-        wf_pool_spill(p, class_, block);
-    else p->at[class_].used->round[p->at[class_].count++] = block;
+    if (WF_UNLIKELY(p == NULL)) wf_block_free(block);
+    else if (WF_UNLIKELY(!wf_pool_has_space(p, class_))) wf_pool_spill(p, class_, block);
+    else *p->at[class_].top++ = block;
 }
 
 #endif

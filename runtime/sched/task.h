@@ -143,7 +143,7 @@ int wf_task_wait_quietly(int64_t deadline, const char *what);
 /* Whether wf_task_wait_plainly may do the running task's next wait. */
 static inline bool wf_task_is_plain(const struct wf_task *t)
 {
-    return !(t->cancelled | t->bounded | t->handling);
+    return !t->cancelled && !(t->bounded || t->handling);
 }
 /* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions, as every receive calls it. The
  * task may be cancelled afterwards. */

@@ -37,6 +37,8 @@ struct wf_worker {
     void *transport; /* struct of transport/ */
     struct pf_poller *poller;
     pf_thread *thread;
+    uint64_t identity; /* wf_workers.identity, copied: every message reads it */
+    uint64_t near;     /* actors/mailbox/send.c: `identity`, or UINT64_MAX: every send is recorded */
 
     alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
     struct wf_task *ready_first, *ready_last;       /* tasks that have run before: task.h, note (4) */
@@ -61,9 +63,8 @@ struct wf_worker {
     bool is_own;               /* the worker of weft's own actors: see wf_workers.users */
     bool woke;                 /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
-    uint32_t unrecorded; /* actors/mailbox/send.c: `index`, or UINT32_MAX: every send is recorded */
-    int64_t fired_at;    /* beginning of the last turn in which timers fired */
-    int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
+    int64_t fired_at;  /* beginning of the last turn in which timers fired */
+    int64_t last_poll; /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;
     struct wf_pool pool;

@@ -102,7 +102,8 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     w->set = set;
     w->index = index;
     w->is_own = index >= set->users;
-    w->unrecorded = set->record_sends ? UINT32_MAX : index;
+    w->identity = set->identity;
+    w->near = set->record_sends ? UINT64_MAX : set->identity;
     w->idle_gap = 100 * WF_LOOK;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->space[i]);
     wf_heap_init(&w->timers);
