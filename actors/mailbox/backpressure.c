@@ -214,7 +214,7 @@ void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
     struct wf_space eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
     if (free.places < eighth.places || free.bytes < eighth.bytes) return;
     bool of_places = free.places % eighth.places == 0;
-    bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
+    bool of_bytes = weight >= eighth.bytes || free.bytes % eighth.bytes < weight; /* one division: they are slow */
     if (of_places || of_bytes) space_came_for(a, eighth);
 }
 

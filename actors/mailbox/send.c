@@ -383,30 +383,44 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
     return WEFT_OK;
 }
 
+/* There is space for it, and no sender waits. */
 static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size)
 {
-    struct wf_actors *wa = wf_actors_of(w);
-    if (WF_UNLIKELY(a->has_waiters || !wf_mailbox_has_space_beyond(wa, a, sizeof(weft_msg) + size)))
-        return send_again(w, a, tag, data, size);
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_push(wa, a, m, sizeof *m + size);
+    wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
     if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
     if (a->task.state != WF_TASK_WAITING) return came(a);
     wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;
 }
 
+/* The mailbox is full, or nearly, or senders wait for space in it, or believe that there is none. */
+static __attribute__((noinline)) int push_tightly(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                  const void *data, size_t size)
+{
+    if (!wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size) || wf_mailbox_has_claims(a))
+        return send_again(w, a, tag, data, size);
+    return size == 0 ? push(w, a, 0, tag, NULL, 0) : push(w, a, 1, tag, data, size);
+}
+
+static inline bool is_tight(const struct wf_worker *w, const struct wf_actor *a, size_t size)
+{
+    return a->has_waiters || !wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size);
+}
+
 static __attribute__((noinline)) int push_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
 {
+    if (WF_UNLIKELY(is_tight(w, a, 0))) return push_tightly(w, a, tag, NULL, 0);
     return push(w, a, 0, tag, NULL, 0);
 }
 
 static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
                                                 const void *data, size_t size)
 {
+    if (WF_UNLIKELY(is_tight(w, a, size))) return push_tightly(w, a, tag, data, size);
     return push(w, a, 1, tag, data, size);
 }
 

@@ -44,21 +44,27 @@ static void take_fresh(struct wf_worker *w, struct wf_task *t)
     if (w->fresh_at == t) w->fresh_at = NULL;
 }
 
+/* Fetches the stack of the task that runs after the next one, where the queue is long: the lines that wf_task_wake has
+ * fetched may have left the cache again, and a call on a stream needs more lines of its stack. The number of lines is
+ * not critical: docs/performance.md, "A thousand connections". It returns its argument, because GCC 12 drops calls of a
+ * function that only prefetches. */
+static inline __attribute__((always_inline)) struct wf_task *fetch_stack(const struct wf_worker *w, struct wf_task *t)
+{
+    if (w->ready_count >= LONG_QUEUE && t->coro.sp != NULL) {
+        const char *frames = t->coro.sp;
+#pragma GCC unroll 8
+        for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
+    }
+    return t;
+}
+
 static inline struct wf_task *take_ready(struct wf_worker *w)
 {
     struct wf_task *t = w->ready_first;
     w->ready_count--;
     struct wf_task *next = w->ready_first = t->next_ready;
-    if (next == NULL) {
-        w->ready_last = NULL;
-    } else if (w->ready_count >= LONG_QUEUE && next->coro.sp != NULL) {
-        /* The lines that wf_task_wake has fetched may have left the cache again, and a call on a stream needs more
-         * lines of its stack. This is not a function of its own, because GCC 12 drops calls of a function that only
-         * prefetches. The number of lines is not critical: docs/performance.md, "A thousand connections". */
-        const char *frames = next->coro.sp;
-#pragma GCC unroll 8
-        for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
-    }
+    if (next == NULL) w->ready_last = NULL;
+    else w->ready_first = fetch_stack(w, next);
     return t;
 }
 
@@ -458,19 +464,35 @@ void wf_task_charge_large(struct wf_task *t, size_t bytes)
     if (wf_worker_is_spent(w)) w->budget = 0;
 }
 
-void wf_task_yield(void)
+static __attribute__((noinline)) void yield_slowly(struct wf_worker *w, struct wf_task *t)
 {
-    struct wf_worker *w = wf_here;
-    struct wf_task *t = w->current;
     if (w->ready_count == 0 && w->budget > 0) {
         w->budget--;
         t->ops = WF_TASK_BUDGET;
-    } else {
-        t->state = WF_TASK_READY;
-        wf_task_push_ready(w, t);
-        suspend(w, t);
+        return;
     }
-    if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
+    t->state = WF_TASK_READY;
+    wf_task_push_ready(w, t);
+    suspend(w, t);
+}
+
+void wf_task_yield(void)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current, *next = w->ready_first;
+    if (WF_UNLIKELY(next == NULL || w->budget == 0 || w->fresh_first != NULL || next->state < WF_TASK_READY)) {
+        yield_slowly(w, t);
+    } else { /* one task comes into the queue, and one leaves it */
+        w->budget--;
+        t->state = WF_TASK_READY;
+        t->next_ready = NULL;
+        w->ready_last->next_ready = t;
+        w->ready_last = t;
+        w->ready_first = fetch_stack(w, next->next_ready);
+        wf_task_run_here(w, next);
+        wf_coro_switch(&t->coro, &next->coro);
+    }
+    if (WF_UNLIKELY(t->killed)) t->worker->set->hooks->task_killed(t); /* `w` needs no register over the switch */
 }
 
 void wf_task_cancel(struct wf_task *t)
