@@ -126,13 +126,14 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
     return to.node == w->near && wf_id_worker(to.actor) == w->index;
 }
 
-enum { WF_SPARES_FROM = 65536 };
+/* WF_SPARES: as many as the children that a task may spawn in one turn and send a message to; WF_SPARES_TAKEN: at once. */
+enum { WF_SPARES_FROM = 65536, WF_SPARES = 256, WF_SPARES_TAKEN = 16 };
 
 /* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Other threads cannot
  * take these slots, even if no other slot is free. So a worker keeps some only if its limit of actors is
  * WF_SPARES_FROM or higher. */
 struct wf_spare_slots {
-    struct wf_actor *at[32];
+    struct wf_actor *at[WF_SPARES];
     uint32_t count, max;
 };
 
