@@ -88,6 +88,9 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     }
     switch ((enum wf_msg_kind)m->post.flags) {
     case WF_MSG_SEND:
+        if (WF_LIKELY(wf_mailbox_put_plainly(wf_actors_of(w), a, m))) return;
+        (void)wf_mailbox_put(a, m);
+        return;
     case WF_MSG_CALL:
     case WF_MSG_RETAINED: (void)wf_mailbox_put(a, m); return;
     case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;

@@ -118,6 +118,18 @@ static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *
  * before. False: the message was dropped. */
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 
+/* The same for a WF_MSG_SEND in the common case. False: it is not that, and nothing was changed. */
+static inline bool wf_mailbox_put_plainly(struct wf_actors *wa, struct wf_actor *a, weft_msg *m)
+{
+    const size_t weight = sizeof *m + m->size;
+    if (WF_UNLIKELY(m->shared != NULL || wa->timer.left == 1 || !wf_mailbox_has_space_beyond(wa, a, weight)))
+        return false;
+    wa->timer.left--;
+    wf_mailbox_push(wa, a, m, weight);
+    wf_mail_came(a);
+    return true;
+}
+
 /* ---- On the owner's thread ------------------------------------------------------------------------------------- */
 
 /* Gives each message in the mailbox an envelope, for callers that walk over the lane. */

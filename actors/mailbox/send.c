@@ -383,6 +383,31 @@ static __attribute__((noinline)) int came(struct wf_actor *a)
     return WEFT_OK;
 }
 
+/* A small message for an actor of another worker that has space, or seems to. False: it is not that simple, and nothing
+ * was changed. */
+static inline bool send_small_across(struct wf_worker *w, weft_pid to, uint32_t tag, const void *data, size_t size)
+{
+    const uint32_t index = wf_id_worker(to.actor), class_ = size == 0 ? 0 : 1;
+    WF_ASSERT(to.node == w->identity);
+    if (WF_UNLIKELY(index == w->index || index >= w->set->count)) return false;
+    struct wf_worker *target = w->set->at[index];
+    struct wf_actor *there = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
+    if (WF_UNLIKELY(there == NULL || wf_worker_is_congested(target) || wf_actor_is_full(there))) return false;
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_) || w->current->ops == 1)) return false;
+    w->current->ops--; /* the receiver's worker chooses the messages that are timed */
+    weft_msg *m = make_small(w, class_, tag, data, size);
+    m->to_actor = to.actor;
+    wf_worker_send(w, index, &m->post);
+    wf_actor_record(wf_actor_of(w->current), WEFT_RECORD_SEND, to, tag);
+    return true;
+}
+
+static __attribute__((noinline)) int send_small_away(struct wf_worker *w, weft_pid to, uint32_t tag, const void *data,
+                                                     size_t size)
+{
+    return WF_LIKELY(send_small_across(w, to, tag, data, size)) ? WEFT_OK : send_away(to, tag, data, size);
+}
+
 /* There is space for it, and no sender waits. */
 static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size)
@@ -431,7 +456,8 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
                     (size > 0 && data == NULL)))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     struct wf_actor *a = wf_actor_near(w, to);
-    if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
+    if (WF_UNLIKELY(a == NULL))
+        return to.node == w->near ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
         if (a->task.state == WF_TASK_WAITING)
             return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);

@@ -88,15 +88,6 @@ void wf_post_batch_flush(struct wf_worker *w, uint32_t target)
     w->batch_mask &= ~(UINT64_C(1) << target);
 }
 
-void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
-{
-    WF_ASSERT(target < w->set->count);
-    struct wf_post_batch *o = &w->batches[target];
-    o->at[o->count++] = p;
-    w->batch_mask |= UINT64_C(1) << target;
-    if (o->count == WF_BUNDLE) wf_post_batch_flush(w, target);
-}
-
 void wf_worker_weigh(struct wf_worker *target, uint32_t kib)
 {
     atomic_fetch_add_explicit(&target->inbox_count, kib, memory_order_relaxed); /* as in wf_worker_post_chain */
@@ -106,11 +97,6 @@ void wf_worker_unweigh(struct wf_worker *target, uint32_t kib)
 {
     uint32_t before = atomic_fetch_sub_explicit(&target->inbox_count, kib, memory_order_relaxed);
     WF_ASSERT(before >= kib);
-}
-
-bool wf_worker_is_congested(const struct wf_worker *target)
-{
-    return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
 }
 
 bool wf_worker_is_congested_beside(const struct wf_worker *target, uint32_t kib)

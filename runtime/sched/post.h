@@ -58,15 +58,11 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p);
 /* Any thread: pushes a chain (newest first, `oldest` its end) of `count` posts with one atomic operation and at most
  * one wake. */
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
-/* From worker `w`'s thread to another worker: batched until the end of the turn. */
-void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
 /* Any thread: so many KiB are on their way to `target`, or have arrived. A KiB counts as one post for
  * wf_worker_is_congested. */
 void wf_worker_weigh(struct wf_worker *target, uint32_t kib);
 void wf_worker_unweigh(struct wf_worker *target, uint32_t kib);
-/* Whether so many posts, or so many bytes, are on their way to `target` that senders should wait. Any thread. */
-bool wf_worker_is_congested(const struct wf_worker *target);
-/* The same, but `kib` of these bytes do not count. */
+/* As wf_worker_is_congested, but `kib` of the bytes do not count. */
 bool wf_worker_is_congested_beside(const struct wf_worker *target, uint32_t kib);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */

@@ -104,6 +104,22 @@ struct wf_worker {
 /* Whether nothing can run until a timer fires or another thread posts. */
 bool wf_worker_is_at_rest(const struct wf_worker *w);
 
+/* From worker `w`'s thread to another worker: batched until the end of the turn. */
+static inline void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
+{
+    WF_ASSERT(target < WF_WORKERS_MAX);
+    struct wf_post_batch *o = &w->batches[target];
+    o->at[o->count++] = p;
+    w->batch_mask |= UINT64_C(1) << target;
+    if (WF_UNLIKELY(o->count == WF_BUNDLE)) wf_post_batch_flush(w, target);
+}
+
+/* Whether so many posts, or so many bytes, are on their way to `target` that senders should wait. Any thread. */
+static inline bool wf_worker_is_congested(const struct wf_worker *target)
+{
+    return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
+}
+
 static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
 {
     wf_record_put(&w->recorder, w->now, kind, who, other, value);
