@@ -49,7 +49,7 @@ def module(build, name):
     return [os.path.join(build, "cli", "weft"), "sim", os.path.join(build, "tests", f"sim_{name}.so")]
 
 
-NODE = 30  # MiB that a node takes which does nothing; most of it is address space of its tables
+NODE = 30  # MiB that a node takes that uses each kind of object; most of it is address space of tables
 
 
 class Scenario:

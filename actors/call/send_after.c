@@ -180,7 +180,8 @@ int weft_later_cancel(weft_later later)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(wf_laters_of(wa), sizeof(struct wf_later), WF_SLAB_MAX);
+    wf_slab_init(wf_laters_of(wa), sizeof(struct wf_later), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void worker_finish(struct wf_worker *w)

@@ -148,7 +148,8 @@ int weft_connect_drop(weft_connecting handle)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(wf_connecting_of(wa), sizeof(struct connecting), WF_SLAB_MAX);
+    wf_slab_init(wf_connecting_of(wa), sizeof(struct connecting), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void worker_finish(struct wf_worker *w)

@@ -603,7 +603,8 @@ static void node_lost(struct wf_worker *w, uint64_t peer)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(&wf_ties_of(wa->worker)->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
+    wf_slab_init(&wf_ties_of(wa->worker)->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void worker_finish(struct wf_worker *w)

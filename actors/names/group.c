@@ -337,7 +337,8 @@ static void node_finish(weft_node *n)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(watches_of(wa), sizeof(struct wf_group_watch), WF_SLAB_MAX);
+    wf_slab_init(watches_of(wa), sizeof(struct wf_group_watch), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void worker_finish(struct wf_worker *w)

@@ -44,8 +44,8 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
     wf_sweep_init(wa, node->options.park_after);
+    wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     int rc = pf_mutex_create(&wa->lock);
-    if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     if (node->options.actors_max >= WF_SPARES_FROM) wa->spare.max = WF_COUNT(wa->spare.at);
     WF_FEATURES_EACH(f, node)
     {

@@ -13,7 +13,8 @@ int wf_subscriptions_init(struct wf_actors *wa)
 {
     wf_list_init(&wa->cut);
     wf_trie_init(&wa->topics, wa->secret);
-    return wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
+    wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 void wf_subscriptions_finish(struct wf_actors *wa)

@@ -1,9 +1,10 @@
 /* runtime/coro/stack.c -- see stack.h.
  *
  * Design notes.
- * (1) Per class: segments (fixed table, so that the fault handler may read it), and one array of free slots, as
- *     large as all segments have slots, so that giving back cannot fail. Slots of the newest segment that were
- *     never used stand at its end, behind `used`.
+ * (1) Per class: segments (in blocks that never move, so that the fault handler may read them, and that are made when
+ *     they are needed, as most arenas have one segment), and one array of free slots, as large as all segments have
+ *     slots, so that giving back cannot fail. Slots of the newest segment that were never used stand at its end,
+ *     behind `used`.
  * (2) Growth below the top page cannot be asked of the kernel for less than trimming costs, so it is guessed: marker
  *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
  *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
@@ -34,6 +35,7 @@
 enum {
     CLASSES = 4,
     SEGMENTS = 2048, /* per class: 1 TiB of small slots */
+    BLOCK = 32,      /* segments */
     COLOURS = 48,
     MARKERS = 8,
     CANARIES = 8,
@@ -58,7 +60,8 @@ struct segment {
 };
 
 struct slot_class {
-    struct segment *segments; /* SEGMENTS of them: lazily committed */
+    struct segment *blocks[SEGMENTS / BLOCK]; /* NULL: not needed yet */
+    char *first;                              /* base of the first segment */
     uint32_t segment_count;
     uint32_t free_count;
     uint32_t cold;  /* free slots whose memory went back to the system; they lie first */
@@ -95,18 +98,16 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
     struct wf_stack_arena *a = calloc(1, sizeof *a);
     if (a == NULL) return WEFT_ENOMEM;
     atomic_store_explicit(&page_bytes, pf_page_size(), memory_order_relaxed);
-    for (int i = 0; i < CLASSES; i++) {
-        a->classes[i].segments = calloc(SEGMENTS, sizeof *a->classes[i].segments);
-        if (a->classes[i].segments == NULL) {
-            wf_stack_arena_destroy(a);
-            return WEFT_ENOMEM;
-        }
-    }
     WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
     a->guard = PF_GUARD_BEST;
     a->period_ends = WEFT_FOREVER;
     *out = a;
     return WEFT_OK;
+}
+
+static struct segment *segment_at(const struct slot_class *c, uint32_t i)
+{
+    return &c->blocks[i / BLOCK][i % BLOCK];
 }
 
 /* The page on top spreads the tops over the sets of the translation cache: see stack.h, note (4). */
@@ -132,12 +133,12 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a)
     for (int i = 0; i < CLASSES; i++) {
         struct slot_class *c = &a->classes[i];
         for (uint32_t s = 0; s < c->segment_count; s++) {
-            const struct segment *g = &c->segments[s];
+            const struct segment *g = segment_at(c, s);
             /* Something else may be mapped there next, such as the stack of a thread. */
             WF_IF_ASAN(__asan_unpoison_memory_region(g->base, (size_t)g->used * slot_size(i)));
             pf_pages_release(g->base, segment_bytes(i));
         }
-        free(c->segments);
+        for (int b = 0; b < SEGMENTS / BLOCK; b++) free(c->blocks[b]);
         free(c->free);
     }
     free(a);
@@ -153,14 +154,17 @@ static int class_for(size_t bytes)
 static struct segment *add_segment(struct slot_class *c, int index)
 {
     if (c->segment_count == SEGMENTS) return NULL;
+    struct segment **block = &c->blocks[c->segment_count / BLOCK];
+    if (*block == NULL && (*block = calloc(BLOCK, sizeof **block)) == NULL) return NULL;
     size_t slots = (size_t)(c->segment_count + 1) * slots_of_segment(index);
     char **bigger = realloc(c->free, slots * sizeof *bigger);
     if (bigger == NULL) return NULL;
     c->free = bigger;
     char *base = pf_pages_reserve(segment_bytes(index), pf_page_size());
     if (base == NULL) return NULL;
-    struct segment *s = &c->segments[c->segment_count++];
+    struct segment *s = segment_at(c, c->segment_count);
     s->base = base;
+    if (c->segment_count++ == 0) c->first = base;
     return s;
 }
 
@@ -215,7 +219,7 @@ static bool next_has_guard(struct wf_stack_arena *a, int index, struct segment *
 static char *fresh_slot(struct wf_stack_arena *a, int index)
 {
     struct slot_class *c = &a->classes[index];
-    struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
+    struct segment *s = c->segment_count == 0 ? NULL : segment_at(c, c->segment_count - 1);
     if (s == NULL || s->used == slots_of_segment(index)) s = add_segment(c, index);
     if (s == NULL) return NULL;
     struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
@@ -259,7 +263,7 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     }
     c->least = WF_MIN(c->least, warm(c));
     c->stale = WF_MIN(c->stale, warm(c));
-    size_t colour = (size_t)(base - c->segments[0].base) / slot_bytes * 7 % COLOURS;
+    size_t colour = (size_t)(base - c->first) / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){.base = base,
                              .top = base + slot_bytes - colour * WF_CACHE_LINE,
                              .slot_bytes = slot_bytes & SLOT_MASK,
@@ -279,7 +283,7 @@ static const struct segment *segment_of(const struct wf_stack_arena *a, int inde
 {
     const struct slot_class *c = &a->classes[index];
     for (uint32_t i = 0; i < c->segment_count; i++)
-        if ((uintptr_t)address - (uintptr_t)c->segments[i].base < segment_bytes(index)) return &c->segments[i];
+        if ((uintptr_t)address - (uintptr_t)segment_at(c, i)->base < segment_bytes(index)) return segment_at(c, i);
     return NULL;
 }
 

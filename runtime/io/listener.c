@@ -231,7 +231,8 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_LISTENER,
 
 static int part_begin(struct wf_worker *w)
 {
-    return wf_slab_init(&w->listeners, sizeof(struct wf_listener), WF_SLAB_MAX);
+    wf_slab_init(&w->listeners, sizeof(struct wf_listener), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void part_end(struct wf_worker *w)

@@ -15,18 +15,13 @@ enum { SLOTS_MOST = 1 << 20 };
 enum { SLOTS_MOST = WF_SLAB_MAX };
 #endif
 
-int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
+void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
 {
     WF_ASSERT(max > 0 && max <= WF_SLAB_MAX && item_bytes >= sizeof(struct wf_slot));
     max = WF_MIN(max, (uint32_t)SLOTS_MOST);
     memset(s, 0, sizeof *s);
     s->item_bytes = (item_bytes + 15) / 16 * 16;
     s->used_max = max;
-    const uint32_t chunks = (max - 1) / WF_SLAB_CHUNK + 1;
-    s->chunks = calloc(chunks, sizeof *s->chunks);
-    if (s->chunks == NULL) return WEFT_ENOMEM; /* it has no slots, and may be looked through and finished */
-    s->chunks_max = chunks;
-    return WEFT_OK;
 }
 
 void wf_slab_finish(struct wf_slab *s)
@@ -50,10 +45,22 @@ static bool reserve_free(struct wf_slab *s, uint32_t count)
     return true;
 }
 
+/* Most slabs of a worker are never used, and even an untouched table takes a page, for the allocator's header. */
+static bool make_table(struct wf_slab *s)
+{
+    uint32_t chunks = (s->used_max - 1) / WF_SLAB_CHUNK + 1;
+    s->chunks = calloc(chunks, sizeof *s->chunks);
+    if (s->chunks == NULL) return false;
+    /* Pairs with the acquire in wf_slab_at: a thread that sees a number of chunks sees their table. */
+    atomic_store_explicit(&s->chunks_max, chunks, memory_order_release);
+    return true;
+}
+
 static bool add_chunk(struct wf_slab *s)
 {
-    if (s->chunk_count == s->chunks_max) return false;
-    uint32_t first = s->chunk_count * WF_SLAB_CHUNK, count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
+    uint32_t first = s->chunk_count * WF_SLAB_CHUNK;
+    if (first >= s->used_max || (s->chunks == NULL && !make_table(s))) return false;
+    uint32_t count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
     if (!reserve_free(s, first + count)) return false;
     size_t bytes = (WF_SLAB_CHUNK * s->item_bytes + WF_CACHE_LINE - 1) / WF_CACHE_LINE * WF_CACHE_LINE;
     char *chunk = pf_aligned_alloc(WF_CACHE_LINE, bytes);

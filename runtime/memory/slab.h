@@ -15,9 +15,10 @@ struct wf_slot {
 };
 
 struct wf_slab {
-    _Atomic(char *) *chunks; /* release by the owner, acquire by readers */
+    _Atomic(char *) *chunks; /* NULL before the first slot is taken; each: release by the owner, acquire by readers */
+    _Atomic uint32_t chunks_max; /* 0 without `chunks`; release by the owner, acquire by readers */
+    uint32_t chunk_count;
     size_t item_bytes;
-    uint32_t chunk_count, chunks_max;
     uint32_t *free; /* stack of free indices */
     uint32_t free_count, free_capacity;
     uint32_t used, used_max;
@@ -29,8 +30,8 @@ enum {
     WF_SLAB_CHUNK = 64, /* slots: a constant power of two, so that looking up takes a shift and a mask */
 };
 
-/* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. WEFT_ENOMEM. */
-int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
+/* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. Allocates nothing. */
+void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
 void wf_slab_finish(struct wf_slab *s);
 /* Takes a slot, with a new odd generation. The bytes after its wf_slot are zero in its first life, and unchanged
  * later. NULL: the limit is reached, or no memory. */
@@ -49,7 +50,7 @@ void wf_slab_give(struct wf_slab *s, void *item);
 static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 {
     uint32_t chunk = index / WF_SLAB_CHUNK;
-    if (WF_UNLIKELY(chunk >= s->chunks_max)) return NULL;
+    if (WF_UNLIKELY(chunk >= atomic_load_explicit(&s->chunks_max, memory_order_acquire))) return NULL;
     char *base = atomic_load_explicit(&s->chunks[chunk], memory_order_acquire);
     return base == NULL ? NULL : base + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
 }

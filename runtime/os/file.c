@@ -403,7 +403,8 @@ int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size
 
 static int part_begin(struct wf_worker *w)
 {
-    return wf_slab_init(&w->files, sizeof(struct file_slot), WF_SLAB_MAX);
+    wf_slab_init(&w->files, sizeof(struct file_slot), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void part_end(struct wf_worker *w)

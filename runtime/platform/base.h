@@ -66,7 +66,7 @@ enum {
     WF_WORKERS_MAX = 64,      /* per node: one bit each in a uint64_t */
     WF_TURN_BUDGET = 128,     /* tasks that run in a turn before the poller is asked again */
     WF_DUE_RUN = 4,           /* tasks due since the last turn that run in a row before a fresh one */
-    WF_FRESH_RUN = 1024,      /* fresh tasks that begin before the oldest fresh one joins the other ready tasks */
+    WF_FRESH_RUN = 4096,      /* fresh tasks that begin before the oldest fresh one joins the other ready tasks */
     WF_POLL_BATCH = 64,       /* readiness entries taken per poll; with more, fetching the data of the last */
                               /* ones evicts that of the first ones from the cache */
     WF_POLL_GAP = 20 * 1000,  /* ns for which a busy worker does not ask the poller */

@@ -676,8 +676,9 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_EVENT,
 
 static int part_begin(struct wf_worker *w)
 {
-    int rc = wf_slab_init(&w->events, sizeof(struct wf_event), WF_SLAB_MAX);
-    return rc < 0 ? rc : wf_slab_init(&w->tickets, sizeof(struct wf_ticket), WF_SLAB_MAX);
+    wf_slab_init(&w->events, sizeof(struct wf_event), WF_SLAB_MAX);
+    wf_slab_init(&w->tickets, sizeof(struct wf_ticket), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void part_end(struct wf_worker *w)

@@ -232,7 +232,8 @@ static const struct wf_wait_kind writable = {.number = WF_ON_FD_WRITABLE,
 
 static int part_begin(struct wf_worker *w)
 {
-    return wf_slab_init(&w->fds, sizeof(struct wf_fd), WF_SLAB_MAX);
+    wf_slab_init(&w->fds, sizeof(struct wf_fd), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void part_end(struct wf_worker *w)

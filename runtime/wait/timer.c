@@ -173,7 +173,8 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_TIMER,
 
 static int part_begin(struct wf_worker *w)
 {
-    return wf_slab_init(&w->user_timers, sizeof(struct wf_user_timer), WF_SLAB_MAX);
+    wf_slab_init(&w->user_timers, sizeof(struct wf_user_timer), WF_SLAB_MAX);
+    return WEFT_OK;
 }
 
 static void part_end(struct wf_worker *w)

@@ -18,7 +18,7 @@
 #include "sim_limits.h"
 #include "sim_memory.h"
 
-/* Bytes that a node takes which does nothing. Most of it is address space of its tables. */
+/* Bytes that a node takes that uses each kind of object. Most of it is address space of tables. */
 enum { SIM_NODE = 30 << 20 };
 
 struct seeds {

@@ -129,7 +129,7 @@ def actors(node):
     for worker in workers(node):
         slab = worker["actors"].cast(type_of("struct wf_actors").pointer())["slab"]
         size = int(slab["item_bytes"])
-        for chunk in range(int(slab["chunks_max"])):
+        for chunk in range(int(slab["chunk_count"])):
             base = atomic(slab["chunks"][chunk])
             if base == 0:
                 break

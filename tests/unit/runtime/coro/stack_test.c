@@ -230,6 +230,20 @@ START_TEST(a_hundred_thousand_stacks)
 }
 END_TEST
 
+START_TEST(each_of_the_stacks_of_many_segments_is_found)
+{
+    enum { COUNT = 8 * 40 }; /* a segment of the largest class has 8; under sanitizers it has one */
+    struct wf_stack *s = calloc(COUNT, sizeof *s), found;
+    for (int i = 0; i < COUNT; i++) s[i] = take(WF_STACK_BYTES_MAX);
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert(wf_stack_slot(arena, s[i].top - 16, &found));
+        ck_assert_ptr_eq(found.base, s[i].base);
+    }
+    for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
+    free(s);
+}
+END_TEST
+
 START_TEST(owners_of_addresses)
 {
     struct wf_stack a = take(1), b = take(1), found;
@@ -390,6 +404,7 @@ int main(void)
     tcase_add_test(c, slots_that_were_used_in_the_meantime_keep_their_memory);
     tcase_add_test(c, any_number_of_ranges_is_trimmed_at_once);
     tcase_add_test(c, a_hundred_thousand_stacks);
+    tcase_add_test(c, each_of_the_stacks_of_many_segments_is_found);
     tcase_add_test(c, owners_of_addresses);
     tcase_add_test(c, a_guard_is_noticed_and_named);
     tcase_add_test(c, guards_survive_trimming);

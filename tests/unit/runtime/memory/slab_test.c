@@ -15,7 +15,7 @@ struct item {
 START_TEST(ids_die_with_their_item)
 {
     struct wf_slab s;
-    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 1000), WEFT_OK);
+    wf_slab_init(&s, sizeof(struct item), 1000);
     struct item *a = wf_slab_take(&s);
     uint64_t id = wf_id_make(&a->slot, 5);
     ck_assert_uint_ne(id, 0);
@@ -37,7 +37,7 @@ END_TEST
 START_TEST(ids_that_never_were_find_nothing)
 {
     struct wf_slab s;
-    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 100), WEFT_OK);
+    wf_slab_init(&s, sizeof(struct item), 100);
     ck_assert_ptr_null(wf_slab_at(&s, 0));
     ck_assert_ptr_null(wf_slab_find(&s, 0));
     ck_assert_ptr_null(wf_slab_find(&s, UINT64_MAX));
@@ -49,12 +49,25 @@ START_TEST(ids_that_never_were_find_nothing)
 }
 END_TEST
 
+START_TEST(a_slab_has_no_memory_before_the_first_slot_is_taken)
+{
+    struct wf_slab s;
+    wf_slab_init(&s, sizeof(struct item), WF_SLAB_MAX);
+    ck_assert_ptr_null(s.chunks);
+    ck_assert_ptr_null(s.free);
+    ck_assert_ptr_null(wf_slab_at(&s, 0));
+    ck_assert_ptr_null(wf_slab_at(&s, WF_SLAB_MAX - 1));
+    WF_SLAB_EACH(struct item, i, &s) ck_abort_msg("slot %u", i->slot.index);
+    wf_slab_finish(&s);
+}
+END_TEST
+
 START_TEST(a_slab_holds_its_limit_and_no_more)
 {
     enum { MAX = 3001 };
     static struct item *items[MAX];
     struct wf_slab s;
-    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), MAX), WEFT_OK);
+    wf_slab_init(&s, sizeof(struct item), MAX);
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < MAX; i++) {
             items[i] = wf_slab_take(&s);
@@ -77,7 +90,7 @@ END_TEST
 START_TEST(a_slot_with_no_generation_left_is_retired)
 {
     struct wf_slab s;
-    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 2), WEFT_OK);
+    wf_slab_init(&s, sizeof(struct item), 2);
     struct item *a = wf_slab_take(&s);
     atomic_store(&a->slot.generation, UINT32_MAX);
     uint64_t last = wf_id_make(&a->slot, 0);
@@ -95,7 +108,7 @@ END_TEST
 START_TEST(a_withdrawn_item_is_not_found_until_it_is_published_again)
 {
     struct wf_slab s;
-    ck_assert_int_eq(wf_slab_init(&s, sizeof(struct item), 1), WEFT_OK);
+    wf_slab_init(&s, sizeof(struct item), 1);
     struct item *a = wf_slab_take(&s);
     uint64_t id = wf_id_make(&a->slot, 0);
     ck_assert(wf_slab_withdraw(a));
@@ -141,7 +154,7 @@ START_TEST(readers_on_other_threads_never_see_what_is_not_there)
 {
     pf_thread *readers[READERS];
     static struct item *items[SLOTS];
-    ck_assert_int_eq(wf_slab_init(&shared.slab, sizeof(struct item), SLOTS), WEFT_OK);
+    wf_slab_init(&shared.slab, sizeof(struct item), SLOTS);
     for (int i = 0; i < READERS; i++)
         ck_assert_int_eq(pf_thread_start(&readers[i], "reader", read_ids, NULL), WEFT_OK);
     for (int round = 0; round < (RUNNING_ON_VALGRIND ? ROUNDS / 10 : ROUNDS) || atomic_load(&shared.found) == 0;
@@ -167,6 +180,7 @@ int main(void)
     TCase *c = tcase_create("slab");
     tcase_add_test(c, ids_die_with_their_item);
     tcase_add_test(c, ids_that_never_were_find_nothing);
+    tcase_add_test(c, a_slab_has_no_memory_before_the_first_slot_is_taken);
     tcase_add_test(c, a_slab_holds_its_limit_and_no_more);
     tcase_add_test(c, a_slot_with_no_generation_left_is_retired);
     tcase_add_test(c, a_withdrawn_item_is_not_found_until_it_is_published_again);
