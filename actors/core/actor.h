@@ -170,6 +170,7 @@ struct wf_actors {
     struct wf_list cut;       /* wf_subscription_more.on_cut */
     struct wf_match *matches; /* topic_match.h; NULL: none yet */
     size_t matched;           /* places in all of their lists */
+    uint64_t matches_made;    /* how many topics have had a place in `matches` */
     uint8_t published;        /* the last wf_body.owed that was given */
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;

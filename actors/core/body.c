@@ -31,7 +31,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
 {
     size_t before = trace == NULL ? 0 : sizeof *trace;
     size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
-    WF_ASSERT(topic_size <= UINT16_MAX && (topic_length == 0 || topic != NULL));
+    WF_ASSERT(topic_length <= UINT8_MAX && (topic_length == 0 || topic != NULL));
     size_t whole = sizeof(struct wf_body) + before + topic_size + size;
     uint16_t class_ = wf_pool_class(whole);
     struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
@@ -41,6 +41,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
     atomic_init(&b->refs, 1);
     b->block_class = class_;
     b->topic_size = (uint16_t)topic_size;
+    b->topic_length = (uint8_t)topic_length;
     b->data = bytes;
     b->size = size;
     b->retained = 0;
@@ -48,7 +49,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
     b->traced = trace != NULL;
     count_large(b);
     if (topic_size > 0) {
-        memset(bytes + topic_length, 0, topic_size - topic_length);
+        memset(bytes + topic_size - 8, 0, 8); /* the NUL and the padding: 1 to 8 bytes */
         memcpy(bytes, topic, topic_length);
     }
     if (data != NULL && size > 0) memcpy(bytes + topic_size, data, size);
@@ -84,8 +85,10 @@ void wf_body_keep(struct wf_body *b)
 
 static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
-    /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. */
-    if (!WF_LAST_HOLDER(&b->refs, count)) return;
+    /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. A
+     * caller that has all references needs no locked instruction, as nobody else can change their count. */
+    if (atomic_load_explicit(&b->refs, memory_order_acquire) == count) wf_tsan_acquire(&b->refs);
+    else if (!WF_LAST_HOLDER(&b->refs, count)) return;
     uncount_large(b);
     if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
     wf_pool_give(pool_of(w), b->block_class, b);
@@ -93,7 +96,8 @@ static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 
 void wf_body_drop(struct wf_worker *w, struct wf_body *b)
 {
-    if (b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
+    bool alone = atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
+    if (alone || b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
         drop_many(w, b, 1);
         return;
     }

@@ -7,6 +7,7 @@
 #include "task.h"
 
 #include <weft/message.h>
+#include <weft/pack.h>
 #include <weft/trace.h>
 
 #include <string.h>
@@ -22,8 +23,9 @@ struct wf_body {
     weft_pid from;       /* the publisher, in the body of a publication */
     uint64_t head;       /* of a publication: wf_post from `kind` on, for its envelopes; one store, read by parts */
     uint32_t tag;
-    uint8_t owed; /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
-    bool traced;  /* a trace id stands before `data`: trace.h */
+    uint8_t owed;         /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
+    bool traced;          /* a trace id stands before `data`: trace.h */
+    uint8_t topic_length; /* bytes of the topic without its NUL */
 };
 
 /* Stands before the topic and the bytes of a traced body. */
@@ -45,6 +47,22 @@ size_t wf_large_bodies(void);
 
 void wf_body_keep(struct wf_body *b);
 void wf_body_drop(struct wf_worker *w, struct wf_body *b);
+/* As wf_body_keep, `count` times. If the caller's reference is the only one, nobody else can change their number, and
+ * this needs no locked instruction. */
+static inline void wf_body_keep_many(struct wf_body *b, uint32_t count)
+{
+    if (atomic_load_explicit(&b->refs, memory_order_relaxed) == 1)
+        atomic_store_explicit(&b->refs, 1 + count, memory_order_relaxed);
+    else atomic_fetch_add_explicit(&b->refs, count, memory_order_relaxed);
+}
+/* As wf_body_drop, if no other thread has a reference: without a locked instruction. */
+static inline void wf_body_drop_unshared(struct wf_worker *w, struct wf_body *b)
+{
+    uint32_t refs = atomic_load_explicit(&b->refs, memory_order_relaxed);
+    WF_ASSERT(refs > 0);
+    if (refs == 1) wf_body_drop(w, b);
+    else atomic_store_explicit(&b->refs, refs - 1, memory_order_relaxed);
+}
 
 /* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
  * NULL: uninitialised). */
@@ -59,6 +77,10 @@ static inline uint8_t *wf_body_bytes(struct wf_body *b)
 static inline const char *wf_body_topic(const struct wf_body *b)
 {
     return b->topic_size == 0 ? "" : (const char *)b->data;
+}
+static inline weft_text wf_body_topic_text(const struct wf_body *b)
+{
+    return (weft_text){(const char *)b->data, b->topic_length};
 }
 
 /* References of one body that a worker is to drop. */

@@ -48,8 +48,9 @@ struct wf_route {
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
     /* Sends a publication, one copy for each peer with a matching interest or in `chosen`; a full peer drops it,
      * which is counted. Peers that keep retained messages get a retained body (`body->retained`) by `retained` below
-     * instead. `reach` counts the subscribers that get it; may be NULL. Returns the number of peers it went to. */
-    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
+     * instead. `topic` is a number that no other topic of this worker ever has, 0: the topic has none. `reach` counts
+     * the subscribers that get it; may be NULL. Returns the number of peers it went to. */
+    int (*publish)(struct wf_worker *w, struct wf_body *body, uint64_t topic, const struct wf_chosen *chosen,
                    struct wf_publish_report *reach);
     /* Encodes the number of a request to that node, or of one inside this node, for a probe that other nodes see; and
      * decodes it. 0: there is no link with that node. */

@@ -73,14 +73,19 @@ static bool split_pattern(weft_text pattern, struct words *out)
     return true;
 }
 
+/* In one pass and without `split`, as each publication from another node is checked. */
 int wf_topic_check(weft_text topic)
 {
-    struct words w;
-    if (!split(topic, &w)) return WEFT_EINVAL;
-    for (uint32_t i = 0; i < w.count; i++) {
-        if (!is_plain(w.at[i])) return WEFT_EINVAL;
+    if (topic.size > WF_TOPIC_MAX) return WEFT_EINVAL;
+    const char *at = topic.data, *end = at + topic.size;
+    for (uint32_t words = 0; words < WF_TOPIC_WORDS; words++) {
+        const char *start = at;
+        while (at < end && wf_is_word_char(*at)) at++;
+        if (at == start) return WEFT_EINVAL;
+        if (at == end) return WEFT_OK;
+        if (*at++ != '.') return WEFT_EINVAL;
     }
-    return WEFT_OK;
+    return WEFT_EINVAL;
 }
 
 int wf_pattern_check(weft_text pattern)
@@ -357,6 +362,8 @@ void wf_interest_init(struct wf_interest *i, uint64_t secret)
     wf_list_init(&i->patterns);
     wf_list_init(&i->lost);
     i->count = 0;
+    i->answered_for = 0;
+    memset(i->answers, 0, sizeof i->answers);
 }
 
 static void entry_free(struct wf_interest *i, struct wf_interest_entry *e)
@@ -424,6 +431,19 @@ bool wf_interest_remove(struct wf_interest *i, weft_text pattern)
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
 {
     return wf_trie_matches(&i->trie, topic);
+}
+
+bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number)
+{
+    if (WF_UNLIKELY(i->answered_for != i->trie.changes)) {
+        memset(i->answers, 0, sizeof i->answers);
+        i->answered_for = i->trie.changes;
+    }
+    uint64_t *answer = &i->answers[number % WF_INTEREST_ANSWERS];
+    if (WF_LIKELY(number != 0 && *answer >> 1 == number)) return (*answer & 1) != 0;
+    bool matches = wf_trie_matches(&i->trie, topic);
+    *answer = number << 1 | matches;
+    return matches;
 }
 
 static void lose_one(struct wf_subscriber *s, void *arg)

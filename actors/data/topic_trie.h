@@ -63,11 +63,14 @@ struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s);
 
 /* ---- Interest: a set of patterns, each with a count of how often it was added ---------------------------------- */
 
+enum { WF_INTEREST_ANSWERS = 64 };
 struct wf_interest {
     struct wf_trie trie;     /* its subscribers are wf_interest_entry.subscriber */
     struct wf_list patterns; /* wf_interest_entry.on_list, in the order they came */
     struct wf_list lost;     /* wf_interest_entry.on_lost: patterns with missed messages, the longest waiting first */
     size_t count;            /* the number of different patterns */
+    uint64_t answered_for;   /* wf_trie.changes for which `answers` are right */
+    uint64_t answers[WF_INTEREST_ANSWERS]; /* of wf_interest_matches_topic, by topic number: number * 2 + answer */
 };
 
 void wf_interest_init(struct wf_interest *i, uint64_t secret);
@@ -80,6 +83,9 @@ int wf_interest_add(struct wf_interest *i, weft_text pattern);
 bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 /* Whether any pattern matches the topic, which must have been checked. */
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
+/* The same, but remembers the answers for the last topics until the set changes. Equal topics have equal numbers and
+ * different topics different ones; 0: the topic has no number, and nothing is remembered. */
+bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number);
 /* A message under that topic (which must have been checked) was not sent: each pattern that matches the topic counts
  * it as lost. */
 void wf_interest_lose(struct wf_interest *i, weft_text topic);

@@ -38,6 +38,12 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
  * keep references of the body. */
 void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
+/* Whether nothing was given to another worker since the last wf_inbound_congested: no other thread has a body that has
+ * come since then. */
+static inline bool wf_inbound_is_local(const struct wf_inbound *in)
+{
+    return in->here != NULL && in->reached == 0;
+}
 /* A worker whose inbox is at its bound, of those to which something was given since the last call; NULL: there is
  * none. If there is one, stop reading from this connection and use wf_worker_when_space (runtime/sched/post.h). Other
  * connections go on, so that a peer that floods one worker holds up neither the rest of the cluster nor the operator.

@@ -15,6 +15,10 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
             continue;
+        if (WF_LIKELY(in->here == node->workers.at[i] && reached == NULL)) { /* needs no envelope */
+            (void)wf_topics_arrived(in->here, body, false);
+            continue;
+        }
         weft_msg *m = wf_msg_share(in->here, body->tag, body);
         if (m == NULL) {
             weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));

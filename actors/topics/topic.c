@@ -135,8 +135,7 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
 {
     struct wf_mail_timer *timer = &d->wa->timer;
     uint32_t given = 0; /* references that were taken over */
-    /* Relaxed: the caller has a reference. */
-    atomic_fetch_add_explicit(&d->body->refs, m->count, memory_order_relaxed);
+    wf_body_keep_many(d->body, m->count);
     for (uint32_t i = 0, end; i < m->count; i = end) {
         end = WF_MIN(m->count, i + timer->left - 1);
         uint32_t quick = end - i;
@@ -159,13 +158,14 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
 static void deliver(struct delivery *d, const struct wf_match *m)
 {
     struct wf_trie *t = &d->wa->topics;
+    if (t->subscribers == 0) return;
     d->scarce = wf_body_is_scarce(d->wa, d->body);
-    if (t->subscribers > 0 && m != NULL && m->places != NULL && d->body->retained == 0 && !d->scarce) {
+    if (m != NULL && m->places != NULL && d->body->retained == 0 && !d->scarce) {
         t->matching = true;
         deliver_list(m, d);
         t->matching = false;
     } else {
-        wf_trie_match(t, weft_cstr(wf_body_topic(d->body)), deliver_one, d);
+        wf_trie_match(t, wf_body_topic_text(d->body), deliver_one, d);
     }
     if (WF_UNLIKELY(!wf_list_empty(&d->wa->cut))) wf_subscriptions_cut(d->wa);
 }
@@ -174,7 +174,7 @@ uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_va
 {
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .in_vain = in_vain};
     int why;
-    deliver(&d, wf_match_find(d.wa, weft_cstr(wf_body_topic(body)), &why));
+    deliver(&d, wf_match_find(d.wa, wf_body_topic_text(body), &why));
     wf_worker_charge(w, d.tried);
     return d.delivered;
 }
@@ -285,7 +285,7 @@ static void choose(struct choice *c, struct wf_match *m)
     c->route = node->route;
     struct wf_queue_choice ask = {publisher_has_space, publisher_take, c->route == NULL ? NULL : publisher_reaches,
                                   publisher_pass, c};
-    if (wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
+    if (wf_queue_groups_choose(wf_topics_of(node), wf_body_topic_text(c->body), &ask) == 0 && m != NULL)
         m->no_groups = groups;
 }
 
@@ -334,7 +334,7 @@ void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_
     struct arrival a = {.node = node, .in = in, .body = body};
     struct wf_queue_choice ask = {arrival_has_space, arrival_take, NULL, NULL, &a};
     if (wf_queue_groups_any(wf_topics_of(node)) != 0)
-        wf_queue_groups_choose(wf_topics_of(node), weft_cstr(wf_body_topic(body)), &ask);
+        wf_queue_groups_choose(wf_topics_of(node), wf_body_topic_text(body), &ask);
 }
 
 static bool arrival_reaches(uint64_t node, void *arg)
@@ -381,7 +381,7 @@ static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
     const struct wf_retained_now now = {.wall = wf_node_wall(node), .time = w->now};
     int rc = 0;
     wf_tables_begin(node);
-    if (!instead || wf_topics_keeps(wf_topics_of(node), weft_cstr(wf_body_topic(body))))
+    if (!instead || wf_topics_keeps(wf_topics_of(node), wf_body_topic_text(body)))
         rc = wf_topics_retain(wf_topics_of(node), w, body, &now);
     if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
     wf_tables_end(node);
@@ -439,7 +439,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
-    int nodes = route == NULL ? 0 : route->publish(w, body, c.remote, reach);
+    int nodes = route == NULL ? 0 : route->publish(w, body, m == NULL ? 0 : m->number, c.remote, reach);
     if (WF_UNLIKELY(c.remote != NULL)) choice_free(&c);
     if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);

@@ -108,6 +108,7 @@ struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
     }
     give_up(wa, m);
     m->changes = wa->topics.changes;
+    m->number = ++wa->matches_made * WF_MATCH_PLACES + hash % WF_MATCH_PLACES; /* places have different remainders */
     m->no_groups = 0;
     m->hash = hash;
     m->size = (uint32_t)topic.size;

@@ -32,6 +32,7 @@ struct wf_match {
     struct wf_match_place *places; /* NULL: no list */
     uint32_t count, capacity;
     uint64_t changes;   /* wf_trie.changes when it was last published */
+    uint64_t number;    /* of the topic, for wf_route.publish; no other topic of this worker ever has it */
     uint32_t no_groups; /* the wf_queue_groups_any for which the topic has no queue groups; 0: not known */
     uint32_t hash;
     uint32_t size;

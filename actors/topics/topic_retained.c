@@ -275,8 +275,7 @@ static enum wf_retained_kind kind_of(const struct wf_body *body)
 static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *body)
 {
     struct wf_retained *r = calloc(1, sizeof *r);
-    if (r != NULL && wf_hash_table_add(&t->topics, &r->in_table, hash_of(t, weft_cstr(wf_body_topic(body)))))
-        return r;
+    if (r != NULL && wf_hash_table_add(&t->topics, &r->in_table, hash_of(t, wf_body_topic_text(body)))) return r;
     free(r);
     return NULL;
 }
@@ -351,7 +350,7 @@ static int keep(struct wf_retained_table *t, struct wf_retained *r, const struct
 int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, const struct wf_retained_now *now,
                     struct wf_body **old)
 {
-    struct wf_retained *r = find(t, weft_cstr(wf_body_topic(body)));
+    struct wf_retained *r = find(t, wf_body_topic_text(body));
     struct wf_retained_source *own = &t->pool[kind_of(body)].own;
     *old = NULL;
     if (!fits(t, own, body, r)) return WEFT_EFULL;
@@ -378,7 +377,7 @@ int wf_retained_put_copy(struct wf_retained_table *t, const struct wf_retained_c
                          const struct wf_retained_now *now, struct wf_body **old)
 {
     struct wf_body *body = c->body;
-    struct wf_retained *r = find(t, weft_cstr(wf_body_topic(body)));
+    struct wf_retained *r = find(t, wf_body_topic_text(body));
     struct wf_retained_source *s = c->by == NULL ? NULL : c->by[kind_of(body)];
     bool reported = s == NULL, late = reported && t->keep < WITHOUT_END && c->gone >= t->keep;
     uint64_t rank = rank_of(c, reported, now->wall);

@@ -348,7 +348,7 @@ struct wf_body *wf_trace_publish(struct wf_actor *self, weft_text name, bool top
 void wf_trace_arrived(struct wf_actor *a, const weft_msg *m)
 {
     struct passage p = {.what = WF_PASSED_RECEIVED, .actor = wf_actor_pid(a), .other = m->from, .tag = m->post.word};
-    p.name = p.topic = weft_cstr(wf_body_topic(m->shared));
+    p.name = p.topic = wf_body_topic_text(m->shared);
     if (!a->service) tell_taps(wf_node_of(a->task.worker), &p, m->shared);
 }
 
@@ -370,7 +370,7 @@ static void dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)
                         .actor = m->to_actor == 0 ? weft_nobody() : (weft_pid){node->incarnation, m->to_actor},
                         .other = m->from,
                         .tag = m->post.word};
-    p.name = p.topic = weft_cstr(wf_body_topic(m->shared));
+    p.name = p.topic = wf_body_topic_text(m->shared);
     if (may_have_one(m)) tell_taps(node, &p, m->shared);
 }
 

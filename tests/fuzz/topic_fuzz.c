@@ -11,6 +11,8 @@ struct model {
     struct wf_subscriber subs[SUBS];
     weft_text pattern[SUBS]; /* size 0: free */
     size_t used;
+    weft_text topics[SUBS]; /* those that were asked about, for number_of */
+    size_t topic_count;
 };
 
 static bool same(weft_text a, weft_text b)
@@ -67,6 +69,16 @@ static void hit(struct wf_subscriber *s, void *arg)
     h->seen |= UINT64_C(1) << at;
 }
 
+/* Equal topics have equal numbers. 0: there are too many. The numbers share eight places for answers. */
+static uint64_t number_of(struct model *m, weft_text topic)
+{
+    size_t at = 0;
+    while (at < m->topic_count && !same(m->topics[at], topic)) at++;
+    if (at == SUBS) return 0;
+    if (at == m->topic_count) m->topics[m->topic_count++] = topic;
+    return (at / 8 + 1) * WF_INTEREST_ANSWERS + at % 8;
+}
+
 static void ask(struct model *m, weft_text topic)
 {
     if (wf_topic_check(topic) < 0) return;
@@ -77,6 +89,8 @@ static void ask(struct model *m, weft_text topic)
     MUST(wf_trie_match(&m->trie, topic, hit, &h) == expected);
     MUST(wf_trie_matches(&m->trie, topic) == (expected > 0));
     MUST(wf_interest_matches(&m->interest, topic) == (expected > 0));
+    for (int i = 0; i < 2; i++)
+        MUST(wf_interest_matches_topic(&m->interest, topic, number_of(m, topic)) == (expected > 0));
 }
 
 int fuzz_one_input(const uint8_t *data, size_t size)

@@ -307,14 +307,23 @@ static bool lose(struct wf_link_writers *all)
     return false;
 }
 
-static int send_body(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_frame *f,
-                     struct wf_body *body)
+static __attribute__((noinline)) int send_body_apart(struct wf_link_writer *writer, enum wf_frame_kind kind,
+                                                     weft_text name, uint64_t from, uint32_t tag,
+                                                     struct wf_body *body)
+{
+    struct wf_frame f;
+    wf_frame_describe(&f, kind, name, tag, from);
+    return wf_large_message_send_body(writer, &f, body);
+}
+
+static int send_body(struct wf_link_writers *all, struct wf_link_writer *writer, enum wf_frame_kind kind,
+                     weft_text name, uint64_t from, uint32_t tag, struct wf_body *body)
 {
     if (is_full(writer)) return WEFT_EFULL;
-    if (wf_goes_apart(writer, f->from, body->size, body)) return wf_large_message_send_body(writer, f, body);
-    if (!reserve(writer, WF_FRAME_SPARE + f->name.size + body->size)) return WEFT_ENOMEM;
+    if (wf_goes_apart(writer, from, body->size, body)) return send_body_apart(writer, kind, name, from, tag, body);
+    if (!reserve(writer, WF_FRAME_SPARE + name.size + body->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(writer->batch);
-    wf_put_to_all(&out, (enum wf_frame_kind)f->kind, f->name, f->from, f->tag, wf_body_bytes(body), body->size);
+    wf_put_to_all(&out, kind, name, from, tag, wf_body_bytes(body), body->size);
     commit(all, writer, &out);
     return WEFT_OK;
 }
@@ -359,9 +368,9 @@ static bool lose_plain(struct wf_link_writers *all, struct wf_link_writer *write
 /* To all subscribers of the peer. */
 static bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, weft_text topic, struct wf_body *body)
 {
-    struct wf_frame f;
-    wf_frame_describe(&f, WF_FRAME_PUBLISH, topic, body->tag, from_of(w, body->from));
-    return send_body(writers_of(w), writer, &f, body) == WEFT_OK || lose_plain(writers_of(w), writer, topic);
+    struct wf_link_writers *all = writers_of(w);
+    int rc = send_body(all, writer, WF_FRAME_PUBLISH, topic, from_of(w, body->from), body->tag, body);
+    return WF_LIKELY(rc == WEFT_OK) || lose_plain(all, writer, topic);
 }
 
 /* Only the first of several frames is for plain subscriptions, too. */
@@ -401,11 +410,23 @@ static bool is_chosen(const struct wf_chosen *c, uint64_t node)
     return c != NULL;
 }
 
-static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
-                         struct wf_publish_report *reach)
+/* Whether subscribers of the peer, other than queue groups, must be sent it. Adds the peer to `*sent` if it was sent it
+ * as a retained message. */
+static inline bool wants_plain(struct wf_link_writer *writer, const struct wf_body *body, uint64_t topic, int *sent)
+{
+    bool plain = writer->interest.count > 0 &&
+                 wf_interest_matches_topic(&writer->interest, wf_body_topic_text(body), topic);
+    if (WF_LIKELY(body->retained == 0 || !wf_link_shares_topics(writer->link))) return plain;
+    *sent += plain;
+    return false;
+}
+
+/* With queue groups for which peers were chosen, or for a publisher that wants a report. */
+static int publish_to_some(struct wf_worker *w, struct wf_body *body, uint64_t number, const struct wf_chosen *chosen,
+                           struct wf_publish_report *reach)
 {
     struct wf_link_writers *all = writers_of(w);
-    weft_text topic = weft_cstr(wf_body_topic(body));
+    weft_text topic = wf_body_topic_text(body);
     uint8_t trace[WF_FRAME_TRACE];
     int sent = 0;
     struct wf_publish_to to = {.topic = topic,
@@ -419,11 +440,7 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
         if (writer_to(all, c->node) == NULL) (void)lose(all);
     WF_LIST_EACH(k, &all->writers) {
         struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
-        bool plain = writer->interest.count > 0 && wf_interest_matches(&writer->interest, topic);
-        if (WF_UNLIKELY(body->retained != 0) && wf_link_shares_topics(writer->link)) {
-            sent += plain; /* the peer was sent it as a retained message */
-            plain = false;
-        }
+        bool plain = wants_plain(writer, body, number, &sent);
         bool asks = reach != NULL && wf_link_shares_topics(writer->link);
         if ((chosen != NULL && is_chosen(chosen, writer->incarnation)) || (plain && asks)) {
             uint64_t ref = asks ? wf_publish_report_ask(reach, writer->incarnation) : 0;
@@ -435,6 +452,18 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
             sent += publish_plain(w, writer, topic, body);
             if (reach != NULL) reach->unasked++;
         }
+    }
+    return sent;
+}
+
+static int route_publish(struct wf_worker *w, struct wf_body *body, uint64_t topic, const struct wf_chosen *chosen,
+                         struct wf_publish_report *reach)
+{
+    if (WF_UNLIKELY(chosen != NULL || reach != NULL)) return publish_to_some(w, body, topic, chosen, reach);
+    int sent = 0;
+    WF_LIST_EACH(k, &writers_of(w)->writers) {
+        struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
+        if (wants_plain(writer, body, topic, &sent)) sent += publish_plain(w, writer, wf_body_topic_text(body), body);
     }
     return sent;
 }
@@ -476,9 +505,7 @@ static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group,
     struct wf_link_writers *all = writers_of(w);
     struct wf_link_writer *writer = writer_to(all, node);
     if (is_gone(writer)) return WEFT_ENONODE;
-    struct wf_frame f;
-    wf_frame_describe(&f, WF_FRAME_GROUP_SEND, group, tag, from_of(w, from));
-    return send_body(all, writer, &f, body);
+    return send_body(all, writer, WF_FRAME_GROUP_SEND, group, from_of(w, from), tag, body);
 }
 
 static void route_flush(struct wf_worker *w)

@@ -116,7 +116,7 @@ static void arrived(struct wf_channel *ch, struct wf_arrival *a)
     a->body = NULL;
 }
 
-/* Receives a message to a name, topic or group. False: no memory. */
+/* Receives a message to a name or a group. False: no memory. */
 static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_arrival a;
@@ -266,6 +266,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         return true;
     }
     switch (f->kind) {
+    case WF_FRAME_PUBLISH: wf_topics_receive(ch, f); return true;
     case WF_FRAME_PUBLISH_TO:
     case WF_FRAME_RETAINED:
         takes_work(ch, 1);
@@ -275,7 +276,6 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         takes_work(ch, 1);
         if (wf_link_shares_topics(l)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
-    case WF_FRAME_PUBLISH:
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_GROUP_SEND:
     case WF_FRAME_CALL_NAME: (void)receive_message(ch, f); return true;

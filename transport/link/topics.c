@@ -148,7 +148,7 @@ int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool 
 static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
 {
     if (f->from == 0 && f->kind != WF_FRAME_RETAINED) return weft_nobody();
-    return (weft_pid){f->to == 0 ? ch->incarnation : f->to, f->from};
+    return (weft_pid){f->to == 0 || f->kind == WF_FRAME_PUBLISH ? ch->incarnation : f->to, f->from};
 }
 
 static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t node, weft_text pattern,
@@ -276,19 +276,24 @@ void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, str
     WF_ASSERT(body != NULL);
     wf_inbound_sign(&ch->in, tag, from, body);
     wf_inbound_publish(ch->t->node, &ch->in, body, !wf_link_shares_topics(ch->link), NULL);
-    wf_body_drop(NULL, body);
+    if (wf_inbound_is_local(&ch->in)) wf_body_drop_unshared(ch->in.here, body);
+    else wf_body_drop(NULL, body);
 }
 
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
-    WF_ASSERT(f->kind == WF_FRAME_PUBLISH_TO || f->kind == WF_FRAME_RETAINED);
     struct wf_body *body = wf_link_body(ch, f, f->name, f->body.size);
-    if (body != NULL) memcpy(wf_body_bytes(body), f->body.data, f->body.size);
     if (body == NULL) {
         if (f->kind == WF_FRAME_RETAINED) wf_link_fail(ch->link, "out of memory");
         wf_link_lost(ch);
         return;
     }
+    memcpy(wf_body_bytes(body), f->body.data, f->body.size);
+    if (WF_LIKELY(f->kind == WF_FRAME_PUBLISH)) {
+        wf_topics_published(ch, f->tag, publisher(ch, f), body);
+        return;
+    }
+    WF_ASSERT(f->kind == WF_FRAME_PUBLISH_TO || f->kind == WF_FRAME_RETAINED);
     wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);
     if (f->kind == WF_FRAME_RETAINED) {
         receive_retained(ch, f, body);

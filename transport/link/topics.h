@@ -22,9 +22,10 @@
 struct wf_channel;
 struct wf_link;
 
-/* PUBLISH_TO and RETAINED. */
+/* PUBLISH, PUBLISH_TO and RETAINED. */
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
-void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body); /* a PUBLISH */
+/* All bytes of a PUBLISH have arrived. Takes over a reference of `body`. */
+void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body);
 /* $cluster: begins to send all patterns of this node over the link; ends that, even if it never began. */
 void wf_topics_open(struct wf_link *l);
 void wf_topics_close(struct wf_link *l);

@@ -222,7 +222,7 @@ void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool 
 {
     weft_put_array(w, gone > 0 ? 9 : 8);
     weft_put_uint(w, WF_FRAME_RETAINED);
-    weft_put_str(w, weft_cstr(wf_body_topic(body)));
+    weft_put_str(w, wf_body_topic_text(body));
     weft_put_uint(w, body->from.node);
     weft_put_uint(w, body->from.actor);
     weft_put_uint(w, body->tag);

@@ -370,6 +370,46 @@ START_TEST(interest_against_a_list)
 }
 END_TEST
 
+/* The topics 1 and 65 share a place for their answers, and so on. */
+START_TEST(answers_are_remembered_only_until_the_set_changes)
+{
+    enum { TOPICS = 200, PATTERNS = 20 };
+    static const char *const patterns[PATTERNS] = {"room.1", "room.65", "room.*", "room.>", "*.7", "room.129"};
+    struct wf_interest i;
+    uint64_t seed = 11;
+    uint32_t yes = 0;
+    wf_interest_init(&i, 7);
+    ck_assert(!wf_interest_matches_topic(&i, weft_cstr("room.1"), 1));
+    for (int step = 0; step < repeats(5000); step++) {
+        const char *pattern = patterns[random_below(&seed, PATTERNS)]; /* most are NULL: no change */
+        if (pattern != NULL && random_below(&seed, 2) == 0) (void)wf_interest_add(&i, weft_cstr(pattern));
+        else if (pattern != NULL) (void)wf_interest_remove(&i, weft_cstr(pattern));
+        uint64_t number = 1 + random_below(&seed, TOPICS);
+        char topic[32];
+        snprintf(topic, sizeof topic, "room.%d", (int)number);
+        bool matches = wf_interest_matches(&i, weft_cstr(topic));
+        for (int k = 0; k < 2; k++)
+            ck_assert_int_eq(wf_interest_matches_topic(&i, weft_cstr(topic), number), matches);
+        yes += matches;
+    }
+    ck_assert_uint_gt(yes, 0);
+    wf_interest_finish(&i);
+}
+END_TEST
+
+START_TEST(topics_without_a_number_are_looked_up_each_time)
+{
+    struct wf_interest i;
+    wf_interest_init(&i, 7);
+    ck_assert(!wf_interest_matches_topic(&i, weft_cstr("a"), 0));
+    ck_assert_int_eq(wf_interest_add(&i, weft_cstr("a")), 1);
+    ck_assert(wf_interest_matches_topic(&i, weft_cstr("a"), 0));
+    ck_assert(!wf_interest_matches_topic(&i, weft_cstr("b"), 0));
+    ck_assert(wf_interest_matches_topic(&i, weft_cstr("a"), 0));
+    wf_interest_finish(&i);
+}
+END_TEST
+
 struct losses {
     uint32_t left; /* that may be seen */
     char text[64];
@@ -441,6 +481,8 @@ int main(void)
     tcase_add_test(t, interest_counts);
     tcase_add_test(t, interest_goes_in_parts);
     tcase_add_test(t, interest_against_a_list);
+    tcase_add_test(t, answers_are_remembered_only_until_the_set_changes);
+    tcase_add_test(t, topics_without_a_number_are_looked_up_each_time);
     tcase_add_test(t, losses_are_reported_in_order_and_the_rest_later);
     suite_add_tcase(s, t);
     return run_suite(s);

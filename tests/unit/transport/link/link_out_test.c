@@ -383,6 +383,37 @@ START_TEST(publications_go_to_those_that_want_them)
 }
 END_TEST
 
+static void publishes_three_times(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 3; i++) result[i] = weft_publish("news.a", 1, "x", 1);
+}
+
+/* Returns to how many nodes each of three publications went. */
+static int64_t published_after(enum wf_interest_op op, const char *pattern)
+{
+    wf_put_interest(&out, op, 1);
+    weft_put_str(&out, weft_cstr(pattern));
+    speak(peer);
+    (void)run_on_node(publishes_three_times);
+    pass(WEFT_MS(10));
+    ck_assert_int_eq(result[1], result[0]);
+    ck_assert_int_eq(result[2], result[0]);
+    return result[0];
+}
+
+START_TEST(publications_follow_the_patterns_of_a_peer_as_they_change)
+{
+    open_with(0, false);
+    ck_assert_int_eq(published_after(WF_INTEREST_ADD, "news.b"), 0);
+    ck_assert_int_eq(published_after(WF_INTEREST_ADD, "news.*"), 1);
+    ck_assert_int_eq(published_after(WF_INTEREST_REMOVE, "news.b"), 1);
+    ck_assert_int_eq(published_after(WF_INTEREST_REMOVE, "news.*"), 0);
+    ck_assert_int_eq(published_after(WF_INTEREST_ADD, "news.a"), 1);
+    close_script();
+}
+END_TEST
+
 /* Queue groups are told to those that keep tables of them. */
 static void joins_queues(const void *arg, size_t size)
 {
@@ -573,6 +604,7 @@ int main(void)
     tcase_add_test(t, names_are_those_of_nodes);
     tcase_add_test(t, a_dozen_peers_are_found);
     tcase_add_loop_test(t, publications_go_to_those_that_want_them, 0, 3);
+    tcase_add_test(t, publications_follow_the_patterns_of_a_peer_as_they_change);
     tcase_add_loop_test(t, queue_groups_are_told_to_who_keeps_them, 0, 2);
     tcase_add_test(t, a_new_link_hears_of_all_groups);
     tcase_add_loop_test(t, a_publication_names_all_queue_groups, 0, 2);
