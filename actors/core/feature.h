@@ -57,6 +57,9 @@ struct wf_feature {
     int (*actor_birth)(struct wf_actor *a, const weft_spawn_options *o);
     /* The actor's clean-ups have run: the feature takes back what it has given to the actor. */
     void (*actor_leave)(struct wf_actor *a);
+    /* The actor has left, and its mail is gone; messages still come to it. What `actor_end` would do for very many
+     * others is done here, in parts: wf_actor_end_part. Not called if the actor has no stack of its own to wait on. */
+    void (*actor_end_early)(struct wf_actor *a, bool last);
     /* The last step of the actor's end. `last`: no other life follows. */
     void (*actor_end)(struct wf_actor *a, bool last);
     /* The actor continues with other code (wf_actor.handing): runs that code, and returns when it has returned. */
@@ -107,6 +110,7 @@ enum { WF_FEATURES_MAX = 24 };
 struct wf_features {
     const struct wf_feature *all[WF_FEATURES_MAX + 1]; /* the last is NULL */
     void (*leave[WF_FEATURES_MAX + 1])(struct wf_actor *a);
+    void (*end_early[WF_FEATURES_MAX + 1])(struct wf_actor *a, bool last);
     void (*end[WF_FEATURES_MAX + 1])(struct wf_actor *a, bool last);
     const struct wf_wait_kind *wait_kinds[WF_FEATURES_MAX + 1];
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);

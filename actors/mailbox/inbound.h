@@ -18,7 +18,7 @@ struct wf_inbound {
     uint64_t mask;          /* workers with posts in `to` */
     uint64_t reached;       /* workers to which anything was given since the last wf_inbound_congested */
     uint8_t published;      /* the wf_body.owed of the last body */
-    uint32_t copies;        /* messages made for members of groups; the caller bounds them */
+    uint32_t copies;        /* messages made for members and watchers of groups; the caller bounds them */
     struct {
         struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
         uint32_t count;
