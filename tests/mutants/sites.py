@@ -653,11 +653,10 @@ static void start_phase(struct wf_etcd *e)
     if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
 '''),
     ("actors/names/group.c", '''\
-        while ((m = wf_signal_take(self, tag, number, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);
+    (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 ''', '''\
-        while (!wf_mutant("group_unwatch_leaves_news") &&
-               (m = wf_signal_take(self, tag, number, weft_nobody())) != NULL)
-            wf_msg_free(self->task.worker, m);
+    if (!wf_mutant("group_unwatch_leaves_news"))
+        (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 '''),
     ("actors/names/names.c", '''\
         wait->wake(wait);
