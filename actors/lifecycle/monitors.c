@@ -486,6 +486,7 @@ static uint32_t end_monitors(struct wf_actor *a, struct wf_tie_set *s, uint32_t 
     for (struct wf_tie_set *s = wf_tie_set_next(a, NULL), *s##_next; \
          s != NULL && ((s##_next = wf_tie_set_next(a, s)), true); s = s##_next)
 
+#define LOST_AT_ONCE WF_LIMIT("ties: ended in a turn when a node is lost", 1024, 1)
 enum {
     PART = 64,               /* ties that are ended at a time */
     SEARCHED_MOST = 4 * PART /* ties of an actor that have to be looked at to know whether they are many */
@@ -642,22 +643,31 @@ int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid caller, 
 
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
 
-static void lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s)
+/* Returns how many it has notified or freed, at most `most`. */
+static uint32_t lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s, uint32_t most)
 {
+    uint32_t done = 0;
     WF_LIST_EACH(k, &s->monitors) {
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
-        if (!is_pending(mon->target)) monitor_lost(w, mon);
+        if (done == most) return done;
+        if (is_pending(mon->target)) continue;
+        monitor_lost(w, mon);
+        done++;
     }
-    for (weft_msg *e = s->ends, *next; e != NULL; e = next) {
+    for (weft_msg *e = s->ends, *next; e != NULL && done < most; e = next) {
         next = (weft_msg *)e->post.next;
+        if (e->post.flags != WF_MSG_WATCH && is_pending(e->from)) continue;
         if (e->post.flags == WF_MSG_WATCH) tie_free(w, a, e);
-        else if (!is_pending(e->from)) link_lost(w, a, e);
+        else link_lost(w, a, e);
+        done++;
     }
+    return done;
 }
 
-static void node_lost(struct wf_worker *w, uint64_t peer)
+static bool node_lost(struct wf_worker *w, uint64_t peer, uint64_t *at)
 {
-    wf_ties_each(w, peer, lost_to);
+    (void)at;
+    return wf_ties_some(w, peer, LOST_AT_ONCE, lost_to);
 }
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */

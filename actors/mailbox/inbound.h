@@ -48,6 +48,8 @@ struct wf_worker *wf_inbound_congested(weft_node *node, struct wf_inbound *in);
 struct wf_lost_node {
     struct wf_call call;
     uint64_t peer;
+    uint64_t at;      /* wf_feature.node_lost */
+    uint32_t feature; /* wf_features.all: the one that is called next */
     void (*done)(struct wf_lost_node *lost);
 };
 /* Any thread; call it for each worker when the link to that peer is gone for good. Calls that wait for an answer from

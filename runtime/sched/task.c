@@ -11,6 +11,7 @@
 
 enum { PREFER_FRESH = 1, PREFER_READY };
 enum { LONG_QUEUE = 4, FRAME_LINES = 8 };
+enum { WORK_SHIFT = 8 }; /* 16 MiB are WF_TURN_WORK */
 
 static struct wf_task *older(const struct wf_task *t)
 {
@@ -447,15 +448,20 @@ int64_t wf_task_finish_wait(int64_t result)
     return result;
 }
 
+void wf_task_end_turn(struct wf_task *t)
+{
+    WF_ASSERT(t->worker == wf_here && t->worker->current == t && t->ops > 0);
+    t->worker->budget = 0;
+    t->ops = 1;
+}
+
 void wf_task_charge_large(struct wf_task *t, size_t bytes)
 {
     struct wf_worker *w = t->worker;
     uint32_t ops = (uint32_t)WF_MIN(bytes >> WF_TASK_BYTES_SHIFT, (size_t)UINT32_MAX);
     WF_ASSERT(w == wf_here && w->current == t && t->ops > 0);
-    wf_worker_charge(w, (uint32_t)WF_MIN(bytes >> WF_TASK_WORK_SHIFT, (size_t)WF_TURN_WORK));
-    const bool spent = wf_worker_is_spent(w);
-    if (spent) w->budget = 0;
-    t->ops = ops < t->ops && !spent ? t->ops - ops : 1; /* 1: the next operation yields */
+    t->ops = ops < t->ops ? t->ops - ops : 1; /* the next operation yields */
+    wf_task_charge_work(t, (uint32_t)WF_MIN(bytes >> WORK_SHIFT, (size_t)WF_TURN_WORK));
 }
 
 void wf_task_yield(void)

@@ -161,17 +161,19 @@ static inline void wf_task_tick(struct wf_task *t)
 /* The running task copies or frees so many bytes, which may take as long as thousands of operations: the pages of a large
  * block are given by the system one by one, and taken back. 64 KiB count as an operation, and 16 MiB end the turn when
  * the task yields, also if no other task is ready. */
-enum { WF_TASK_BYTES_SHIFT = 16, WF_TASK_WORK_SHIFT = 8 /* 16 MiB are WF_TURN_WORK */ };
+enum { WF_TASK_BYTES_SHIFT = 16 };
 void wf_task_charge_large(struct wf_task *t, size_t bytes);
 static inline void wf_task_charge(struct wf_task *t, size_t bytes)
 {
     if (WF_UNLIKELY(bytes >> WF_TASK_BYTES_SHIFT != 0)) wf_task_charge_large(t, bytes);
 }
-/* The running task has made so many messages at once, or looked at so many entries: wf_worker_charge. 256 of them count as
- * an operation, and WF_TURN_WORK end the turn when the task yields. */
+/* The running task has made so many messages at once, or looked at so many entries: wf_worker_charge. When a turn has had
+ * WF_TURN_WORK of it, the task's next operation ends the turn. */
+void wf_task_end_turn(struct wf_task *t);
 static inline void wf_task_charge_work(struct wf_task *t, uint32_t work)
 {
-    wf_task_charge(t, (size_t)work << WF_TASK_WORK_SHIFT);
+    wf_worker_charge(t->worker, work);
+    if (WF_UNLIKELY(wf_worker_is_spent(t->worker))) wf_task_end_turn(t);
 }
 /* As wf_task_tick, before a call that copies so many bytes. */
 static inline void wf_task_tick_for(struct wf_task *t, size_t bytes)
