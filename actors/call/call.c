@@ -443,8 +443,9 @@ int weft_reply_msg(const weft_msg *ask, weft_msg *m)
 }
 
 /* Calls of this worker's actors that wait for an answer from that node fail. */
-static void node_lost(struct wf_worker *w, uint64_t peer)
+static bool node_lost(struct wf_worker *w, uint64_t peer, uint64_t *at_unused)
 {
+    (void)at_unused;
     struct wf_list *lists[] = {&wf_actors_of(w)->calls, &wf_actors_of(w)->long_calls};
     for (size_t l = 0; l < WF_COUNT(lists); l++) {
         WF_LIST_EACH(k, lists[l]) {
@@ -455,6 +456,7 @@ static void node_lost(struct wf_worker *w, uint64_t peer)
             }
         }
     }
+    return false;
 }
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */

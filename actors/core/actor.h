@@ -9,8 +9,9 @@
  *     failed send, a drop that counts a reason. Messages that an actor has received or made are on its `held` list,
  *     so that killing it leaks nothing.
  * (3) End: body or weft_exit or kill -> wf_actor_end() on the actor's own stack: clean-ups (may wait, until the grace
- *     period is over), owned resources, names, subscriptions, unanswered requests, mailbox. Nothing runs between the
- *     last of these and the release of its slot.
+ *     period is over), owned resources, names, subscriptions, unanswered requests, mailbox, ties. An actor that has
+ *     very many of these yields in between (wf_actor_end_part), but not in the last step, wf_actor_end_tail: nothing
+ *     runs between its beginning and the release of the slot.
  * (4) A cancel may come at any time; only waits notice it. A kill abandons the stack frames of a waiting call after
  *     that call has left the sources it waited for. */
 #ifndef WF_ACTOR_H

@@ -5,7 +5,7 @@
 
 void wf_features_init(struct wf_features *f, const struct wf_feature *const *list)
 {
-    size_t count = 0, leave = 0, end = 0, kinds = 0;
+    size_t count = 0, leave = 0, early = 0, end = 0, kinds = 0;
     uint32_t slots = 0;
     for (; *list != NULL; list++) {
         const struct wf_feature *one = *list;
@@ -17,6 +17,7 @@ void wf_features_init(struct wf_features *f, const struct wf_feature *const *lis
         slots |= UINT32_C(1) << one->slot;
         f->all[count++] = one;
         if (one->actor_leave != NULL) f->leave[leave++] = one->actor_leave;
+        if (one->actor_end_early != NULL) f->end_early[early++] = one->actor_end_early;
         if (one->actor_end != NULL) f->end[end++] = one->actor_end;
         if (one->wait_kind != NULL) f->wait_kinds[kinds++] = one->wait_kind;
         if (one->work_let_go != NULL) f->work_let_go = one->work_let_go;

@@ -57,6 +57,9 @@ struct wf_feature {
     int (*actor_birth)(struct wf_actor *a, const weft_spawn_options *o);
     /* The actor's clean-ups have run: the feature takes back what it has given to the actor. */
     void (*actor_leave)(struct wf_actor *a);
+    /* The actor has left, and its mail is gone; messages still come to it. What `actor_end` would do for very many
+     * others is done here, in parts: wf_actor_end_part. Not called if the actor has no stack of its own to wait on. */
+    void (*actor_end_early)(struct wf_actor *a, bool last);
     /* The last step of the actor's end. `last`: no other life follows. */
     void (*actor_end)(struct wf_actor *a, bool last);
     /* The actor continues with other code (wf_actor.handing): runs that code, and returns when it has returned. */
@@ -69,8 +72,9 @@ struct wf_feature {
     bool (*takes_past_bound)(struct wf_actor *a, const weft_msg *m);
     /* The actor lets go of a message that it was given as work (WF_POST_WORK). */
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);
-    /* The link to that node is gone for good. */
-    void (*node_lost)(struct wf_worker *w, uint64_t peer);
+    /* The link to that node is gone for good. True: there is more to do, in the next turn, in which it is called again;
+     * `*at` is 0 at first, and then what it has left there. */
+    bool (*node_lost)(struct wf_worker *w, uint64_t peer, uint64_t *at);
     const struct wf_wait_kind *wait_kind; /* a source that actors can wait for; NULL: none */
     const struct wf_message_row *messages;
     size_t message_count;
@@ -107,6 +111,7 @@ enum { WF_FEATURES_MAX = 24 };
 struct wf_features {
     const struct wf_feature *all[WF_FEATURES_MAX + 1]; /* the last is NULL */
     void (*leave[WF_FEATURES_MAX + 1])(struct wf_actor *a);
+    void (*end_early[WF_FEATURES_MAX + 1])(struct wf_actor *a, bool last);
     void (*end[WF_FEATURES_MAX + 1])(struct wf_actor *a, bool last);
     const struct wf_wait_kind *wait_kinds[WF_FEATURES_MAX + 1];
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);

@@ -14,6 +14,7 @@ enum {
     NO_LIMIT = 1 << 20,
     UNIT_BYTES = 64 + 1024,
 };
+#define LOOKED_AT_ONCE WF_LIMIT("credit: actors looked at in a turn when a node is lost", 4096, 1)
 #define UNITS_MAX WF_LIMIT("credit: units of an actor", 16384, 1)
 #define RETRY WEFT_MS(20)
 
@@ -168,11 +169,13 @@ static bool takes_past_bound(struct wf_actor *a, const weft_msg *m)
     return false;
 }
 
-static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
+/* Returns how many requests it has looked at. */
+static uint32_t forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 {
     struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->space;
     weft_msg *previous = NULL, *next;
-    for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
+    uint32_t looked_at = 0;
+    for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next, looked_at++) {
         next = (weft_msg *)r->post.next;
         if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == peer) {
             WF_SOMETIMES("credit: a request waits in a full mailbox when its node is lost", true);
@@ -181,11 +184,19 @@ static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
             previous = r;
         }
     }
+    return looked_at;
 }
 
-static void node_lost(struct wf_worker *w, uint64_t peer)
+/* `*at`: the slot of the next actor. */
+static bool node_lost(struct wf_worker *w, uint64_t peer, uint64_t *at)
 {
-    WF_ACTORS_EACH(a, wf_actors_of(w)) forget_peer(w, a, peer);
+    const struct wf_slab *actors = &wf_actors_of(w)->slab;
+    for (uint32_t seen = 0; seen < LOOKED_AT_ONCE; seen++, ++*at) {
+        if (wf_slab_at(actors, (uint32_t)*at) == NULL) return false;
+        struct wf_actor *a = wf_slab_taken_at(actors, (uint32_t)*at);
+        if (a != NULL && a->listed) seen += forget_peer(w, a, peer);
+    }
+    return true;
 }
 
 /* ---- Of a worker ----------------------------------------------------------------------------------------------- */

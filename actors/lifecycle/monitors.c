@@ -326,14 +326,10 @@ int weft_unlink(weft_pid other)
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
-    weft_msg *e = wf_tie_link(self, other), *m;
-    bool waited = false;
+    weft_msg *e = wf_tie_link(self, other);
     /* Several may wait, and a link exist, if the actor has linked again with one that has ended. */
-    while ((m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
-        WF_SOMETIMES("links of actors: an actor unlinks when EXIT is in its mailbox already", true);
-        waited = true;
-        wf_msg_free(w, m);
-    }
+    const bool waited = wf_signals_drop(self, WEFT_TAG_EXIT, WEFT_TAG_EXIT, 0, other) > 0;
+    WF_SOMETIMES("links of actors: an actor unlinks when EXIT is in its mailbox already", waited);
     if (e == NULL) return waited ? WEFT_OK : WEFT_ECLOSED;
     wf_tie_remove(self, e);
     e->post.flags = WF_MSG_UNLINK;
@@ -397,6 +393,19 @@ int weft_trap_exits(bool on)
 
 /* ---- Arrival and end ------------------------------------------------------------------------------------------- */
 
+/* A message of one of these kinds came for an actor that does not exist, or ends. Consumes. */
+static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    if (m->post.flags != WF_MSG_WATCH && m->post.flags != WF_MSG_LINK) {
+        wf_msg_free(w, m);
+        return;
+    }
+    WF_SOMETIMES("monitors: the actor has ended before it is monitored", m->post.flags == WF_MSG_WATCH);
+    WF_SOMETIMES("links of actors: the actor has ended before it is linked", m->post.flags == WF_MSG_LINK);
+    refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
+}
+
 /* Delivers a message of one of these kinds to `a`. Consumes. */
 static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
@@ -406,6 +415,11 @@ static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
     if (WF_UNLIKELY(m->post.flags == WF_MSG_LINK && a->lasts)) { /* only its node can end it */
         wf_drop(w, m, WF_DROP_NO_ACTOR);
+        return;
+    }
+    if (WF_UNLIKELY(a->more != NULL && a->more->unties &&
+                    (m->post.flags == WF_MSG_WATCH || m->post.flags == WF_MSG_LINK))) {
+        drop(w, m, WF_DROP_NO_ACTOR);
         return;
     }
     switch (m->post.flags) {
@@ -419,31 +433,24 @@ static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
 }
 
-/* The same if the actor does not exist. */
-static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+/* Notifies one actor, which watches `a` or is linked with it. Consumes `m`. */
+static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_body *end)
 {
-    (void)why;
-    if (m->post.flags != WF_MSG_WATCH && m->post.flags != WF_MSG_LINK) {
-        wf_msg_free(w, m);
-        return;
-    }
-    WF_SOMETIMES("monitors: the actor has ended before it is monitored", m->post.flags == WF_MSG_WATCH);
-    WF_SOMETIMES("links of actors: the actor has ended before it is linked", m->post.flags == WF_MSG_LINK);
-    refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
+    weft_pid other = m->from;
+    const bool watches = m->post.flags == WF_MSG_WATCH;
+    wf_tie_remove(a, m);
+    m->post.flags = watches ? WF_MSG_DOWN : WF_MSG_EXIT;
+    m->from = wf_actor_pid(a);
+    set_body(a->task.worker, m, end);
+    (void)wf_send_signal(a->task.worker, other, m);
 }
 
 /* Notifies the actors of one set: those that watch, or those that are linked. */
 static void tell_end(struct wf_actor *a, struct wf_tie_set *s, bool watchers, struct wf_body *end)
 {
     for (weft_msg *m = s->ends, *next; m != NULL; m = next) {
-        weft_pid other = m->from;
         next = (weft_msg *)m->post.next;
-        if ((m->post.flags == WF_MSG_WATCH) != watchers) continue;
-        wf_tie_remove(a, m);
-        m->post.flags = watchers ? WF_MSG_DOWN : WF_MSG_EXIT;
-        m->from = wf_actor_pid(a);
-        set_body(a->task.worker, m, end);
-        (void)wf_send_signal(a->task.worker, other, m);
+        if ((m->post.flags == WF_MSG_WATCH) == watchers) tell_one(a, m, end);
     }
 }
 
@@ -458,10 +465,12 @@ static void tell_keeper(struct wf_actor *a, struct wf_body *end)
     (void)wf_send_signal(a->task.worker, supervisor, m);
 }
 
-static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
+/* Ends at most `most` monitors of the set. Returns how many. */
+static uint32_t end_monitors(struct wf_actor *a, struct wf_tie_set *s, uint32_t most)
 {
     struct wf_worker *w = a->task.worker;
-    for (bool more = !wf_list_empty(&s->monitors); more;) {
+    uint32_t ended = 0;
+    for (bool more = !wf_list_empty(&s->monitors); more && ended < most; ended++) {
         struct wf_list_node *k = wf_list_first(&s->monitors);
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
         weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
@@ -469,6 +478,7 @@ static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
         more = k->next != &s->monitors.head; /* the set may be freed with its last monitor */
         monitor_end(w, mon);
     }
+    return ended;
 }
 
 /* Loops over all sets of `a`; the loop's body may empty the set. */
@@ -476,13 +486,65 @@ static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
     for (struct wf_tie_set *s = wf_tie_set_next(a, NULL), *s##_next; \
          s != NULL && ((s##_next = wf_tie_set_next(a, s)), true); s = s##_next)
 
+#define LOST_AT_ONCE WF_LIMIT("ties: ended in a turn when a node is lost", 1024, 1)
+enum {
+    PART = 64,               /* ties that are ended at a time */
+    SEARCHED_MOST = 4 * PART /* ties of an actor that have to be looked at to know whether they are many */
+};
+
+static bool has_many(const struct wf_actor *a)
+{
+    uint32_t seen = 0;
+    EACH_SET(s, a)
+    {
+        WF_LIST_EACH(k, &s->monitors) {
+            if (++seen == SEARCHED_MOST) return true;
+        }
+        for (const weft_msg *m = s->ends; m != NULL; m = (weft_msg *)m->post.next) {
+            if (++seen == SEARCHED_MOST) return true;
+        }
+    }
+    return false;
+}
+
+/* Ends some monitors, or notifies some actors, in whatever order. False: there are none left. */
+static bool end_some(struct wf_actor *a, struct wf_body *end)
+{
+    uint32_t done = 0;
+    EACH_SET(s, a)
+    {
+        if (done == PART) break;
+        done += end_monitors(a, s, PART - done);
+    }
+    EACH_SET(s, a)
+    {
+        for (weft_msg *m = s->ends, *next; m != NULL && done < PART; m = next, done++) {
+            next = (weft_msg *)m->post.next;
+            tell_one(a, m, end);
+        }
+        if (done == PART) break;
+    }
+    wf_actor_end_part(a, done);
+    return done == PART;
+}
+
+/* A kept actor has the actors that watch it for its next life. It has few others, or as many as it likes. */
+static void actor_end_early(struct wf_actor *a, bool last)
+{
+    if (!last || !has_many(a)) return;
+    struct wf_body *end = end_of(a);
+    a->more->unties = true;
+    while (end_some(a, end)) {}
+    a->more->end = end; /* for actor_end */
+}
+
 /* Notifies all monitors and linked actors of the end. At the end of a life that is not the last one (see
  * kept_actor.c) monitors are not notified, and stay. */
 static void actor_end(struct wf_actor *a, bool last)
 {
     struct wf_actor_more *more = a->more;
     struct wf_worker *w = a->task.worker;
-    EACH_SET(s, a) end_monitors(a, s);
+    EACH_SET(s, a)(void) end_monitors(a, s, UINT32_MAX);
     if (more->ties.here.ends != NULL || more->ties.far != NULL || !last) {
         struct wf_body *end = end_of(a);
         EACH_SET(s, a) tell_end(a, s, false, end);
@@ -581,22 +643,31 @@ int wf_tie_remote(struct wf_worker *w, struct wf_actor *child, weft_pid caller, 
 
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
 
-static void lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s)
+/* Returns how many it has notified or freed, at most `most`. */
+static uint32_t lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s, uint32_t most)
 {
+    uint32_t done = 0;
     WF_LIST_EACH(k, &s->monitors) {
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
-        if (!is_pending(mon->target)) monitor_lost(w, mon);
+        if (done == most) return done;
+        if (is_pending(mon->target)) continue;
+        monitor_lost(w, mon);
+        done++;
     }
-    for (weft_msg *e = s->ends, *next; e != NULL; e = next) {
+    for (weft_msg *e = s->ends, *next; e != NULL && done < most; e = next) {
         next = (weft_msg *)e->post.next;
+        if (e->post.flags != WF_MSG_WATCH && is_pending(e->from)) continue;
         if (e->post.flags == WF_MSG_WATCH) tie_free(w, a, e);
-        else if (!is_pending(e->from)) link_lost(w, a, e);
+        else link_lost(w, a, e);
+        done++;
     }
+    return done;
 }
 
-static void node_lost(struct wf_worker *w, uint64_t peer)
+static bool node_lost(struct wf_worker *w, uint64_t peer, uint64_t *at)
 {
-    wf_ties_each(w, peer, lost_to);
+    (void)at;
+    return wf_ties_some(w, peer, LOST_AT_ONCE, lost_to);
 }
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */
@@ -634,6 +705,7 @@ const struct wf_feature wf_monitors_feature = {.name = "monitors and links",
                                                .worker_init = worker_init,
                                                .worker_finish = worker_finish,
                                                .actor_birth = actor_birth,
+                                               .actor_end_early = actor_end_early,
                                                .actor_end = actor_end,
                                                .node_lost = node_lost,
                                                .wait_kind = &wf_end_wait_kind,

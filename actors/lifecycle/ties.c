@@ -288,23 +288,24 @@ bool wf_ties_full(const struct wf_worker *w, uint64_t node)
     return n != NULL && n->count >= WF_TIES_OF_NODE;
 }
 
-void wf_ties_each(struct wf_worker *w, uint64_t node,
-                  void (*see)(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s))
+bool wf_ties_some(struct wf_worker *w, uint64_t node, uint32_t most,
+                  uint32_t (*see)(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s, uint32_t most))
 {
     struct wf_tied_node *n = find_node(wf_actors_of(w), node);
-    if (n == NULL) return;
+    if (n == NULL) return false;
     struct wf_remote_ties last = {.node = n}; /* keeps the list from becoming empty */
     wf_list_push(&n->sets, &last.on_node);
-    for (struct wf_list_node *k; (k = n->sets.head.next) != &last.on_node;) {
+    for (struct wf_list_node *k; most > 0 && (k = n->sets.head.next) != &last.on_node;) {
         struct wf_remote_ties *f = WF_CONTAINER(k, struct wf_remote_ties, on_node);
         wf_unlink(k);
         wf_list_push(&n->sets, k); /* behind `last`: it stays there if it is not emptied */
         count_up(f);
-        see(w, f->actor, &f->set);
+        most -= see(w, f->actor, &f->set, most);
         count_down(f);
     }
     wf_unlink(&last.on_node);
     free_node_if_empty(wf_actors_of(w), n);
+    return most == 0;
 }
 
 void wf_ties_finish(struct wf_worker *w)

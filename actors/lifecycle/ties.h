@@ -86,9 +86,10 @@ struct wf_tie_set *wf_tie_set_of(const struct wf_actor *a, uint64_t node);
 struct wf_tie_set *wf_tie_set_next(const struct wf_actor *a, const struct wf_tie_set *before);
 /* Whether that node has WF_TIES_OF_NODE on worker `w`. */
 bool wf_ties_full(const struct wf_worker *w, uint64_t node);
-/* Calls `see` for each actor of worker `w` that has a set with that node, which it may empty. */
-void wf_ties_each(struct wf_worker *w, uint64_t node,
-                  void (*see)(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s));
+/* Calls `see` for actors of worker `w` that have a set with that node, until it has ended `most` ties in all: it ends as
+ * many of a set as it is told, or fewer, and returns how many. False: `see` has been called for all of them. */
+bool wf_ties_some(struct wf_worker *w, uint64_t node, uint32_t most,
+                  uint32_t (*see)(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s, uint32_t most));
 void wf_ties_finish(struct wf_worker *w);
 
 #endif

@@ -101,9 +101,11 @@ static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
     WF_ASSERT(lost->done != NULL && lost->peer != wf_node_of(w)->incarnation);
-    WF_FEATURES_EACH(f, wf_node_of(w))
-    {
-        if ((*f)->node_lost != NULL) (*f)->node_lost(w, lost->peer);
+    const struct wf_feature *f;
+    for (; (f = wf_node_of(w)->features.all[lost->feature]) != NULL; lost->feature++, lost->at = 0) {
+        if (f->node_lost == NULL || !f->node_lost(w, lost->peer, &lost->at)) continue;
+        wf_worker_post(w, &lost->call.post);
+        return;
     }
     lost->done(lost);
 }
@@ -111,6 +113,8 @@ static void lost_here(struct wf_worker *w, struct wf_call *c)
 void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost)
 {
     lost->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = lost_here};
+    lost->feature = 0;
+    lost->at = 0;
     wf_worker_post(w, &lost->call.post);
 }
 

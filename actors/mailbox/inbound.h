@@ -18,7 +18,7 @@ struct wf_inbound {
     uint64_t mask;          /* workers with posts in `to` */
     uint64_t reached;       /* workers to which anything was given since the last wf_inbound_congested */
     uint8_t published;      /* the wf_body.owed of the last body */
-    uint32_t copies;        /* messages made for members of groups; the caller bounds them */
+    uint32_t copies;        /* messages made for members and watchers of groups; the caller bounds them */
     struct {
         struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
         uint32_t count;
@@ -54,6 +54,8 @@ struct wf_worker *wf_inbound_congested(weft_node *node, struct wf_inbound *in);
 struct wf_lost_node {
     struct wf_call call;
     uint64_t peer;
+    uint64_t at;      /* wf_feature.node_lost */
+    uint32_t feature; /* wf_features.all: the one that is called next */
     void (*done)(struct wf_lost_node *lost);
 };
 /* Any thread; call it for each worker when the link to that peer is gone for good. Calls that wait for an answer from

@@ -287,15 +287,36 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
     return WEFT_OK;
 }
 
+static bool is_signal_of(const weft_msg *m, uint64_t ref, weft_pid from)
+{
+    return (ref == 0 || m->ref == ref) && (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from));
+}
+
 weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from)
 {
-    weft_msg *previous = NULL;
-    for (weft_msg *m = a->signals.first; m != NULL; previous = m, m = (weft_msg *)m->post.next) {
-        if (m->post.word == tag && (ref == 0 || m->ref == ref) &&
-            (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from)))
-            return wf_signals_take(a, previous);
+    weft_msg *previous = NULL, *m = a->signals.first;
+    uint32_t seen = 0;
+    for (; m != NULL && !(m->post.word == tag && is_signal_of(m, ref, from)); m = (weft_msg *)m->post.next, seen++)
+        previous = m;
+    wf_task_charge_work(&a->task, seen);
+    return m == NULL ? NULL : wf_signals_take(a, previous);
+}
+
+uint32_t wf_signals_drop(struct wf_actor *a, uint32_t first_tag, uint32_t last_tag, uint64_t ref, weft_pid from)
+{
+    uint32_t dropped = 0, seen = 0;
+    weft_msg *previous = NULL, *next;
+    for (weft_msg *m = a->signals.first; m != NULL; m = next, seen++) {
+        next = (weft_msg *)m->post.next;
+        if (m->post.word < first_tag || m->post.word > last_tag || !is_signal_of(m, ref, from)) {
+            previous = m;
+            continue;
+        }
+        wf_msg_free(a->task.worker, wf_signals_take(a, previous));
+        dropped++;
     }
-    return NULL;
+    wf_task_charge_work(&a->task, seen);
+    return dropped;
 }
 
 /* For a message that is not a plain WF_MSG_SEND. */
@@ -652,38 +673,50 @@ int wf_recv_signal(weft_msg **out, int64_t deadline)
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-void wf_mailbox_leave(struct wf_actor *a)
+bool wf_mailbox_drop_other(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
-    for (weft_msg *m; (m = a->held) != NULL;) {
+    weft_msg *m = a->held;
+    if (m != NULL) {
         wf_release(a, m);
         /* Its own request is here if it was killed while it waited for space: then no caller needs an answer. */
         if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
+        return true;
     }
-    while (a->signals.first != NULL) {
-        weft_msg *m = wf_signals_take(a, NULL);
-        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
-        else wf_msg_free(w, m);
+    if (a->signals.first == NULL) return false;
+    m = wf_signals_take(a, NULL);
+    if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
+    else wf_msg_free(w, m);
+    return true;
+}
+
+bool wf_mailbox_drop_mail(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    if (a->mail.first == NULL) return false;
+    weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
+    if (m == NULL) {
+        drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
+    } else if (wf_remains_may_take(w, m)) {
+        wf_note_drop(w, WF_DROP_UNREAD, a->id, m->from, m->post.word);
+        wf_remains_take(w, m);
+    } else {
+        m->to_actor = a->id;
+        wf_drop(w, m, WF_DROP_UNREAD);
     }
+    return true;
+}
+
+void wf_mailbox_leave(struct wf_actor *a)
+{
+    while (wf_mailbox_drop_other(a)) {}
 }
 
 void wf_mailbox_close(struct wf_actor *a)
 {
-    struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
-    while (a->mail.first != NULL) {
-        weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
-        if (m == NULL) {
-            drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
-        } else if (wf_remains_may_take(w, m)) {
-            wf_note_drop(w, WF_DROP_UNREAD, a->id, m->from, m->post.word);
-            wf_remains_take(w, m);
-        } else {
-            m->to_actor = a->id;
-            wf_drop(w, m, WF_DROP_UNREAD);
-        }
-    }
+    while (wf_mailbox_drop_mail(a)) {}
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
     WF_SOMETIMES("mailbox: its actor ends while senders wait for space",
                  a->more != NULL && a->more->backlog != NULL && a->more->backlog->space.first != NULL);

@@ -146,12 +146,20 @@ weft_msg *wf_mailbox_next(struct wf_actor *a);
 void wf_mailbox_make_space(struct wf_actor *a);
 /* Drops the oldest message that this subscription counts. */
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
+/* The actor ends: frees or refuses one message that it holds or that is in the system lane; one message of its mail. False:
+ * there is none. */
+bool wf_mailbox_drop_other(struct wf_actor *a);
+bool wf_mailbox_drop_mail(struct wf_actor *a);
 void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: frees the held messages and the system lane */
 void wf_mailbox_close(struct wf_actor *a); /* at the end of the actor: that, and all mail */
 /* Puts `m` into the system lane, as a message with that tag. Consumes `m`. */
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
-/* Takes the first signal with that tag, ref (0: any) and sender (weft_nobody(): any) out of its lane. NULL: none. */
+/* Takes the first signal with that tag, ref (0: any) and sender (weft_nobody(): any) out of its lane, of the running
+ * actor. NULL: none. */
 weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
+/* Frees all signals with a tag from `first_tag` to `last_tag`, that ref and that sender, as above, of the running actor. Looks
+ * at each signal once. Returns how many were freed. */
+uint32_t wf_signals_drop(struct wf_actor *a, uint32_t first_tag, uint32_t last_tag, uint64_t ref, weft_pid from);
 /* weft_recv of the system lane only: it does not wait for mail that came earlier. */
 int wf_recv_signal(weft_msg **out, int64_t deadline);
 

@@ -16,6 +16,7 @@
  * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and this node of theirs
  *     (group_copy.c). They are changed with the node's tables_lock held; watches are local to this node. */
 #include "deliver.h"
+#include "end.h"
 #include "group_news.h"
 #include "group_table.h"
 #include "mailbox.h"
@@ -83,6 +84,7 @@ static int join_group(struct wf_groups *all, struct wf_group *g, struct wf_group
     g->member_count++;
     wf_group_changed(g);
     wf_group_news_send(voice, g, news);
+    wf_task_charge_work(wf_task_self(), g->watcher_count);
     return WEFT_OK;
 }
 
@@ -143,6 +145,7 @@ static int leave(struct wf_actor *self, struct wf_group_tie *tie)
     }
     take_out(wf_groups_here(self), tie);
     wf_group_news_send(&voice, g, news);
+    wf_task_charge_work(&self->task, g->watcher_count);
     wf_group_free_if_empty(wf_groups_here(self), g);
     return WEFT_OK;
 }
@@ -194,8 +197,9 @@ static void end_watch(struct wf_actor *a, struct wf_group_tie *tie)
 }
 
 /* Other nodes are told after it has left the table, as a snapshot may send the whole table to them. The lock is
- * released between two memberships, as an actor may have very many. Consumes the tie. */
-static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
+ * released between two memberships, as an actor may have very many. Consumes the tie. Returns how many watchers were
+ * notified. */
+static uint32_t end_membership(struct wf_actor *a, struct wf_group_tie *tie)
 {
     struct wf_groups *all = wf_groups_here(a);
     struct wf_group *g = tie->member.group; /* it exists as long as the tie */
@@ -208,19 +212,23 @@ static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
     wf_tables_begin(voice.node);
     pf_mutex_lock(all->lock);
     take_out(all, tie);
+    uint32_t watchers = g->watcher_count;
     wf_group_end_tell(all, &voice, g, tie->member.who, true, a->reason, tie);
     wf_group_free_if_empty(all, g);
     pf_mutex_unlock(all->lock);
     wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
     wf_tables_end(voice.node);
+    return watchers;
 }
 
 static void leave_all(struct wf_actor *a)
 {
     while (a->more->groups != NULL) {
         struct wf_group_tie *tie = WF_CONTAINER(a->more->groups, struct wf_group_tie, on_actor);
+        uint32_t told = 0;
         if (tie->watch != 0) end_watch(a, tie);
-        else end_membership(a, tie);
+        else told = end_membership(a, tie);
+        wf_actor_end_part(a, 1 + told);
     }
 }
 
@@ -251,6 +259,7 @@ static int watch_group(struct wf_actor *self, struct wf_group *g, struct wf_grou
     wf_list_push(&g->watchers, &tie->member.in_group);
     g->watcher_count++;
     put_on_actor(self, tie);
+    wf_task_charge_work(&self->task, g->member_count + g->copy_count);
     while (m != NULL) {
         weft_msg *next = (weft_msg *)m->post.next;
         wf_send_signal(w, tie->member.who, m);
@@ -302,10 +311,7 @@ int weft_group_unwatch(const char *group)
     if (tie == NULL) return WEFT_ENOACTOR;
     uint64_t number = tie->watch;
     end_watch(self, tie);
-    for (uint32_t tag = WEFT_TAG_GROUP_JOIN; tag <= WEFT_TAG_GROUP_LEAVE; tag++) {
-        weft_msg *m;
-        while ((m = wf_signal_take(self, tag, number, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);
-    }
+    (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
     return WEFT_OK;
 }
 

@@ -90,7 +90,9 @@ void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g
         post(v, watch->member.who, m);
     }
     WF_ASSERT(first == NULL);
-    if (v->in != NULL) wf_inbound_post(v->node, v->in);
+    if (v->in == NULL) return;
+    v->in->copies += g->watcher_count;
+    wf_inbound_post(v->node, v->in);
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */

@@ -82,6 +82,7 @@ static int send_to(struct wf_actor *self, weft_text group, const struct wf_group
         else
             wf_count_drop(w, rc == WEFT_EFULL ? WF_DROP_FULL : rc == WEFT_ENOMEM ? WF_DROP_MEMORY : WF_DROP_NO_ACTOR);
     }
+    wf_task_charge_work(&self->task, list->count);
     return handed;
 }
 

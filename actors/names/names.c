@@ -392,17 +392,35 @@ void wf_names_remove_all(struct wf_names *n, struct wf_name **chain)
     *chain = NULL;
 }
 
-void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain)
+bool wf_names_remove_some(struct wf_names *n, uint32_t most, struct wf_name **chain)
 {
-    struct wf_name **at = chain;
-    while (*at != NULL && !same(*at, weft_cstr(name))) at = &(*at)->next_of_actor;
-    struct wf_name *stays = *at;
-    uint32_t swept = stays == NULL ? 0 : (*chain)->swept;
-    if (stays != NULL) take_off_chain(chain, stays);
+    WF_ASSERT(most > 0);
+    struct wf_name *first = *chain, *last = first;
+    if (first == NULL) return false;
+    for (uint32_t i = 1; i < most && last->next_of_actor != NULL; i++) last = last->next_of_actor;
+    *chain = last->next_of_actor;
+    last->next_of_actor = NULL;
+    if (*chain != NULL) {
+        (*chain)->prev_of_actor = NULL;
+        (*chain)->swept = first->swept;
+    }
+    remove_chain(n, first);
+    return *chain != NULL;
+}
+
+struct wf_name *wf_names_set_aside(struct wf_names *n, const char *name, struct wf_name **chain)
+{
+    sweep(n, chain);
+    if (*chain == NULL) return NULL;
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_own(n, weft_cstr(name), *chain);
+    pf_mutex_unlock(n->lock);
+    if (e == NULL) return NULL;
+    uint32_t swept = (*chain)->swept;
+    take_off_chain(chain, e);
     if (*chain != NULL) (*chain)->swept = swept;
-    wf_names_remove_all(n, chain);
-    if (stays != NULL) stays->swept = swept;
-    *chain = stays;
+    e->swept = swept;
+    return e;
 }
 
 void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg)
@@ -413,10 +431,12 @@ void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_p
 
 /* ---- Chains ---------------------------------------------------------------------------------------------------- */
 
-bool wf_names_global(const struct wf_name *chain)
+bool wf_names_global(const struct wf_name *chain, uint32_t most)
 {
-    while (chain != NULL && !chain->global) chain = chain->next_of_actor;
-    return chain != NULL;
+    for (; chain != NULL && most > 0; chain = chain->next_of_actor, most--) {
+        if (chain->global) return true;
+    }
+    return false;
 }
 
 const char *wf_names_first(const struct wf_name *chain)

@@ -81,13 +81,15 @@ void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait);
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain);
 /* Removes every name of the chain; `*chain` is NULL afterwards. */
 void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
-/* Removes every name of the chain except that one. */
-void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain);
+/* Removes the newest `most` names of the chain. False: there are no more. */
+bool wf_names_remove_some(struct wf_names *n, uint32_t most, struct wf_name **chain);
+/* Takes that name off the chain; it stays registered, and is a chain of its own. NULL: the chain has no such name. */
+struct wf_name *wf_names_set_aside(struct wf_names *n, const char *name, struct wf_name **chain);
 /* Sets the function that removals from chains call for each global name, with tables_lock held. Call it before other
  * threads use the table. */
 void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg);
-/* Whether the chain has global names, or has this one as a global name: then removals need tables_lock. */
-bool wf_names_global(const struct wf_name *chain);
+/* Whether the newest `most` names of the chain are global, or this one: then removals need tables_lock. */
+bool wf_names_global(const struct wf_name *chain, uint32_t most);
 bool wf_names_has_global(struct wf_names *n, weft_text name, const struct wf_name *chain);
 /* The text of the oldest name in a chain, NUL-terminated; "" if it is empty. Only for the chain's user. */
 const char *wf_names_first(const struct wf_name *chain);

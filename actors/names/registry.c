@@ -1,5 +1,5 @@
 /* actors/names/registry.c -- weft/names.h: the functions for actors. The table is names.c. */
-#include "actor.h"
+#include "end.h"
 #include "tables.h"
 #include "names.h"
 
@@ -188,17 +188,23 @@ static const char *first_name(const struct wf_actor *a)
     return wf_names_first(a->more->names);
 }
 
+enum { PART = 64 }; /* names that an ending actor removes at a time */
+
 /* Removes all names except the one that a kept actor keeps. */
 static void leave(struct wf_actor *a)
 {
     if (a->more->names == NULL) return;
     weft_node *node = wf_node_of(a->task.worker);
+    struct wf_names *names = wf_names_of(node);
     const struct wf_kept_actor_head *keep = (const struct wf_kept_actor_head *)a->more->keep;
-    bool global = wf_names_global(a->more->names);
-    if (global) wf_tables_begin(node);
-    if (keep == NULL) wf_names_remove_all(wf_names_of(node), &a->more->names);
-    else wf_names_remove_others(wf_names_of(node), keep->name, &a->more->names);
-    if (global) wf_tables_end(node);
+    struct wf_name *kept = keep == NULL ? NULL : wf_names_set_aside(names, keep->name, &a->more->names);
+    for (bool more = true; more; wf_actor_end_part(a, PART)) {
+        bool global = wf_names_global(a->more->names, PART);
+        if (global) wf_tables_begin(node);
+        more = wf_names_remove_some(names, PART, &a->more->names);
+        if (global) wf_tables_end(node);
+    }
+    a->more->names = kept;
 }
 
 static int node_init(weft_node *n)

@@ -53,6 +53,45 @@ void wf_run_defers(struct wf_actor *a)
     }
 }
 
+/* ---- In parts ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    PARTS_A_TURN = 1024,
+    PART_WORK = WF_TURN_WORK / PARTS_A_TURN,
+    FEW_MAIL = 64,        /* so much is dropped at once */
+    OTHERS_MOST = 1 << 20 /* held messages and signals that are dropped before the last step of the end */
+};
+
+void wf_actor_end_part(struct wf_actor *a, uint32_t entries)
+{
+    struct wf_task *t = &a->task;
+    struct wf_worker *w = t->worker;
+    if (wf_task_self() != t) return;
+    WF_ASSERT(a->cleaning);
+    entries = WF_MIN(entries, (uint32_t)PARTS_A_TURN);
+    wf_worker_charge(w, entries * PART_WORK);
+    if (wf_worker_is_spent(w)) w->budget = 0;
+    if (entries < t->ops) t->ops -= entries;
+    else wf_task_yield();
+}
+
+/* Only as many messages as have come by now: senders that are faster must not keep the actor from its end. */
+static void drop_mail(struct wf_actor *a, bool last)
+{
+    for (uint32_t i = 0; i < OTHERS_MOST && wf_mailbox_drop_other(a); i++) wf_actor_end_part(a, 1);
+    for (uint32_t i = last ? a->mail_count : 0; i > 0 && wf_mailbox_drop_mail(a); i--) wf_actor_end_part(a, 1);
+}
+
+static void end_early(struct wf_actor *a)
+{
+    const bool last = wf_actor_keep(a) == NULL;
+    if (a->mail_count > FEW_MAIL || a->signals.first != NULL || a->held != NULL) drop_mail(a, last);
+    if (WF_LIKELY(a->more == NULL)) return;
+    for (void (**early)(struct wf_actor *, bool) = wf_node_of(a->task.worker)->features.end_early; *early != NULL;
+         early++)
+        (*early)(a, last);
+}
+
 void wf_actor_leave(struct wf_actor *a)
 {
     WF_ASSERT(a->more != NULL);
@@ -88,10 +127,12 @@ void wf_actor_end(struct wf_actor *a)
         wf_locals_finish(a);
     }
     wf_task_close_owned(&a->task);
+    a->task.ops = WF_TASK_BUDGET; /* an actor that has few ends at once: wf_actor_end_part */
     if (WF_UNLIKELY(a->more != NULL)) {
         wf_note_left(a);
         wf_actor_leave(a);
     }
+    end_early(a);
     wf_actor_end_tail(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
     if (WF_UNLIKELY(a->handles)) {

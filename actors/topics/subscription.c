@@ -1,4 +1,5 @@
 /* actors/topics/subscription.c -- see subscription.h. */
+#include "end.h"
 #include "mailbox.h"
 #include "subscription.h"
 #include "tables.h"
@@ -255,7 +256,8 @@ static bool remember(const struct wf_retained *r, void *arg)
 
 static void give_remembered(struct wf_subscription *s, weft_msg *first)
 {
-    for (weft_msg *m = first, *next; m != NULL; m = next) {
+    uint32_t given = 0;
+    for (weft_msg *m = first, *next; m != NULL; m = next, given++) {
         next = (weft_msg *)m->post.next;
         if (make_place(s)) {
             (void)put(s, m);
@@ -264,6 +266,7 @@ static void give_remembered(struct wf_subscription *s, weft_msg *first)
             (void)wf_subscription_refuse(s);
         }
     }
+    wf_task_charge_work(&s->actor->task, given);
 }
 
 static void forget_remembered(struct remembered *all)
@@ -468,6 +471,8 @@ void wf_topics_leave(struct wf_actor *a)
 {
     struct wf_list_node *k;
     if (a->more == NULL) return;
-    while ((k = a->more->subscriptions) != NULL)
+    while ((k = a->more->subscriptions) != NULL) {
         end_subscription(wf_actors_of(a->task.worker), WF_CONTAINER(k, struct wf_subscription, on_actor));
+        wf_actor_end_part(a, 1);
+    }
 }

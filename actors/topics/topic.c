@@ -441,6 +441,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     const struct wf_route *route = wf_node_of(w)->route;
     int nodes = route == NULL ? 0 : route->publish(w, body, m == NULL ? 0 : m->number, c.remote, reach);
     if (WF_UNLIKELY(c.remote != NULL)) choice_free(&c);
+    wf_task_charge_work(&self->task, d.tried);
     if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);
     if (WF_UNLIKELY(reach != NULL)) reach->here = d.delivered + c.handed + waited_for;

@@ -454,14 +454,20 @@ int64_t wf_task_finish_wait(int64_t result)
     return result;
 }
 
+void wf_task_end_turn(struct wf_task *t)
+{
+    WF_ASSERT(t->worker == wf_here && t->worker->current == t && t->ops > 0);
+    t->worker->budget = 0;
+    t->ops = 1;
+}
+
 void wf_task_charge_large(struct wf_task *t, size_t bytes)
 {
     struct wf_worker *w = t->worker;
     uint32_t ops = (uint32_t)WF_MIN(bytes >> WF_TASK_BYTES_SHIFT, (size_t)UINT32_MAX);
     WF_ASSERT(w == wf_here && w->current == t && t->ops > 0);
     t->ops = ops < t->ops ? t->ops - ops : 1; /* the next operation yields */
-    wf_worker_charge(w, (uint32_t)WF_MIN(bytes >> WORK_SHIFT, (size_t)WF_TURN_WORK));
-    if (wf_worker_is_spent(w)) w->budget = 0;
+    wf_task_charge_work(t, (uint32_t)WF_MIN(bytes >> WORK_SHIFT, (size_t)WF_TURN_WORK));
 }
 
 static __attribute__((noinline)) void yield_slowly(struct wf_worker *w, struct wf_task *t)

@@ -167,6 +167,14 @@ static inline void wf_task_charge(struct wf_task *t, size_t bytes)
 {
     if (WF_UNLIKELY(bytes >> WF_TASK_BYTES_SHIFT != 0)) wf_task_charge_large(t, bytes);
 }
+/* The running task has made so many messages at once, or looked at so many entries: wf_worker_charge. When a turn has had
+ * WF_TURN_WORK of it, the task's next operation ends the turn. */
+void wf_task_end_turn(struct wf_task *t);
+static inline void wf_task_charge_work(struct wf_task *t, uint32_t work)
+{
+    wf_worker_charge(t->worker, work);
+    if (WF_UNLIKELY(wf_worker_is_spent(t->worker))) wf_task_end_turn(t);
+}
 /* As wf_task_tick, before a call that copies so many bytes. */
 static inline void wf_task_tick_for(struct wf_task *t, size_t bytes)
 {

@@ -377,6 +377,8 @@ static void crowd(const char *const *counts)
     idle();
 }
 
+#define FIRST "one.of.many.000000"
+
 /* An object that `adds` adds. */
 union added {
     weft_subscription subscription;
@@ -397,11 +399,23 @@ static bool is_tie(const char *what)
     return strcmp(what, "monitors") == 0 || strcmp(what, "links") == 0;
 }
 
+/* Changes two groups that this actor watches; or ends the second watch, of which each change has left notifications. */
+static int change_groups(bool first)
+{
+    int rc = first ? weft_group_watch("group.a") : 0;
+    if (rc == 0 && first) rc = weft_group_watch("group.b");
+    if (rc == 0) rc = weft_group_join("group.a");
+    if (rc == 0) rc = weft_group_join("group.b");
+    if (rc == 0) rc = weft_group_leave("group.a");
+    return rc < 0 ? rc : weft_group_leave("group.b");
+}
+
 /* Adds an object of the kind `what`; or one of them is removed again. */
 static int add_one(const char *what, const char *text, union added *added)
 {
     weft_subscription *out = &added->subscription;
     if (is_tie(what)) return add_tie(what, added);
+    if (strcmp(what, "news") == 0) return change_groups(strcmp(text, FIRST) == 0);
     const weft_subscribe_options queue = {.queue = "workers"}, one_pattern = {.queue = text};
     return strcmp(what, "names") == 0      ? weft_register(text)
            : strcmp(what, "globals") == 0  ? weft_register_global(text)
@@ -416,6 +430,7 @@ static int add_one(const char *what, const char *text, union added *added)
 
 static int remove_one(const char *what, const char *text, const union added *added)
 {
+    if (strcmp(what, "news") == 0) return strcmp(text, FIRST) == 0 ? weft_group_unwatch("group.b") : 0;
     if (is_tie(what)) return strcmp(what, "links") == 0 ? weft_unlink(added->pid) : weft_demonitor(added->monitor);
     return strcmp(what, "names") == 0 || strcmp(what, "globals") == 0 ? weft_unregister(text)
            : strcmp(what, "groups") == 0                              ? weft_group_leave(text)

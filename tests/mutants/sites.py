@@ -638,10 +638,13 @@ static void start_phase(struct wf_etcd *e)
             else if (wf_mutant("topic_rest_may_be_nothing")) found = n->rest;
 '''),
     ("actors/lifecycle/monitors.c", '''\
-    while ((m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
+    const bool waited = wf_signals_drop(self, WEFT_TAG_EXIT, WEFT_TAG_EXIT, 0, other) > 0;
 ''', '''\
-    while ((m = waited && wf_mutant("unlink_leaves_an_exit") ? NULL
-                                                             : wf_signal_take(self, WEFT_TAG_EXIT, 0, other)) != NULL) {
+    const bool only_one = wf_mutant("unlink_leaves_an_exit");
+    weft_msg *one = only_one ? wf_signal_take(self, WEFT_TAG_EXIT, 0, other) : NULL;
+    if (one != NULL) wf_msg_free(w, one);
+    const bool waited = only_one ? one != NULL
+                                 : wf_signals_drop(self, WEFT_TAG_EXIT, WEFT_TAG_EXIT, 0, other) > 0;
 '''),
     ("actors/lifecycle/monitors.c", '''\
     if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
@@ -650,11 +653,10 @@ static void start_phase(struct wf_etcd *e)
     if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
 '''),
     ("actors/names/group.c", '''\
-        while ((m = wf_signal_take(self, tag, number, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);
+    (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 ''', '''\
-        while (!wf_mutant("group_unwatch_leaves_news") &&
-               (m = wf_signal_take(self, tag, number, weft_nobody())) != NULL)
-            wf_msg_free(self->task.worker, m);
+    if (!wf_mutant("group_unwatch_leaves_news"))
+        (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 '''),
     ("actors/names/names.c", '''\
         wait->wake(wait);

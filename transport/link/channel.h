@@ -79,7 +79,7 @@ extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the trans
 void wf_channel_send_hello(struct wf_channel *ch);
 /* Sends one small frame of the handshake. False: no memory, and the channel was closed. */
 bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size);
-/* Limit of messages that are made for members of groups in one turn. */
+/* Limit of messages that are made for members and watchers of groups in one turn. */
 #define WF_COPIES_AT_ONCE WF_LIMIT("link: copies for members in a turn", 4096, 1)
 /* Whether another frame may be received in this turn. */
 static inline bool wf_channel_may_go_on(const struct wf_channel *ch)

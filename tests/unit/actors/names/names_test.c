@@ -396,10 +396,10 @@ START_TEST(a_global_name_is_lost_to_an_older_one_only)
     int gone = 0;
     wf_names_on_removal(n, count_gone, &gone);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), pid(1), &chain), 0);
-    ck_assert(!wf_names_global(chain));
+    ck_assert(!wf_names_global(chain, UINT32_MAX));
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 10, 0, &chain), 0);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("last"), pid(1), &chain), 0);
-    ck_assert(wf_names_global(chain));
+    ck_assert(wf_names_global(chain, UINT32_MAX));
     ck_assert_int_eq(put_copy(n, "local", far, 1, &loser), 1); /* hidden */
     ck_assert(weft_pid_is_nobody(loser));
     ck_assert(find_any(n, "local", &found) == 0 && weft_pid_equal(found, pid(1)));

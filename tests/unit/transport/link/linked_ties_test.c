@@ -102,6 +102,55 @@ START_TEST(no_tie_of_a_peer_outlives_its_link)
 }
 END_TEST
 
+/* How many ties the node has, and how many have ended in one turn. */
+static struct {
+    const struct wf_worker_ties *here;
+    uint32_t before, most;
+} ends;
+
+static uint32_t ties_now(void)
+{
+    return ends.here->ties.count + ends.here->monitors.used;
+}
+
+static void after_turn(struct wf_sim_world *w)
+{
+    (void)w;
+    const uint32_t now = ties_now();
+    ends.most = WF_MAX(ends.most, ends.before - WF_MIN(ends.before, now));
+    ends.before = now;
+}
+
+static void watches_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 10000; i++) ck_assert_int_eq(weft_monitor(there, NULL), 0);
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) result[0]++;
+}
+
+START_TEST(the_end_of_a_link_ends_its_ties_in_parts)
+{
+    open_with(0, false);
+    weft_pid who = run_on_node(stays);
+    (void)run_on_node(watches_many);
+    ends.here = wf_ties_of(home_of(who));
+    (void)watch_many(peer, who, 10000);
+    ends.most = 0;
+    ends.before = ties_now();
+    ck_assert_uint_ge(ends.before, 19000);
+    world.after_turn = after_turn;
+    wf_put_bye(&out, "left");
+    speak(peer);
+    pass(WEFT_MS(50));
+    world.after_turn = NULL;
+    ck_assert_uint_eq(ties_now(), 0);
+    ck_assert_int_eq(result[0], 10000);
+    ck_assert_uint_le(ends.most, 1024);
+    close_script();
+}
+END_TEST
+
 START_TEST(repeated_ties_are_notified_once)
 {
     open_with(0, false);
@@ -150,6 +199,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, the_ties_of_a_peer_are_bounded);
     tcase_add_test(c, no_tie_of_a_peer_outlives_its_link);
+    tcase_add_test(c, the_end_of_a_link_ends_its_ties_in_parts);
     tcase_add_test(c, repeated_ties_are_notified_once);
     tcase_add_test(c, only_the_remaining_ties_are_notified);
     suite_add_tcase(suite, c);

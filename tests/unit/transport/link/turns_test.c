@@ -196,6 +196,39 @@ START_TEST(a_publication_to_many_makes_no_turn_long)
 }
 END_TEST
 
+static void watch_all(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (weft_group_watch("group") == WEFT_OK) (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void count_news(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    if (weft_group_watch("group") < 0) return;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) ear.received++;
+}
+
+/* Members of a peer join a group that thousands of actors watch, and leave it. */
+START_TEST(members_of_a_group_that_many_watch_make_no_turn_long)
+{
+    open_with(0, false);
+    for (int i = 1; i < MANY; i++) run_on_node(watch_all);
+    run_on_node(count_news);
+    begin_to_hear();
+    for (unsigned back = 0; back <= 1; back++) {
+        for (unsigned i = 0; i < 100; i++) put(MEMBERS, i, back == 1);
+    }
+    speak(peer);
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(ear.received, 200);
+    ck_assert_uint_le(ear.most, WF_COPIES_AT_ONCE / MANY + 1);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
 static void hold_one(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -234,6 +267,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, no_turn_is_long, 0, KINDS);
     tcase_add_loop_test(t, a_publication_to_many_makes_no_turn_long, 0, 2);
+    tcase_add_test(t, members_of_a_group_that_many_watch_make_no_turn_long);
     tcase_add_test(t, no_turn_is_long_for_requests_of_credit);
     suite_add_tcase(s, t);
     return run_suite(s);
