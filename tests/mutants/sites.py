@@ -343,10 +343,10 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
         rc = weft_call_name(name, request, weft_msg_body(m), weft_size(m), answer, deadline);
 '''),
     ("transport/store/server/store_states.c", '''\
-        if (x == NULL) end_wait(s, change_of(r), error, NULL);
+        if (x == NULL) end_wait(s, w, error, NULL);
 ''', '''\
         if (x != NULL && x->error == WEFT_ENOSPC && wf_mutant("state_confirms_what_has_no_space")) x->error = WEFT_OK;
-        if (x == NULL) end_wait(s, change_of(r), error, NULL);
+        if (x == NULL) end_wait(s, w, error, NULL);
 '''),
     ("transport/discover/etcd.c", '''\
 static void start_phase(struct wf_etcd *e)
@@ -482,10 +482,10 @@ static void start_phase(struct wf_etcd *e)
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
     ("transport/store/server/store_cursors.c", '''\
-    if (rc < 0) end_wait(w, rc);
+    if (rc < 0) end_wait(c, w, rc);
 ''', '''\
     if (rc == WEFT_OK && wf_mutant("cursor_acknowledged_before_stored")) answer(ask, WEFT_OK, w->to);
-    if (rc < 0) end_wait(w, rc);
+    if (rc < 0) end_wait(c, w, rc);
 '''),
     ("transport/store/client/stored_reading.c", '''\
     int rc = wf_cursor_find(wf_store_named(r->store), r->cursor, r->topic, &at, WEFT_FOREVER);

@@ -1,5 +1,5 @@
-/* transport/store/common/effort.h -- the store's actor, and each of its readers, ends its turn when it has worked for a few
- * milliseconds, so that a batch of thousands of records, or page after page, holds up no other actor of its worker.
+/* transport/store/common/effort.h -- the store's actor, and each of its readers, ends its turn when it has worked for a
+ * millisecond, so that a batch of thousands of records, or page after page, holds up no other actor of its worker.
  *
  * Work is counted and not measured, so that a history in the simulated world is the same each time. A unit is about
  * 50 ns. */
@@ -12,7 +12,7 @@
 #include <weft/time.h>
 
 enum {
-    WF_EFFORT_TURN = 60 * 1000, /* units in one turn: about 3 ms */
+    WF_EFFORT_TURN = 20 * 1000, /* units in one turn: about a millisecond */
     WF_EFFORT_ANSWER = 20,      /* units of an answer, a message passed on, or a change that ends */
     WF_EFFORT_COMPARE = 4,      /* units of a comparison of a topic with a pattern */
     WF_EFFORT_NOTE = 12,        /* units of what comes behind one that matches */
@@ -27,7 +27,8 @@ static inline size_t wf_effort_bytes(size_t bytes)
 
 /* All zero at first. */
 struct wf_effort {
-    size_t done;
+    size_t done;  /* in this turn */
+    size_t turns; /* that have ended because of it */
 };
 
 /* [A, W] So much was done. The turn may end here, and the actor may be killed here: what it owns has to be reachable for
@@ -37,6 +38,7 @@ static inline void wf_effort_count(struct wf_effort *p, size_t work)
     p->done += work;
     if (p->done < WF_EFFORT_TURN) return;
     p->done = 0;
+    p->turns++;
     weft_ignore(weft_sleep(weft_after(1)));
 }
 

@@ -4,6 +4,7 @@
 #include <weft/call.h>
 
 #include "pending_requests.h"
+#include "store_batch.h"
 
 void wf_pending_requests_add(struct wf_pending_requests *r, struct wf_pending_request *w)
 {
@@ -35,6 +36,7 @@ size_t wf_pending_requests_choose(struct wf_pending_requests *r, size_t most, si
         if (w->ask != NULL && weft_expired(w->ask)) {
             if (drop != NULL) drop(arg, w);
             else wf_pending_request_free(w);
+            wf_effort_count(r->effort, WF_EFFORT_ANSWER);
             continue;
         }
         count++;
@@ -58,4 +60,5 @@ void wf_pending_requests_free(struct wf_pending_requests *r)
         next = w->next;
         free(w);
     }
+    wf_store_batch_free(r->batch);
 }

@@ -4,7 +4,10 @@
 
 #include <weft/message.h>
 
+#include "effort.h"
 #include "store_file.h"
+
+struct wf_store_batch;
 
 /* The first field of each kind of request; the whole is freed with free(). */
 struct wf_pending_request {
@@ -18,11 +21,14 @@ struct wf_pending_requests {
     struct wf_pending_request *first, **end; /* not stored yet */
     size_t count, bytes;
     struct wf_pending_request *running; /* those of the running batch, in its order */
+    struct wf_store_batch *batch;       /* their batch, while it is filled or its results are used; else NULL */
+    struct wf_effort *effort;
 };
 
-static inline void wf_pending_requests_init(struct wf_pending_requests *r)
+static inline void wf_pending_requests_init(struct wf_pending_requests *r, struct wf_effort *effort)
 {
     r->end = &r->first;
+    r->effort = effort;
 }
 
 static inline bool wf_pending_requests_has_space(const struct wf_pending_requests *r)
@@ -34,13 +40,13 @@ void wf_pending_requests_add(struct wf_pending_requests *r, struct wf_pending_re
 
 /* Moves the requests that fit into one batch, at most `most`, to `running`. Returns their number; `*data`: the bytes of
  * their data. Requests whose callers have given up are not stored: `drop` frees them, or wf_pending_request_free if
- * it is NULL. */
+ * it is NULL. [A, W] */
 size_t wf_pending_requests_choose(struct wf_pending_requests *r, size_t most, size_t *data,
                                   void (*drop)(void *arg, struct wf_pending_request *w), void *arg);
 
 /* Frees a request and its message. */
 void wf_pending_request_free(struct wf_pending_request *w);
-/* The actor ends: frees all requests. Their messages end with the actor. */
+/* The actor ends: frees all requests, and the batch. Their messages end with the actor. */
 void wf_pending_requests_free(struct wf_pending_requests *r);
 
 #endif

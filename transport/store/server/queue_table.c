@@ -70,13 +70,13 @@ int64_t wf_queue_table_next_due(const struct wf_queue_table *t)
     return t->due_count == 0 ? INT64_MAX : t->by_due[1]->due;
 }
 
-void wf_queue_table_tick(struct wf_queue_table *t, int64_t now)
+bool wf_queue_table_tick(struct wf_queue_table *t, int64_t now)
 {
-    while (t->due_count > 0 && t->by_due[1]->due <= now) {
-        struct wf_work_queue *w = t->by_due[1];
-        leave_due(t, w);
-        wf_queue_look_again(t, w);
-    }
+    if (t->due_count == 0 || t->by_due[1]->due > now) return false;
+    struct wf_work_queue *w = t->by_due[1];
+    leave_due(t, w);
+    wf_queue_look_again(t, w);
+    return true;
 }
 
 /* Reserves space, so that each queue of the table can always be put into the heap. */
@@ -156,11 +156,9 @@ void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w)
 
 struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t)
 {
-    for (struct wf_list_node *k; (k = wf_list_pop(&t->to_look)) != NULL;) {
-        struct wf_work_queue *w = WF_CONTAINER(k, struct wf_work_queue, in_to_look);
-        if (!w->may_have || w->taker_count == 0) continue;
-        wf_list_push(&t->to_look, k);
-        return w;
-    }
-    return NULL;
+    struct wf_list_node *k = wf_list_pop(&t->to_look);
+    struct wf_work_queue *w = WF_CONTAINER(k, struct wf_work_queue, in_to_look);
+    if (!w->may_have || w->taker_count == 0) return NULL;
+    wf_list_push(&t->to_look, k);
+    return w;
 }

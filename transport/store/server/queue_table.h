@@ -66,13 +66,13 @@ int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue 
 void wf_queue_release(struct wf_queue_table *t, struct wf_work_queue *w);
 /* The queue may have a job for its takers: puts it into the list `to_look`. */
 void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w);
-/* Returns the first queue of `to_look` that has takers and may have a job, and moves it to the end; removes the
- * others before it. NULL: there is none. */
+/* Returns the first queue of `to_look` and moves it to the end. NULL: it has no takers, or no job, and was removed. `to_look` is
+ * not empty. */
 struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t);
 /* The takers of the queue wait for a job that is due at `due`; INT64_MAX: no such job is known. */
 void wf_queue_set_due(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due);
-/* Moves the queues that are due by `now` to `to_look`. */
-void wf_queue_table_tick(struct wf_queue_table *t, int64_t now);
+/* Moves the first queue that is due by `now` to `to_look`. False: none is due. */
+bool wf_queue_table_tick(struct wf_queue_table *t, int64_t now);
 int64_t wf_queue_table_next_due(const struct wf_queue_table *t); /* INT64_MAX: never */
 
 #endif

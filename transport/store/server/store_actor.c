@@ -63,7 +63,6 @@ struct store_actor {
     struct keep *keep;
     size_t keeps;
     struct wf_pending_requests requests; /* publications */
-    struct wf_store_batch *finished;     /* the batch whose results are being used; else NULL */
     struct wf_effort effort;
     weft_job job;
     enum running runs, last; /* `last`: the kind of the last batch */
@@ -218,8 +217,8 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         wf_queues_init(&s->queues, s->file, &s->effort, o->rule, o->rules);
         o->rule = NULL;
         wf_queues_restore(&s->queues, o->lease, o->leases);
-        wf_cursors_init(&s->cursors, s->file);
-        wf_states_init(&s->states, s->file, o->state, o->states);
+        wf_cursors_init(&s->cursors, s->file, &s->effort);
+        wf_states_init(&s->states, s->file, &s->effort, o->state, o->states);
         o->state = NULL;
     }
     free_opening(&o);
@@ -290,13 +289,14 @@ static void take_append(struct store_actor *s, weft_msg *ask)
 }
 
 /* The limits of each item are behind the items. */
-static struct wf_store_batch *new_batch(const struct store_actor *s, size_t count, size_t bytes)
+static struct wf_store_batch *new_batch(struct store_actor *s, size_t count, size_t bytes)
 {
     for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next)
         bytes += strlen(publication_of(r)->topic) + 1;
     struct wf_store_batch *b = wf_store_batch_new(
         s->file, count, sizeof(struct wf_store_append) + sizeof(struct wf_store_limits), bytes);
     if (b == NULL) return NULL;
+    s->requests.batch = b;
     struct wf_store_append *to = b->item;
     struct wf_store_limits *limits = (struct wf_store_limits *)(to + count);
     for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next, to++, limits++, b->count++) {
@@ -305,7 +305,9 @@ static struct wf_store_batch *new_batch(const struct store_actor *s, size_t coun
         *to = (struct wf_store_append){.tag = (uint32_t)w->in.tag, .size = w->in.body.size, .limits = limits};
         to->topic = wf_store_batch_copy_text(b, w->topic);
         to->data = wf_store_batch_copy(b, w->in.body.data, w->in.body.size);
+        wf_effort_count(&s->effort, WF_EFFORT_COMPARE + wf_effort_bytes(w->in.body.size));
     }
+    s->requests.batch = NULL;
     return b;
 }
 
@@ -371,9 +373,8 @@ static void finish_confirmation(struct store_actor *s)
 }
 
 /* Chooses what runs next: the kinds of batches, and a confirmation, take turns. */
-static void start_storing(struct store_actor *s)
+static void start_next(struct store_actor *s)
 {
-    if (s->runs != NOTHING) return;
     for (int i = 0; i < 5 && s->runs == NOTHING; i++) {
         s->last = s->last == A_CONFIRMATION ? A_BATCH : s->last + 1;
         if (s->last == A_CONFIRMATION && s->is_doubted) start_confirmation(s);
@@ -382,6 +383,12 @@ static void start_storing(struct store_actor *s)
         if (s->last == ADVANCES && wf_cursors_start(&s->cursors, &s->job)) s->runs = ADVANCES;
         if (s->last == STATES && wf_states_start(&s->states, &s->job)) s->runs = STATES;
     }
+}
+
+/* Requests that are dropped may give states to their next owners, which adds changes. */
+static void start_storing(struct store_actor *s)
+{
+    for (bool again = true; again && s->runs == NOTHING; again = wf_states_give_on(&s->states)) start_next(s);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
@@ -495,7 +502,7 @@ static void finish_batch(struct store_actor *s)
         refuse_batch(s, WEFT_ESYSTEM);
         return;
     }
-    s->finished = b;
+    s->requests.batch = b;
     for (const struct wf_store_append *x = b->item; s->requests.running != NULL; x++, end_stored(s)) {
         const struct publication *w = publication_of(s->requests.running);
         answer(w->request.ask, x->error, x->epoch, x->offset);
@@ -503,7 +510,7 @@ static void finish_batch(struct store_actor *s)
         if (x->error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
         if (x->offset == 1) tell_watchers(s, w->topic);
     }
-    s->finished = NULL;
+    s->requests.batch = NULL;
     wf_store_batch_free(b);
 }
 
@@ -580,6 +587,7 @@ static void finish_storing(struct store_actor *s)
     if (what == CHANGES) wf_queues_finish(&s->queues, s->job);
     if (what == ADVANCES) wf_cursors_finish(&s->cursors, s->job);
     if (what == STATES) wf_states_finish(&s->states, s->job);
+    wf_states_give_on(&s->states);
     if (what == A_CONFIRMATION) finish_confirmation(s);
     s->is_doubted |= s->has_standbys && atomic_load(&s->file->store->is_doubted);
     wf_standby_marks_take(&s->marks, s->file);
@@ -633,6 +641,7 @@ static void serve(struct store_actor *s)
         weft_msg *m;
         while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
             take_message(s, m);
+            wf_states_give_on(&s->states);
             wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
         }
     }
@@ -644,7 +653,6 @@ static void free_actor(void *arg)
     struct store_actor *s = arg;
     if (s->runs != NOTHING) (void)weft_offload_drop(s->job);
     wf_pending_requests_free(&s->requests);
-    wf_store_batch_free(s->finished);
     for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
     wf_parked_reads_free(&s->parked);
     wf_queues_free(&s->queues);
@@ -690,7 +698,7 @@ void wf_store_actor(const void *config, size_t size)
         wf_store_report(WEFT_ENOMEM);
         return;
     }
-    wf_pending_requests_init(&s->requests);
+    wf_pending_requests_init(&s->requests, &s->effort);
     wf_new_topics_init(&s->fresh, weft_trace_new().low >> 1);
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);

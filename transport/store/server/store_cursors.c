@@ -32,10 +32,15 @@ static struct advance *advance_of(struct wf_pending_request *r)
     return WF_CONTAINER(r, struct advance, request);
 }
 
-static void end_wait(struct advance *w, int error)
+/* The request is the first one of `running`, or in no list. The actor may be killed while it answers: then it ends with it. */
+static void end_wait(struct wf_store_cursors *c, struct advance *w, int error)
 {
-    answer(w->request.ask, error, w->to);
-    wf_pending_request_free(&w->request);
+    weft_msg *ask = w->request.ask;
+    const struct wf_store_cursor to = w->to;
+    if (c->requests.running == &w->request) c->requests.running = w->request.next;
+    free(w);
+    answer(ask, error, to);
+    weft_msg_free(ask);
 }
 
 /* A position that the log does not have belongs to another file: then the cursor is not moved. */
@@ -59,10 +64,10 @@ static int read_advance(const struct wf_store_cursors *c, struct advance *w)
     return check_position(c, w);
 }
 
-void wf_cursors_init(struct wf_store_cursors *c, struct wf_store_file *file)
+void wf_cursors_init(struct wf_store_cursors *c, struct wf_store_file *file, struct wf_effort *effort)
 {
     c->file = file;
-    wf_pending_requests_init(&c->requests);
+    wf_pending_requests_init(&c->requests, effort);
 }
 
 void wf_cursors_advance(struct wf_store_cursors *c, weft_msg *ask)
@@ -75,7 +80,7 @@ void wf_cursors_advance(struct wf_store_cursors *c, weft_msg *ask)
     }
     w->request.ask = ask;
     int rc = read_advance(c, w);
-    if (rc < 0) end_wait(w, rc);
+    if (rc < 0) end_wait(c, w, rc);
     else wf_pending_requests_add(&c->requests, &w->request);
 }
 
@@ -85,13 +90,16 @@ static struct wf_store_batch *new_batch(struct wf_store_cursors *c, size_t count
 {
     const size_t bytes = count * (WEFT_CURSOR_NAME_MAX + 1 + WF_STORE_TOPIC_MAX + 1);
     struct wf_store_batch *b = wf_store_batch_new(c->file, count, sizeof(struct wf_store_advance), bytes);
+    c->requests.batch = b;
     for (struct wf_pending_request *r = c->requests.running; r != NULL && b != NULL; r = r->next) {
         const struct advance *w = advance_of(r);
         struct wf_store_advance *to = (struct wf_store_advance *)b->item + b->count++;
         to->name = wf_store_batch_copy_text(b, w->name);
         to->topic = wf_store_batch_copy_text(b, w->topic);
         to->to = w->to;
+        wf_effort_count(c->requests.effort, WF_EFFORT_COMPARE);
     }
+    c->requests.batch = NULL;
     return b;
 }
 
@@ -101,15 +109,15 @@ static void run_batch(void *block)
     (void)b->file->store->engine->advance(b->file->store, b->item, b->count); /* each item has its error */
 }
 
-/* `b` NULL: all have failed with `error`. */
-static void answer_all(struct wf_store_cursors *c, const struct wf_store_batch *b, int error)
+/* Consumes `b`. NULL: all have failed with `error`. */
+static void answer_all(struct wf_store_cursors *c, struct wf_store_batch *b, int error)
 {
     const struct wf_store_advance *item = b == NULL ? NULL : b->item;
-    for (struct wf_pending_request *r = c->requests.running, *next; r != NULL; r = next) {
-        next = r->next;
-        end_wait(advance_of(r), item == NULL ? error : item++->error);
-    }
-    c->requests.running = NULL;
+    c->requests.batch = b;
+    for (; c->requests.running != NULL; wf_effort_count(c->requests.effort, WF_EFFORT_ANSWER))
+        end_wait(c, advance_of(c->requests.running), item == NULL ? error : item++->error);
+    c->requests.batch = NULL;
+    wf_store_batch_free(b);
 }
 
 bool wf_cursors_start(struct wf_store_cursors *c, weft_job *job)
@@ -125,5 +133,4 @@ void wf_cursors_finish(struct wf_store_cursors *c, weft_job job)
 {
     struct wf_store_batch *b = wf_store_batch_take(job);
     answer_all(c, b, WEFT_ESYSTEM);
-    wf_store_batch_free(b);
 }

@@ -38,10 +38,12 @@ static struct wf_chained **ticket_bucket(struct wf_store_queues *q, uint64_t tic
     return &q->by_ticket[wf_mix(key) % WF_HOLD_BUCKETS];
 }
 
-/* Of the takers, and the jobs, of one actor and queue. Another node chooses the numbers of its actors. */
-struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, weft_pid who)
+/* Of the takers, and the jobs, of one actor at one queue: an actor may be a member of hundreds. Another node chooses the
+ * numbers of its actors. */
+struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, const struct wf_work_queue *w, weft_pid who)
 {
-    return &q->by_member[wf_mix(q->file->store->secret ^ who.node ^ wf_mix(who.actor)) % WF_HOLD_BUCKETS];
+    uint64_t key = q->file->store->secret ^ who.node ^ wf_mix(who.actor ^ wf_mix((uint64_t)(uintptr_t)w));
+    return &q->by_member[wf_mix(key) % WF_HOLD_BUCKETS];
 }
 
 static struct wf_chained **node_bucket(struct wf_store_queues *q, uint64_t node)
@@ -74,7 +76,8 @@ void wf_hold_leave(struct wf_hold *h)
 
 void wf_hold_release_queue(struct wf_store_queues *q, struct wf_work_queue *w)
 {
-    if (w->users == 1) wf_shares_leave(&q->shares, w);
+    if (w->users == 1)
+        q->effort->done += wf_shares_leave(&q->shares, w); /* the caller counts, and may end its turn then */
     wf_queue_release(&q->table, w);
 }
 
@@ -91,12 +94,13 @@ void wf_hold_let_wait(struct wf_store_queues *q, struct wf_hold *h)
 /* The member has one job less. */
 static void let_member_wait(struct wf_store_queues *q, const struct wf_work_queue *w, weft_pid who)
 {
-    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, who)); h != NULL;
-         h = wf_hold_of_member(h->of_member.next))
-        if (h->state == IS_HELD && wf_hold_is_of(h, w, who)) {
-            wf_hold_let_wait(q, h);
-            return;
-        }
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, w, who)); h != NULL;
+         h = wf_hold_of_member(h->of_member.next)) {
+        q->effort->done++; /* the caller counts, and may end its turn then */
+        if (h->state != IS_HELD || !wf_hold_is_of(h, w, who)) continue;
+        wf_hold_let_wait(q, h);
+        return;
+    }
 }
 
 /* Frees a hold that is in no list of a queue or of a batch. This may free its queue. */
@@ -169,8 +173,9 @@ static void drop_expired(struct wf_store_queues *q, struct wf_work_queue *w)
 static bool waits_enough(struct wf_store_queues *q, const struct wf_work_queue *w, weft_pid who)
 {
     size_t count = 0;
-    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, who)), *next; h != NULL; h = next) {
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, w, who)), *next; h != NULL; h = next) {
         next = wf_hold_of_member(h->of_member.next);
+        q->effort->done++; /* the caller counts, and may end its turn then */
         bool waits = wf_hold_is_of(h, w, who) && (h->state == IS_WAITING || h->state == IS_HELD);
         if (waits && weft_expired(h->ask)) {
             if (h->state == IS_WAITING) wf_hold_leave(h);
@@ -213,7 +218,7 @@ int wf_hold_add(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t tic
     q->holds++;
     wf_hold_found_by_monitor(q, h);
     wf_chained_push(ticket_bucket(q, ticket, weft_from(ask)), &h->of_ticket);
-    if (bound > 0) wf_chained_push(wf_hold_member_bucket(q, h->who), &h->of_member);
+    if (bound > 0) wf_chained_push(wf_hold_member_bucket(q, w, h->who), &h->of_member);
     wf_list_push(&w->takers, &h->in_line);
     w->taker_count++;
     wf_queue_look_again(&q->table, w);
@@ -226,7 +231,7 @@ bool wf_hold_has_all(struct wf_store_queues *q, const struct wf_hold *taker, int
     size_t count = 0;
     int64_t now = wf_queues_clock(q);
     *due = INT64_MAX;
-    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, taker->who)); h != NULL;
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, taker->queue, taker->who)); h != NULL;
          h = wf_hold_of_member(h->of_member.next)) {
         q->effort->done++; /* the caller counts, and may end its turn then */
         if (!wf_hold_is_of(h, taker->queue, taker->who)) continue;
@@ -323,7 +328,7 @@ int wf_hold_restore(struct wf_store_queues *q, const struct wf_queue_lease *l)
     h->due = l->due;
     h->log = l->tag;
     q->holds++;
-    if (wf_shared_is(w->name)) wf_chained_push(wf_hold_member_bucket(q, h->who), &h->of_member);
+    if (wf_shared_is(w->name)) wf_chained_push(wf_hold_member_bucket(q, w, h->who), &h->of_member);
     wf_hold_found_by_monitor(q, h);
     wf_hold_found_by_job(q, h);
     return WEFT_OK;

@@ -37,9 +37,9 @@ void wf_hold_found_by_job(struct wf_store_queues *q, struct wf_hold *h);
 struct wf_hold *wf_hold_of_job(struct wf_store_queues *q, uint64_t id);
 struct wf_hold *wf_hold_of_ticket(struct wf_store_queues *q, uint64_t ticket, weft_pid from);
 struct wf_hold *wf_hold_of_monitor(struct wf_store_queues *q, uint64_t id);
-/* The first hold of this actor, and the next one, at shared cursors: wf_hold_of_member(*wf_hold_member_bucket(q,
- * who)), and so on with of_member.next. Others may be in between. */
-struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, weft_pid who);
+/* The first hold of this actor, and the next one, at the queue of a shared cursor: wf_hold_of_member(*wf_hold_member_bucket(q,
+ * w, who)), and so on with of_member.next. Others may be in between. */
+struct wf_chained **wf_hold_member_bucket(struct wf_store_queues *q, const struct wf_work_queue *w, weft_pid who);
 struct wf_hold *wf_hold_of_member(struct wf_chained *c);
 bool wf_hold_is_of(const struct wf_hold *h, const struct wf_work_queue *w, weft_pid who);
 

@@ -58,7 +58,7 @@ void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struc
     q->file = file;
     q->effort = effort;
     wf_queue_table_init(&q->table, rule, rules, file->store->secret);
-    wf_pending_requests_init(&q->requests);
+    wf_pending_requests_init(&q->requests, effort);
     wf_shares_init(&q->shares, file);
     wf_list_init(&q->taking);
     wf_list_init(&q->away);
@@ -145,8 +145,9 @@ static void add_those_before(struct wf_store_queues *q, struct change *c)
 {
     const struct wf_hold *is = wf_hold_of_job(q, c->is.id);
     if (is == NULL || is->lease != c->is.lease || is->queue != c->queue || !wf_shared_is(c->queue->name)) return;
-    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, is->who)); h != NULL;
+    for (struct wf_hold *h = wf_hold_of_member(*wf_hold_member_bucket(q, is->queue, is->who)); h != NULL;
          h = wf_hold_of_member(h->of_member.next)) {
+        q->effort->done++; /* the caller counts, and may end its turn then */
         if (!wf_hold_is_of(h, is->queue, is->who) || h->state != IS_WORKING) continue;
         if (h->log != is->log || h->id >= is->id || h->given == 0 || h->given >= is->given) continue;
         if (h->ends) { /* by an earlier request, which is stored before this one */
@@ -158,6 +159,7 @@ static void add_those_before(struct wf_store_queues *q, struct change *c)
             c->failed = WEFT_ENOMEM;
             continue;
         }
+        q->effort->done += WF_EFFORT_COMPARE;
         before->last = c;
         c->has_before = true;
         h->ends = true;
@@ -314,7 +316,7 @@ static void drop_change(void *arg, struct wf_pending_request *r)
     for (struct wf_pending_request *o = c->has_before ? q->requests.running : NULL; o != NULL; o = o->next, work++)
         if (change_of(o)->last == c) change_of(o)->last = NULL;
     free_change(q, c);
-    wf_effort_count(q->effort, work);
+    q->effort->done += work; /* wf_pending_requests_choose counts, and may end its turn then */
 }
 
 /* Moves the changes that fit to `running`. Returns the bytes that the batch needs for them. */
@@ -337,8 +339,10 @@ static size_t choose_takers(struct wf_store_queues *q, size_t *count)
 {
     size_t takes = 0, space = 0;
     int64_t due;
-    for (struct wf_work_queue *w; takes < WF_STORE_TAKES_MAX && (w = wf_queue_next_to_look(&q->table)) != NULL;
-         wf_effort_count(q->effort, WF_EFFORT_ANSWER)) {
+    while (takes < WF_STORE_TAKES_MAX && !wf_list_empty(&q->table.to_look)) {
+        struct wf_work_queue *w = wf_queue_next_to_look(&q->table);
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
+        if (w == NULL) continue;
         struct wf_hold *h = wf_hold_at(wf_list_first(&w->takers));
         wf_hold_leave(h);
         if (weft_expired(h->ask)) {
@@ -383,8 +387,11 @@ static struct wf_store_batch *next_batch(struct wf_store_queues *q)
                                           : wf_store_batch_new(q->file, count, sizeof(struct wf_store_change), bytes);
     if (b == NULL) return NULL;
     b->free_items = free_bodies;
-    for (struct wf_pending_request *r = q->requests.running; r != NULL; r = r->next)
+    q->requests.batch = b;
+    for (struct wf_pending_request *r = q->requests.running; r != NULL; r = r->next) {
         add_to_batch(b, &change_of(r)->is);
+        wf_effort_count(q->effort, WF_EFFORT_COMPARE + wf_effort_bytes(change_of(r)->is.size));
+    }
     WF_LIST_EACH(k, &q->taking) {
         const struct wf_hold *h = wf_hold_at(k);
         const struct wf_queue_rule *rule = h->queue->rule;
@@ -395,6 +402,7 @@ static struct wf_store_batch *next_batch(struct wf_store_queues *q)
                                                   .node = h->who.node,
                                                   .actor = h->who.actor});
     }
+    q->requests.batch = NULL;
     return b;
 }
 
@@ -600,7 +608,7 @@ static void tick(struct wf_store_queues *q)
             wf_effort_count(q->effort, WF_EFFORT_COMPARE);
         }
     }
-    wf_queue_table_tick(&q->table, now);
+    while (wf_queue_table_tick(&q->table, now)) wf_effort_count(q->effort, WF_EFFORT_ANSWER);
 }
 
 static bool add_share(struct wf_store_queues *q, struct wf_share *share)
@@ -669,17 +677,17 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
     }
     struct wf_store_batch *b = wf_store_batch_take(job);
     int rc = b == NULL ? WEFT_ESYSTEM : b->rc;
+    q->requests.batch = b;
     if (rc < 0) {
         refuse_batch(q, rc);
     } else {
         const struct wf_store_change *x = b->item;
-        q->finished = b;
         for (; q->requests.running != NULL; x++, wf_effort_count(q->effort, WF_EFFORT_ANSWER))
             finish_change(q, change_of(q->requests.running), x->error, x);
         finish_takes(q, x);
         refuse_failed(q);
-        q->finished = NULL;
     }
+    q->requests.batch = NULL;
     wf_store_batch_free(b);
 }
 
@@ -687,7 +695,6 @@ void wf_queues_finish(struct wf_store_queues *q, weft_job job)
 void wf_queues_free(struct wf_store_queues *q)
 {
     wf_pending_requests_free(&q->requests);
-    wf_store_batch_free(q->finished);
     for (int i = 0; i < WF_HOLD_BUCKETS; i++)
         for (struct wf_chained *c = q->by_monitor[i], *next; c != NULL; c = next) {
             next = c->next;

@@ -39,7 +39,6 @@ struct wf_store_queues {
     struct wf_store_file *file;
     struct wf_queue_table table;
     struct wf_pending_requests requests; /* changes */
-    struct wf_store_batch *finished;     /* the batch whose results are being used; else NULL */
     bool has_scanned;                    /* the last job was a scan */
     bool relies;                         /* there may be changes with `relies` */
     struct wf_effort *effort;
@@ -65,7 +64,7 @@ static inline int64_t wf_queues_clock(const struct wf_store_queues *q)
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_effort *effort,
                     struct wf_queue_rule *rule, size_t rules);
 void wf_queues_free(struct wf_store_queues *q);
-/* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. */
+/* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. [A, W] */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 /* Takes a WF_STORE_SHARE request. Consumes it. */
 void wf_queues_share(struct wf_store_queues *q, weft_msg *ask);

@@ -85,10 +85,11 @@ static struct topic *topic_of(struct wf_list_node *k)
     return k == NULL ? NULL : WF_CONTAINER(k, struct topic, in_topics);
 }
 
-void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
+size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
 {
     struct wf_share *share = w->share;
-    if (share == NULL) return;
+    if (share == NULL) return 0;
+    const size_t work = share->known.count * WF_EFFORT_COMPARE;
     for (struct topic *t; (t = topic_of(wf_list_pop(&share->topics))) != NULL; s->topics--) free(t);
     wf_topic_set_free(&share->known);
     wf_unlink(&share->in_all);
@@ -97,6 +98,7 @@ void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
     wf_node_counts_remove(&s->of_node, share->node);
     w->share = NULL;
     free(share);
+    return work;
 }
 
 /* ---- Topics ---------------------------------------------------------------------------------------------------- */
@@ -285,6 +287,6 @@ int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_wor
 void wf_shares_free(struct wf_store_shares *s)
 {
     for (struct wf_list_node *k; (k = wf_list_first(&s->all)) != NULL;)
-        wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
+        (void)wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
     wf_node_counts_free(&s->of_node);
 }

@@ -60,8 +60,8 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
 /* A member with this pattern, which is on that node, comes to the queue. Errors: WEFT_EEXIST (the others have another pattern), WEFT_EFULL,
  * WEFT_ENOMEM. */
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
-/* The queue is freed. */
-void wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
+/* The queue is freed. Returns the work, in units of effort.h. */
+size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
 /* A record was stored under the topic. Returns the work, in units of effort.h: the topic is compared with the patterns
  * that begin with the same words, or with a wildcard. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);

@@ -6,7 +6,8 @@
  *     ended.
  * (2) An actor is the owner from its request to open on. Openings by other actors wait in its list; when the owner
  *     ends, gives the state up, or its node is lost, the first of them is the next owner. An opening is removed when
- *     the actor that waits for it ends.
+ *     the actor that waits for it ends. Thousands may have expired: so the next owner is not found where the last one
+ *     leaves, but by wf_states_give_on, which ends its turn in between.
  * (3) A store that was opened again knows no owner. The first write of an actor makes it the owner, unless the write
  *     is refused. */
 #include <assert.h>
@@ -41,6 +42,7 @@ struct wf_state_owner {
     weft_monitor_ref monitor;
     struct wf_list openings;
     struct wf_chained in_keys, in_monitors; /* buckets */
+    struct wf_list_node in_ownerless;       /* it has left */
 };
 
 /* A change that has not been stored yet. */
@@ -91,7 +93,7 @@ static struct wf_state_owner *find_owner(struct wf_store_states *s, const char *
 
 static bool is_by(const struct wf_state_owner *o, const weft_msg *m)
 {
-    return weft_pid_equal(o->pid, weft_from(m));
+    return !wf_linked(&o->in_ownerless) && weft_pid_equal(o->pid, weft_from(m));
 }
 
 /* Makes that actor the owner, and monitors it. */
@@ -123,6 +125,7 @@ static int add_owner(struct wf_store_states *s, const char *key, weft_pid pid)
 /* Frees an owner that is not monitored any more and for which no opening waits. */
 static void free_owner(struct wf_store_states *s, struct wf_state_owner *o)
 {
+    wf_unlink(&o->in_ownerless);
     wf_chained_remove(&o->in_keys);
     free(o);
     s->owners--;
@@ -229,33 +232,56 @@ static int start_opening(struct wf_store_states *s, const char *key, weft_msg *a
     return WEFT_OK;
 }
 
-/* The owner is not monitored any more: the first opening that waits gets the state. */
-static void give_on(struct wf_store_states *s, struct wf_state_owner *o)
+/* The owner is not monitored any more. */
+static void lose_owner(struct wf_store_states *s, struct wf_state_owner *o)
 {
-    for (struct opening *w; (w = first_opening(o)) != NULL;) {
-        weft_msg *ask = take_opening(s, w);
-        if (weft_expired(ask)) {
-            weft_msg_free(ask);
-            continue;
-        }
-        int rc = watch(s, o, weft_from(ask));
-        bool watches = rc == WEFT_OK;
-        if (watches) rc = start_opening(s, o->key, ask);
-        if (rc == WEFT_OK) return;
-        if (watches) {
-            (void)weft_demonitor(o->monitor);
-            wf_chained_remove(&o->in_monitors);
-        }
-        answer(ask, rc, NULL);
-    }
-    free_owner(s, o);
+    wf_list_push(&s->ownerless, &o->in_ownerless);
 }
 
 static void release(struct wf_store_states *s, struct wf_state_owner *o)
 {
     (void)weft_demonitor(o->monitor);
     wf_chained_remove(&o->in_monitors);
-    give_on(s, o);
+    lose_owner(s, o);
+}
+
+/* The actor that asks becomes the owner. Consumes the request if it returns 0. */
+static int give_to(struct wf_store_states *s, struct wf_state_owner *o, weft_msg *ask)
+{
+    int rc = watch(s, o, weft_from(ask));
+    if (rc < 0) return rc;
+    rc = start_opening(s, o->key, ask);
+    if (rc == WEFT_OK) {
+        wf_unlink(&o->in_ownerless);
+    } else {
+        (void)weft_demonitor(o->monitor);
+        wf_chained_remove(&o->in_monitors);
+    }
+    return rc;
+}
+
+/* Looks at the first opening that waits, which may have expired. Without any the state has no owner. */
+static void offer(struct wf_store_states *s, struct wf_state_owner *o)
+{
+    struct opening *w = first_opening(o);
+    if (w == NULL) {
+        free_owner(s, o);
+        return;
+    }
+    weft_msg *ask = take_opening(s, w);
+    int rc = weft_expired(ask) ? WEFT_ETIMEDOUT : give_to(s, o, ask);
+    if (rc == WEFT_ETIMEDOUT) weft_msg_free(ask);
+    else if (rc < 0) answer(ask, rc, NULL);
+}
+
+bool wf_states_give_on(struct wf_store_states *s)
+{
+    bool any = false;
+    for (struct wf_list_node *k; (k = wf_list_first(&s->ownerless)) != NULL; any = true) {
+        offer(s, WF_CONTAINER(k, struct wf_state_owner, in_ownerless));
+        wf_effort_count(s->requests.effort, WF_EFFORT_ANSWER);
+    }
+    return any;
 }
 
 bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
@@ -264,7 +290,7 @@ bool wf_states_down(struct wf_store_states *s, const struct weft_down *down)
         struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_monitors);
         if (o->monitor.id != down->ref.id) continue;
         wf_chained_remove(c);
-        give_on(s, o);
+        lose_owner(s, o);
         return true;
     }
     return ends_opening(s, down->ref);
@@ -342,15 +368,18 @@ void wf_states_close(struct wf_store_states *s, weft_msg *m)
 
 /* ---- Storing --------------------------------------------------------------------------------------------------- */
 
-/* Ends a change. `is` NULL: it was not stored. */
+/* Ends a change, which is the first one of `running`, or in no list. `is` NULL: it was not stored. The actor may be killed while
+ * it answers: then the request ends with it. */
 static void end_wait(struct wf_store_states *s, struct change *w, int error, const struct wf_store_state *is)
 {
+    weft_msg *ask = w->request.ask;
     struct wf_state_owner *o = find_owner(s, w->key);
     bool opens = w->is.kind == WF_STATE_OPEN, removes = w->is.kind == WF_STATE_REMOVE;
     bool ends = error == WEFT_OK ? removes : opens || (w->adopts && error == WEFT_ECLOSED);
-    if (o != NULL && ends && is_by(o, w->request.ask)) release(s, o);
-    answer(w->request.ask, error, is);
+    if (o != NULL && ends && is_by(o, ask)) release(s, o);
+    if (s->requests.running == &w->request) s->requests.running = w->request.next;
     free(w);
+    answer(ask, error, is);
 }
 
 static void drop_change(void *arg, struct wf_pending_request *r)
@@ -358,18 +387,21 @@ static void drop_change(void *arg, struct wf_pending_request *r)
     end_wait(arg, change_of(r), WEFT_ETIMEDOUT, NULL);
 }
 
-static struct wf_store_batch *new_batch(const struct wf_store_states *s, size_t count, size_t bytes)
+static struct wf_store_batch *new_batch(struct wf_store_states *s, size_t count, size_t bytes)
 {
     for (struct wf_pending_request *r = s->requests.running; r != NULL; r = r->next)
         bytes += strlen(change_of(r)->key) + 1;
     struct wf_store_batch *b = wf_store_batch_new(s->file, count, sizeof(struct wf_store_state_change), bytes);
+    s->requests.batch = b;
     for (struct wf_pending_request *r = s->requests.running; r != NULL && b != NULL; r = r->next) {
         const struct change *w = change_of(r);
         struct wf_store_state_change *to = (struct wf_store_state_change *)b->item + b->count++;
         *to = w->is;
         to->key = wf_store_batch_copy_text(b, w->key);
         to->data = wf_store_batch_copy(b, w->is.data, w->is.size);
+        wf_effort_count(s->requests.effort, WF_EFFORT_COMPARE + wf_effort_bytes(w->is.size));
     }
+    s->requests.batch = NULL;
     return b;
 }
 
@@ -383,16 +415,19 @@ static void run_batch(void *block)
     (void)engine->change_states(b->file->store, item, b->count); /* each item has its error */
 }
 
-/* `b` NULL: all have failed with `error`. */
+/* Consumes `b`. NULL: all have failed with `error`. */
 static void answer_all(struct wf_store_states *s, struct wf_store_batch *b, int error)
 {
     struct wf_store_state_change *x = b == NULL ? NULL : b->item;
-    for (struct wf_pending_request *r = s->requests.running, *next; r != NULL; r = next) {
-        next = r->next;
-        if (x == NULL) end_wait(s, change_of(r), error, NULL);
-        else end_wait(s, change_of(r), x->error, &x->state), x++;
+    s->requests.batch = b;
+    while (s->requests.running != NULL) {
+        struct change *w = change_of(s->requests.running);
+        if (x == NULL) end_wait(s, w, error, NULL);
+        else end_wait(s, w, x->error, &x->state), x++;
+        wf_effort_count(s->requests.effort, WF_EFFORT_ANSWER);
     }
-    s->requests.running = NULL;
+    s->requests.batch = NULL;
+    wf_store_batch_free(b);
 }
 
 bool wf_states_start(struct wf_store_states *s, weft_job *job)
@@ -408,18 +443,18 @@ void wf_states_finish(struct wf_store_states *s, weft_job job)
 {
     struct wf_store_batch *b = wf_store_batch_take(job);
     answer_all(s, b, WEFT_ESYSTEM);
-    wf_store_batch_free(b);
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------------------------- */
 
-void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, char (*pattern)[WF_STORE_TOPIC_MAX + 1],
-                    size_t patterns)
+void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, struct wf_effort *effort,
+                    char (*pattern)[WF_STORE_TOPIC_MAX + 1], size_t patterns)
 {
     s->file = file;
     s->pattern = pattern;
     s->patterns = patterns;
-    wf_pending_requests_init(&s->requests);
+    wf_pending_requests_init(&s->requests, effort);
+    wf_list_init(&s->ownerless);
 }
 
 /* The actor ends: its messages and monitors end with it. */

@@ -1,0 +1,241 @@
+/* tests/unit/transport/store/server/store_turns_test.c -- however much clients fill the tables of the store's actor with, it does no
+ * more than a millisecond of work in a turn. Work is counted in units (effort.h), as times vary. */
+#include "../../../../suite.h"
+
+#include <weft.h>
+#include <weft/log.h>
+#include <weft/test.h>
+
+#include "msg.h"
+#include "shared_record.h"
+#include "store_cursors.h"
+#include "store_holds.h"
+#include "store_messages.h"
+#include "store_states.h"
+
+static int64_t read_clock(struct wf_store *s)
+{
+    (void)s;
+    return WEFT_SEC(1000000);
+}
+
+static const struct wf_store_engine engine = {.clock = read_clock};
+static struct wf_store store = {.engine = &engine, .secret = 11};
+static struct wf_store_file file = {.store = &store, .users = 1};
+static struct wf_effort effort;
+static struct wf_store_queues queues;
+static struct wf_work_queue *queue;
+
+static void use_queue(const char *name)
+{
+    ck_assert_int_eq(wf_queue_use(&queues.table, weft_cstr(name), &queue), WEFT_OK);
+}
+
+static void setup(void)
+{
+    struct wf_queue_rule *rule = calloc(1, sizeof *rule);
+    ck_assert_ptr_nonnull(rule);
+    *rule = (struct wf_queue_rule){.pattern = ">", .jobs = 9};
+    memset(&queues, 0, sizeof queues);
+    effort = (struct wf_effort){0};
+    wf_queues_init(&queues, &file, &effort, rule, 1);
+    use_queue("$shared.x");
+}
+
+static void teardown(void)
+{
+    wf_queues_free(&queues);
+}
+
+/* `times` things, each of which is `units` of work at least, were done. The last of a turn may be a quarter of its work. */
+static void want_turns(size_t times, size_t units)
+{
+    ck_assert_uint_ge(effort.turns + 1, times * units / (WF_EFFORT_TURN * 5 / 4));
+    ck_assert_uint_lt(effort.done, WF_EFFORT_TURN);
+}
+
+/* ---- States ------------------------------------------------------------------------------------------------------ */
+
+/* A request, in an actor, to open the state: of another one, and with a deadline. */
+static weft_msg *opening_of(weft_pid from, int64_t deadline)
+{
+    const struct store_state_ask in = {.kind = WF_STATE_OPEN, .key = weft_cstr("s")};
+    weft_msg *m = wf_store_message(WF_STORE_STATE, store_state_ask_type(), &in);
+    weft_require(m != NULL);
+    weft_msg *ask = weft_msg_new(WF_STORE_STATE, weft_size(m) + 8 + sizeof(struct wf_terms));
+    weft_require(ask != NULL);
+    memcpy(wf_msg_bytes(ask), weft_data(m), weft_size(m));
+    ask->size = m->size;
+    ask->from = from;
+    ask->post.flags = WF_MSG_CALL;
+    *wf_terms(ask) = (struct wf_terms){.deadline = deadline};
+    weft_msg_free(m);
+    return ask;
+}
+
+static void owner_leaves(const void *arg, size_t size)
+{
+    static struct wf_store_states s; /* it is large */
+    const size_t count = *(const size_t *)arg;
+    char(*pattern)[WF_STORE_TOPIC_MAX + 1] = calloc(1, sizeof *pattern);
+    weft_require(size == sizeof count && pattern != NULL);
+    strcpy(pattern[0], ">");
+    memset(&s, 0, sizeof s);
+    wf_states_init(&s, &file, &effort, pattern, 1);
+    wf_states_ask(&s, opening_of(weft_self(), WEFT_FOREVER));
+    for (size_t i = 0; i < count; i++) {
+        const weft_pid who = {.node = 1000 + i / WF_OPENINGS_OF_NODE, .actor = i};
+        wf_states_ask(&s, opening_of(who, weft_after(WEFT_MS(1))));
+    }
+    weft_require(s.openings == count && s.owners == 1 && s.requests.count == 1);
+    weft_require(weft_sleep(weft_after(WEFT_MS(1))) == 0);
+    effort = (struct wf_effort){0};
+    const struct store_state_ask in = {.key = weft_cstr("s")};
+    weft_msg *leaves = wf_store_message(WF_STORE_STATE_CLOSE, store_state_ask_type(), &in);
+    leaves->from = weft_self();
+    wf_states_close(&s, leaves);
+    if (effort.done + effort.turns > 0 || s.openings != count) weft_fail(1, "the openings are ended at once");
+    weft_require(wf_states_give_on(&s));
+    weft_require(s.openings == 0 && s.owners == 0 && !wf_states_give_on(&s));
+    weft_msg_free(s.requests.first->ask);
+    wf_states_free(&s);
+}
+
+/* Of five nodes the latter. */
+START_TEST(openings_that_have_expired_are_removed_in_many_turns)
+{
+    const size_t counts[] = {WF_OPENINGS_MAX / 10, WF_OPENINGS_MAX};
+    for (int i = 0; i < 2; i++) {
+        int rc = weft_test_run(owner_leaves, &counts[i], sizeof *counts, NULL);
+        ck_assert_msg(rc == 0, "%s", weft_test_report());
+        want_turns(counts[i], WF_EFFORT_ANSWER);
+    }
+}
+END_TEST
+
+/* ---- Cursors ----------------------------------------------------------------------------------------------------- */
+
+/* Here, outside of an actor, the job is refused, and each gets an error. */
+START_TEST(the_advances_of_a_batch_are_answered_in_many_turns)
+{
+    const struct store_advance in = {.name = weft_cstr("c"), .topic = weft_cstr("t")};
+    struct wf_store_cursors c = {.file = NULL};
+    weft_job job;
+    wf_cursors_init(&c, &file, &effort);
+    for (int i = 0; i < WF_STORE_BATCH_MAX; i++)
+        wf_cursors_advance(&c, wf_store_message(WF_STORE_ADVANCE, store_advance_type(), &in));
+    ck_assert_uint_eq(c.requests.count, WF_STORE_BATCH_MAX);
+    ck_assert(!wf_cursors_start(&c, &job));
+    ck_assert(c.requests.running == NULL && c.requests.batch == NULL);
+    want_turns(WF_STORE_BATCH_MAX, WF_EFFORT_ANSWER + WF_EFFORT_COMPARE);
+}
+END_TEST
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+static struct wf_hold *add_worker(struct wf_work_queue *w, uint64_t id)
+{
+    struct wf_hold *h = calloc(1, sizeof *h);
+    ck_assert_ptr_nonnull(h);
+    ck_assert_int_eq(wf_node_counts_add(&queues.of_node, 7, WF_HOLDS_MAX), WEFT_OK);
+    *h = (struct wf_hold){.state = IS_WORKING,
+                          .who = {.node = 7, .actor = 5},
+                          .queue = w,
+                          .bound = 1,
+                          .due = INT64_MAX,
+                          .id = id,
+                          .lease = 3,
+                          .given = id};
+    w->users++;
+    queues.holds++;
+    wf_hold_found_by_monitor(&queues, h);
+    wf_hold_found_by_job(&queues, h);
+    wf_chained_push(wf_hold_member_bucket(&queues, w, h->who), &h->of_member);
+    return h;
+}
+
+/* As after a day in which the store was down. */
+START_TEST(queues_that_are_due_at_once_are_looked_at_in_many_turns)
+{
+    enum { COUNT = 10 * 1000 };
+    weft_job job;
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "q%d", i);
+        use_queue(name);
+        wf_queue_set_due(&queues.table, queue, 5);
+    }
+    ck_assert(!wf_queues_start(&queues, &job));
+    ck_assert_int_eq(wf_queue_table_next_due(&queues.table), INT64_MAX);
+    want_turns(COUNT, WF_EFFORT_ANSWER);
+}
+END_TEST
+
+/* Their takers have left, and workers use them still. */
+START_TEST(queues_that_have_no_takers_any_more_count_as_work)
+{
+    enum { COUNT = 10 * 1000 };
+    weft_job job;
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "q%d", i);
+        use_queue(name);
+        queue->taker_count = 1;
+        wf_queue_look_again(&queues.table, queue);
+        queue->taker_count = 0;
+    }
+    ck_assert(!wf_queues_start(&queues, &job));
+    want_turns(COUNT, WF_EFFORT_ANSWER);
+}
+END_TEST
+
+START_TEST(a_member_of_many_cursors_costs_what_one_of_them_has)
+{
+    struct wf_work_queue *w = queue;
+    int64_t due;
+    const struct wf_hold *taker = add_worker(w, 1);
+    for (uint64_t i = 0; i < 5000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "$shared.c%d", (int)i % 500);
+        use_queue(name);
+        (void)add_worker(queue, 2 + i);
+    }
+    ck_assert(wf_hold_has_all(&queues, taker, &due));
+    ck_assert_uint_lt(effort.done, 100);
+}
+END_TEST
+
+/* Each acknowledgement looks at all records that its member has. */
+START_TEST(acknowledgements_of_a_member_with_many_records_count_as_work)
+{
+    enum { ASKS = 1000 };
+    const struct store_change in = {
+        .kind = WF_JOB_DONE, .queue = weft_cstr("$shared.x"), .id = WF_MEMBER_BOUND_MAX, .lease = 3, .upto = true};
+    static weft_msg *ask[ASKS];
+    for (uint64_t i = 1; i <= WF_MEMBER_BOUND_MAX; i++) (void)add_worker(queue, i);
+    for (int i = 0; i < ASKS; i++) {
+        ask[i] = wf_store_message(WF_STORE_CHANGE, store_change_type(), &in);
+        ck_assert_ptr_nonnull(ask[i]);
+        wf_queues_change(&queues, ask[i]);
+        wf_effort_count(&effort, WF_EFFORT_ANSWER);
+    }
+    want_turns(ASKS, WF_MEMBER_BOUND_MAX);
+    for (int i = 0; i < ASKS; i++) weft_msg_free(ask[i]); /* they would end with the actor */
+}
+END_TEST
+
+int main(void)
+{
+    weft_log_set(WEFT_SILENT, false); /* it says that these requests want no answer */
+    Suite *suite = suite_create("turns of the store's actor");
+    TCase *c = tcase_create("turns");
+    suite_add_tcase(suite, c);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, openings_that_have_expired_are_removed_in_many_turns);
+    tcase_add_test(c, the_advances_of_a_batch_are_answered_in_many_turns);
+    tcase_add_test(c, queues_that_are_due_at_once_are_looked_at_in_many_turns);
+    tcase_add_test(c, queues_that_have_no_takers_any_more_count_as_work);
+    tcase_add_test(c, a_member_of_many_cursors_costs_what_one_of_them_has);
+    tcase_add_test(c, acknowledgements_of_a_member_with_many_records_count_as_work);
+    return run_suite(suite);
+}
