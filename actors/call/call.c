@@ -135,6 +135,22 @@ int wf_asking_await(struct wf_actor *self, int64_t deadline)
     return await(self, self->asking, deadline);
 }
 
+/* The actor that is called, if it is on this worker. */
+static inline struct wf_actor *find_called(struct wf_worker *w, weft_pid to)
+{
+    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return NULL;
+    return wf_actor_find(w, to.actor);
+}
+
+/* There is no answer. The running actor no longer waits in a call to one actor, which may not have looked at the
+ * request yet. */
+static int end_unanswered(struct wf_actor *self, weft_pid to, int error)
+{
+    struct wf_actor *called = find_called(self->task.worker, to);
+    if (called != NULL) wf_mailbox_doubt(called);
+    return (int)wf_task_finish_wait(error);
+}
+
 /* The rest of a call to one actor. `sent` is the result of sending the request. */
 static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_msg **answer, int64_t deadline)
 {
@@ -144,8 +160,8 @@ static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_ms
         return (int)wf_task_finish_wait(sent);
     }
     int rc = await(self, s, deadline);
-    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_finish_wait(rc);
-    if (one->error < 0) return (int)wf_task_finish_wait(one->error);
+    if (WF_UNLIKELY(one->error != WEFT_OK))
+        return end_unanswered(self, one->from, one->error == WF_ANSWER_OPEN ? rc : one->error);
     if (self->task.killed) wf_task_finish_wait(0);
     *answer = one->answer;
     return WEFT_OK;
@@ -154,13 +170,6 @@ static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_ms
 static int64_t send_deadline(int64_t deadline)
 {
     return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
-}
-
-/* The actor that is called, if it is on this worker. */
-static inline struct wf_actor *find_called(struct wf_worker *w, weft_pid to)
-{
-    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return NULL;
-    return wf_actor_find(w, to.actor);
 }
 
 static inline bool closes_cycle(struct wf_actor *self, struct wf_actor *called)
@@ -203,7 +212,9 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     struct wf_asking asking;
     begin(self, &asking, &one, 1, 1);
     struct wf_actor *near = wf_is_unrecorded(w, to) ? called : NULL;
-    if (near == NULL || !wf_mailbox_hand(w, near, m)) rc = wf_send_near(self, near, to, m, send_deadline(deadline));
+    enum wf_mail_wish how = deadline == WEFT_FOREVER ? WF_MAIL_HANDED : WF_MAIL_IN_DOUBT;
+    if (near == NULL || !wf_mailbox_hand(w, near, m, how))
+        rc = wf_send_near(self, near, to, m, send_deadline(deadline));
     return end_one(self, &asking, rc, answer, deadline);
 }
 

@@ -202,7 +202,8 @@ int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_ms
     struct wf_worker *w = self->task.worker;
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->has_waiters)) /* others may have been promised space */
         return send_or_free(self, to, m, deadline);
-    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
+    const enum wf_mail_wish how = m->post.flags == WF_MSG_CALL ? WF_MAIL_IN_DOUBT : WF_MAIL_HANDED;
+    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m, how)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
     wf_mailbox_add(a, m);
     return WEFT_OK;
@@ -345,7 +346,7 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_hand_over(a, m);
+    wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
     else wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;

@@ -35,8 +35,9 @@ enum wf_task_state {
     WF_TASK_DONE
 };
 
-/* HAND: wake it, or give it the message directly, which makes it HANDED; see actors/mailbox/mailbox.h. */
-enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_WAKE, WF_MAIL_HAND };
+/* HAND: wake it, or give it the message directly, which makes it HANDED, or IN_DOUBT if it first has to look whether
+ * it may have the message; see actors/mailbox/mailbox.h. */
+enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_IN_DOUBT, WF_MAIL_WAKE, WF_MAIL_HAND };
 
 /* First the members that switching and waking touch, then those that only some waits touch. */
 struct wf_task {
