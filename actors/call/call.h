@@ -5,8 +5,8 @@
 #include "asking.h"
 
 /* The running actor begins a call with `count` slots, all open; it waits for `need` answers. */
-void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
-                     size_t need);
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, uint32_t count,
+                     uint32_t need);
 /* Waits and ends the call. Returns what ended the wait; the caller passes it to wf_task_finish_wait. */
 int wf_asking_await(struct wf_actor *self, int64_t deadline);
 /* A request to an actor of this node, which gets it in its system lane with that tag of weft's own

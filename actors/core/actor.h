@@ -224,6 +224,11 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 {
     return wf_slab_find(&wf_actors_of(w)->slab, id);
 }
+/* The actor, if it is on this worker and what is sent to it need not be recorded; else NULL. */
+static inline struct wf_actor *wf_find_near(struct wf_worker *w, weft_pid to)
+{
+    return WF_LIKELY(wf_is_unrecorded(w, to)) ? wf_actor_find(w, to.actor) : NULL;
+}
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)
 {

@@ -16,6 +16,7 @@
 #include "deliver.h"
 #include "held.h"
 #include "mailbox.h"
+#include "small.h"
 
 #include <string.h>
 
@@ -165,13 +166,6 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
     return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
 }
 
-/* The actor, if it is on this worker and the quick way of note (1) is possible; else NULL. */
-static inline struct wf_actor *find_near(struct wf_worker *w, weft_pid to)
-{
-    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return NULL;
-    return wf_actor_find(w, to.actor);
-}
-
 static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
@@ -194,7 +188,7 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
-    return wf_send_near(self, find_near(self->task.worker, to), to, m, deadline);
+    return wf_send_near(self, wf_find_near(self->task.worker, to), to, m, deadline);
 }
 
 int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_msg *m, int64_t deadline)
@@ -288,24 +282,6 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
     return WF_LIKELY(m != NULL) ? send_or_free(self, to, m, WF_SEND_TIMEOUT) : why;
 }
 
-/* Bodies up to this lie in blocks of class 1, and empty ones in those of class 0. */
-enum { SMALL = sizeof(weft_msg) };
-
-/* At most SMALL bytes. */
-static inline void copy_small(unsigned char *to, const unsigned char *from, size_t size)
-{
-    if (size >= 32) {
-        memcpy(to, from, 16), memcpy(to + 16, from + 16, 16);
-        memcpy(to + size - 32, from + size - 32, 16), memcpy(to + size - 16, from + size - 16, 16);
-    } else if (size >= 16) {
-        memcpy(to, from, 16), memcpy(to + size - 16, from + size - 16, 16);
-    } else if (size >= 8) {
-        memcpy(to, from, 8), memcpy(to + size - 8, from + size - 8, 8);
-    } else {
-        for (size_t i = 0; i < size; i++) to[i] = from[i];
-    }
-}
-
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
  * change: if a check fails, send_copy starts again from the beginning. */
@@ -324,19 +300,7 @@ static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_
 {
     w->current->ops--;
     wf_actors_of(w)->timer.left--;
-    weft_msg *m = wf_pool_take_ready(&w->pool, class_);
-    m->post.kind = WF_POST_MESSAGE;
-    m->post.flags = WF_MSG_SEND;
-    m->post.block_class = (uint16_t)class_;
-    m->post.word = tag;
-    m->from.node = wf_node_of(w)->incarnation;
-    m->from.actor = wf_actor_of(w->current)->id;
-    m->ref = 0;
-    m->shared = NULL;
-    m->size = (uint32_t)size;
-    m->topic_size = 0;
-    if (class_ > 0) copy_small((unsigned char *)(m + 1), data, size);
-    return m;
+    return wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
 }
 
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
@@ -411,10 +375,10 @@ static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_a
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL ||
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > WF_SMALL ||
                     (size > 0 && data == NULL)))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    struct wf_actor *a = find_near(w, to);
+    struct wf_actor *a = wf_find_near(w, to);
     if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
         if (a->task.state == WF_TASK_WAITING)

@@ -149,6 +149,8 @@ static inline bool wf_task_is_plain(const struct wf_task *t)
 /* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions, as every receive calls it. The
  * task may be cancelled afterwards. */
 void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what);
+/* The same, and wakes `next`, a WAITING task of this worker, which is run at once if no other task is runnable. */
+void wf_task_wait_for(struct wf_worker *w, struct wf_task *t, struct wf_task *next, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_finish_wait(int64_t result);
 /* The running task goes to the end of the queue. */
