@@ -297,6 +297,28 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     return call_waiting(w, a, tag, data, size, answer);
 }
 
+/* Whether `a` is in a call to one actor, has sent that request, and waits. */
+static inline bool waits_alone_for(const struct wf_actor *a, uint64_t ref)
+{
+    const struct wf_asking *s = a->asking;
+    return s != NULL && s->first == ref && s->count == 1 && s->waiting && a->task.state == WF_TASK_WAITING;
+}
+
+/* The caller is not told if this is a request of a gather, as the slots of a gather are the user's. Nor is it told here
+ * if it has looked for cycles already: then it has to hear from the actor that gets the request, and looks there. */
+enum wf_mail_wish wf_call_moves_on(struct wf_worker *w, weft_msg *ask, weft_pid to)
+{
+    struct wf_actor *caller = wf_find_near(w, ask->from);
+    struct wf_terms *terms = wf_terms(ask);
+    if (WF_UNLIKELY(caller == NULL || ask->shared != NULL || !waits_alone_for(caller, ask->ref) ||
+                    caller->asking->probed != NULL)) {
+        terms->moved_on = 1;
+        return WF_MAIL_IN_DOUBT;
+    }
+    caller->asking->slots->from = to;
+    return terms->deadline == WEFT_FOREVER ? WF_MAIL_HANDED : WF_MAIL_IN_DOUBT;
+}
+
 int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
@@ -540,24 +562,25 @@ static __attribute__((noinline)) int put_small_reply(struct wf_worker *w, struct
     return put_reply(w, a, ask, 1, tag, data, size);
 }
 
-/* Whether `a` is in a call to one actor, has sent that request, and waits. */
-static inline bool waits_alone_for(const struct wf_actor *a, uint64_t ref)
+/* The running actor is done with `ask`, work of a pool, and answers it. */
+static __attribute__((noinline)) int put_reply_to_work(struct wf_worker *w, struct wf_actor *a, const weft_msg *ask,
+                                                       uint32_t tag, const void *data, size_t size)
 {
-    const struct wf_asking *s = a->asking;
-    if (s == NULL || s->first != ref || s->count != 1 || a->task.state != WF_TASK_WAITING) return false;
-    WF_ASSERT(s->waiting && s->slots->error == WF_ANSWER_OPEN);
-    return true;
+    if (WF_UNLIKELY(w->pool.at[size > 0].count == 0)) return reply_slowly(ask, tag, data, size);
+    wf_work_let_go(wf_actor_of(w->current), (weft_msg *)(uintptr_t)ask);
+    return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);
 }
 
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
     if (WF_UNLIKELY(w == NULL || w->current == NULL || ask == NULL || ask->post.flags != WF_MSG_CALL ||
-                    wf_is_work(ask) || tag >= WEFT_TAG_SYSTEM || size > WF_SMALL || (size > 0 && data == NULL)))
+                    tag >= WEFT_TAG_SYSTEM || size > WF_SMALL || (size > 0 && data == NULL)))
         return reply_slowly(ask, tag, data, size);
     struct wf_actor *a = wf_find_near(w, ask->from);
     if (WF_UNLIKELY(a == NULL || !waits_alone_for(a, ask->ref) || a->task.above >= WF_HELD_MANY - 2))
         return reply_slowly(ask, tag, data, size);
+    if (WF_UNLIKELY(wf_is_work(ask))) return put_reply_to_work(w, a, ask, tag, data, size);
     return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);
 }
 
