@@ -18,6 +18,7 @@
 #include "held.h"
 #include "mailbox.h"
 #include "send.h"
+#include "small.h"
 #include "trace.h"
 
 #include <string.h>
@@ -83,10 +84,9 @@ static void calls_leave(struct wf_actor *a)
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
 /* Field by field: for a compound literal the compiler would clear the whole struct first. */
-static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
-                         size_t need)
+static inline void begin(struct wf_actor *self, struct wf_actors *wa, struct wf_asking *s, struct weft_answer *slots,
+                         uint32_t count, uint32_t need)
 {
-    struct wf_actors *wa = wf_actors_of(self->task.worker);
     WF_ASSERT(self->asking == NULL); /* note (1) */
     s->slots = slots;
     s->first = wa->last_ref + 1;
@@ -110,25 +110,36 @@ static inline void begin(struct wf_actor *self, struct wf_asking *s, struct weft
     self->asking = s;
 }
 
-void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, uint32_t count,
+                     uint32_t need)
 {
-    begin(self, s, slots, count, need);
+    begin(self, wf_actors_of(self->task.worker), s, slots, count, need);
+}
+
+static const char waits_for_answer[] = "an answer";
+
+/* Waits until the call is over, unless a wait has ended with an error already: `rc`. Ends the call. */
+static inline __attribute__((always_inline)) int wait_on(struct wf_actor *self, struct wf_asking *s, int rc,
+                                                         int64_t deadline)
+{
+    while (!is_over(s) && rc == WEFT_OK) rc = wf_task_wait_quietly(deadline, waits_for_answer);
+    WF_PROBE2(wake, self->id, rc);
+    if (rc < 0) wf_actor_record(self, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
+    wf_unlink(&s->on_calls);
+    self->asking = NULL;
+    return rc;
 }
 
 static inline __attribute__((always_inline)) int await(struct wf_actor *self, struct wf_asking *s, int64_t deadline)
 {
-    int rc = WEFT_OK;
-    if (WF_LIKELY(!is_over(s))) {
-        s->waiting = true;
-        wf_patrol_add(self->task.worker, s);
-        WF_PROBE2(wait, self->id, (const char *)"an answer");
-        while (!is_over(s) && (rc = wf_task_wait_quietly(deadline, "an answer")) == WEFT_OK) {}
-        WF_PROBE2(wake, self->id, rc);
-        if (rc < 0) wf_actor_record(self, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
-        wf_unlink(&s->on_calls);
+    if (WF_UNLIKELY(is_over(s))) {
+        self->asking = NULL;
+        return WEFT_OK;
     }
-    self->asking = NULL;
-    return rc;
+    s->waiting = true;
+    wf_patrol_add(self->task.worker, s);
+    WF_PROBE2(wait, self->id, (const char *)waits_for_answer);
+    return wait_on(self, s, WEFT_OK, deadline);
 }
 
 int wf_asking_await(struct wf_actor *self, int64_t deadline)
@@ -136,32 +147,42 @@ int wf_asking_await(struct wf_actor *self, int64_t deadline)
     return await(self, self->asking, deadline);
 }
 
-/* The rest of a call to one actor. `sent` is the result of sending the request. */
-static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_msg **answer, int64_t deadline)
-{
-    const struct weft_answer *one = s->slots;
-    if (WF_UNLIKELY(sent < 0)) {
-        self->asking = NULL;
-        return (int)wf_task_finish_wait(sent);
-    }
-    int rc = await(self, s, deadline);
-    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_finish_wait(rc);
-    if (one->error < 0) return (int)wf_task_finish_wait(one->error);
-    if (self->task.killed) wf_task_finish_wait(0);
-    *answer = one->answer;
-    return WEFT_OK;
-}
-
-static int64_t send_deadline(int64_t deadline)
-{
-    return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
-}
-
 /* The actor that is called, if it is on this worker. */
 static inline struct wf_actor *find_called(struct wf_worker *w, weft_pid to)
 {
     if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return NULL;
     return wf_actor_find(w, to.actor);
+}
+
+/* The running actor no longer waits in a call to one actor. `rc` ended the wait. */
+static inline __attribute__((always_inline)) int conclude(const struct wf_actor *self, const struct weft_answer *one,
+                                                          int rc, weft_msg **answer)
+{
+    if (WF_UNLIKELY(one->error != WEFT_OK)) {
+        /* the actor that is called may not have looked at the request yet */
+        struct wf_actor *called = find_called(self->task.worker, one->from);
+        if (called != NULL) wf_mailbox_doubt(called);
+        return (int)wf_task_finish_wait(one->error == WF_ANSWER_OPEN ? rc : one->error);
+    }
+    if (self->task.killed) wf_task_finish_wait(0);
+    *answer = one->answer;
+    return WEFT_OK;
+}
+
+/* The rest of a call to one actor. `sent` is the result of sending the request. */
+static int end_one(struct wf_actor *self, struct wf_asking *s, int sent, weft_msg **answer, int64_t deadline)
+{
+    if (WF_UNLIKELY(sent < 0)) {
+        self->asking = NULL;
+        return (int)wf_task_finish_wait(sent);
+    }
+    int rc = await(self, s, deadline);
+    return conclude(self, s->slots, rc, answer);
+}
+
+static int64_t send_deadline(int64_t deadline)
+{
+    return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
 }
 
 static inline bool closes_cycle(struct wf_actor *self, struct wf_actor *called)
@@ -188,7 +209,8 @@ static int check(const struct wf_actor *self, uint32_t tag, const void *data, si
                                                              : WEFT_OK;
 }
 
-int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+static __attribute__((noinline)) int call_slowly(weft_pid to, uint32_t tag, const void *data, size_t size,
+                                                 weft_msg **answer, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, tag, data, size);
@@ -202,10 +224,100 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    begin(self, &asking, &one, 1, 1);
+    begin(self, wf_actors_of(w), &asking, &one, 1, 1);
     struct wf_actor *near = wf_is_unrecorded(w, to) ? called : NULL;
-    if (near == NULL || !wf_mailbox_hand(w, near, m)) rc = wf_send_near(self, near, to, m, send_deadline(deadline));
+    enum wf_mail_wish how = deadline == WEFT_FOREVER ? WF_MAIL_HANDED : WF_MAIL_IN_DOUBT;
+    if (near == NULL || !wf_mailbox_hand(w, near, m, how))
+        rc = wf_send_near(self, near, to, m, send_deadline(deadline));
     return end_one(self, &asking, rc, answer, deadline);
+}
+
+/* A call whose first wait has not brought the answer alone. */
+static __attribute__((noinline)) int call_on(struct wf_actor *self, struct wf_asking *s, weft_msg **answer)
+{
+    int rc = wait_on(self, s, self->task.cancelled ? WEFT_ECANCELED : WEFT_OK, WEFT_FOREVER);
+    return conclude(self, s->slots, rc, answer);
+}
+
+/* The largest body that makes a small message together with its terms. */
+enum { SMALL_REQUEST = WF_SMALL - sizeof(struct wf_terms) };
+
+static inline weft_msg *small_request(struct wf_worker *w, uint32_t tag, const void *data, size_t size, uint64_t ref)
+{
+    weft_msg *m = wf_small_msg(w, 1, WF_MSG_CALL, tag, data, size, ref);
+    struct wf_terms *terms = wf_terms(m);
+    terms->deadline = WEFT_FOREVER;
+    terms->timed = terms->moved_on = 0;
+    return m;
+}
+
+/* A small request to `a`, which waits for a message and nothing else. The common case: nothing is looked at twice, and
+ * nothing is called but the switch. All checks come before the first change: if one fails, call_slowly begins again. */
+static __attribute__((noinline)) int call_waiting(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                  const void *data, size_t size, weft_msg **answer)
+{
+    struct wf_task *t = w->current;
+    struct wf_actors *wa = wf_actors_of(w);
+    if (WF_UNLIKELY(!wf_task_is_plain(t) || t->ops == 1 || !wf_pool_has_block(&w->pool, 1) || wa->timer.left == 1))
+        return call_slowly(wf_actor_pid(a), tag, data, size, answer, WEFT_FOREVER);
+    struct wf_actor *self = wf_actor_of(t);
+    t->ops--;
+    wa->timer.left--;
+    weft_msg *m = small_request(w, tag, data, size, wa->last_ref + 1);
+    struct weft_answer one = {.from = {m->from.node, a->id}};
+    struct wf_asking asking;
+    begin(self, wa, &asking, &one, 1, 1);
+    asking.waiting = true;
+    wf_patrol_add(w, &asking);
+    WF_PROBE3(send, m->from.actor, a->id, tag);
+    wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
+    WF_PROBE2(wait, self->id, (const char *)waits_for_answer);
+    if (WF_LIKELY(a->task.state == WF_TASK_WAITING)) {
+        wf_task_wait_for(w, t, &a->task, waits_for_answer);
+    } else { /* a handler */
+        wf_task_wake_idle(&a->task);
+        wf_task_wait_plainly(w, t, waits_for_answer);
+    }
+    if (WF_UNLIKELY(one.error != WEFT_OK || t->cancelled)) return call_on(self, &asking, answer);
+    WF_PROBE2(wake, self->id, 0);
+    wf_unlink(&asking.on_calls);
+    self->asking = NULL;
+    *answer = one.answer;
+    return WEFT_OK;
+}
+
+int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_worker *w = wf_here;
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL_REQUEST ||
+                    (size > 0 && data == NULL) || answer == NULL || deadline != WEFT_FOREVER))
+        return call_slowly(to, tag, data, size, answer, deadline);
+    struct wf_actor *a = wf_actor_near(w, to);
+    if (WF_UNLIKELY(a == NULL || a->task.wants_mail != WF_MAIL_HAND))
+        return call_slowly(to, tag, data, size, answer, deadline);
+    return call_waiting(w, a, tag, data, size, answer);
+}
+
+/* Whether `a` is in a call to one actor, has sent that request, and waits. */
+static inline bool waits_alone_for(const struct wf_actor *a, uint64_t ref)
+{
+    const struct wf_asking *s = a->asking;
+    return s != NULL && s->first == ref && s->count == 1 && s->waiting && a->task.state == WF_TASK_WAITING;
+}
+
+/* The caller is not told if this is a request of a gather, as the slots of a gather are the user's. Nor is it told here
+ * if it has looked for cycles already: then it has to hear from the actor that gets the request, and looks there. */
+enum wf_mail_wish wf_call_moves_on(struct wf_worker *w, weft_msg *ask, weft_pid to)
+{
+    struct wf_actor *caller = wf_actor_near(w, ask->from);
+    struct wf_terms *terms = wf_terms(ask);
+    if (WF_UNLIKELY(caller == NULL || ask->shared != NULL || !waits_alone_for(caller, ask->ref) ||
+                    caller->asking->probed != NULL)) {
+        terms->moved_on = 1;
+        return WF_MAIL_IN_DOUBT;
+    }
+    caller->asking->slots->from = to;
+    return terms->deadline == WEFT_FOREVER ? WF_MAIL_HANDED : WF_MAIL_IN_DOUBT;
 }
 
 int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
@@ -287,7 +399,7 @@ static void ask_all(struct wf_actor *self, struct wf_asking *s, enum wf_msg_kind
     }
 }
 
-static int gather(struct wf_actor *self, struct weft_answer *answers, size_t count, size_t need,
+static int gather(struct wf_actor *self, struct weft_answer *answers, uint32_t count, uint32_t need,
                   enum wf_msg_kind kind, uint32_t tag, struct wf_body *body, int64_t deadline)
 {
     struct wf_asking asking;
@@ -314,7 +426,8 @@ int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t
     if (answers == NULL || need == 0 || need > count || count > WEFT_GATHER_MAX) return WEFT_EINVAL;
     wf_task_tick_for(&self->task, size);
     struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
-    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, need, WF_MSG_CALL, tag, body, deadline);
+    if (body == NULL) return WEFT_ENOMEM;
+    return gather(self, answers, (uint32_t)count, (uint32_t)need, WF_MSG_CALL, tag, body, deadline);
 }
 
 int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, const void *data, size_t size,
@@ -323,7 +436,8 @@ int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, c
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
-    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, count, WF_MSG_CONTROL, tag, body, deadline);
+    const uint32_t all = (uint32_t)count;
+    return body == NULL ? WEFT_ENOMEM : gather(self, answers, all, all, WF_MSG_CONTROL, tag, body, deadline);
 }
 
 void weft_answers_free(struct weft_answer *answers, size_t count)
@@ -400,7 +514,7 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     return WF_LIKELY(rc == WEFT_OK) ? WEFT_OK : not_answered(w, itself ? NULL : ask, caller, rc);
 }
 
-int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
+static __attribute__((noinline)) int reply_slowly(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
@@ -412,6 +526,63 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
     return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
+}
+
+/* Puts a small answer into the call of `a`, an actor of this worker that waits for it alone. See
+ * actors/mailbox/send.c: one function for each block class, which needs no stack frame. */
+static inline __attribute__((always_inline)) int put_reply(struct wf_worker *w, struct wf_actor *a,
+                                                           const weft_msg *ask, uint32_t class_, uint32_t tag,
+                                                           const void *data, size_t size)
+{
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return reply_slowly(ask, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, ask->ref); /* as in take_answer */
+    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND;                        /* freeing it no longer answers */
+    WF_PROBE3(send, m->from.actor, a->id, tag);
+    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, tag);
+    WF_PROBE3(receive, a->id, m->from.actor, tag);
+    if (a->held != NULL) a->task.above++;
+    wf_chain_add(&a->held, m);
+    struct wf_asking *s = a->asking;
+    s->slots->answer = m;
+    s->slots->error = WEFT_OK;
+    s->got = 1;
+    s->open = 0;
+    wf_task_wake_waiting(w, &a->task);
+    return WEFT_OK;
+}
+
+static __attribute__((noinline)) int put_empty_reply(struct wf_worker *w, struct wf_actor *a, const weft_msg *ask,
+                                                     uint32_t tag)
+{
+    return put_reply(w, a, ask, 0, tag, NULL, 0);
+}
+
+static __attribute__((noinline)) int put_small_reply(struct wf_worker *w, struct wf_actor *a, const weft_msg *ask,
+                                                     uint32_t tag, const void *data, size_t size)
+{
+    return put_reply(w, a, ask, 1, tag, data, size);
+}
+
+/* The running actor is done with `ask`, work of a pool, and answers it. */
+static __attribute__((noinline)) int put_reply_to_work(struct wf_worker *w, struct wf_actor *a, const weft_msg *ask,
+                                                       uint32_t tag, const void *data, size_t size)
+{
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, size > 0))) return reply_slowly(ask, tag, data, size);
+    wf_work_let_go(wf_actor_of(w->current), (weft_msg *)(uintptr_t)ask);
+    return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);
+}
+
+int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_worker *w = wf_here;
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || ask == NULL || ask->post.flags != WF_MSG_CALL ||
+                    tag >= WEFT_TAG_SYSTEM || size > WF_SMALL || (size > 0 && data == NULL)))
+        return reply_slowly(ask, tag, data, size);
+    struct wf_actor *a = wf_actor_near(w, ask->from);
+    if (WF_UNLIKELY(a == NULL || !waits_alone_for(a, ask->ref) || a->task.above >= WF_HELD_MANY - 2))
+        return reply_slowly(ask, tag, data, size);
+    if (WF_UNLIKELY(wf_is_work(ask))) return put_reply_to_work(w, a, ask, tag, data, size);
+    return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);
 }
 
 /* Whether `m` can be the answer. */

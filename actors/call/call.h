@@ -5,8 +5,8 @@
 #include "asking.h"
 
 /* The running actor begins a call with `count` slots, all open; it waits for `need` answers. */
-void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
-                     size_t need);
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, uint32_t count,
+                     uint32_t need);
 /* Waits and ends the call. Returns what ended the wait; the caller passes it to wf_task_finish_wait. */
 int wf_asking_await(struct wf_actor *self, int64_t deadline);
 /* A request to an actor of this node, which gets it in its system lane with that tag of weft's own
@@ -18,6 +18,9 @@ int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, c
 /* The running actor asks a node to start an actor: `m` is a WF_MSG_SPAWN, consumed; `*answer` is its
  * WF_MSG_SPAWNED. */
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
+/* The running actor passes on the request `ask`, which it does not hold any more, to an actor of this node. Tells its
+ * caller, if that is easy, which actor has it now. Returns how to hand it over. */
+enum wf_mail_wish wf_call_moves_on(struct wf_worker *w, weft_msg *ask, weft_pid to);
 /* A REPLY or FAILED has come. Consumes. */
 void wf_on_answer(struct wf_actor *a, weft_msg *m);
 /* There will be no answer in that slot, but an error. */

@@ -16,7 +16,8 @@
  *     send it the number of its call: the second verdict finds that call gone.
  * (5) A caller knows the actor to which it sent its request, but not the actor to which that was passed on, nor the
  *     actor behind a name on another node. Such requests are marked (wf_terms.moved_on); an actor that has one and
- *     waits in a long call tells its caller (HOLDS).
+ *     waits in a long call tells its caller (HOLDS). A pool on the caller's worker tells it at once, without a message
+ *     (wf_call_moves_on).
  * (6) Any node that knows the number of a request can answer it, or claim that it is in a cycle. So a probe contains
  *     each number in the form that the node with the request knows; the number of a request that has not left its
  *     node is in a form that only that node can read.

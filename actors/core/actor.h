@@ -238,7 +238,6 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 {
     return wf_slab_find(&wf_actors_of(w)->slab, id);
 }
-
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
 {

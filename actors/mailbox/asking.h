@@ -10,19 +10,19 @@
 struct wf_asking {
     struct weft_answer *slots;
     uint64_t first; /* ref of slots[0]; the refs of the others follow */
-    size_t count, need, got, open;
-    int64_t since;                /* the worker's clock when the wait began */
-    const char *name;             /* "x@b" in a call to a name; NULL in a call to a pid */
+    uint32_t count, need, got, open;
     struct wf_list_node on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
     struct wf_actor *actor;
+    int64_t since;    /* the worker's clock when the wait began */
     int64_t look_at;  /* in `calls`: when to look for cycles */
-    int64_t rested;   /* a gather sends no probes before this time: actors/call/cycle.c, note (8) */
-    int64_t pause;    /* before the last round that it owed */
-    size_t looked_at; /* how many answers were open when the last round began */
-    bool waiting;     /* all requests are sent */
+    const char *name; /* "x@b" in a call to a name; NULL in a call to a pid */
     /* Called for each request that comes to the mailbox, once the call waits long enough to look for cycles; else
      * NULL */
     void (*probed)(struct wf_actor *a, weft_msg *m);
+    int64_t rested;     /* a gather sends no probes before this time: actors/call/cycle.c, note (8) */
+    int64_t pause;      /* before the last round that it owed */
+    uint32_t looked_at; /* how many answers were open when the last round began */
+    bool waiting;       /* all requests are sent */
 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
 

@@ -17,7 +17,10 @@
  *     it on the actor's held list (wf_mailbox_hand_over). That saves half of the cost of a message. It is done only
  *     while both lanes are empty, and any message that comes ends it (wf_mail_came), so no message is overtaken. If
  *     the actor is asked to end before it runs, the message goes back to the head of the mailbox
- *     (wf_mailbox_takes_back).
+ *     (wf_mailbox_takes_back). A request goes back there, too, if its caller no longer waits when the actor runs. The
+ *     actor needs to look only if it is IN_DOUBT: a caller of this worker knows the actor that it has handed its
+ *     request to, and tells it when it stops waiting (wf_mailbox_doubt); of a request that has a deadline, or that
+ *     somebody else has passed on, this is never known.
  * (6) Publications may stand in the lane of mail as a struct wf_published_block instead of as messages. */
 #include "mailbox.h"
 
@@ -369,7 +372,7 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     weft_msg *m = a->held;
-    if (!a->task.cancelled && !request_is_dead(a->task.worker, m)) return false;
+    if (!a->task.cancelled && (m->post.flags != WF_MSG_CALL || !request_is_dead(a->task.worker, m))) return false;
     size_t weight = wf_msg_weight(m);
     wf_chain_remove(&a->held, m);
     m->post.next = a->mail.first == NULL ? NULL : &a->mail.first->post;
@@ -492,11 +495,11 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
     return WEFT_OK;
 }
 
-/* The actor waited, without a deadline, and was not woken by a plain message that it holds now. */
+/* The actor waited, without a deadline, and was not woken by a message that it surely may have. */
 static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **out)
 {
     struct wf_worker *w = a->task.worker;
-    if (WF_LIKELY(a->task.wants_mail == WF_MAIL_HANDED)) {
+    if (WF_LIKELY(wf_was_handed(a))) {
         *out = wf_mailbox_handed(w, a);
         return WF_LIKELY(*out != NULL) ? WEFT_OK : recv_slowly(a, out, WEFT_FOREVER);
     }
@@ -518,8 +521,7 @@ static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg *
     wf_task_wait_plainly(a->task.worker, &a->task, wf_waits_for_mail);
     WF_PROBE2(wake, a->id, 0);
     weft_msg *m = a->held;
-    if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled || m->post.flags == WF_MSG_CALL))
-        return recv_woken(a, out);
+    if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled)) return recv_woken(a, out);
     a->task.wants_mail = WF_MAIL_NONE;
     wf_actor_record_receive(a->task.worker, a, m, true);
     *out = m;

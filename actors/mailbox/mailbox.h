@@ -69,12 +69,13 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
 
 /* An actor that waits only for mail, with an empty mailbox and without held messages, gets a message of its worker
  * directly: it holds the message at once, as if it had received it. WF_MAIL_HAND marks such an actor, until something
- * comes. `m` is a WF_MSG_SEND or WF_MSG_CALL of this worker that is neither traced nor to be timed. The caller wakes
- * the actor. */
-static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
+ * comes. `m` is a WF_MSG_SEND or WF_MSG_CALL of this worker that is neither traced nor to be timed. `how` is
+ * WF_MAIL_HANDED or, if `m` may have to be dropped when the actor runs, WF_MAIL_IN_DOUBT. The caller wakes the
+ * actor. */
+static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m, enum wf_mail_wish how)
 {
     WF_ASSERT(a->mail.first == NULL); /* otherwise the message would overtake */
-    a->task.wants_mail = WF_MAIL_HANDED;
+    a->task.wants_mail = (uint8_t)how;
     a->gone++;
     m->post.next = NULL;
     m->previous = NULL;
@@ -82,34 +83,37 @@ static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
 }
 /* If `a` waits only for a message, hands over `m`, a SEND or CALL of the running actor with an inline body, and wakes
  * `a`. Returns whether it did. */
-static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m, enum wf_mail_wish how)
 {
     if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;
     WF_ASSERT(m->shared == NULL);
     wf_actors_of(w)->timer.left--;
     WF_PROBE3(send, m->from.actor, a->id, m->post.word);
-    wf_mailbox_hand_over(a, m);
+    wf_mailbox_hand_over(a, m, how);
     wf_task_wake(&a->task);
     return true;
 }
-/* For a HANDED actor that runs: true if it must not get its message, as it has to end, or as the message is a request
- * whose caller no longer waits. The message is then put back, before all mail that has come since. */
-bool wf_mailbox_takes_back(struct wf_actor *a);
-/* Whether this request surely comes from a caller on this worker that waits for the answer. False: not known. */
-static inline bool wf_request_is_awaited(struct wf_worker *w, const weft_msg *m)
+/* A call to `a` ends without an answer. If `a` was handed the request and has not run yet, it will look whether the
+ * caller still waits. */
+static inline void wf_mailbox_doubt(struct wf_actor *a)
 {
-    const struct wf_actor *caller = wf_actor_find(w, m->from.actor);
-    return caller != NULL && wf_id_worker(m->from.actor) == w->index && wf_answer_place(caller, m->ref) != NULL &&
-           wf_terms(m)->deadline == WEFT_FOREVER;
+    if (a->task.wants_mail == WF_MAIL_HANDED) a->task.wants_mail = WF_MAIL_IN_DOUBT;
 }
-/* A HANDED actor runs: returns its message, or NULL if the message was put back. */
+/* Whether it has a message that it has not looked at. */
+static inline bool wf_was_handed(const struct wf_actor *a)
+{
+    return a->task.wants_mail == WF_MAIL_HANDED || a->task.wants_mail == WF_MAIL_IN_DOUBT;
+}
+/* For a HANDED or IN_DOUBT actor that runs: true if it must not get its message, as it has to end, or as the message is
+ * a request whose caller no longer waits. The message is then put back, before all mail that has come since. */
+bool wf_mailbox_takes_back(struct wf_actor *a);
+/* A HANDED or IN_DOUBT actor runs: returns its message, or NULL if the message was put back. */
 static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
 {
     weft_msg *m = a->held;
+    bool in_doubt = a->task.wants_mail == WF_MAIL_IN_DOUBT;
     a->task.wants_mail = WF_MAIL_NONE;
-    if (WF_UNLIKELY(a->task.cancelled || (m->post.flags == WF_MSG_CALL && !wf_request_is_awaited(w, m))) &&
-        wf_mailbox_takes_back(a))
-        return NULL;
+    if (WF_UNLIKELY(a->task.cancelled || in_doubt) && wf_mailbox_takes_back(a)) return NULL;
     wf_actor_record_receive(w, a, m, true);
     return m;
 }

@@ -16,6 +16,7 @@
 #include "deliver.h"
 #include "held.h"
 #include "mailbox.h"
+#include "small.h"
 
 #include <string.h>
 
@@ -195,7 +196,8 @@ int wf_send_near(struct wf_actor *self, struct wf_actor *a, weft_pid to, weft_ms
     struct wf_worker *w = self->task.worker;
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->has_waiters)) /* others may have been promised space */
         return send_or_free(self, to, m, deadline);
-    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m)) return WEFT_OK;
+    const enum wf_mail_wish how = m->post.flags == WF_MSG_CALL ? WF_MAIL_IN_DOUBT : WF_MAIL_HANDED;
+    if (m->shared == NULL && m->from.node == to.node && wf_mailbox_hand(w, a, m, how)) return WEFT_OK;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
     wf_mailbox_add(a, m);
     return WEFT_OK;
@@ -280,24 +282,6 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
     return WF_LIKELY(m != NULL) ? send_or_free(self, to, m, WF_SEND_TIMEOUT) : why;
 }
 
-/* Bodies up to this lie in blocks of class 1, and empty ones in those of class 0. */
-enum { SMALL = sizeof(weft_msg) };
-
-/* At most SMALL bytes. */
-static inline void copy_small(unsigned char *to, const unsigned char *from, size_t size)
-{
-    if (size >= 32) {
-        memcpy(to, from, 16), memcpy(to + 16, from + 16, 16);
-        memcpy(to + size - 32, from + size - 32, 16), memcpy(to + size - 16, from + size - 16, 16);
-    } else if (size >= 16) {
-        memcpy(to, from, 16), memcpy(to + size - 16, from + size - 16, 16);
-    } else if (size >= 8) {
-        memcpy(to, from, 8), memcpy(to + size - 8, from + size - 8, 8);
-    } else {
-        for (size_t i = 0; i < size; i++) to[i] = from[i];
-    }
-}
-
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
  * change: if a check fails, send_again starts again from the beginning. All have the same first parameters, which stay
@@ -326,19 +310,7 @@ static inline bool may_be_small(struct wf_worker *w, uint32_t class_)
 
 static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_t tag, const void *data, size_t size)
 {
-    weft_msg *m = wf_pool_take_ready(&w->pool, class_);
-    m->post.kind = WF_POST_MESSAGE;
-    m->post.flags = WF_MSG_SEND;
-    m->post.block_class = (uint16_t)class_;
-    m->post.word = tag;
-    m->from.node = w->identity;
-    m->from.actor = wf_actor_of(w->current)->id;
-    m->ref = 0;
-    m->shared = NULL;
-    m->size = (uint32_t)size;
-    m->topic_size = 0;
-    if (class_ > 0) copy_small((unsigned char *)(m + 1), data, size);
-    return m;
+    return wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
 }
 
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
@@ -348,7 +320,7 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
     weft_msg *m = make_small(w, class_, tag, data, size);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_hand_over(a, m);
+    wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
     else wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;
@@ -452,7 +424,7 @@ static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_a
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL ||
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > WF_SMALL ||
                     (size > 0 && data == NULL)))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     struct wf_actor *a = wf_actor_near(w, to);

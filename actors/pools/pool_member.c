@@ -28,7 +28,8 @@ static const weft_local_key member_key = {sizeof(struct wf_member *), leave_pool
 
 static void let_go(struct wf_worker *w, struct wf_member *member)
 {
-    atomic_fetch_add_explicit(&member->done, 1, memory_order_relaxed);
+    uint64_t done = atomic_load_explicit(&member->done, memory_order_relaxed);
+    atomic_store_explicit(&member->done, done + 1, memory_order_relaxed);
     int32_t left = atomic_fetch_sub(&member->outstanding, 1) - 1;
     int32_t wake_at = atomic_load(&member->wake_at);
     if (left > wake_at || (wake_at = atomic_exchange(&member->wake_at, WF_NOBODY_WAITS)) == WF_NOBODY_WAITS) return;

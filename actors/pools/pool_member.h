@@ -24,7 +24,7 @@ enum { WF_NOBODY_WAITS = -1 };
 struct wf_member {
     alignas(WF_CACHE_LINE) _Atomic uint32_t refs; /* decremented with release; acquire by the last */
     _Atomic int32_t outstanding, wake_at;         /* sequentially consistent: note (2) */
-    _Atomic uint64_t done;                        /* relaxed: only shown to users */
+    _Atomic uint64_t done;                        /* relaxed: only shown to users; the member's worker writes it */
     bool joined; /* it has its reference. Written by the member, read by the pool after its end */
     weft_pid pool;
 };

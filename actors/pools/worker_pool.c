@@ -31,6 +31,7 @@ enum place_state { EMPTY, ALIVE, ENDING }; /* ENDING: it was asked to stop */
 struct place {
     enum place_state state;
     weft_pid pid;
+    struct wf_actor *actor; /* the slot of that actor, which may have ended, and which may be of another worker */
     struct wf_member *member;
 };
 
@@ -78,8 +79,11 @@ static int start_member(struct pool *p, uint32_t i)
     if (o.worker <= 0) o.worker = 1 + (int)((w->index + i) % w->set->users);
     o.link = true;
     int rc = wf_member_spawn(&place->member, &place->pid, p->member_arg, p->member_arg_size, &o);
-    if (rc == WEFT_OK) place->state = ALIVE;
-    return rc;
+    if (rc < 0) return rc;
+    place->state = ALIVE;
+    const struct wf_worker *there = w->set->at[wf_id_worker(place->pid.actor)];
+    place->actor = wf_slab_at(&wf_actors_of(there)->slab, wf_id_slot(place->pid.actor));
+    return WEFT_OK;
 }
 
 static void clear_place(struct place *place)
@@ -303,16 +307,20 @@ static int handle_next(struct pool *p)
 
 enum { NONE = -1, ALL_FULL = -2 };
 
+/* wf_slab_find without the way to the slot. */
+static bool lives(const struct place *place)
+{
+    return atomic_load_explicit(&place->actor->slot.generation, memory_order_acquire) ==
+           wf_id_generation(place->pid.actor);
+}
+
 /* Returns `i` if that member has space, ALL_FULL if the pool has to wait for it, NONE if the place has no member. */
 static int try_place(const struct pool *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
     if (place->state == EMPTY) return NONE;
     if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return ALL_FULL;
-    const struct wf_workers *set = p->self->task.worker->set;
-    const struct wf_worker *w = set->at[wf_id_worker(place->pid.actor)];
-    /* If it has ended, its EXIT will come soon. */
-    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? ALL_FULL : (int)i;
+    return lives(place) ? (int)i : ALL_FULL; /* if it has ended, its EXIT will come soon */
 }
 
 static int choose_by_key(const struct pool *p, uint64_t key)
@@ -333,12 +341,13 @@ static int choose(struct pool *p, uint64_t key)
     if (policy == WEFT_POOL_BY_KEY) return choose_by_key(p, key);
     int best = NONE;
     for (uint32_t k = 0; k < p->count; k++) {
-        int i = try_place(p, (p->next + k) % p->count);
+        uint32_t at = p->next + k;
+        int i = try_place(p, at < p->count ? at : at % p->count);
         if (i < 0) best = best == NONE ? i : best;
         else if (best < 0 || outstanding_to(&p->places[i]) < outstanding_to(&p->places[best])) best = i;
         if (best >= 0 && policy == WEFT_POOL_ROUND_ROBIN) break;
     }
-    if (best >= 0) p->next = ((uint32_t)best + 1) % p->count;
+    if (best >= 0) p->next = (uint32_t)best + 1 == p->count ? 0 : (uint32_t)best + 1;
     return best;
 }
 
@@ -363,12 +372,17 @@ static void refuse(struct pool *p, weft_msg *m)
 
 static void hand_over(struct pool *p, struct place *place, weft_msg *m)
 {
+    struct wf_worker *w = p->self->task.worker;
     wf_release(p->self, m);
     m->post.kind = WF_POST_WORK;
-    if (m->post.flags == WF_MSG_CALL) wf_terms(m)->moved_on = 1;
+    enum wf_mail_wish how = m->post.flags == WF_MSG_CALL ? wf_call_moves_on(w, m, place->pid) : WF_MAIL_HANDED;
     atomic_fetch_add(&place->member->outstanding, 1);
     struct wf_member *member = place->member;
-    if (wf_send_or_free(p->self, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {
+    struct wf_actor *near = wf_is_unrecorded(w, place->pid) && lives(place) ? place->actor : NULL;
+    if (near != NULL && how == WF_MAIL_HANDED && m->shared == NULL && m->from.node == place->pid.node &&
+        wf_mailbox_hand(w, near, m, how)) {
+        p->passed_on++;
+    } else if (wf_send_near(p->self, near, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {
         p->passed_on++;
     } else {
         atomic_fetch_sub(&member->outstanding, 1);
@@ -435,7 +449,7 @@ static void serve(struct pool *p)
     while (!p->stop && (p->drain == NULL || p->self->gone < p->drain_at)) {
         weft_msg *m;
         if (weft_recv(&m, WEFT_FOREVER) < 0) return; /* asked to stop before it trapped stop requests */
-        if (weft_tag(m) >= WEFT_TAG_SYSTEM) on_signal(p, m);
+        if (m->post.word >= WEFT_TAG_SYSTEM) on_signal(p, m);
         else pass_on(p, m);
     }
 }

@@ -60,7 +60,7 @@ static void call_with(struct wf_actor *a, weft_msg *m)
 enum wf_turn wf_handler_turn(struct wf_actor *a)
 {
     struct wf_task *t = &a->task;
-    weft_msg *m = t->wants_mail == WF_MAIL_HANDED ? wf_mailbox_handed(t->worker, a) : NULL;
+    weft_msg *m = wf_was_handed(a) ? wf_mailbox_handed(t->worker, a) : NULL;
     t->wants_mail = WF_MAIL_NONE;
     for (; !t->cancelled; m = NULL) {
         if (m == NULL && t->ops <= TURN_OPS) return WF_TURN_AGAIN;

@@ -57,7 +57,7 @@ int wf_publish_report_begin(struct wf_publish_report *r, struct wf_actor *self, 
                                     .held = wf_msg_new(wa->worker, 0, count * sizeof(struct weft_answer))};
     if (r->held == NULL) return WEFT_ENOMEM;
     wf_hold(self, r->held);
-    wf_asking_begin(self, &r->asking, (struct weft_answer *)(void *)wf_msg_bytes(r->held), count, 0);
+    wf_asking_begin(self, &r->asking, (struct weft_answer *)(void *)wf_msg_bytes(r->held), (uint32_t)count, 0);
     r->asking.count = r->asking.open = 0; /* wf_publish_report_ask opens them */
     return WEFT_OK;
 }

@@ -427,6 +427,22 @@ void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *wh
     wf_coro_switch(&t->coro, &next->coro);
 }
 
+void wf_task_wait_for(struct wf_worker *w, struct wf_task *t, struct wf_task *next, const char *what)
+{
+    WF_ASSERT(next->state == WF_TASK_WAITING);
+    if (WF_UNLIKELY(w->ready_count != 0 || w->budget == 0)) {
+        wf_task_wake_waiting(w, next);
+        wf_task_wait_plainly(w, t, what);
+        return;
+    }
+    WF_ASSERT(t->state == WF_TASK_RUNNING);
+    t->state = WF_TASK_WAITING;
+    t->waits_for = what;
+    w->budget--;
+    wf_task_run_here(w, next);
+    wf_coro_switch(&t->coro, &next->coro);
+}
+
 int wf_task_wait_quietly(int64_t deadline, const char *what)
 {
     struct wf_worker *w = wf_here;

@@ -35,8 +35,9 @@ enum wf_task_state {
     WF_TASK_DONE
 };
 
-/* HAND: wake it, or give it the message directly, which makes it HANDED; see actors/mailbox/mailbox.h. */
-enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_WAKE, WF_MAIL_HAND };
+/* HAND: wake it, or give it the message directly, which makes it HANDED, or IN_DOUBT if it first has to look whether
+ * it may have the message; see actors/mailbox/mailbox.h. */
+enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_IN_DOUBT, WF_MAIL_WAKE, WF_MAIL_HAND };
 
 /* First the members that switching and waking touch, then those that only some waits touch. */
 struct wf_task {
@@ -148,6 +149,8 @@ static inline bool wf_task_is_plain(const struct wf_task *t)
 /* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions, as every receive calls it. The
  * task may be cancelled afterwards. */
 void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what);
+/* The same, and wakes `next`, a WAITING task of this worker, which is run at once if no other task is runnable. */
+void wf_task_wait_for(struct wf_worker *w, struct wf_task *t, struct wf_task *next, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_finish_wait(int64_t result);
 /* The running task goes to the end of the queue. */

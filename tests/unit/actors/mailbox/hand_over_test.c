@@ -108,15 +108,24 @@ END_TEST
 static void asks(const void *arg, size_t size)
 {
     (void)size;
+    const struct kid *k = arg;
     weft_msg *answer;
-    (void)weft_call(((const struct kid *)arg)->other, ASK, NULL, 0, &answer, WEFT_FOREVER);
+    (void)weft_call(k->other, ASK, NULL, 0, &answer, k->n == 0 ? WEFT_FOREVER : weft_after(WEFT_SEC(1000)));
+}
+
+/* It has handed its request to `to`, which has not run yet. */
+static weft_pid asker_of(weft_pid to, bool has_deadline)
+{
+    struct kid k = {.other = to, .n = has_deadline};
+    weft_pid asker = kid_with(asks, k, &(weft_spawn_options){.worker = 1});
+    until(peek(to)->held != NULL);
+    return asker;
 }
 
 static void expired_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    weft_pid to = waiting(), asker = kid_with(asks, (struct kid){.other = to}, &(weft_spawn_options){.worker = 1});
-    until(peek(to)->held != NULL);
+    weft_pid to = waiting(), asker = asker_of(to, true);
     wf_terms(peek(to)->held)->deadline = 1;
     want_int(say(to, END, 0), 0);
     want_heard(to, ".");
@@ -131,6 +140,37 @@ START_TEST(a_request_that_has_expired_meanwhile_is_dropped)
 }
 END_TEST
 
+/* The order in which a worker runs its actors is known: the asker was woken, by the end that is asked of it, after the
+ * receiver. So it is put before it here. */
+static void asker_goes_first(weft_pid asker)
+{
+    struct wf_worker *w = wf_here;
+    uint32_t place = 0;
+    for (const struct wf_task *t = w->ready_first; t != &peek(asker)->task; t = t->next_ready) place++;
+    wf_task_prefer(w, place);
+}
+
+static void given_up_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int kill = 0; kill < 2; kill++) {
+        weft_pid to = waiting(), asker = asker_of(to, false);
+        want_int(say(to, END, 0), 0);
+        want_int(kill ? weft_kill(asker) : weft_stop(asker), 0);
+        asker_goes_first(asker);
+        want_heard(to, ".");
+        want_int(drops(weft_here(), WF_DROP_EXPIRED), kill + 1);
+        await_end(asker);
+    }
+}
+
+START_TEST(a_request_whose_caller_was_asked_to_end_or_killed_meanwhile_is_dropped)
+{
+    run_on(1, given_up_body);
+}
+END_TEST
+
 TEST_MAIN("hand_over", messages_and_notifications_keep_their_order,
           an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread,
-          a_request_that_has_expired_meanwhile_is_dropped)
+          a_request_that_has_expired_meanwhile_is_dropped,
+          a_request_whose_caller_was_asked_to_end_or_killed_meanwhile_is_dropped)

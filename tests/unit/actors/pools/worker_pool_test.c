@@ -1,4 +1,5 @@
 /* Pools: which member gets a message, outstanding messages, and members that end. */
+#include "asking.h"
 #include "pool_members.h"
 
 /* ---- Who gets it ----------------------------------------------------------------------------------------------- */
@@ -311,8 +312,78 @@ START_TEST(members_that_cannot_start_end_the_pool)
 }
 END_TEST
 
+/* ---- Who has the request --------------------------------------------------------------------------------------- */
+
+static void calls_back(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m, *answer;
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        int64_t rc = weft_call(weft_from(m), WHO, NULL, 0, &answer, WEFT_FOREVER);
+        want(peek(weft_from(m))->asking->probed == NULL); /* it has not waited for long */
+        want_int(weft_reply(m, WHO, &rc, sizeof rc), 0);
+        weft_msg_free(m);
+    }
+}
+
+static void cycle_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool;
+    weft_msg *m;
+    weft_pool_options o = {.count = 2, .member.worker = 1};
+    want_int(weft_spawn_pool(&pool, calls_back, NULL, 0, &o), 0);
+    for (int i = 0; i < 3; i++) {
+        want_int(weft_call(pool, WHO, NULL, 0, &m, WEFT_FOREVER), 0);
+        want_int(value_of(m), WEFT_EDEADLOCK);
+        weft_msg_free(m);
+    }
+    stop_in_order(pool);
+}
+
+START_TEST(a_member_that_calls_the_actor_that_waits_for_it_fails_at_once)
+{
+    run_on(1, cycle_body);
+}
+END_TEST
+
+/* The pool has handed the request to its member, which has not run when the caller ends. */
+static void caller_ends_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 1, .member.worker = 1), to = member_of(pool, 0).pid;
+    for (int kill = 0; kill < 2; kill++) {
+        weft_pid caller;
+        struct kid k = {.other = pool, .n = WHO, .parent = weft_self()};
+        await_wait(to, "mailbox");
+        await_wait(pool, "mailbox");
+        wf_actors_of(wf_here)->timer.left = 100;
+        want_int(weft_spawn(&caller, asks, &k, sizeof k, &(weft_spawn_options){.worker = 1}), 0);
+        until(peek(to)->held != NULL);
+        want_int(kill ? weft_kill(caller) : weft_stop(caller), 0);
+        uint32_t place = 0;
+        for (const struct wf_task *t = wf_here->ready_first; t != &peek(caller)->task; t = t->next_ready) place++;
+        wf_task_prefer(wf_here, place);
+        if (!kill) want_int(hear(DONE), WEFT_ECANCELED);
+        await_end(caller);
+        until(member_of(pool, 0).outstanding == 0);
+        want_int(drops(weft_here(), WF_DROP_EXPIRED), kill + 1);
+        want_int(wf_actor_received(peek(to)), kill);
+        want(weft_pid_equal(who(pool, 1), to));
+    }
+    stop_in_order(pool);
+}
+
+START_TEST(a_member_does_not_get_a_request_whose_caller_has_ended)
+{
+    run_on(1, caller_ends_body);
+}
+END_TEST
+
 TEST_MAIN("worker_pool", large_messages_are_work_on_each_worker, round_robin_takes_turns,
           least_loaded_prefers_the_idle, keys_stay_where_they_are,
           a_request_that_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
           a_message_is_let_go_once, a_member_that_ends_is_replaced, a_pool_without_members_refuses,
-          a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)
+          a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool,
+          a_member_that_calls_the_actor_that_waits_for_it_fails_at_once,
+          a_member_does_not_get_a_request_whose_caller_has_ended)

@@ -1,0 +1,44 @@
+/* actors/mailbox/small.h -- small messages of the running actor, made without a call. */
+#ifndef WF_SMALL_H
+#define WF_SMALL_H
+
+#include "actor.h"
+
+/* Bodies up to this lie in blocks of class 1, and empty ones in those of class 0. */
+enum { WF_SMALL = sizeof(weft_msg) };
+
+/* At most WF_SMALL bytes. */
+static inline void wf_copy_small(unsigned char *to, const unsigned char *from, size_t size)
+{
+    if (size >= 32) {
+        memcpy(to, from, 16), memcpy(to + 16, from + 16, 16);
+        memcpy(to + size - 32, from + size - 32, 16), memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 16) {
+        memcpy(to, from, 16), memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 8) {
+        memcpy(to, from, 8), memcpy(to + size - 8, from + size - 8, 8);
+    } else {
+        for (size_t i = 0; i < size; i++) to[i] = from[i];
+    }
+}
+
+/* A message of the running actor, in a block of that class, of which the pool has one. */
+static inline weft_msg *wf_small_msg(struct wf_worker *w, uint32_t class_, enum wf_msg_kind kind, uint32_t tag,
+                                     const void *data, size_t size, uint64_t ref)
+{
+    weft_msg *m = wf_pool_take_ready(&w->pool, class_);
+    m->post.kind = WF_POST_MESSAGE;
+    m->post.flags = (uint8_t)kind;
+    m->post.block_class = (uint16_t)class_;
+    m->post.word = tag;
+    m->from.node = w->identity;
+    m->from.actor = wf_actor_of(w->current)->id;
+    m->ref = ref;
+    m->shared = NULL;
+    m->size = (uint32_t)size;
+    m->topic_size = 0;
+    if (class_ > 0) wf_copy_small((unsigned char *)(m + 1), data, size);
+    return m;
+}
+
+#endif
