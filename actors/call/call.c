@@ -232,53 +232,62 @@ static __attribute__((noinline)) int call_slowly(weft_pid to, uint32_t tag, cons
     return end_one(self, &asking, rc, answer, deadline);
 }
 
-/* A call whose first wait has not brought the answer alone. */
-static __attribute__((noinline)) int call_on(struct wf_actor *self, struct wf_asking *s, weft_msg **answer)
+/* A call whose first wait, with the result `rc`, has not brought the answer alone. */
+static __attribute__((noinline)) int call_on(struct wf_actor *self, struct wf_asking *s, int rc, weft_msg **answer,
+                                             int64_t deadline)
 {
-    int rc = wait_on(self, s, self->task.cancelled ? WEFT_ECANCELED : WEFT_OK, WEFT_FOREVER);
+    rc = wait_on(self, s, rc, deadline);
     return conclude(self, s->slots, rc, answer);
 }
 
 /* The largest body that makes a small message together with its terms. */
 enum { SMALL_REQUEST = WF_SMALL - sizeof(struct wf_terms) };
 
-static inline weft_msg *small_request(struct wf_worker *w, uint32_t tag, const void *data, size_t size, uint64_t ref)
+static inline weft_msg *small_request(struct wf_worker *w, uint32_t tag, const void *data, size_t size, uint64_t ref,
+                                      int64_t deadline)
 {
     weft_msg *m = wf_small_msg(w, 1, WF_MSG_CALL, tag, data, size, ref);
     struct wf_terms *terms = wf_terms(m);
-    terms->deadline = WEFT_FOREVER;
+    terms->deadline = deadline;
     terms->timed = terms->moved_on = 0;
     return m;
 }
 
 /* A small request to `a`, which waits for a message and nothing else. The common case: nothing is looked at twice, and
  * nothing is called but the switch. All checks come before the first change: if one fails, call_slowly begins again. */
-static __attribute__((noinline)) int call_waiting(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                  const void *data, size_t size, weft_msg **answer)
+static inline __attribute__((always_inline)) int call_near(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                           const void *data, size_t size, weft_msg **answer,
+                                                           int64_t deadline)
 {
     struct wf_task *t = w->current;
     struct wf_actors *wa = wf_actors_of(w);
-    if (WF_UNLIKELY(!wf_task_is_plain(t) || t->ops == 1 || !wf_pool_has_block(&w->pool, 1) || wa->timer.left == 1))
-        return call_slowly(wf_actor_pid(a), tag, data, size, answer, WEFT_FOREVER);
+    if (WF_UNLIKELY(!wf_task_is_plain(t) || deadline < WF_CLOCK_BEGIN || t->ops == 1 ||
+                    !wf_pool_has_block(&w->pool, 1) || wa->timer.left == 1))
+        return call_slowly(wf_actor_pid(a), tag, data, size, answer, deadline);
     struct wf_actor *self = wf_actor_of(t);
     t->ops--;
     wa->timer.left--;
-    weft_msg *m = small_request(w, tag, data, size, wa->last_ref + 1);
+    weft_msg *m = small_request(w, tag, data, size, wa->last_ref + 1, deadline);
     struct weft_answer one = {.from = {m->from.node, a->id}};
     struct wf_asking asking;
     begin(self, wa, &asking, &one, 1, 1);
     asking.waiting = true;
     wf_patrol_add(w, &asking);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
+    wf_mailbox_hand_over(a, m, deadline == WEFT_FOREVER ? WF_MAIL_HANDED : WF_MAIL_IN_DOUBT);
     WF_PROBE2(wait, self->id, (const char *)waits_for_answer);
-    if (WF_LIKELY(a->task.state == WF_TASK_WAITING)) {
+    int rc = WEFT_OK;
+    if (deadline != WEFT_FOREVER) { /* a constant */
+        wf_task_wake(&a->task);
+        rc = wf_task_wait_quietly(deadline, waits_for_answer);
+    } else if (WF_LIKELY(a->task.state == WF_TASK_WAITING)) {
         wf_task_wait_for(w, t, &a->task, waits_for_answer);
     } else { /* a handler */
         wf_task_wake_idle(&a->task);
         wf_task_wait_plainly(w, t, waits_for_answer);
     }
-    if (WF_UNLIKELY(one.error != WEFT_OK || t->cancelled)) return call_on(self, &asking, answer);
+    if (WF_UNLIKELY(rc != WEFT_OK || one.error != WEFT_OK || t->cancelled))
+        return call_on(self, &asking, rc == WEFT_OK && t->cancelled ? WEFT_ECANCELED : rc, answer, deadline);
     WF_PROBE2(wake, self->id, 0);
     wf_unlink(&asking.on_calls);
     self->asking = NULL;
@@ -286,16 +295,29 @@ static __attribute__((noinline)) int call_waiting(struct wf_worker *w, struct wf
     return WEFT_OK;
 }
 
+static __attribute__((noinline)) int call_forever(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                  const void *data, size_t size, weft_msg **answer)
+{
+    return call_near(w, a, tag, data, size, answer, WEFT_FOREVER);
+}
+
+static __attribute__((noinline)) int call_until(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    return call_near(w, a, tag, data, size, answer, deadline);
+}
+
 int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
     struct wf_worker *w = wf_here;
     if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL_REQUEST ||
-                    (size > 0 && data == NULL) || answer == NULL || deadline != WEFT_FOREVER))
+                    (size > 0 && data == NULL) || answer == NULL))
         return call_slowly(to, tag, data, size, answer, deadline);
     struct wf_actor *a = wf_actor_near(w, to);
     if (WF_UNLIKELY(a == NULL || a->task.wants_mail != WF_MAIL_HAND))
         return call_slowly(to, tag, data, size, answer, deadline);
-    return call_waiting(w, a, tag, data, size, answer);
+    return deadline == WEFT_FOREVER ? call_forever(w, a, tag, data, size, answer)
+                                    : call_until(w, a, tag, data, size, answer, deadline);
 }
 
 /* Whether `a` is in a call to one actor, has sent that request, and waits. */

@@ -1,4 +1,4 @@
-/* actors/call/call.c, call_waiting and put_reply: a small request to an actor of the same worker that waits, and a small
+/* actors/call/call.c, call_near and put_reply: a small request to an actor of the same worker that waits, and a small
  * answer to it, go from hand to hand. Both sides observe the same as in any other call. */
 #include "held.h"
 #include "calls.h"
@@ -32,7 +32,7 @@ static void echo(const void *arg, size_t size)
     unsigned char bytes[LONGEST];
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         want(weft_wants_reply(m) && is_filled(m));
-        want_int(weft_deadline(m), WEFT_FOREVER);
+        want(weft_deadline(m) == WEFT_FOREVER || weft_deadline(m) > weft_now());
         size_t answer = weft_tag(m) - ECHO;
         fill(bytes, answer);
         want_int(weft_reply(m, weft_tag(m), bytes, answer), 0);
@@ -53,17 +53,23 @@ static void echo_handler(void *state, weft_msg *m)
     want_int(weft_reply(m, weft_tag(m), bytes, answer), 0);
 }
 
-static void call_with(weft_pid to, size_t request, size_t reply)
+static void call_until(weft_pid to, size_t request, size_t reply, int64_t deadline)
 {
     unsigned char bytes[LONGEST];
     weft_msg *answer;
     fill(bytes, request);
-    want_int(weft_call(to, (uint32_t)(ECHO + reply), bytes, request, &answer, WEFT_FOREVER), 0);
+    want_int(weft_call(to, (uint32_t)(ECHO + reply), bytes, request, &answer, deadline), 0);
     want_int(weft_tag(answer), ECHO + reply);
     want_int(weft_size(answer), reply);
     want(weft_pid_equal(weft_from(answer), to));
     want(is_filled(answer) && !weft_wants_reply(answer));
     weft_msg_free(answer);
+}
+
+static void call_with(weft_pid to, size_t request, size_t reply)
+{
+    call_until(to, request, reply, WEFT_FOREVER);
+    call_until(to, request, reply, weft_after(WEFT_SEC(1000)));
 }
 
 static void sizes_body(const void *arg, size_t size)
@@ -129,7 +135,7 @@ static void turns_body(const void *arg, size_t size)
         call_with(to, 8, 8);
     }
     want(ran);
-    want_int(wf_actor_received(peek(to)), TURNS);
+    want_int(wf_actor_received(peek(to)), 2 * (int64_t)TURNS);
     await_end(other);
     end_kid(to);
 }
@@ -165,7 +171,7 @@ static void waits_for_answer(const void *arg, size_t size)
     (void)size;
     const struct kid *k = arg;
     weft_msg *answer;
-    int rc = weft_call(k->other, DATA, NULL, 0, &answer, WEFT_FOREVER);
+    int rc = weft_call(k->other, DATA, NULL, 0, &answer, k->n == 0 ? WEFT_FOREVER : weft_after(k->n));
     if (rc == 0) weft_msg_free(answer);
     want_int(say(k->parent, DONE, rc), 0);
 }
@@ -199,6 +205,41 @@ START_TEST(a_caller_may_be_asked_to_stop_or_killed_before_and_after_the_answer)
 }
 END_TEST
 
+/* Answers when the caller has ended. */
+static void answers_too_late(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        until(!is_alive(weft_from(m)));
+        want_int(weft_reply(m, 1, NULL, 0), 0);
+        weft_msg_free(m);
+    }
+}
+
+static void deadline_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { ROUNDS = 5 };
+    weft_pid to = kid_on(1, answers_too_late, 0);
+    struct kid k = {.other = to, .n = WEFT_US(50)};
+    for (int i = 0; i < ROUNDS; i++) {
+        await_wait(to, "mailbox");
+        weft_pid caller = kid_with(waits_for_answer, k, &(weft_spawn_options){.worker = 1});
+        want_int(hear(DONE), WEFT_ETIMEDOUT);
+        await_end(caller);
+    }
+    await_wait(to, "mailbox");
+    want_int(drops(weft_here(), WF_DROP_LATE_REPLY) + drops(weft_here(), WF_DROP_EXPIRED), ROUNDS);
+    end_kid(to);
+}
+
+START_TEST(a_caller_waits_until_its_deadline)
+{
+    run_on(1, deadline_body);
+}
+END_TEST
+
 TEST_MAIN("call_near", requests_and_answers_of_all_sizes_arrive_whole, a_caller_may_hold_other_messages,
           calls_leave_time_for_others, a_call_to_an_actor_that_ends_fails,
-          a_caller_may_be_asked_to_stop_or_killed_before_and_after_the_answer)
+          a_caller_may_be_asked_to_stop_or_killed_before_and_after_the_answer, a_caller_waits_until_its_deadline)
