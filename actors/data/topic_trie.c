@@ -433,16 +433,14 @@ bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
     return wf_trie_matches(&i->trie, topic);
 }
 
-bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number)
+bool wf_interest_find_answer(struct wf_interest *i, weft_text topic, uint64_t number)
 {
-    if (WF_UNLIKELY(i->answered_for != i->trie.changes)) {
+    if (i->answered_for != i->trie.changes) {
         memset(i->answers, 0, sizeof i->answers);
         i->answered_for = i->trie.changes;
     }
-    uint64_t *answer = &i->answers[number % WF_INTEREST_ANSWERS];
-    if (WF_LIKELY(number != 0 && *answer >> 1 == number)) return (*answer & 1) != 0;
     bool matches = wf_trie_matches(&i->trie, topic);
-    *answer = number << 1 | matches;
+    i->answers[number % WF_INTEREST_ANSWERS] = number << 1 | matches;
     return matches;
 }
 

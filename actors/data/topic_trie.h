@@ -83,9 +83,16 @@ int wf_interest_add(struct wf_interest *i, weft_text pattern);
 bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 /* Whether any pattern matches the topic, which must have been checked. */
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
+/* Finds an answer that wf_interest_matches_topic does not remember, and remembers it. */
+bool wf_interest_find_answer(struct wf_interest *i, weft_text topic, uint64_t number);
 /* The same, but remembers the answers for the last topics until the set changes. Equal topics have equal numbers and
  * different topics different ones; 0: the topic has no number, and nothing is remembered. */
-bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number);
+static inline bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number)
+{
+    uint64_t answer = i->answers[number % WF_INTEREST_ANSWERS];
+    bool known = i->answered_for == i->trie.changes && number != 0 && answer >> 1 == number;
+    return WF_LIKELY(known) ? (answer & 1) != 0 : wf_interest_find_answer(i, topic, number);
+}
 /* A message under that topic (which must have been checked) was not sent: each pattern that matches the topic counts
  * it as lost. */
 void wf_interest_lose(struct wf_interest *i, weft_text topic);
