@@ -83,21 +83,22 @@ void wf_body_keep(struct wf_body *b)
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); /* the caller holds one already */
 }
 
-static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
+static inline void free_body(struct wf_worker *w, struct wf_body *b)
 {
-    /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. A
-     * caller that has all references needs no locked instruction, as nobody else can change their count. */
-    if (atomic_load_explicit(&b->refs, memory_order_acquire) == count) wf_tsan_acquire(&b->refs);
-    else if (!WF_LAST_HOLDER(&b->refs, count)) return;
     uncount_large(b);
     if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
     wf_pool_give(pool_of(w), b->block_class, b);
 }
 
-void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
-    bool alone = atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
-    if (alone || b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
+    /* Release: our reads come before the free by the last holder; acquire: the others' reads come before our free. */
+    if (WF_LAST_HOLDER(&b->refs, count)) free_body(w, b);
+}
+
+static __attribute__((noinline)) void drop_shared(struct wf_worker *w, struct wf_body *b)
+{
+    if (b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
         drop_many(w, b, 1);
         return;
     }
@@ -107,6 +108,17 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b)
     if (o->body != NULL) drop_many(w, o->body, o->count);
     *o = (struct wf_owed){b, 1};
     owing->used[b->owed / 64] |= UINT64_C(1) << b->owed % 64;
+}
+
+/* The only holder needs no locked instruction, as nobody else can change the count. Acquire: as in drop_many. */
+void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+{
+    if (atomic_load_explicit(&b->refs, memory_order_acquire) > 1) {
+        drop_shared(w, b);
+        return;
+    }
+    wf_tsan_acquire(&b->refs);
+    free_body(w, b);
 }
 
 void wf_owed_settle(struct wf_worker *w)

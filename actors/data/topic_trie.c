@@ -363,7 +363,7 @@ void wf_interest_init(struct wf_interest *i, uint64_t secret)
     wf_list_init(&i->lost);
     i->count = 0;
     i->answered_for = 0;
-    memset(i->answers, 0, sizeof i->answers);
+    i->answers = NULL;
 }
 
 static void entry_free(struct wf_interest *i, struct wf_interest_entry *e)
@@ -388,6 +388,8 @@ void wf_interest_finish(struct wf_interest *i)
     (void)wf_interest_clear(i, UINT32_MAX);
     WF_ASSERT(i->count == 0);
     wf_trie_finish(&i->trie);
+    free(i->answers);
+    i->answers = NULL;
 }
 
 static struct wf_interest_entry *entry_of(const struct wf_interest *i, weft_text pattern)
@@ -433,16 +435,13 @@ bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
     return wf_trie_matches(&i->trie, topic);
 }
 
-bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number)
+bool wf_interest_find_answer(struct wf_interest *i, weft_text topic, uint64_t number)
 {
-    if (WF_UNLIKELY(i->answered_for != i->trie.changes)) {
-        memset(i->answers, 0, sizeof i->answers);
-        i->answered_for = i->trie.changes;
-    }
-    uint64_t *answer = &i->answers[number % WF_INTEREST_ANSWERS];
-    if (WF_LIKELY(number != 0 && *answer >> 1 == number)) return (*answer & 1) != 0;
     bool matches = wf_trie_matches(&i->trie, topic);
-    *answer = number << 1 | matches;
+    if (i->answers == NULL) i->answers = calloc(WF_INTEREST_ANSWERS, sizeof *i->answers);
+    else if (i->answered_for != i->trie.changes) memset(i->answers, 0, WF_INTEREST_ANSWERS * sizeof *i->answers);
+    i->answered_for = i->trie.changes;
+    if (i->answers != NULL) i->answers[number % WF_INTEREST_ANSWERS] = number << 1 | matches;
     return matches;
 }
 

@@ -70,7 +70,9 @@ struct wf_interest {
     struct wf_list lost;     /* wf_interest_entry.on_lost: patterns with missed messages, the longest waiting first */
     size_t count;            /* the number of different patterns */
     uint64_t answered_for;   /* wf_trie.changes for which `answers` are right */
-    uint64_t answers[WF_INTEREST_ANSWERS]; /* of wf_interest_matches_topic, by topic number: number * 2 + answer */
+    /* Of wf_interest_matches_topic: WF_INTEREST_ANSWERS places, by the number of the topic: number * 2 + answer. NULL:
+     * nothing was asked yet, so that the links of a node that does not publish need no memory for it. */
+    uint64_t *answers;
 };
 
 void wf_interest_init(struct wf_interest *i, uint64_t secret);
@@ -83,9 +85,18 @@ int wf_interest_add(struct wf_interest *i, weft_text pattern);
 bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 /* Whether any pattern matches the topic, which must have been checked. */
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
+/* Finds an answer that wf_interest_matches_topic does not remember, and remembers it if there is memory. */
+bool wf_interest_find_answer(struct wf_interest *i, weft_text topic, uint64_t number);
 /* The same, but remembers the answers for the last topics until the set changes. Equal topics have equal numbers and
  * different topics different ones; 0: the topic has no number, and nothing is remembered. */
-bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number);
+static inline bool wf_interest_matches_topic(struct wf_interest *i, weft_text topic, uint64_t number)
+{
+    if (WF_LIKELY(i->answers != NULL && i->answered_for == i->trie.changes && number != 0)) {
+        uint64_t answer = i->answers[number % WF_INTEREST_ANSWERS];
+        if (WF_LIKELY(answer >> 1 == number)) return (answer & 1) != 0;
+    }
+    return wf_interest_find_answer(i, topic, number);
+}
 /* A message under that topic (which must have been checked) was not sent: each pattern that matches the topic counts
  * it as lost. */
 void wf_interest_lose(struct wf_interest *i, weft_text topic);

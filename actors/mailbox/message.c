@@ -21,9 +21,18 @@ void *weft_msg_body(weft_msg *m)
     return wf_msg_bytes(m);
 }
 
+/* A publication that is the only message that `self` holds. It is too small to be charged. */
+static inline bool is_only_publication(const struct wf_actor *self, const weft_msg *m)
+{
+    return m->shared != NULL && m->shared->owed != 0 && self->held == m && m->post.next == NULL &&
+           m->post.kind == WF_POST_MESSAGE && m->post.flags != WF_MSG_CALL;
+}
+
 static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf_actor *self, weft_msg *m)
 {
-    if (self != NULL) {
+    if (self != NULL && is_only_publication(self, m)) {
+        self->held = NULL;
+    } else if (self != NULL) {
         wf_task_charge(&self->task, m->size);
         wf_release(self, m);
         if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL)) {

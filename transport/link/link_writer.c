@@ -316,8 +316,8 @@ static __attribute__((noinline)) int send_body_apart(struct wf_link_writer *writ
     return wf_large_message_send_body(writer, &f, body);
 }
 
-static int send_body(struct wf_link_writers *all, struct wf_link_writer *writer, enum wf_frame_kind kind,
-                     weft_text name, uint64_t from, uint32_t tag, struct wf_body *body)
+static inline int send_body(struct wf_link_writers *all, struct wf_link_writer *writer, enum wf_frame_kind kind,
+                            weft_text name, uint64_t from, uint32_t tag, struct wf_body *body)
 {
     if (is_full(writer)) return WEFT_EFULL;
     if (wf_goes_apart(writer, from, body->size, body)) return send_body_apart(writer, kind, name, from, tag, body);
@@ -366,7 +366,8 @@ static bool lose_plain(struct wf_link_writers *all, struct wf_link_writer *write
 }
 
 /* To all subscribers of the peer. */
-static bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, weft_text topic, struct wf_body *body)
+static inline bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, weft_text topic,
+                                 struct wf_body *body)
 {
     struct wf_link_writers *all = writers_of(w);
     int rc = send_body(all, writer, WF_FRAME_PUBLISH, topic, from_of(w, body->from), body->tag, body);

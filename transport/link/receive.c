@@ -317,9 +317,10 @@ bool wf_link_receive(struct wf_channel *ch, const uint8_t *data, size_t size, si
     struct wf_frame f;
     uint64_t count = 0;
     bool ok = true;
+    f.checked = weft_str("", 0);
     while (ok && wf_channel_may_go_on(ch)) {
         const uint8_t *start = r.at;
-        int got = wf_frame_next(&r, &f);
+        int got = wf_frame_next_of_batch(&r, &f);
         if (got == 0) break;
         if (got < 0) {
             char why[WF_REASON_TEXT];

@@ -139,7 +139,8 @@ struct wf_frame {
     bool counted;  /* it has a number on its link: see docs/wire.md */
     uint32_t tag;
     uint64_t to, from, ref;
-    weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
+    weft_text name;    /* a name, a topic, or the reason of REFUSED and BYE */
+    weft_text checked; /* the last topic of a PUBLISH that wf_frame_next_of_batch has checked */
     weft_text body;
     weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
@@ -157,6 +158,9 @@ struct wf_frame {
 
 /* The next frame of a batch. 1; 0 at the end; WEFT_EFORMAT: `f->kind` and wf_frame_fault() say what and where. */
 int wf_frame_next(weft_reader *r, struct wf_frame *f);
+/* The same with one `f` for all frames of a batch: a topic that equals `f->checked` is not checked again. Before the
+ * first frame `f->checked` must be empty. */
+int wf_frame_next_of_batch(weft_reader *r, struct wf_frame *f);
 void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
 const char *wf_frame_name(uint32_t kind);
 /* The most bytes that the body of a kind may have: few where the receiver may keep the message while an actor lives. */

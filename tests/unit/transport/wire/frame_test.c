@@ -255,6 +255,33 @@ START_TEST(reserved_tags_and_bad_names_are_refused)
 }
 END_TEST
 
+static const struct {
+    const char *topics[4];
+    int good; /* how many frames are read before the first fault */
+} batches[] = {
+    {{"room.a", "room.a", "room.a", "room.a"}, 4}, {{"room.a", "room.b", "room.a", "room.ab"}, 4},
+    {{"room.a", "room.*", "room.a", "room.a"}, 1}, {{"room.a", "", "room.a", "room.a"}, 1},
+    {{"room.a", "room.a", "room", "room."}, 3},    {{"room..", "room..", "room.a", "room.a"}, 0},
+};
+
+START_TEST(a_topic_that_comes_again_in_a_batch_is_checked_once)
+{
+    weft_writer w = writer();
+    struct wf_frame f;
+    int good = 0, got = 1;
+    for (int i = 0; i < 4; i++) wf_put_to_all(&w, WF_FRAME_PUBLISH, weft_cstr(batches[_i].topics[i]), 4, 5, "x", 1);
+    weft_reader r = weft_reader_on(buffer, w.size);
+    f.checked = weft_str("", 0);
+    for (; (got = wf_frame_next_of_batch(&r, &f)) == 1; good++)
+        ck_assert(weft_text_equal(f.name, batches[_i].topics[good]));
+    ck_assert_int_eq(good, batches[_i].good);
+    ck_assert_int_eq(got, good == 4 ? 0 : WEFT_EFORMAT);
+    r = weft_reader_on(buffer, w.size); /* each frame on its own */
+    for (good = 0; wf_frame_next(&r, &f) == 1; good++) continue;
+    ck_assert_int_eq(good, batches[_i].good);
+}
+END_TEST
+
 START_TEST(later_versions_are_understood)
 {
     weft_writer w = writer();
@@ -428,6 +455,7 @@ int main(void)
     tcase_add_test(t, flipped_bits_are_survived);
     tcase_add_test(t, bombs_are_refused);
     tcase_add_test(t, reserved_tags_and_bad_names_are_refused);
+    tcase_add_loop_test(t, a_topic_that_comes_again_in_a_batch_is_checked_once, 0, (int)WF_COUNT(batches));
     tcase_add_test(t, later_versions_are_understood);
     tcase_add_test(t, a_trace_id_stands_behind_all_else);
     tcase_add_test(t, a_publication_for_queue_groups_has_its_trace_id);
