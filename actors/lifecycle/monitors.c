@@ -176,6 +176,7 @@ int weft_monitor(weft_pid target, weft_monitor_ref *out)
     weft_monitor_ref unused;
     if (self == NULL) return WEFT_ENOTACTOR;
     if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
+    wf_task_charge_entry(&self->task);
     return wf_monitor(self, target, NULL, out == NULL ? &unused.id : &out->id);
 }
 
@@ -297,6 +298,7 @@ int weft_link(weft_pid other)
     weft_pid me = wf_actor_pid(self);
     if (weft_pid_is_nobody(other) || weft_pid_equal(other, me)) return WEFT_EINVAL;
     if (wf_tie_link(self, other) != NULL) return WEFT_OK;
+    wf_task_charge_entry(&self->task);
     struct wf_worker *w = self->task.worker;
     uint32_t number = next_link(w);
     weft_msg *ask = signal_new(w, WF_MSG_LINK, me, number);

@@ -79,19 +79,20 @@ static void drop(struct supervisor *s, struct wf_child *c)
 WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
 {
     if (s->ending) return;
-    WF_SOMETIMES("supervisor: it ends while a child is starting", !wf_list_empty(&s->all.clock));
+    WF_SOMETIMES("supervisor: it ends while a child is starting", wf_children_first(&s->all, WF_CLOCK) != NULL);
     s->ending = true;
     s->reason = reason;
     va_list args;
     va_start(args, format);
     (void)vsnprintf(s->text, sizeof s->text, format, args);
     va_end(args);
-    for (size_t i = 0; i < s->all.count; i++) {
-        struct wf_child *c = s->all.at[i];
+    WF_LIST_EACH(k, &s->all.all) {
+        struct wf_child *c = wf_child_on_all(k);
         c->wanted = false;
         c->must_stop = c->state != WF_DOWN;
         wf_children_changed(&s->all, c);
         answer(c, WEFT_ECANCELED);
+        wf_task_tick(&s->actor->task);
     }
 }
 
@@ -99,10 +100,12 @@ WEFT_PRINTF(3, 4) static void begin_end(struct supervisor *s, int reason, const 
 static void clean_up(void *arg)
 {
     struct supervisor *s = arg;
-    for (size_t i = s->all.count; i-- > 0;) {
-        struct wf_child *c = s->all.at[i];
+    for (struct wf_list_node *k = s->all.all.head.prev, *before; k != &s->all.all.head; k = before) {
+        struct wf_child *c = wf_child_on_all(k);
+        before = k->prev;
         if (c->state != WF_DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* in case it traps exits */
         free_child(s, c);
+        if (s->actor->cleaning) wf_actor_end_part(s->actor, 1);
     }
     wf_children_finish(&s->all);
     free(s);
@@ -150,6 +153,7 @@ static void kill_child(struct supervisor *s, struct wf_child *c)
 {
     bool failed = weft_kill(c->pid) == WEFT_ENOMEM;
     c->deadline = failed ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
+    wf_children_changed(&s->all, c);
     if (failed && s->ending) s->leave = true;
 }
 
@@ -158,8 +162,8 @@ static void stop(struct supervisor *s, struct wf_child *c)
     int64_t timeout = c->spec.stop_timeout;
     if (timeout == 0) timeout = c->is_supervisor ? WEFT_FOREVER : wf_node_of(s->actor->task.worker)->options.grace;
     c->state = WF_STOPPING;
-    wf_children_changed(&s->all, c);
     c->deadline = weft_stop(c->pid) == WEFT_ENOMEM ? WEFT_NOW : weft_after(timeout);
+    wf_children_changed(&s->all, c);
 }
 
 static void overdue(struct supervisor *s, struct wf_child *c)
@@ -221,10 +225,10 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     int64_t wait = back_off(s, c->failures);
     wf_log_class(WEFT_LOG_MODULE, WEFT_WARN, more_lines, "child %s has ended (%s), to be restarted in %.3g s",
                  c->charge.name, why(reason, text), (double)wait / 1e9);
-    size_t first = s->strategy == WEFT_ONE_FOR_ALL ? 0 : wf_children_index(&s->all, c);
-    size_t end = s->strategy == WEFT_ONE_FOR_ONE ? first + 1 : s->all.count;
-    for (size_t i = first; i < end; i++) {
-        struct wf_child *d = s->all.at[i];
+    struct wf_list_node *first = s->strategy == WEFT_ONE_FOR_ALL ? s->all.all.head.next : &c->on_all;
+    struct wf_list_node *end = s->strategy == WEFT_ONE_FOR_ONE ? first->next : &s->all.all.head;
+    for (struct wf_list_node *k = first; k != end; k = k->next) {
+        struct wf_child *d = wf_child_on_all(k);
         d->not_before = WF_MAX(d->not_before, now + wait);
         WF_SOMETIMES("supervisor: another child fails while its group is being stopped", d->must_stop);
         WF_SOMETIMES("supervisor: a child that starts has to stop with its group",
@@ -235,11 +239,12 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
         if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended normally */
         else d->must_stop = d->wanted;             /* if it is not wanted, it is being stopped for good */
         wf_children_changed(&s->all, d);
+        wf_task_tick(&s->actor->task);
     }
 }
 
 /* Whether its start is retried later, when there may be memory. */
-static bool waits_for_memory(struct wf_child *c, int reason)
+static bool waits_for_memory(struct supervisor *s, struct wf_child *c, int reason)
 {
     int64_t next = weft_after(RETRY);
     if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
@@ -249,6 +254,7 @@ static bool waits_for_memory(struct wf_child *c, int reason)
     WF_SOMETIMES("supervisor: there is no memory to start a child", true);
     c->starved = true;
     c->not_before = next;
+    wf_children_changed(&s->all, c);
     return true;
 }
 
@@ -277,7 +283,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         return;
     }
     if (was == WF_STARTING) {
-        if (waits_for_memory(c, reason)) return;
+        if (waits_for_memory(s, c, reason)) return;
         WF_SOMETIMES("supervisor: a child fails before it is ready", true);
         if (c->late) text = "it was not ready in time";
         wf_log_class(WEFT_LOG_MODULE, WEFT_ERROR, more_lines, "child %s did not start: %s", c->charge.name,
@@ -308,53 +314,54 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
 /* Kills overdue children. */
 static void look_at_clock(struct supervisor *s, int64_t now)
 {
-    s->wake = WEFT_FOREVER;
-    WF_LIST_EACH(k, &s->all.clock) {
-        struct wf_child *c = wf_child_on_clock(k);
-        if (c->deadline <= now) overdue(s, c);
-        s->wake = WF_MIN(s->wake, c->deadline);
+    struct wf_child *c;
+    while ((c = wf_children_first(&s->all, WF_CLOCK)) != NULL && c->deadline <= now) {
+        overdue(s, c);
+        wf_task_tick(&s->actor->task);
     }
+    s->wake = c == NULL ? WEFT_FOREVER : c->deadline;
 }
 
 /* Stops the last child that must stop. True: there is one, and no child may start before it is down. */
 static bool stop_one(struct supervisor *s)
 {
-    if (wf_list_empty(&s->all.stops)) return false;
-    struct wf_child *c = wf_child_on_turn(s->all.stops.head.prev);
+    struct wf_child *c = wf_children_first(&s->all, WF_STOPS);
+    if (c == NULL) return false;
     if (c->state != WF_STOPPING) stop(s, c);
     s->wake = WF_MIN(s->wake, c->deadline);
     return true;
 }
 
-/* Whether a child before `c` is starting; if NULL, whether any child is. */
+/* Whether a child before `c` is starting. */
 static bool is_starting_before(const struct supervisor *s, const struct wf_child *c)
 {
-    WF_LIST_EACH(k, &s->all.clock) {
-        const struct wf_child *d = wf_child_on_clock(k);
-        if (d->state == WF_STARTING && (c == NULL || d->serial < c->serial)) return true;
-    }
-    return false;
+    const struct wf_child *first = wf_children_first(&s->all, WF_STARTS);
+    return first != NULL && first->serial < c->serial;
+}
+
+static void has_started(struct supervisor *s)
+{
+    s->started = true;
+    if (s->strategy == WEFT_ONE_FOR_ONE) wf_children_free_order(&s->all);
+    (void)weft_ready();
 }
 
 /* Starts the first child that may start. True: it tried to, and any state may have changed. */
 static bool start_one(struct supervisor *s, int64_t now)
 {
     bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
-    WF_LIST_EACH(k, &s->all.downs) {
-        struct wf_child *c = wf_child_on_turn(k);
-        if (in_order && is_starting_before(s, c)) return false;
-        if (c->not_before <= now) {
-            start(s, c);
-            return true;
-        }
+    struct wf_child *c = wf_children_first(&s->all, WF_DOWNS);
+    if (c == NULL) {
+        if (!s->started && wf_children_first(&s->all, WF_STARTS) == NULL) has_started(s);
+        return false;
+    }
+    if (in_order && is_starting_before(s, c)) return false;
+    if (c->not_before > now) {
         s->wake = WF_MIN(s->wake, c->not_before);
-        if (in_order) return false;
+        return false;
     }
-    if (!s->started && !is_starting_before(s, NULL)) {
-        s->started = true;
-        (void)weft_ready();
-    }
-    return false;
+    start(s, c);
+    return true;
 }
 
 static void advance(struct supervisor *s)
@@ -444,7 +451,8 @@ static void take_list_request(struct supervisor *s, const weft_msg *m)
         return;
     }
     struct weft_child_info *infos = weft_msg_body(box);
-    for (size_t i = 0; i < s->all.count; i++) describe(s->all.at[i], &infos[i]);
+    size_t i = 0;
+    WF_LIST_EACH(k, &s->all.all) describe(wf_child_on_all(k), &infos[i++]);
     (void)weft_reply(m, WF_TAG_LIST_CHILDREN, infos, s->all.count * sizeof *infos);
     weft_msg_free(box);
 }
@@ -495,7 +503,7 @@ static void take(struct supervisor *s, weft_msg *m)
 
 static bool all_down(const struct supervisor *s)
 {
-    return wf_list_empty(&s->all.stops) && wf_list_empty(&s->all.clock);
+    return wf_children_first(&s->all, WF_STOPS) == NULL && wf_children_first(&s->all, WF_CLOCK) == NULL;
 }
 
 __attribute__((noreturn)) static void run(struct supervisor *s)

@@ -122,6 +122,7 @@ int weft_group_join(const char *group)
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    wf_task_charge_entry(&self->task);
     struct wf_group_tie *tie = wf_actor_more(self) == NULL ? NULL : calloc(1, sizeof *tie);
     if (tie == NULL) return WEFT_ENOMEM;
     tie->member.who = wf_actor_pid(self);
@@ -156,6 +157,7 @@ int weft_group_leave(const char *group)
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    wf_task_charge_entry(&self->task);
     if (self->more == NULL || self->more->groups == NULL) return WEFT_ENOACTOR;
     weft_node *node = wf_node_of(self->task.worker);
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = weft_cstr(group), .actor = self->id};
@@ -288,6 +290,7 @@ int weft_group_watch(const char *group)
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    wf_task_charge_entry(&self->task);
     struct wf_group_tie *tie = new_watch(self);
     if (tie == NULL) return WEFT_ENOMEM;
     struct wf_groups *all = wf_groups_here(self);

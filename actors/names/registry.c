@@ -27,6 +27,7 @@ int weft_register(const char *name)
     int rc = check(self, name);
     if (rc < 0) return rc;
     if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
+    wf_task_charge_entry(&self->task);
     return wf_names_add(names_of(self), weft_cstr(name), wf_actor_pid(self), &self->more->names);
 }
 
@@ -40,6 +41,7 @@ int weft_register_global(const char *name)
     if (wf_node_is_draining(node)) return WEFT_EDRAINING;
     if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = weft_cstr(name), .actor = self->id};
+    wf_task_charge_entry(&self->task);
     wf_tables_begin(node);
     e.stamp = wf_tables_stamp(node);
     rc = wf_tables_check_space(node);
@@ -63,6 +65,7 @@ int weft_unregister(const char *name)
     int rc = check(self, name);
     if (rc < 0) return rc;
     if (self->more == NULL) return WEFT_ENOACTOR;
+    wf_task_charge_entry(&self->task);
     bool global = wf_names_has_global(names_of(self), weft_cstr(name), self->more->names);
     if (global) wf_tables_begin(wf_node_of(self->task.worker));
     rc = wf_names_remove(names_of(self), weft_cstr(name), &self->more->names);

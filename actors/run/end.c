@@ -56,8 +56,6 @@ void wf_run_defers(struct wf_actor *a)
 /* ---- In parts ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    PARTS_A_TURN = 1024,
-    PART_WORK = WF_TURN_WORK / PARTS_A_TURN,
     FEW_MAIL = 64,        /* so much is dropped at once */
     OTHERS_MOST = 1 << 20 /* held messages and signals that are dropped before the last step of the end */
 };
@@ -68,8 +66,8 @@ void wf_actor_end_part(struct wf_actor *a, uint32_t entries)
     struct wf_worker *w = t->worker;
     if (wf_task_self() != t) return;
     WF_ASSERT(a->cleaning);
-    entries = WF_MIN(entries, (uint32_t)PARTS_A_TURN);
-    wf_worker_charge(w, entries * PART_WORK);
+    entries = WF_MIN(entries, (uint32_t)(WF_TURN_WORK / WF_ENTRY_WORK));
+    wf_worker_charge(w, entries * WF_ENTRY_WORK);
     if (wf_worker_is_spent(w)) w->budget = 0;
     if (entries < t->ops) t->ops -= entries;
     else wf_task_yield();

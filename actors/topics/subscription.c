@@ -407,6 +407,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
         return WEFT_EFULL;
     struct wf_subscription *s = make(self, text, options);
     if (s == NULL) return WEFT_ENOMEM;
+    wf_task_charge_entry(&self->task);
     struct remembered all = {w, NULL, &all.first};
     int rc = enter(wa, s, text, options, &(struct wf_recall){remember, &all});
     if (rc == 1) rc = tell_others(wa, s, pattern);
@@ -464,6 +465,7 @@ int weft_unsubscribe(weft_subscription s)
     if (sub->more != NULL && sub->more->news_sent)
         wf_msg_free(wa->worker, wf_signal_take(self, WEFT_TAG_SUBSCRIPTION, s.id, weft_nobody()));
     end_subscription(wa, sub);
+    wf_task_charge_entry(&self->task);
     return WEFT_OK;
 }
 

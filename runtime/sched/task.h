@@ -178,6 +178,11 @@ static inline void wf_task_charge_work(struct wf_task *t, uint32_t work)
     wf_worker_charge(t->worker, work);
     if (WF_UNLIKELY(wf_worker_is_spent(t->worker))) wf_task_end_turn(t);
 }
+/* The running task has made or removed an entry of a table. */
+static inline void wf_task_charge_entry(struct wf_task *t)
+{
+    wf_task_charge_work(t, WF_ENTRY_WORK);
+}
 /* As wf_task_tick, before a call that copies so many bytes. */
 static inline void wf_task_tick_for(struct wf_task *t, size_t bytes)
 {

@@ -135,7 +135,10 @@ static inline void wf_worker_before_batches(struct wf_worker *w)
 
 /* A post, or a message of a peer, has been `work`: deliveries, or entries of a list that were looked at. When a turn
  * has had WF_TURN_WORK of it, the rest of the inbox waits for the next turn, and so do further messages of peers. */
-enum { WF_TURN_WORK = 65536 };
+enum {
+    WF_TURN_WORK = 65536,
+    WF_ENTRY_WORK = WF_TURN_WORK / 1024 /* an entry of a table is made or removed, which takes some microseconds */
+};
 static inline void wf_worker_charge(struct wf_worker *w, uint32_t work)
 {
     w->work += work;

@@ -95,7 +95,7 @@ class Cost(unittest.TestCase):
     def test_an_entry_costs_the_same_among_few_and_many(self):
         none = self.instructions("names", 0)
         for what in ("names", "globals", "groups", "watches", "topics", "queues", "pattern", "retained",
-                     "monitors", "links", "news"):
+                     "monitors", "links", "news", "children"):
             with self.subTest(what):
                 self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions, none)
 

@@ -410,12 +410,38 @@ static int change_groups(bool first)
     return rc < 0 ? rc : weft_group_leave("group.b");
 }
 
+/* A supervisor for the children of `adds children`. */
+static void supervises(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_supervise(&(weft_supervisor_spec){.strategy = WEFT_ONE_FOR_ONE});
+}
+
+static void child_of_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static weft_pid supervisor;
+
+static int add_child(const char *name)
+{
+    weft_child_spec child = {.name = name, .body = child_of_many, .unregistered = true};
+    if (strcmp(name, FIRST) == 0) {
+        int rc = weft_spawn(&supervisor, supervises, NULL, 0, NULL);
+        if (rc < 0) return rc;
+    }
+    return weft_start_child(supervisor, &child, NULL, WEFT_FOREVER);
+}
+
 /* Adds an object of the kind `what`; or one of them is removed again. */
 static int add_one(const char *what, const char *text, union added *added)
 {
     weft_subscription *out = &added->subscription;
     if (is_tie(what)) return add_tie(what, added);
     if (strcmp(what, "news") == 0) return change_groups(strcmp(text, FIRST) == 0);
+    if (strcmp(what, "children") == 0) return add_child(text);
     const weft_subscribe_options queue = {.queue = "workers"}, one_pattern = {.queue = text};
     return strcmp(what, "names") == 0      ? weft_register(text)
            : strcmp(what, "globals") == 0  ? weft_register_global(text)
@@ -430,6 +456,7 @@ static int add_one(const char *what, const char *text, union added *added)
 
 static int remove_one(const char *what, const char *text, const union added *added)
 {
+    if (strcmp(what, "children") == 0) return weft_stop_child(supervisor, text, WEFT_FOREVER);
     if (strcmp(what, "news") == 0) return strcmp(text, FIRST) == 0 ? weft_group_unwatch("group.b") : 0;
     if (is_tie(what)) return strcmp(what, "links") == 0 ? weft_unlink(added->pid) : weft_demonitor(added->monitor);
     return strcmp(what, "names") == 0 || strcmp(what, "globals") == 0 ? weft_unregister(text)
@@ -454,6 +481,7 @@ static void adds(const char *what, int count)
         rc = remove_one(what, text, &s[i]);
     }
     for (int i = 0; i < count && strcmp(what, "links") == 0 && rc >= 0; i++) rc = weft_kill(s[i].pid);
+    if (strcmp(what, "children") == 0 && rc >= 0) rc = weft_stop(supervisor);
     free(s);
     printf("added %s: %d\n", what, rc);
     weft_exit(WEFT_EXIT_NORMAL);

@@ -95,12 +95,64 @@ START_TEST(calls_that_reach_many_make_no_turn_long)
 }
 END_TEST
 
+/* ---- Entries of tables ----------------------------------------------------------------------------------------- */
+
+enum { ENTRIES = 20000, ENTRIES_MOST = 1024 + 10 };
+enum entry { NAME, GROUP, TOPIC, MONITOR, ENTRY_KINDS };
+
+static enum entry entry;
+
+static void makes_entries(const void *arg, size_t size)
+{
+    struct kid k;
+    want_int(size, sizeof k);
+    memcpy(&k, arg, sizeof k);
+    say(k.parent, READY, 0);
+    for (done = 0; done < ENTRIES; done++) {
+        char name[32];
+        snprintf(name, sizeof name, "one.of.many.%u", done);
+        want_int(entry == NAME    ? weft_register(name)
+                 : entry == GROUP ? weft_group_join(name)
+                 : entry == TOPIC ? weft_subscribe(name, NULL)
+                                  : weft_monitor(k.parent, NULL),
+                 0);
+        if (done % 10 == 9) want_int(weft_sleep(WEFT_NOW), 0); /* an operation */
+    }
+}
+
+static void looks_at_entries(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    done = 0;
+    weft_pid p = kid_on(1, makes_entries, 0);
+    (void)hear(READY);
+    unsigned before = done, most = 0;
+    for (uint64_t turn = wf_here->count.turns; is_alive(p) && done < ENTRIES;) {
+        want_int(weft_yield(), 0);
+        if (wf_here->count.turns == turn) continue;
+        turn = wf_here->count.turns;
+        most = WF_MAX(most, done - before);
+        before = done;
+    }
+    most = WF_MAX(most, done - before);
+    if (getenv("SAY") != NULL) printf("entry %d: %u of %u in a turn\n", entry, most, done);
+    want(most <= ENTRIES_MOST);
+}
+
+START_TEST(an_actor_that_makes_very_many_entries_makes_no_turn_long)
+{
+    entry = (enum entry)_i;
+    run_on(1, looks_at_entries);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("many receivers");
     TCase *tc = tcase_create("kinds");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, calls_that_reach_many_make_no_turn_long, 0, KINDS);
+    tcase_add_loop_test(tc, an_actor_that_makes_very_many_entries_makes_no_turn_long, 0, ENTRY_KINDS);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
