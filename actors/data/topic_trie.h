@@ -70,8 +70,8 @@ struct wf_interest {
     struct wf_list lost;     /* wf_interest_entry.on_lost: patterns with missed messages, the longest waiting first */
     size_t count;            /* the number of different patterns */
     uint64_t answered_for;   /* wf_trie.changes for which `answers` are right */
-    /* Of wf_interest_matches_topic: WF_INTEREST_ANSWERS places, by the number of the topic: number * 2 + answer. NULL:
-     * nothing was asked yet, so that the links of a node that does not publish need no memory for it. */
+    /* Of wf_interest_matches_topic: WF_INTEREST_ANSWERS places, by topic number: number * 2 + answer. NULL: nothing was
+     * asked yet, so that a link of a worker that does not publish needs no memory for it. */
     uint64_t *answers;
 };
 
