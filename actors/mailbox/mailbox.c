@@ -166,6 +166,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
     if (b != NULL && place < b->skipped) b->skipped--;
+    wf_worker_charge(a->task.worker, place); /* the messages that it had to pass over */
     count_evicted(a);
     drop_at(a, take_out(a, previous, place), WF_DROP_SLOW_READER);
 }
