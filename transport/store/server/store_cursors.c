@@ -32,7 +32,8 @@ static struct advance *advance_of(struct wf_pending_request *r)
     return WF_CONTAINER(r, struct advance, request);
 }
 
-/* The request is the first one of `running`, or in no list. The actor may be killed while it answers: then it ends with it. */
+/* The request is the first one of `running`, or in no list. It leaves `running` here, as the turn may end behind each, and the
+ * actor may be killed then. */
 static void end_wait(struct wf_store_cursors *c, struct advance *w, int error)
 {
     weft_msg *ask = w->request.ask;

@@ -368,8 +368,8 @@ void wf_states_close(struct wf_store_states *s, weft_msg *m)
 
 /* ---- Storing --------------------------------------------------------------------------------------------------- */
 
-/* Ends a change, which is the first one of `running`, or in no list. `is` NULL: it was not stored. The actor may be killed while
- * it answers: then the request ends with it. */
+/* Ends a change, which is the first one of `running`, or in no list. `is` NULL: it was not stored. It leaves
+ * `running` here, as the turn may end behind each, and the actor may be killed then. */
 static void end_wait(struct wf_store_states *s, struct change *w, int error, const struct wf_store_state *is)
 {
     weft_msg *ask = w->request.ask;
