@@ -50,7 +50,8 @@ static inline __attribute__((always_inline)) void take_answer(struct wf_actor *a
 {
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
-    m->post.flags = WF_MSG_SEND; /* from now on it is a message like others: weft_msg_free knows those first */
+    /* From now on it is a message like others, which weft_msg_free frees quickly. */
+    if (WF_LIKELY(m->post.flags == WF_MSG_REPLY)) m->post.flags = WF_MSG_SEND;
     place->answer = m;
     place->error = WEFT_OK;
     a->asking->got++;
