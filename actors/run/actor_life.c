@@ -108,7 +108,8 @@ static int take_slot(struct wf_actors *wa, const struct wf_worker *from, struct 
     pf_mutex_lock(wa->lock);
     struct wf_actor *a = *out = wf_slab_reserve(&wa->slab);
     if (wa->worker == from) {
-        while (s->count < WF_MIN(s->max, WF_SPARES_TAKEN) && (s->at[s->count] = wf_slab_reserve(&wa->slab)) != NULL) s->count++;
+        while (s->count < WF_MIN(s->max, WF_SPARES_TAKEN) && (s->at[s->count] = wf_slab_reserve(&wa->slab)) != NULL)
+            s->count++;
     }
     bool limit = wa->slab.used == wa->slab.used_max;
     pf_mutex_unlock(wa->lock);
