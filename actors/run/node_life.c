@@ -169,6 +169,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     n->workers.blocking_threads = (uint32_t)o->offload_threads;
     n->workers.blocking_queue = (uint32_t)o->offload_queue;
     n->workers.identity = n->incarnation;
+    n->workers.nowhere = n->secret;
     n->workers.record_sends = o->record_sends;
     n->workers.record_events = o->record_events < 0    ? 0
                                : o->record_events == 0 ? WF_RECORD_EVENTS

@@ -31,6 +31,7 @@ struct wf_workers {
     uint32_t record_events;                    /* of each worker's recorder; 0: none */
     bool record_sends;
     uint64_t identity; /* the layer above's: of this process, in the addresses of its tasks */
+    uint64_t nowhere;  /* random and secret: no other process can choose it as its identity */
     /* stuck.h: turns of at least this length are reported; 0, WEFT_FOREVER: none is */
     int64_t stuck_after;
     _Atomic int64_t look_at;          /* relaxed: when the next look for such turns is; 0: no look is planned */

@@ -168,6 +168,31 @@ START_TEST(sends_within_a_worker_are_recorded_if_that_is_asked_for)
 }
 END_TEST
 
+/* A hostile peer chooses its number. None of them means this node, whether sends are recorded or not. */
+static void sends_to_others(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const uint64_t numbers[] = {UINT64_MAX, 1, ~weft_self().node};
+    const uint64_t actors[] = {weft_self().actor, weft_self().actor ^ UINT64_C(1) << 24};
+    for (size_t i = 0; i < WF_COUNT(numbers) * WF_COUNT(actors); i++) {
+        weft_pid other = {numbers[i / WF_COUNT(actors)], actors[i % WF_COUNT(actors)]};
+        want_int(weft_send(other, PING, NULL, 0), WEFT_ENONODE);
+        want_int(weft_send(other, PING, "text", 4), WEFT_ENONODE);
+    }
+    want_int(weft_send(weft_nobody(), PING, NULL, 0), WEFT_ENOBODY);
+}
+
+START_TEST(no_number_of_another_node_is_taken_for_this_one)
+{
+    for (int asked = 0; asked < 2; asked++) {
+        weft_node *n = node_start(&(weft_node_options){.workers = 2, .record_sends = asked == 1});
+        want_int(weft_node_spawn(n, NULL, sends_to_others, NULL, 0, NULL), WEFT_OK);
+        want_int(weft_node_wait(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+        node_end(n);
+    }
+}
+END_TEST
+
 START_TEST(a_node_may_be_without_recorders)
 {
     struct weft_record *all;
@@ -225,5 +250,5 @@ END_TEST
 TEST_MAIN("record", the_last_events_are_kept, a_recorder_without_space_takes_everything_and_has_nothing,
           an_event_that_is_read_while_others_are_written_is_whole,
           a_node_records_who_starts_sends_receives_waits_and_ends,
-          sends_within_a_worker_are_recorded_if_that_is_asked_for,
+          sends_within_a_worker_are_recorded_if_that_is_asked_for, no_number_of_another_node_is_taken_for_this_one,
           ON_UNIX(a_fault_in_an_actor_prints_the_last_events, ) a_node_may_be_without_recorders)
