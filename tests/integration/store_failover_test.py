@@ -54,8 +54,11 @@ class FailOver(StandbyNodes, PostgresCase):
         self.finish()
 
     def lag(self):
-        """The second server is promoted without the last commits."""
+        """The second server is promoted without the last commits, but it has the store."""
         self.publish(60)
+        reached = self.server.sql("SELECT pg_current_wal_lsn()")
+        eventually("the standby does not follow",
+                   lambda: self.second.sql(f"SELECT pg_last_wal_replay_lsn() >= '{reached}'") == "t")
         self.second.crash()
         self.publish(100)
         self.server.crash()
