@@ -243,8 +243,9 @@ static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid
 {
     if (WF_UNLIKELY(to.node != w->near)) return NULL;
     struct wf_actor *a = wf_slab_at(&wf_actors_of(w)->slab, wf_id_slot(to.actor));
-    /* The id of its present or last life. It names the worker, too. */
-    return WF_UNLIKELY(a == NULL || a->id != to.actor || !wf_slot_is_taken(&a->slot)) ? NULL : a;
+    /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
+     * is not, as it spawns an actor here. */
+    return WF_UNLIKELY(a == NULL || !wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

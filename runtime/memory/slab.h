@@ -65,10 +65,11 @@ static inline void *wf_slab_taken_at(const struct wf_slab *s, uint32_t index)
     return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 == 0 ? NULL : slot;
 }
 
-/* On the owner's thread. */
+/* On the owner's thread. True: all that was written into the slot before it was taken is seen. */
 static inline bool wf_slot_is_taken(const struct wf_slot *slot)
 {
-    return atomic_load_explicit(&slot->generation, memory_order_relaxed) % 2 != 0;
+    /* Pairs with the release in wf_slab_publish. */
+    return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 != 0;
 }
 
 /* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */
