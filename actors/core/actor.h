@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void wf_actor_record_receive(struct
 /* See actors/mailbox/send.c, note (1). */
 static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 {
-    return to.node == w->near && wf_id_worker(to.actor) == w->index;
+    return to.node == w->unrecorded && wf_id_worker(to.actor) == w->index;
 }
 
 /* WF_SPARES: as many as the children that a task may spawn in one turn and send a message to; WF_SPARES_TAKEN: at once. */
@@ -241,7 +241,7 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
 {
-    if (WF_UNLIKELY(to.node != w->near)) return NULL;
+    if (WF_UNLIKELY(to.node != w->unrecorded)) return NULL;
     struct wf_actor *a = wf_slab_at(&wf_actors_of(w)->slab, wf_id_slot(to.actor));
     /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
      * is not, as it spawns an actor here. */

@@ -429,7 +429,7 @@ int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     struct wf_actor *a = wf_actor_near(w, to);
     if (WF_UNLIKELY(a == NULL))
-        return to.node == w->near ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
+        return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND) {
         if (a->task.state == WF_TASK_WAITING)
             return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);

@@ -379,10 +379,9 @@ static void hand_over(struct pool *p, struct place *place, weft_msg *m)
     atomic_fetch_add(&place->member->outstanding, 1);
     struct wf_member *member = place->member;
     struct wf_actor *near = wf_is_unrecorded(w, place->pid) && lives(place) ? place->actor : NULL;
-    if (near != NULL && how == WF_MAIL_HANDED && m->shared == NULL && m->from.node == place->pid.node &&
-        wf_mailbox_hand(w, near, m, how)) {
-        p->passed_on++;
-    } else if (wf_send_near(p->self, near, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {
+    bool handed = near != NULL && how == WF_MAIL_HANDED && m->shared == NULL && m->from.node == place->pid.node &&
+                  wf_mailbox_hand(w, near, m, how);
+    if (handed || wf_send_near(p->self, near, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {
         p->passed_on++;
     } else {
         atomic_fetch_sub(&member->outstanding, 1);

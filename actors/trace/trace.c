@@ -56,7 +56,7 @@ static void look_again(struct wf_worker *w)
 {
     struct wf_actors *wa = wf_actors_of(w);
     wa->tracing = wf_tracing_of(wa)->traced > 0 || wf_is_tapped(wa->node);
-    w->near = wa->tracing || w->set->record_sends ? w->set->nowhere : w->identity;
+    w->unrecorded = wa->tracing || w->set->record_sends ? w->set->nowhere : w->identity;
 }
 
 static void leave(struct wf_actor *a)

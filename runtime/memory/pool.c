@@ -144,8 +144,8 @@ static void use(struct wf_pool *p, uint16_t class_, struct wf_magazine *m, uint3
 
 void wf_pool_finish(struct wf_pool *p)
 {
-    for (uint16_t i = 0; i < WF_POOL_CLASSES; i++) {
-        struct wf_magazine *used = magazine_in_use(p, i), *spare = p->spare[i].magazine;
+    for (int i = 0; i < WF_POOL_CLASSES; i++) {
+        struct wf_magazine *used = magazine_in_use(p, (uint16_t)i), *spare = p->spare[i].magazine;
         if (used != NULL) free_magazine(used, (uint32_t)(p->at[i].top - p->at[i].bottom));
         if (spare != NULL) free_magazine(spare, p->spare[i].is_full ? WF_MAGAZINE : 0);
     }

@@ -37,8 +37,8 @@ struct wf_worker {
     void *transport; /* struct of transport/ */
     struct pf_poller *poller;
     pf_thread *thread;
-    uint64_t identity; /* wf_workers.identity, copied: every message reads it */
-    uint64_t near;     /* actors/mailbox/send.c: `identity`, or wf_workers.nowhere: every send is recorded */
+    uint64_t identity;   /* wf_workers.identity, copied: every message reads it */
+    uint64_t unrecorded; /* actors/mailbox/send.c: `identity`, or wf_workers.nowhere: every send is recorded */
 
     alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
     struct wf_task *ready_first, *ready_last;       /* tasks that have run before: task.h, note (4) */

@@ -103,7 +103,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     w->index = index;
     w->is_own = index >= set->users;
     w->identity = set->identity;
-    w->near = set->record_sends ? set->nowhere : set->identity;
+    w->unrecorded = set->record_sends ? set->nowhere : set->identity;
     w->idle_gap = 100 * WF_LOOK;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->space[i]);
     wf_heap_init(&w->timers);
