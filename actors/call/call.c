@@ -563,8 +563,7 @@ static inline __attribute__((always_inline)) int put_reply(struct wf_worker *w, 
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, tag);
     WF_PROBE3(receive, a->id, m->from.actor, tag);
-    if (a->held != NULL) a->task.above++;
-    wf_chain_add(&a->held, m);
+    wf_hold_quickly(a, m);
     struct wf_asking *s = a->asking;
     s->slots->answer = m;
     s->slots->error = WEFT_OK;
@@ -602,7 +601,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
                     tag >= WEFT_TAG_SYSTEM || size > WF_SMALL || (size > 0 && data == NULL)))
         return reply_slowly(ask, tag, data, size);
     struct wf_actor *a = wf_actor_near(w, ask->from);
-    if (WF_UNLIKELY(a == NULL || !waits_alone_for(a, ask->ref) || a->task.above >= WF_HELD_MANY - 2))
+    if (WF_UNLIKELY(a == NULL || !waits_alone_for(a, ask->ref) || !wf_holds_few(a)))
         return reply_slowly(ask, tag, data, size);
     if (WF_UNLIKELY(wf_is_work(ask))) return put_reply_to_work(w, a, ask, tag, data, size);
     return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);

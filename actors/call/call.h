@@ -18,7 +18,7 @@ int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, c
 /* The running actor asks a node to start an actor: `m` is a WF_MSG_SPAWN, consumed; `*answer` is its
  * WF_MSG_SPAWNED. */
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
-/* The running actor passes on the request `ask`, which it does not hold any more, to an actor of this node. Tells its
+/* The running actor passes on the request `ask`, which it no longer holds, to an actor of this node. Tells its
  * caller, if that is easy, which actor has it now. Returns how to hand it over. */
 enum wf_mail_wish wf_call_moves_on(struct wf_worker *w, weft_msg *ask, weft_pid to);
 /* A REPLY or FAILED has come. Consumes. */

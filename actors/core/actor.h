@@ -127,7 +127,8 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
     return to.node == w->unrecorded && wf_id_worker(to.actor) == w->index;
 }
 
-/* WF_SPARES: as many as the children that a task may spawn in one turn and send a message to; WF_SPARES_TAKEN: at once. */
+/* A task may spawn over a hundred children in a turn, which end in the next one: WF_SPARES has space for them. A worker
+ * without spare slots reserves WF_SPARES_TAKEN of them. */
 enum { WF_SPARES_FROM = 65536, WF_SPARES = 256, WF_SPARES_TAKEN = 16 };
 
 /* Slots that the worker itself has reserved, so that most of its spawns and ends take no lock. Other threads cannot

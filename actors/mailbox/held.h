@@ -45,11 +45,24 @@ void wf_let_go(struct wf_actor *a, weft_msg *m);
 /* The actor holds WF_HELD_MANY messages: logs a warning, see misuse.c. */
 void wf_holds_many(struct wf_actor *a);
 
+/* Whether it may hold another message before wf_holds_many is due. */
+static inline bool wf_holds_few(const struct wf_actor *a)
+{
+    return a->task.above < WF_HELD_MANY - 2;
+}
+
+/* As wf_hold, where wf_holds_few: it calls nothing. */
+static inline void wf_hold_quickly(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_UNLIKELY(a->held != NULL)) a->task.above++;
+    wf_chain_add(&a->held, m);
+}
+
 static inline void wf_hold(struct wf_actor *a, weft_msg *m)
 {
-    bool more = a->held != NULL;
-    wf_chain_add(&a->held, m);
-    if (WF_UNLIKELY(more) && WF_UNLIKELY(++a->task.above == WF_HELD_MANY - 1)) wf_holds_many(a);
+    bool many = WF_UNLIKELY(a->held != NULL) && a->task.above == WF_HELD_MANY - 2;
+    wf_hold_quickly(a, m);
+    if (WF_UNLIKELY(many)) wf_holds_many(a);
 }
 
 /* Prints that the actor does not hold this message, and aborts the process. */

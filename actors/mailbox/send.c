@@ -308,17 +308,12 @@ static inline bool may_be_small(struct wf_worker *w, uint32_t class_)
     return false;
 }
 
-static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_t tag, const void *data, size_t size)
-{
-    return wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
-}
-
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
 static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size, bool stackless)
 {
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
-    weft_msg *m = make_small(w, class_, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
@@ -367,7 +362,7 @@ static inline bool send_small_across(struct wf_worker *w, weft_pid to, uint32_t 
     if (WF_UNLIKELY(there == NULL || wf_worker_is_congested(target) || wf_actor_is_full(there))) return false;
     if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_) || w->current->ops == 1)) return false;
     w->current->ops--; /* the receiver's worker chooses the messages that are timed */
-    weft_msg *m = make_small(w, class_, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
     m->to_actor = to.actor;
     wf_worker_send(w, index, &m->post);
     wf_actor_record(wf_actor_of(w->current), WEFT_RECORD_SEND, to, tag);
@@ -385,7 +380,7 @@ static inline __attribute__((always_inline)) int push(struct wf_worker *w, struc
                                                       uint32_t tag, const void *data, size_t size)
 {
     if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
-    weft_msg *m = make_small(w, class_, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
     if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;

@@ -105,7 +105,6 @@ static void looks(const void *arg, size_t size)
         before = now;
     }
     most = WF_MAX(most, before);
-    if (getenv("SAY") != NULL) printf("kind %d: %u of %u in a turn\n", chosen, most, at_first);
     want(most < MOST);
 }
 

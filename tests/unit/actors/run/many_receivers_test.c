@@ -64,7 +64,20 @@ static void caller(const void *arg, size_t size)
     for (done = 0; done < CALLS; done++) call_once();
 }
 
-/* Looks between any two turns. */
+/* Looks between any two turns, until `p` has ended or has done all. Returns the most that it has done in one. */
+static unsigned most_in_a_turn(weft_pid p, unsigned all)
+{
+    unsigned before = done, most = 0;
+    for (uint64_t turn = wf_here->count.turns; is_alive(p) && done < all;) {
+        want_int(weft_yield(), 0);
+        if (wf_here->count.turns == turn) continue;
+        turn = wf_here->count.turns;
+        most = WF_MAX(most, done - before);
+        before = done;
+    }
+    return WF_MAX(most, done - before);
+}
+
 static void looks(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -79,16 +92,7 @@ static void looks(const void *arg, size_t size)
     done = 0;
     weft_pid p = kid_on(1, caller, 0);
     (void)hear(READY);
-    unsigned before = done, most = 0;
-    for (uint64_t turn = wf_here->count.turns; is_alive(p);) {
-        want_int(weft_yield(), 0);
-        if (wf_here->count.turns == turn) continue;
-        turn = wf_here->count.turns;
-        most = WF_MAX(most, done - before);
-        before = done;
-    }
-    most = WF_MAX(most, done - before);
-    if (getenv("SAY") != NULL) printf("kind %d: %u of %u calls in a turn\n", chosen, most, done);
+    unsigned most = most_in_a_turn(p, CALLS);
     want_int(done, CALLS);
     want(most <= MOST);
     for (unsigned i = 0; i < receivers; i++) want_int(weft_kill(all[i]), 0);
@@ -132,16 +136,7 @@ static void looks_at_entries(const void *arg, size_t size)
     done = 0;
     weft_pid p = kid_on(1, makes_entries, 0);
     (void)hear(READY);
-    unsigned before = done, most = 0;
-    for (uint64_t turn = wf_here->count.turns; is_alive(p) && done < ENTRIES;) {
-        want_int(weft_yield(), 0);
-        if (wf_here->count.turns == turn) continue;
-        turn = wf_here->count.turns;
-        most = WF_MAX(most, done - before);
-        before = done;
-    }
-    most = WF_MAX(most, done - before);
-    if (getenv("SAY") != NULL) printf("entry %d: %u of %u in a turn\n", entry, most, done);
+    unsigned most = most_in_a_turn(p, ENTRIES);
     want(most <= ENTRIES_MOST);
 }
 

@@ -127,7 +127,6 @@ START_TEST(no_turn_is_long)
     wf_put_bye(&out, "left");
     speak(peer);
     pass(WEFT_SEC(5));
-    if (getenv("SAY") != NULL) printf("%d: %ld, %ld, %ld of %ld turns\n", kind, came, back, work.most, work.turns);
     ck_assert_int_le(work.most, MOST);
     NEWS("down peer: left");
     world.after_turn = NULL;

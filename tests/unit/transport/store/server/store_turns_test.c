@@ -172,7 +172,7 @@ START_TEST(queues_that_are_due_at_once_are_looked_at_in_many_turns)
 END_TEST
 
 /* Their takers have left, and workers use them still. */
-START_TEST(queues_that_have_no_takers_any_more_count_as_work)
+START_TEST(queues_without_takers_count_as_work)
 {
     enum { COUNT = 10 * 1000 };
     weft_job job;
@@ -234,7 +234,7 @@ int main(void)
     tcase_add_test(c, openings_that_have_expired_are_removed_in_many_turns);
     tcase_add_test(c, the_advances_of_a_batch_are_answered_in_many_turns);
     tcase_add_test(c, queues_that_are_due_at_once_are_looked_at_in_many_turns);
-    tcase_add_test(c, queues_that_have_no_takers_any_more_count_as_work);
+    tcase_add_test(c, queues_without_takers_count_as_work);
     tcase_add_test(c, a_member_of_many_cursors_costs_what_one_of_them_has);
     tcase_add_test(c, acknowledgements_of_a_member_with_many_records_count_as_work);
     return run_suite(suite);
