@@ -1,41 +1,9 @@
 /* When the store's actor wakes for a job that becomes due, and what a node that comes costs it. */
-#include "../../../../suite.h"
-
-#include <weft.h>
-
-#include "store_holds.h"
-#include "store_queues.h"
-
-static int64_t wall; /* what the store's clock shows */
-
-static int64_t read_clock(struct wf_store *s)
-{
-    (void)s;
-    return wall;
-}
-
-static const struct wf_store_engine engine = {.clock = read_clock};
-static struct wf_store store = {.engine = &engine, .secret = 11};
-static struct wf_store_file file = {.store = &store};
-static struct wf_effort effort;
-static struct wf_store_queues queues;
-static struct wf_work_queue *queue;
+#include "queues_fixture.h"
 
 static void setup(void)
 {
-    struct wf_queue_rule *rule = calloc(1, sizeof *rule);
-    ck_assert_ptr_nonnull(rule);
-    *rule = (struct wf_queue_rule){.pattern = ">", .jobs = 9};
-    memset(&queues, 0, sizeof queues);
-    effort = (struct wf_effort){0};
-    wf_queues_init(&queues, &file, &effort, rule, 1);
-    ck_assert_int_eq(wf_queue_use(&queues.table, weft_cstr("q"), &queue), WEFT_OK);
-    wall = WEFT_SEC(1000000);
-}
-
-static void teardown(void)
-{
-    wf_queues_free(&queues);
+    begin_queues("q");
 }
 
 /* It waits for `least` at least, and for no longer than that and the time that passes here. */

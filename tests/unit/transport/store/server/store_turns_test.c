@@ -1,50 +1,18 @@
 /* tests/unit/transport/store/server/store_turns_test.c -- however much clients fill the tables of the store's actor with, it does no
  * more than a millisecond of work in a turn. Work is counted in units (effort.h), as times vary. */
-#include "../../../../suite.h"
-
-#include <weft.h>
 #include <weft/log.h>
 #include <weft/test.h>
 
 #include "msg.h"
 #include "shared_record.h"
+#include "queues_fixture.h"
 #include "store_cursors.h"
-#include "store_holds.h"
 #include "store_messages.h"
 #include "store_states.h"
 
-static int64_t read_clock(struct wf_store *s)
-{
-    (void)s;
-    return WEFT_SEC(1000000);
-}
-
-static const struct wf_store_engine engine = {.clock = read_clock};
-static struct wf_store store = {.engine = &engine, .secret = 11};
-static struct wf_store_file file = {.store = &store, .users = 1};
-static struct wf_effort effort;
-static struct wf_store_queues queues;
-static struct wf_work_queue *queue;
-
-static void use_queue(const char *name)
-{
-    ck_assert_int_eq(wf_queue_use(&queues.table, weft_cstr(name), &queue), WEFT_OK);
-}
-
 static void setup(void)
 {
-    struct wf_queue_rule *rule = calloc(1, sizeof *rule);
-    ck_assert_ptr_nonnull(rule);
-    *rule = (struct wf_queue_rule){.pattern = ">", .jobs = 9};
-    memset(&queues, 0, sizeof queues);
-    effort = (struct wf_effort){0};
-    wf_queues_init(&queues, &file, &effort, rule, 1);
-    use_queue("$shared.x");
-}
-
-static void teardown(void)
-{
-    wf_queues_free(&queues);
+    begin_queues("$shared.x");
 }
 
 /* `times` things, each of which is `units` of work at least, were done. The last of a turn may be a quarter of its work. */
