@@ -72,8 +72,8 @@ struct wf_feature {
     bool (*takes_past_bound)(struct wf_actor *a, const weft_msg *m);
     /* The actor lets go of a message that it was given as work (WF_POST_WORK). */
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);
-    /* The link to that node is gone for good. True: there is more to do, in the next turn, in which it is called again;
-     * `*at` is 0 at first, and then what it has left there. */
+    /* The link to that node is gone for good. True: there is more to do, and it is called again, in the next turn or, if
+     * this node stops, at once; `*at` is 0 at first, and then what it has left there. */
     bool (*node_lost)(struct wf_worker *w, uint64_t peer, uint64_t *at);
     const struct wf_wait_kind *wait_kind; /* a source that actors can wait for; NULL: none */
     const struct wf_message_row *messages;

@@ -97,15 +97,20 @@ struct wf_worker *wf_inbound_congested(weft_node *node, struct wf_inbound *in)
 
 /* ---- News of nodes --------------------------------------------------------------------------------------------- */
 
+/* A node that stops may have no further turn, and then a post is dropped without `done`: it does all of it in this one.
+ * Relaxed: `stopping` was set before the post that ends this worker's thread, so a turn that takes that post sees it. */
 static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
-    WF_ASSERT(lost->done != NULL && lost->peer != wf_node_of(w)->incarnation);
+    weft_node *node = wf_node_of(w);
+    WF_ASSERT(lost->done != NULL && lost->peer != node->incarnation);
     const struct wf_feature *f;
-    for (; (f = wf_node_of(w)->features.all[lost->feature]) != NULL; lost->feature++, lost->at = 0) {
-        if (f->node_lost == NULL || !f->node_lost(w, lost->peer, &lost->at)) continue;
-        wf_worker_post(w, &lost->call.post);
-        return;
+    for (; (f = node->features.all[lost->feature]) != NULL; lost->feature++, lost->at = 0) {
+        while (f->node_lost != NULL && f->node_lost(w, lost->peer, &lost->at)) {
+            if (atomic_load_explicit(&node->stopping, memory_order_relaxed)) continue;
+            wf_worker_post(w, &lost->call.post);
+            return;
+        }
     }
     lost->done(lost);
 }
