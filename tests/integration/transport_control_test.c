@@ -182,6 +182,83 @@ START_TEST(a_client_asks_who_somebody_is)
 }
 END_TEST
 
+enum { TRACES = 16, AT_WORK = 64 };
+
+/* The number of requests that the node accepts before the first error, which is reported. At most `most`. */
+static uint32_t begin_many(uint32_t verb, const void *request, size_t size, uint32_t most)
+{
+    for (uint32_t i = 0; i < most; i++) {
+        weft_msg *m;
+        ck_assert_int_eq(weft_call_name("$node@n", verb, request, size, &m, patience()), 0);
+        bool refused = weft_tag(m) == WF_CONTROL_ERROR;
+        if (refused) say("refused: %.*s", (int)weft_size(m), (const char *)weft_data(m));
+        weft_msg_free(m);
+        if (refused) return i;
+    }
+    return most;
+}
+
+/* Frees a request HOLD, which ends a trace or a subscription. */
+static void end_one(void)
+{
+    weft_msg *m;
+    uint32_t tag;
+    do {
+        ck_assert_int_eq(weft_recv(&m, patience()), 0);
+        tag = weft_tag(m);
+        weft_msg_free(m);
+    } while (tag != WF_CONTROL_HOLD);
+}
+
+static void begin_too_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    ck_assert_uint_eq(begin_many(WF_CONTROL_TRACE, "\x94\xc0\xa0\xa0\xc2", 5, TRACES + 1), TRACES);
+    ck_assert_uint_eq(begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, AT_WORK + 1), AT_WORK - TRACES);
+    ck_assert_uint_eq(begin_many(WF_CONTROL_PUBLISH, "\x94\xa1x\x01\xc4\x00\x01", 7, 1), 0);
+    ck_assert_uint_eq(begin_many(WF_CONTROL_NODES, NULL, 0, 1), 1); /* $node answers this one itself */
+    end_one();
+    while (begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, 1) == 0) {} /* until $node knows that the actor has ended */
+    say("one more");
+    (void)weft_sleep(WEFT_FOREVER); /* until it is stopped: with this actor all its requests would end */
+}
+
+/* Another tool is not affected, but for the traces, which are counted for the node: at most one of
+ * the sixteen has ended. */
+static void begin_as_another(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    ck_assert_uint_eq(begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, 1), 1);
+    ck_assert_uint_le(begin_many(WF_CONTROL_TRACE, "\x94\xc0\xa0\xa0\xc2", 5, 2), 1);
+    say("another has begun");
+}
+
+/* A promise: docs/security.md, "Limits". */
+START_TEST(a_tool_has_only_so_many_requests_under_way)
+{
+    char folder[] = "/tmp/weft-XXXXXX", path[64], url[80];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/n.sock", folder);
+    snprintf(url, sizeof url, "ipc://%s", path);
+    forget_all();
+    weft_node *n = node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
+    weft_node *tool[2];
+    for (int i = 0; i < 2; i++) {
+        tool[i] = node_with((weft_node_options){.client = true, .workers = 1}, NULL, url);
+        ck_assert_int_eq(wf_client_wait_up(tool[i], NULL, NULL, patience(), NULL, 0), 0);
+    }
+    run_actor(tool[0], begin_too_many, NULL, 0);
+    HEAR("refused: 16 tools trace at the node");
+    HEAR("refused: 64 requests of this tool are under way");
+    HEAR("one more");
+    run_actor(tool[1], begin_as_another, NULL, 0);
+    HEAR("another has begun");
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(weft_node_stop(tool[i], patience()), 0);
+    node_down(n);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 START_TEST(a_client_is_told_at_once_that_no_node_listens)
 {
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
@@ -220,6 +297,7 @@ int main(void)
     TCase *t = tcase_create("control");
     tcase_add_test(t, a_client_asks_over_the_control_socket);
     tcase_add_test(t, a_client_asks_who_somebody_is);
+    tcase_add_test(t, a_tool_has_only_so_many_requests_under_way);
     tcase_add_test(t, a_client_is_told_at_once_that_no_node_listens);
     tcase_add_test(t, a_stale_control_socket_is_replaced);
     suite_add_tcase(s, t);

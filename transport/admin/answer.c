@@ -63,16 +63,6 @@ const char *wf_control_answer(const weft_msg *ask,
     return "the list changes faster than it can be written; ask again";
 }
 
-const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed)
-{
-    weft_pid taker;
-    int rc = weft_spawn(&taker, body, arg, size, &(weft_spawn_options){.kind = kind});
-    if (rc < 0) return weft_strerror(rc);
-    *handed = true;
-    weft_ignore(weft_send_msg(taker, ask)); /* if this fails, the request is answered with the error */
-    return NULL;
-}
-
 static bool read_pid(weft_text text, weft_pid *out)
 {
     char copy[WEFT_PID_TEXT + 1], rest;

@@ -33,9 +33,6 @@ static inline void wf_put_number_of(weft_writer *w, const char *key, uint64_t va
 void wf_put_pid(weft_writer *w, weft_pid pid);
 /* Drop counters as INFO and DROPS have them: [reason, count]. */
 void wf_put_drops(weft_writer *w, const struct wf_transport *t);
-/* Starts an actor for a request that takes long: it gets `ask` as its first message, and answers it (`*handed`). */
-WEFT_CHECKED const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask,
-                                    bool *handed);
 /* [A] Finds the actor of a pid, "0.17.1@NODE" or, of this node, "0.17.1", or of a name. False: there is none. */
 bool wf_read_actor(weft_text who, weft_pid *out);
 

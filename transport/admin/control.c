@@ -17,6 +17,7 @@
 #include "members.h"
 #include "peers.h"
 #include "relay.h"
+#include "tool_actors.h"
 #include "peer_link.h"
 #include "transport.h"
 #include "typed.h"
@@ -289,6 +290,7 @@ void wf_control_main(const void *arg, size_t size)
     if (rc < 0) weft_log(WEFT_ERROR, "the command line will not reach this node: %s", weft_strerror(rc));
     weft_msg *m;
     while (rc == WEFT_OK && (rc = weft_recv(&m, WEFT_FOREVER)) == WEFT_OK) {
+        if (weft_tag(m) == WEFT_TAG_DOWN) wf_tool_actor_ended(m);
         if (!weft_wants_reply(m) || !handle(t, m)) weft_msg_free(m);
     }
 }

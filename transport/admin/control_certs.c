@@ -2,6 +2,7 @@
  * runs. */
 #include "control_certs.h"
 #include "answer.h"
+#include "tool_actors.h"
 #include "control.h"
 #include "roles.h"
 #include "tls.h"
@@ -139,5 +140,5 @@ static void renewer_main(const void *arg, size_t size)
 
 const char *wf_certs_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
-    return wf_hand_to(renewer_main, "$certs", &t, sizeof t, ask, handed);
+    return wf_hand_to(ask, &(struct wf_tool_work){renewer_main, "$certs", &t, sizeof t}, handed);
 }

@@ -5,6 +5,7 @@
  * A loaded module stays loaded, even if no actor uses it: its hook has run, and may have left pointers. */
 #include "control_reload.h"
 #include "answer.h"
+#include "tool_actors.h"
 #include "control.h"
 #include "reload.h"
 
@@ -117,5 +118,5 @@ static void reloader_main(const void *arg, size_t size)
 const char *wf_reload_begin(wf_load_module *loader, weft_msg *ask, bool *handed)
 {
     if (loader == NULL) return "this node runs no module that could be replaced: weft run did not start it";
-    return wf_hand_to(reloader_main, "$reload", &loader, sizeof loader, ask, handed);
+    return wf_hand_to(ask, &(struct wf_tool_work){reloader_main, "$reload", &loader, sizeof loader}, handed);
 }

@@ -6,6 +6,7 @@
  * reason in its place. */
 #include "control_top.h"
 #include "answer.h"
+#include "tool_actors.h"
 #include "control.h"
 
 #include "metrics_rows.h"
@@ -198,5 +199,5 @@ const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
     struct request q;
     const char *why = read_request(ask, &q);
-    return why != NULL ? why : wf_hand_to(top_main, "$top", &t, sizeof t, ask, handed);
+    return why != NULL ? why : wf_hand_to(ask, &(struct wf_tool_work){top_main, "$top", &t, sizeof t}, handed);
 }

@@ -4,6 +4,7 @@
 #include "control.h"
 #include "frame.h"
 #include "relay.h"
+#include "tool_actors.h"
 
 #include "deliver.h"
 #include "trace.h"
@@ -182,7 +183,7 @@ static void errand_main(const void *arg, size_t size)
 static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
 {
     struct errand e = {.tool = t->tool, .verb = t->verb};
-    weft_spawn_options quiet = {.kind = "$trace", .link = true};
+    weft_spawn_options quiet = {.kind = WF_TRACE_KIND, .link = true};
     for (uint32_t i = 0; i < t->node_count; i++)
         if (t->nodes[i] == incarnation) return;
     if (t->node_count == NODES_MAX) return;
@@ -266,9 +267,8 @@ static void tracer_main(const void *arg, size_t size)
 const char *wf_trace_begin(const weft_msg *ask)
 {
     struct tracer t = {.node = weft_here(), .tool = weft_from(ask), .verb = weft_tag(ask)};
-    weft_spawn_options quiet = {.kind = "$trace"};
     const char *why = read_request(ask, &t.asked);
     if (why != NULL) return why;
-    int rc = weft_spawn(NULL, tracer_main, &t, offsetof(struct tracer, node_count), &quiet);
-    return rc < 0 ? weft_strerror(rc) : NULL;
+    struct wf_tool_work work = {tracer_main, WF_TRACE_KIND, &t, offsetof(struct tracer, node_count)};
+    return wf_tool_actor_begin(ask, &work, NULL);
 }

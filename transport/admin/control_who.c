@@ -6,6 +6,7 @@
  * two nodes never pass a question back and forth. */
 #include "control_who.h"
 #include "answer.h"
+#include "tool_actors.h"
 #include "control.h"
 
 #include "inspect_worker.h"
@@ -325,5 +326,5 @@ static void who_main(const void *arg, size_t size)
 
 const char *wf_who_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
-    return wf_hand_to(who_main, "$who", &t, sizeof t, ask, handed);
+    return wf_hand_to(ask, &(struct wf_tool_work){who_main, "$who", &t, sizeof t}, handed);
 }

@@ -9,6 +9,7 @@
  * is full they are dropped and counted as for any slow subscriber, and the relay tells the tool their number. */
 #include "relay.h"
 #include "control.h"
+#include "tool_actors.h"
 
 #include "actor.h"
 #include "answer.h"
@@ -128,9 +129,7 @@ const char *wf_relay_subscribe(const weft_msg *ask)
     weft_text pattern = weft_get_str(&in);
     if (in.error < 0 || wf_pattern_check(pattern) < 0) return "the topic pattern is malformed";
     memcpy(r.pattern, pattern.data, pattern.size);
-    weft_spawn_options quiet = {.kind = "$relay"};
-    int rc = weft_spawn(NULL, relay_main, &r, sizeof r, &quiet);
-    return rc < 0 ? weft_strerror(rc) : NULL;
+    return wf_tool_actor_begin(ask, &(struct wf_tool_work){relay_main, "$relay", &r, sizeof r}, NULL);
 }
 
 /* A decoded PUBLISH; `ms` 0: do not wait. */
@@ -183,7 +182,7 @@ const char *wf_relay_publish(weft_msg *ask, bool *handed)
     struct publication p;
     const char *why = read_publication(ask, &p);
     if (why != NULL) return why;
-    if (p.ms > 0) return wf_hand_to(reporter_main, "$reporter", NULL, 0, ask, handed);
+    if (p.ms > 0) return wf_hand_to(ask, &(struct wf_tool_work){.body = reporter_main, .kind = "$reporter"}, handed);
     int reached = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
     if (reached < 0) return weft_strerror(reached);
     uint8_t answer[16];
