@@ -247,7 +247,7 @@ enum { SMALL_REQUEST = WF_SMALL - sizeof(struct wf_terms) };
 static inline weft_msg *small_request(struct wf_worker *w, uint32_t tag, const void *data, size_t size, uint64_t ref,
                                       int64_t deadline)
 {
-    weft_msg *m = wf_small_msg(w, 1, WF_MSG_CALL, tag, data, size, ref);
+    weft_msg *m = wf_small_msg(w, w->identity, 1, WF_MSG_CALL, tag, data, size, ref);
     struct wf_terms *terms = wf_terms(m);
     terms->deadline = deadline;
     terms->timed = terms->moved_on = 0;
@@ -558,8 +558,9 @@ static inline __attribute__((always_inline)) int put_reply(struct wf_worker *w, 
                                                            const void *data, size_t size)
 {
     if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return reply_slowly(ask, tag, data, size);
-    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, ask->ref); /* as in take_answer */
-    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND;                        /* freeing it no longer answers */
+    weft_msg *m = wf_small_msg(w, w->identity, class_, WF_MSG_SEND, tag, data, size,
+                               ask->ref);                   /* as in take_answer */
+    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND; /* freeing it no longer answers */
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, tag);
     WF_PROBE3(receive, a->id, m->from.actor, tag);

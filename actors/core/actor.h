@@ -121,6 +121,12 @@ static inline __attribute__((always_inline)) void wf_actor_record_receive(struct
     WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
 }
 
+/* Call it when one of these has changed: while none of them holds, receiving tests only `heeds`. */
+static inline void wf_actor_heeds(struct wf_actor *a)
+{
+    a->task.heeds = a->has_waiters || a->traced || a->signals.first != NULL;
+}
+
 /* See actors/mailbox/send.c, note (1). */
 static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
 {

@@ -192,24 +192,23 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     b->owed = b->size > WF_OWED_BYTES ? 0 : owed;
 }
 
-/* A doubly linked chain of messages: next by post.next, previous by `previous`. */
+/* A doubly linked chain of messages: next by post.next, previous by `previous`, which means nothing in the first one. */
 static inline void wf_chain_add(weft_msg **first, weft_msg *m)
 {
     m->post.next = *first == NULL ? NULL : &(*first)->post;
     if (*first != NULL) (*first)->previous = m;
-    m->previous = NULL;
     *first = m;
 }
 static inline void wf_chain_remove(weft_msg **first, weft_msg *m)
 {
-    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
-    if (next != NULL) next->previous = previous;
-    if (previous != NULL) {
-        previous->post.next = m->post.next;
-    } else {
-        WF_ASSERT(*first == m);
+    weft_msg *next = (weft_msg *)m->post.next;
+    if (*first == m) {
         *first = next;
+        return;
     }
+    WF_ASSERT(m->previous->post.next == &m->post);
+    m->previous->post.next = m->post.next;
+    if (next != NULL) next->previous = m->previous;
 }
 
 #endif

@@ -26,6 +26,12 @@ void wf_mailbox_awaited(struct wf_actor *a, bool awaited)
     if (atomic_load_explicit(&a->full, memory_order_relaxed)) count_full_awaited(a, awaited ? 1 : UINT32_MAX);
 }
 
+static void set_waiters(struct wf_actor *a, bool waiters)
+{
+    a->has_waiters = waiters;
+    wf_actor_heeds(a);
+}
+
 static struct wf_backlog *backlog(struct wf_actor *a)
 {
     return wf_backlog_from(a, a->task.worker);
@@ -90,7 +96,7 @@ static void note_short(struct wf_actor *a)
 void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
-    a->has_waiters = true;
+    set_waiters(a, true);
     WF_SOMETIMES("mailbox: it is full because the bytes of the node are used up", !is_own_taken(a));
     if (!is_own_taken(a)) note_short(a);
 }
@@ -123,7 +129,7 @@ static void tell_space(struct wf_actor *a, struct wf_space *space)
     }
     const bool taken = is_taken(a);
     if (taken) set_full(a, true);
-    a->has_waiters = taken || waiting->first != NULL || promised(a).places > 0;
+    set_waiters(a, taken || waiting->first != NULL || promised(a).places > 0);
     WF_SOMETIMES("mailbox: the space is enough for some of the waiting senders", waiting->first != NULL);
     if (waiting->first != NULL && space->budget == 0) note_short(a);
 }
@@ -254,7 +260,7 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
     if (b != NULL) {
         b->promised++;
         b->promised_bytes += m->topic_size;
-        a->has_waiters = true; /* other senders then check what is promised */
+        set_waiters(a, true); /* other senders then check what is promised */
     }
     wf_send_signal(a->task.worker, m->from, m);
 }

@@ -83,7 +83,7 @@ static inline bool wf_is_held(const struct wf_actor *a, const weft_msg *m)
 static inline void wf_release(struct wf_actor *a, weft_msg *m)
 {
     if (WF_UNLIKELY(!wf_is_held(a, m))) wf_not_held(a, m);
-    if (m->post.next != NULL || m->previous != NULL) a->task.above--;
+    if (a->held != m || m->post.next != NULL) a->task.above--;
     wf_chain_remove(&a->held, m);
     if (WF_UNLIKELY(m->post.kind != WF_POST_MESSAGE)) wf_let_go(a, m);
 }

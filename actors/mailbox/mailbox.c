@@ -388,7 +388,7 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     return true;
 }
 
-static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **out, int64_t deadline)
+static __attribute__((noinline)) int recv_slowly(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
@@ -430,15 +430,15 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
     return m;
 }
 
-static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_msg **out, int64_t deadline)
+static __attribute__((noinline)) int recv_after_yield(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     wf_task_yield();
-    return recv_slowly(a, out, deadline);
+    return recv_slowly(out, deadline, a);
 }
 
 /* Takes the oldest mail, a WF_MSG_SEND. The end of weft_recv if its body is shared, senders wait for space, messages
  * are traced, or other messages are held. */
-static __attribute__((noinline)) int take_with_care(struct wf_actor *a, weft_msg **out)
+static __attribute__((noinline)) int take_with_care(weft_msg **out, struct wf_actor *a)
 {
     weft_msg *m = wf_lane_shift(&a->mail);
     size_t weight = wf_msg_weight(m);
@@ -452,13 +452,13 @@ static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_
 }
 
 /* Takes the first message out of the block at the head of the mail. */
-static __attribute__((noinline)) int take_published(struct wf_actor *a, weft_msg **out, int64_t deadline)
+static __attribute__((noinline)) int take_published(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     struct wf_published_block *b = (struct wf_published_block *)a->mail.first;
     uint32_t first = b->first, next = first + 1;
     weft_msg *m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
-    if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
+    if (WF_UNLIKELY(m == NULL)) return recv_slowly(out, deadline, a);
     b->first = (uint16_t)next;
     wf_published_block_envelope(m, b->at[first]);
     a->mail_count--;
@@ -472,7 +472,22 @@ static __attribute__((noinline)) int take_published(struct wf_actor *a, weft_msg
     return WEFT_OK;
 }
 
-/* Takes the oldest mail, `m`, when no signal waits. The common case is a plain message with an inline body, and no
+/* Whether only the slower ways of receiving do all that is to be done. */
+static inline bool needs_care(const struct wf_task *t)
+{
+    return t->cancelled || t->bounded || t->handling || t->heeds; /* one byte */
+}
+
+/* The end of weft_recv if needs_care. */
+static __attribute__((noinline)) int recv_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
+{
+    const weft_msg *m = a->mail.first;
+    if (WF_LIKELY(m != NULL && m->post.flags == WF_MSG_SEND && a->signals.first == NULL && !a->task.cancelled))
+        return take_with_care(out, a);
+    return recv_slowly(out, deadline, a);
+}
+
+/* Takes the oldest mail, `m`, unless needs_care. The common case is a plain message with an inline body, and no
  * message that the actor still holds. It calls nothing before its end, and what it tests comes before what it changes,
  * so the compiler needs no stack frame. */
 static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
@@ -480,10 +495,9 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
 {
     struct wf_actors *wa = wf_actors_of(w);
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
-        return wf_is_published_block(m) ? take_published(a, out, deadline) : recv_slowly(a, out, deadline);
-    if (WF_UNLIKELY(m->shared != NULL || a->has_waiters || a->traced || a->held != NULL ||
-                    !wf_list_empty(&wa->short_of_bytes)))
-        return take_with_care(a, out);
+        return wf_is_published_block(m) ? take_published(out, deadline, a) : recv_slowly(out, deadline, a);
+    if (WF_UNLIKELY(m->shared != NULL || a->held != NULL || !wf_list_empty(&wa->short_of_bytes)))
+        return take_with_care(out, a);
     (void)wf_lane_shift(&a->mail);
     size_t weight = sizeof *m + m->size;
     wa->mail_bytes -= weight;
@@ -497,32 +511,29 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
 }
 
 /* The actor waited, without a deadline, and was not woken by a message that it surely may have. */
-static __attribute__((noinline)) int recv_woken(struct wf_actor *a, weft_msg **out)
+static __attribute__((noinline)) int recv_woken(weft_msg **out, struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     if (WF_LIKELY(wf_was_handed(a))) {
         *out = wf_mailbox_handed(w, a);
-        return WF_LIKELY(*out != NULL) ? WEFT_OK : recv_slowly(a, out, WEFT_FOREVER);
+        return WF_LIKELY(*out != NULL) ? WEFT_OK : recv_slowly(out, WEFT_FOREVER, a);
     }
     a->task.wants_mail = WF_MAIL_NONE;
     weft_msg *m = a->mail.first;
-    if (WF_UNLIKELY(m == NULL || a->signals.first != NULL || a->task.cancelled))
-        return recv_slowly(a, out, WEFT_FOREVER);
+    if (WF_UNLIKELY(m == NULL || needs_care(&a->task))) return recv_with_care(out, WEFT_FOREVER, a);
     return take_first(a, w, m, out, WEFT_FOREVER);
 }
 
-/* There is no mail and no signal, and the actor was not asked to end. */
-static __attribute__((noinline)) int recv_waiting(struct wf_actor *a, weft_msg **out, int64_t deadline)
+/* There is no mail, and the actor does not need care. */
+static __attribute__((noinline)) int recv_waiting(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
-    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->has_waiters || a->traced || a->held != NULL || a->task.bounded ||
-                    a->task.handling))
-        return recv_slowly(a, out, deadline);
+    if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->held != NULL)) return recv_slowly(out, deadline, a);
     a->task.wants_mail = WF_MAIL_HAND;
     WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
     wf_task_wait_plainly(a->task.worker, &a->task, wf_waits_for_mail);
     WF_PROBE2(wake, a->id, 0);
     weft_msg *m = a->held;
-    if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled)) return recv_woken(a, out);
+    if (WF_UNLIKELY(a->task.wants_mail != WF_MAIL_HANDED || a->task.cancelled)) return recv_woken(out, a);
     a->task.wants_mail = WF_MAIL_NONE;
     wf_actor_record_receive(a->task.worker, a, m, true);
     *out = m;
@@ -533,10 +544,10 @@ int weft_recv(weft_msg **out, int64_t deadline)
 {
     struct wf_actor *a = wf_actor_self();
     if (WF_UNLIKELY(a == NULL)) return WEFT_ENOTACTOR;
-    if (WF_UNLIKELY(--a->task.ops == 0)) return recv_after_yield(a, out, deadline);
+    if (WF_UNLIKELY(--a->task.ops == 0)) return recv_after_yield(out, deadline, a);
     weft_msg *m = a->mail.first;
-    if (WF_UNLIKELY(a->signals.first != NULL || a->task.cancelled)) return recv_slowly(a, out, deadline);
-    if (m == NULL) return recv_waiting(a, out, deadline);
+    if (WF_UNLIKELY(needs_care(&a->task))) return recv_with_care(out, deadline, a);
+    if (m == NULL) return recv_waiting(out, deadline, a);
     return take_first(a, a->task.worker, m, out, deadline);
 }
 

@@ -74,11 +74,9 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
  * actor. */
 static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m, enum wf_mail_wish how)
 {
-    WF_ASSERT(a->mail.first == NULL); /* otherwise the message would overtake */
     a->task.wants_mail = (uint8_t)how;
     a->gone++;
     m->post.next = NULL;
-    m->previous = NULL;
     a->held = m;
 }
 /* If `a` waits only for a message, hands over `m`, a SEND or CALL of the running actor with an inline body, and wakes
@@ -86,7 +84,7 @@ static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m, enum wf
 static inline bool wf_mailbox_hand(struct wf_worker *w, struct wf_actor *a, weft_msg *m, enum wf_mail_wish how)
 {
     if (a->task.wants_mail != WF_MAIL_HAND || WF_UNLIKELY(wf_actors_of(w)->timer.left <= 1)) return false;
-    WF_ASSERT(m->shared == NULL);
+    WF_ASSERT(m->shared == NULL && a->mail.first == NULL); /* otherwise the message would overtake */
     wf_actors_of(w)->timer.left--;
     WF_PROBE3(send, m->from.actor, a->id, m->post.word);
     wf_mailbox_hand_over(a, m, how);

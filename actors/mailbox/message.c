@@ -28,8 +28,10 @@ static inline bool is_only_publication(const struct wf_actor *self, const weft_m
            m->post.kind == WF_POST_MESSAGE && m->post.flags != WF_MSG_CALL;
 }
 
-static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf_actor *self, weft_msg *m)
+static __attribute__((noinline)) void free_slowly(weft_msg *m)
 {
+    struct wf_worker *w = wf_here;
+    struct wf_actor *self = wf_actor_self();
     if (self != NULL && is_only_publication(self, m)) {
         self->held = NULL;
     } else if (self != NULL) {
@@ -57,7 +59,7 @@ void weft_msg_free(weft_msg *m)
         wf_pool_give(&w->pool, m->post.block_class, m);
         return;
     }
-    free_slowly(w, self, m);
+    free_slowly(m);
 }
 
 uint32_t weft_tag(const weft_msg *m)

@@ -284,36 +284,41 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
 
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
- * change: if a check fails, send_again starts again from the beginning. All have the same first parameters, which stay
- * in their registers. */
-static __attribute__((noinline)) int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+ * change: if a check fails, send_again starts again from the beginning. All have the same parameters,
+ * which stay in their registers; `node` is this node. */
+static __attribute__((noinline)) int send_again(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
+                                                size_t size)
 {
-    weft_pid to = {w->identity, a->id};
+    weft_pid to = {node, a->id};
     return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, data, size)
                                                 : send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
 }
 
-/* Counts a message, if the running task has budget left, there is a block of that class, and the message is not to be
- * timed. Both counters are tested where they are changed, which takes half of the instructions; a failed test puts them
- * back. */
-static inline bool may_be_small(struct wf_worker *w, uint32_t class_)
+/* One of the counters of count_small has become 0: puts both back. Not inline, as the common case would then keep both
+ * values in registers. */
+static __attribute__((noinline, cold)) int send_uncounted(uint64_t node, struct wf_actor *a, uint32_t tag,
+                                                          const void *data, size_t size, struct wf_worker *w)
 {
-    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return false;
-    if (WF_LIKELY(--w->current->ops != 0)) {
-        if (WF_LIKELY(--wf_actors_of(w)->timer.left != 0)) return true;
-        wf_actors_of(w)->timer.left = 1;
-    }
+    if (w->current->ops != 0) wf_actors_of(w)->timer.left++;
     w->current->ops++;
-    return false;
+    return send_again(node, a, tag, data, size);
+}
+
+/* Counts a message. False: the running task has no budget left, or the message is to be timed; then call
+ * send_uncounted. Both counters are tested where they are changed, which takes half of the instructions. */
+static inline bool count_small(struct wf_worker *w)
+{
+    return WF_LIKELY(--w->current->ops != 0) && WF_LIKELY(--wf_actors_of(w)->timer.left != 0);
 }
 
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
-static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
-                                                      uint32_t tag, const void *data, size_t size, bool stackless)
+static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size,
+                                                      struct wf_worker *w, bool stackless)
 {
-    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
-    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(node, a, tag, data, size);
+    if (WF_UNLIKELY(!count_small(w))) return send_uncounted(node, a, tag, data, size, w);
+    weft_msg *m = wf_small_msg(w, node, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
@@ -322,26 +327,27 @@ static inline __attribute__((always_inline)) int hand(struct wf_worker *w, struc
 }
 
 /* One function for each block class and sort of receiver, so that both are constants and need no register. */
-static __attribute__((noinline)) int hand_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+static __attribute__((noinline)) int hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    return hand(w, a, 0, tag, NULL, 0, false);
+    return hand(node, a, 0, tag, NULL, 0, w, false);
 }
 
-static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+static __attribute__((noinline)) int hand_small(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
+                                                size_t size, struct wf_worker *w)
 {
-    return hand(w, a, 1, tag, data, size, false);
+    return hand(node, a, 1, tag, data, size, w, false);
 }
 
-static __attribute__((noinline)) int hand_empty_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+static __attribute__((noinline)) int hand_empty_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag,
+                                                           struct wf_worker *w)
 {
-    return hand(w, a, 0, tag, NULL, 0, true);
+    return hand(node, a, 0, tag, NULL, 0, w, true);
 }
 
-static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                           const void *data, size_t size)
+static __attribute__((noinline)) int hand_small_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag,
+                                                           const void *data, size_t size, struct wf_worker *w)
 {
-    return hand(w, a, 1, tag, data, size, true);
+    return hand(node, a, 1, tag, data, size, w, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)
@@ -362,7 +368,7 @@ static inline bool send_small_across(struct wf_worker *w, weft_pid to, uint32_t 
     if (WF_UNLIKELY(there == NULL || wf_worker_is_congested(target) || wf_actor_is_full(there))) return false;
     if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_) || w->current->ops == 1)) return false;
     w->current->ops--; /* the receiver's worker chooses the messages that are timed */
-    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
+    weft_msg *m = wf_small_msg(w, to.node, class_, WF_MSG_SEND, tag, data, size, 0);
     m->to_actor = to.actor;
     wf_worker_send(w, index, &m->post);
     wf_actor_record(wf_actor_of(w->current), WEFT_RECORD_SEND, to, tag);
@@ -376,11 +382,13 @@ static __attribute__((noinline)) int send_small_away(struct wf_worker *w, weft_p
 }
 
 /* There is space for it, and no sender waits. */
-static inline __attribute__((always_inline)) int push(struct wf_worker *w, struct wf_actor *a, uint32_t class_,
-                                                      uint32_t tag, const void *data, size_t size)
+static inline __attribute__((always_inline)) int push(uint64_t node, struct wf_actor *a, uint32_t class_,
+                                                      uint32_t tag, const void *data, size_t size,
+                                                      struct wf_worker *w)
 {
-    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(w, a, tag, data, size);
-    weft_msg *m = wf_small_msg(w, class_, WF_MSG_SEND, tag, data, size, 0);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(node, a, tag, data, size);
+    if (WF_UNLIKELY(!count_small(w))) return send_uncounted(node, a, tag, data, size, w);
+    weft_msg *m = wf_small_msg(w, node, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
     if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
@@ -390,12 +398,12 @@ static inline __attribute__((always_inline)) int push(struct wf_worker *w, struc
 }
 
 /* The mailbox is full, or nearly, or senders wait for space in it, or believe that there is none. */
-static __attribute__((noinline)) int push_tightly(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                  const void *data, size_t size)
+static __attribute__((noinline)) int push_tightly(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
+                                                  size_t size, struct wf_worker *w)
 {
     if (!wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size) || wf_mailbox_has_claims(a))
-        return send_again(w, a, tag, data, size);
-    return size == 0 ? push(w, a, 0, tag, NULL, 0) : push(w, a, 1, tag, data, size);
+        return send_again(node, a, tag, data, size);
+    return size == 0 ? push(node, a, 0, tag, NULL, 0, w) : push(node, a, 1, tag, data, size, w);
 }
 
 static inline bool is_tight(const struct wf_worker *w, const struct wf_actor *a, size_t size)
@@ -403,35 +411,43 @@ static inline bool is_tight(const struct wf_worker *w, const struct wf_actor *a,
     return a->has_waiters || !wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size);
 }
 
-static __attribute__((noinline)) int push_empty(struct wf_worker *w, struct wf_actor *a, uint32_t tag)
+static __attribute__((noinline)) int push_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    if (WF_UNLIKELY(is_tight(w, a, 0))) return push_tightly(w, a, tag, NULL, 0);
-    return push(w, a, 0, tag, NULL, 0);
+    if (WF_UNLIKELY(is_tight(w, a, 0))) return push_tightly(node, a, tag, NULL, 0, w);
+    return push(node, a, 0, tag, NULL, 0, w);
 }
 
-static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+static __attribute__((noinline)) int push_small(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
+                                                size_t size, struct wf_worker *w)
 {
-    if (WF_UNLIKELY(is_tight(w, a, size))) return push_tightly(w, a, tag, data, size);
-    return push(w, a, 1, tag, data, size);
+    if (WF_UNLIKELY(is_tight(w, a, size))) return push_tightly(node, a, tag, data, size, w);
+    return push(node, a, 1, tag, data, size, w);
+}
+
+/* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. */
+static inline __attribute__((always_inline)) int send_small(struct wf_worker *w, weft_pid to, uint32_t tag,
+                                                            const void *data, size_t size)
+{
+    const uint64_t node = to.node;
+    struct wf_actor *a = wf_actor_near(w, to);
+    if (WF_UNLIKELY(a == NULL))
+        return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
+    if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_WAITING)
+        return size == 0 ? hand_empty(node, a, tag, w) : hand_small(node, a, tag, data, size, w);
+    if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_STACKLESS)
+        return size == 0 ? hand_empty_to_handler(node, a, tag, w)
+                         : hand_small_to_handler(node, a, tag, data, size, w);
+    return size == 0 ? push_empty(node, a, tag, w) : push_small(node, a, tag, data, size, w);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > WF_SMALL ||
-                    (size > 0 && data == NULL)))
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    struct wf_actor *a = wf_actor_near(w, to);
-    if (WF_UNLIKELY(a == NULL))
-        return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
-    if (a->task.wants_mail == WF_MAIL_HAND) {
-        if (a->task.state == WF_TASK_WAITING)
-            return size == 0 ? hand_empty(w, a, tag) : hand_small(w, a, tag, data, size);
-        if (a->task.state == WF_TASK_STACKLESS)
-            return size == 0 ? hand_empty_to_handler(w, a, tag) : hand_small_to_handler(w, a, tag, data, size);
-    }
-    return size == 0 ? push_empty(w, a, tag) : push_small(w, a, tag, data, size);
+    if (size == 0) return send_small(w, to, tag, NULL, 0);
+    if (WF_UNLIKELY(size > WF_SMALL || data == NULL)) return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
+    return send_small(w, to, tag, data, size);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)

@@ -22,16 +22,16 @@ static inline void wf_copy_small(unsigned char *to, const unsigned char *from, s
     }
 }
 
-/* A message of the running actor, in a block of that class, of which the pool has one. */
-static inline weft_msg *wf_small_msg(struct wf_worker *w, uint32_t class_, enum wf_msg_kind kind, uint32_t tag,
-                                     const void *data, size_t size, uint64_t ref)
+/* A message of the running actor, in a block of that class, of which the pool has one. `node` is this node. */
+static inline weft_msg *wf_small_msg(struct wf_worker *w, uint64_t node, uint32_t class_, enum wf_msg_kind kind,
+                                     uint32_t tag, const void *data, size_t size, uint64_t ref)
 {
     weft_msg *m = wf_pool_take_ready(&w->pool, class_);
     m->post.kind = WF_POST_MESSAGE;
     m->post.flags = (uint8_t)kind;
     m->post.block_class = (uint16_t)class_;
     m->post.word = tag;
-    m->from.node = w->identity;
+    m->from.node = node;
     m->from.actor = wf_actor_of(w->current)->id;
     m->ref = ref;
     m->shared = NULL;

@@ -15,9 +15,6 @@
  *     platform/context_*.S. */
 #include "coro.h"
 
-#include "context.h"
-#include "sanitizer.h"
-
 struct known {
     void *fake_stack, *fiber;
     const void *bottom;
@@ -98,18 +95,12 @@ void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(voi
     pf_context_bounds(c->sp, stack.base, stack.top);
 }
 
-static __attribute__((noinline)) void switch_sanitized(struct wf_coro *from, struct wf_coro *to)
+void wf_coro_switch_sanitized(struct wf_coro *from, struct wf_coro *to)
 {
     struct known *self = running();
     departing(to, false);
     pf_context_switch(&from->sp, to->sp);
     arrived(self->fake_stack);
-}
-
-void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)
-{
-    if (WF_UNLIKELY(wf_is_sanitized())) switch_sanitized(from, to);
-    else pf_context_switch(&from->sp, to->sp);
 }
 
 void wf_coro_leave(struct wf_coro *from, struct wf_coro *to)

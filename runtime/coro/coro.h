@@ -13,6 +13,8 @@
 #define WF_CORO_H
 
 #include "base.h"
+#include "context.h"
+#include "sanitizer.h"
 #include "stack.h"
 
 struct wf_coro {
@@ -28,8 +30,14 @@ void wf_coro_release_thread(struct wf_coro *c);
  * return. */
 void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(void *arg), void *arg);
 
+/* wf_coro_switch where a sanitizer has to be told. */
+void wf_coro_switch_sanitized(struct wf_coro *from, struct wf_coro *to);
 /* Suspends `from`, which must be running, and runs `to`. Returns when another coroutine switches back to `from`. */
-void wf_coro_switch(struct wf_coro *from, struct wf_coro *to);
+static inline void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)
+{
+    if (WF_UNLIKELY(wf_is_sanitized())) wf_coro_switch_sanitized(from, to);
+    else pf_context_switch(&from->sp, to->sp);
+}
 
 /* As wf_coro_switch, but `from` is finished and never runs again. Its stack must have been given back to the arena
  * already, and nothing may take that stack between giving it back and this call. */

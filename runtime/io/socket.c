@@ -184,7 +184,7 @@ int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id)
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
 {
     struct wf_slab *slab = wf_socket_slab(w, kind);
-    for (uint32_t i = 0; i < slab->chunk_count * WF_SLAB_CHUNK; i++) {
+    for (uint32_t i = 0; i < wf_slab_chunks(slab) * WF_SLAB_CHUNK; i++) {
         struct wf_socket *s = wf_slab_at(slab, i);
         if (s->finish != NULL) s->finish(s);
         s->finish = NULL;

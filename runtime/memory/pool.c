@@ -132,21 +132,22 @@ void wf_pool_init(struct wf_pool *p, struct wf_depot *depot)
 
 static struct wf_magazine *magazine_in_use(const struct wf_pool *p, uint16_t class_)
 {
-    return p->at[class_].bottom == NULL ? NULL : WF_CONTAINER(p->at[class_].bottom, struct wf_magazine, round[0]);
+    return p->bottom[class_] == NULL ? NULL : WF_CONTAINER(p->bottom[class_], struct wf_magazine, round[0]);
 }
 
 /* `m`: with so many blocks; NULL: none. */
 static void use(struct wf_pool *p, uint16_t class_, struct wf_magazine *m, uint32_t rounds)
 {
-    p->at[class_] = m == NULL ? (struct wf_pool_blocks){NULL, NULL, NULL}
-                              : (struct wf_pool_blocks){m->round + rounds, m->round, m->round + WF_MAGAZINE};
+    p->top[class_] = m == NULL ? NULL : m->round + rounds;
+    p->bottom[class_] = m == NULL ? NULL : m->round;
+    p->end[class_] = m == NULL ? NULL : m->round + WF_MAGAZINE;
 }
 
 void wf_pool_finish(struct wf_pool *p)
 {
     for (int i = 0; i < WF_POOL_CLASSES; i++) {
         struct wf_magazine *used = magazine_in_use(p, (uint16_t)i), *spare = p->spare[i].magazine;
-        if (used != NULL) free_magazine(used, (uint32_t)(p->at[i].top - p->at[i].bottom));
+        if (used != NULL) free_magazine(used, (uint32_t)(p->top[i] - p->bottom[i]));
         if (spare != NULL) free_magazine(spare, p->spare[i].is_full ? WF_MAGAZINE : 0);
     }
     for (int i = 0; p->late != NULL && i < WF_LATE; i++) free(p->late[i]);
@@ -168,10 +169,10 @@ enum { MADE = 16 }; /* small blocks at once: one look at the depot for as many, 
 static void *make_blocks(struct wf_pool *p, uint16_t class_)
 {
     void *block = wf_block_new(class_, 0), *more;
-    bool has_magazine = p->at[class_].bottom != NULL;
+    bool has_magazine = p->bottom[class_] != NULL;
     for (int i = 1; block != NULL && has_magazine && i < MADE >> class_ && (more = wf_block_new(class_, 0)) != NULL;
          i++)
-        *p->at[class_].top++ = more;
+        *p->top[class_]++ = more;
     return block;
 }
 
@@ -186,7 +187,7 @@ void *wf_pool_refill(struct wf_pool *p, uint16_t class_, size_t size)
         if (full == NULL) return p->bypass ? wf_block_new(class_, 0) : make_blocks(p, class_);
         use(p, class_, full, WF_MAGAZINE);
     }
-    return *--p->at[class_].top;
+    return *--p->top[class_];
 }
 
 static void free_late(struct wf_pool *p, void *block)
@@ -226,8 +227,8 @@ void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
     } else {
         use(p, class_, store(p->depot, class_, used), 0);
     }
-    if (p->at[class_].bottom == NULL) free(block);
-    else *p->at[class_].top++ = block;
+    if (p->bottom[class_] == NULL) free(block);
+    else *p->top[class_]++ = block;
 }
 
 void *wf_block_new(uint16_t class_, size_t size)

@@ -45,15 +45,12 @@ struct wf_depot; /* shared by a node's workers */
 int wf_depot_create(struct wf_depot **out);
 void wf_depot_destroy(struct wf_depot *d); /* NULL is fine */
 
-/* The magazine in use: its blocks are those from `bottom` up to `top`, which has space up to `end`. All are NULL
- * before the first give, and always for WF_POOL_LARGE: then both taking and giving are slow. */
-struct wf_pool_blocks {
-    void **top, **bottom, **end;
-};
-
 struct wf_pool {
     struct wf_depot *depot;
-    struct wf_pool_blocks at[WF_POOL_CLASSES + 1];
+    /* Of each class, the magazine in use: its blocks are those from `bottom` up to `top`, which has space up to `end`.
+     * All are NULL before the first give, and always for WF_POOL_LARGE: then both taking and giving are slow. They are
+     * arrays, and not one of a struct, as their elements can be addressed with one instruction. */
+    void **top[WF_POOL_CLASSES + 1], **bottom[WF_POOL_CLASSES + 1], **end[WF_POOL_CLASSES + 1];
     struct {
         struct wf_magazine *magazine; /* full or empty; may be NULL */
         bool is_full;
@@ -84,15 +81,15 @@ void wf_block_free(void *block);                  /* any thread */
 /* Whether wf_pool_take need not refill. */
 static inline bool wf_pool_has_block(const struct wf_pool *p, uint32_t class_)
 {
-    return p->at[class_].top != p->at[class_].bottom;
+    return p->top[class_] != p->bottom[class_];
 }
 
 /* Where wf_pool_has_block. */
 static inline void *wf_pool_take_ready(struct wf_pool *p, uint32_t class_)
 {
-    void **top = p->at[class_].top;
+    void **top = p->top[class_];
     __builtin_prefetch(top[-1 - WF_POOL_AHEAD], 1);
-    p->at[class_].top = top - 1;
+    p->top[class_] = top - 1;
     return top[-1];
 }
 
@@ -107,20 +104,20 @@ static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size
 /* The same without a call; NULL: wf_pool_take has to refill. */
 static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
 {
-    return WF_UNLIKELY(!wf_pool_has_block(p, class_)) ? NULL : *--p->at[class_].top;
+    return WF_UNLIKELY(!wf_pool_has_block(p, class_)) ? NULL : *--p->top[class_];
 }
 
 /* Whether wf_pool_give need not spill. */
 static inline bool wf_pool_has_space(const struct wf_pool *p, uint16_t class_)
 {
-    return p->at[class_].top != p->at[class_].end;
+    return p->top[class_] != p->end[class_];
 }
 
 static inline void wf_pool_give(struct wf_pool *p, uint16_t class_, void *block)
 {
     if (WF_UNLIKELY(p == NULL)) wf_block_free(block);
     else if (WF_UNLIKELY(!wf_pool_has_space(p, class_))) wf_pool_spill(p, class_, block);
-    else *p->at[class_].top++ = block;
+    else *p->top[class_]++ = block;
 }
 
 #endif

@@ -26,8 +26,7 @@ void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
 
 void wf_slab_finish(struct wf_slab *s)
 {
-    for (uint32_t i = 0; i < s->chunk_count; i++)
-        pf_aligned_free(atomic_load_explicit(&s->chunks[i], memory_order_relaxed));
+    for (uint32_t i = 0; i < wf_slab_chunks(s); i++) pf_aligned_free(s->chunks[i]);
     free(s->chunks);
     free(s->free);
     memset(s, 0, sizeof *s);
@@ -50,15 +49,12 @@ static bool make_table(struct wf_slab *s)
 {
     uint32_t chunks = (s->used_max - 1) / WF_SLAB_CHUNK + 1;
     s->chunks = calloc(chunks, sizeof *s->chunks);
-    if (s->chunks == NULL) return false;
-    /* Pairs with the acquire in wf_slab_at: a thread that sees a number of chunks sees their table. */
-    atomic_store_explicit(&s->chunks_max, chunks, memory_order_release);
-    return true;
+    return s->chunks != NULL;
 }
 
 static bool add_chunk(struct wf_slab *s)
 {
-    uint32_t first = s->chunk_count * WF_SLAB_CHUNK;
+    const uint32_t chunks = wf_slab_chunks(s), first = chunks * WF_SLAB_CHUNK;
     if (first >= s->used_max || (s->chunks == NULL && !make_table(s))) return false;
     uint32_t count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
     if (!reserve_free(s, first + count)) return false;
@@ -72,8 +68,9 @@ static bool add_chunk(struct wf_slab *s)
         atomic_init(&slot->generation, s->begin);
     }
     for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
-    /* Pairs with the acquire in wf_slab_at: a thread that sees the chunk sees its indices and even generations. */
-    atomic_store_explicit(&s->chunks[s->chunk_count++], chunk, memory_order_release);
+    s->chunks[chunks] = chunk;
+    /* Pairs with the acquire in wf_slab_chunks: a thread that sees the chunk sees its indices and even generations. */
+    atomic_store_explicit(&s->chunk_count, chunks + 1, memory_order_release);
     return true;
 }
 

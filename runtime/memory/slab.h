@@ -15,9 +15,8 @@ struct wf_slot {
 };
 
 struct wf_slab {
-    _Atomic(char *) *chunks; /* NULL before the first slot is taken; each: release by the owner, acquire by readers */
-    _Atomic uint32_t chunks_max; /* 0 without `chunks`; release by the owner, acquire by readers */
-    uint32_t chunk_count;
+    char **chunks;                /* NULL before the first slot is taken; not changed below `chunk_count` */
+    _Atomic uint32_t chunk_count; /* release by the owner, acquire by readers */
     size_t item_bytes;
     uint32_t *free; /* stack of free indices */
     uint32_t free_count, free_capacity;
@@ -46,13 +45,18 @@ bool wf_slab_withdraw(void *item);
 /* Gives back a slot that was taken, or reserved and never published. */
 void wf_slab_give(struct wf_slab *s, void *item);
 
+/* How many chunks there are. A thread that sees a number of chunks sees their addresses. */
+static inline uint32_t wf_slab_chunks(const struct wf_slab *s)
+{
+    return atomic_load_explicit(&s->chunk_count, memory_order_acquire); /* pairs with the release in add_chunk */
+}
+
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
 static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 {
     uint32_t chunk = index / WF_SLAB_CHUNK;
-    if (WF_UNLIKELY(chunk >= atomic_load_explicit(&s->chunks_max, memory_order_acquire))) return NULL;
-    char *base = atomic_load_explicit(&s->chunks[chunk], memory_order_acquire);
-    return base == NULL ? NULL : base + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
+    if (WF_UNLIKELY(chunk >= wf_slab_chunks(s))) return NULL;
+    return s->chunks[chunk] + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
 }
 
 /* Calls the body for each slot that is taken, on the owner's thread, which may take and give meanwhile. */

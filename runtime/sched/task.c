@@ -50,7 +50,7 @@ static void take_fresh(struct wf_worker *w, struct wf_task *t)
  * function that only prefetches. */
 static inline __attribute__((always_inline)) struct wf_task *fetch_stack(const struct wf_worker *w, struct wf_task *t)
 {
-    if (w->ready_count >= LONG_QUEUE && t->coro.sp != NULL) {
+    if (w->ready_count >= LONG_QUEUE && t != NULL && t->coro.sp != NULL) {
         const char *frames = t->coro.sp;
 #pragma GCC unroll 8
         for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
@@ -62,9 +62,7 @@ static inline struct wf_task *take_ready(struct wf_worker *w)
 {
     struct wf_task *t = w->ready_first;
     w->ready_count--;
-    struct wf_task *next = w->ready_first = t->next_ready;
-    if (next == NULL) w->ready_last = NULL;
-    else w->ready_first = fetch_stack(w, next);
+    w->ready_first = fetch_stack(w, t->next_ready);
     return t;
 }
 
@@ -83,6 +81,14 @@ static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *
     w->begun++;
     w->due_run = 0;
     return t;
+}
+
+/* Counts a task that is run. False: this turn has run as many as it may. The counter is tested where it is changed. */
+static inline bool count_run(struct wf_worker *w)
+{
+    if (WF_LIKELY((int32_t)--w->budget >= 0)) return true;
+    w->budget = 0;
+    return false;
 }
 
 /* The next task to run in this turn; NULL sends the caller back to the loop. */
@@ -417,11 +423,10 @@ void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *wh
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
     struct wf_task *next = w->ready_first;
-    if (WF_UNLIKELY(next == NULL || w->budget == 0 || w->fresh_first != NULL || next->state < WF_TASK_READY)) {
+    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !count_run(w))) {
         suspend_slowly(w, t);
         return;
     }
-    w->budget--;
     (void)take_ready(w);
     wf_task_run_here(w, next);
     wf_coro_switch(&t->coro, &next->coro);
@@ -502,10 +507,9 @@ void wf_task_yield(void)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current, *next = w->ready_first;
-    if (WF_UNLIKELY(next == NULL || w->budget == 0 || w->fresh_first != NULL || next->state < WF_TASK_READY)) {
+    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !count_run(w))) {
         yield_slowly(w, t);
     } else { /* one task comes into the queue, and one leaves it */
-        w->budget--;
         t->state = WF_TASK_READY;
         t->next_ready = NULL;
         w->ready_last->next_ready = t;

@@ -46,17 +46,19 @@ struct wf_task {
         const char *waits_for;      /* WAITING: static text, "mailbox", "read", "event, timer" */
     };
     struct wf_worker *worker;
-    uint8_t state; /* wf_task_state */
-    bool cancelled;
+    /* These three are beside each other, as sending and receiving test two of them at once. */
+    uint8_t state;         /* wf_task_state */
+    uint8_t wants_mail;    /* wf_mail_wish: what to do when its mailbox gets a message */
+    bool cancelled : 1;    /* note (3) */
+    bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
+    bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
+    bool heeds : 1;        /* for the layer above: wf_actor_heeds; false at the beginning */
+    bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
     bool killed;
     bool timed_out;
-    uint8_t wants_mail;    /* wf_mail_wish: what to do when its mailbox gets a message */
-    bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
-    bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
-    bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
-    uint16_t stack_kib;    /* asked for */
-    uint32_t ops;          /* operations that it may still do in this turn */
-    uint32_t above;        /* the layer above counts something here; 0 at the beginning */
+    uint16_t stack_kib; /* asked for */
+    uint32_t ops;       /* operations that it may still do in this turn */
+    uint32_t above;     /* the layer above counts something here; 0 at the beginning */
     union {
         struct wf_coro coro;
         struct wf_call start; /* until it is started: the post to its worker */
@@ -103,7 +105,7 @@ static inline const char *wf_task_waits_for(const struct wf_task *t)
 static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
 {
     t->next_ready = NULL;
-    if (w->ready_last == NULL) w->ready_first = t;
+    if (w->ready_first == NULL) w->ready_first = t;
     else w->ready_last->next_ready = t;
     w->ready_last = t;
     w->ready_count++;

@@ -41,8 +41,9 @@ struct wf_worker {
     uint64_t unrecorded; /* actors/mailbox/send.c: `identity`, or wf_workers.nowhere: every send is recorded */
 
     alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
-    struct wf_task *ready_first, *ready_last;       /* tasks that have run before: task.h, note (4) */
-    struct wf_task *fresh_first, *fresh_last;       /* tasks that have not run; coro.sp points to the previous one */
+    /* tasks that have run before: task.h, note (4); `ready_last` means nothing while there is none */
+    struct wf_task *ready_first, *ready_last;
+    struct wf_task *fresh_first, *fresh_last; /* tasks that have not run; coro.sp points to the previous one */
     struct wf_task *fresh_at; /* the last task that `fresh_by` has started; its next one goes behind it */
     const struct wf_task *fresh_by;
     uint32_t ready_count, fresh_count; /* all runnable tasks, and the fresh tasks among them */

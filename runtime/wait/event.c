@@ -683,7 +683,7 @@ static int part_begin(struct wf_worker *w)
 
 static void part_end(struct wf_worker *w)
 {
-    for (uint32_t i = 0; i < w->events.chunk_count * WF_SLAB_CHUNK; i++) {
+    for (uint32_t i = 0; i < wf_slab_chunks(&w->events) * WF_SLAB_CHUNK; i++) {
         struct wf_event *ev = wf_slab_at(&w->events, i);
         struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_relaxed);
         if (f == NULL) continue;

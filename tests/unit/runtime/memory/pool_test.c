@@ -77,7 +77,7 @@ START_TEST(blocks_given_elsewhere_come_back_through_the_depot)
     wf_pool_init(&taker, d);
     for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&maker, 0, 64);
     for (int i = 0; i < COUNT; i++) wf_pool_give(&taker, 0, blocks[i]);
-    ck_assert_int_le(taker.at[0].top - taker.at[0].bottom, WF_MAGAZINE);
+    ck_assert_int_le(taker.top[0] - taker.bottom[0], WF_MAGAZINE);
     int known = 0;
     for (int i = 0; i < COUNT; i++) {
         void *again = wf_pool_take(&maker, 0, 64);
@@ -108,7 +108,7 @@ START_TEST(the_depot_is_bounded)
     for (;;) {
         bool empty = !wf_pool_has_block(&p, 0);
         wf_block_free(wf_pool_take(&p, 0, 64));
-        if (empty && p.at[0].top - p.at[0].bottom < WF_MAGAZINE - 1)
+        if (empty && p.top[0] - p.bottom[0] < WF_MAGAZINE - 1)
             break; /* it came from malloc, alone or with a few others */
         pooled++;
     }
