@@ -31,7 +31,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
 {
     size_t before = trace == NULL ? 0 : sizeof *trace;
     size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
-    WF_ASSERT(topic_length <= UINT8_MAX && (topic_length == 0 || topic != NULL));
+    WF_ASSERT(size <= UINT32_MAX && topic_length <= UINT8_MAX && (topic_length == 0 || topic != NULL));
     size_t whole = sizeof(struct wf_body) + before + topic_size + size;
     uint16_t class_ = wf_pool_class(whole);
     struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
@@ -40,10 +40,10 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
     if (trace != NULL) memcpy(b + 1, trace, sizeof *trace);
     atomic_init(&b->refs, 1);
     b->block_class = class_;
-    b->topic_size = (uint16_t)topic_size;
+    b->topic_size = (uint32_t)topic_size;
     b->topic_length = (uint8_t)topic_length;
     b->data = bytes;
-    b->size = size;
+    b->size = (uint32_t)size;
     b->retained = 0;
     b->owed = 0;
     b->traced = trace != NULL;
@@ -67,7 +67,7 @@ struct wf_body *wf_body_of(weft_msg *m)
 {
     _Static_assert(sizeof(struct wf_body) == sizeof(weft_msg), "the bytes stay where they are");
     WF_ASSERT(m->shared == NULL && m->post.block_class == WF_POOL_LARGE);
-    size_t size = m->size;
+    uint32_t size = m->size;
     struct wf_body *b = (struct wf_body *)(void *)m;
     memset(b, 0, sizeof *b);
     atomic_init(&b->refs, 1);
@@ -124,6 +124,7 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b)
 void wf_owed_settle(struct wf_worker *w)
 {
     struct wf_owing *owing = &wf_actors_of(w)->owing;
+    if (WF_LIKELY((owing->used[0] | owing->used[1] | owing->used[2] | owing->used[3]) == 0)) return;
     for (uint32_t i = 0; i < WF_COUNT(owing->used); i++) {
         for (; owing->used[i] != 0; owing->used[i] &= owing->used[i] - 1) {
             struct wf_owed *o = &owing->of[i * 64 + (uint32_t)__builtin_ctzll(owing->used[i])];

@@ -16,15 +16,15 @@
 struct wf_body {
     _Atomic uint32_t refs; /* a decrement is a release, freeing is an acquire */
     uint16_t block_class;
-    uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
+    uint8_t owed;        /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
+    bool traced;         /* a trace id stands before `data`: trace.h */
     const uint8_t *data; /* aligned to 8 */
-    size_t size;         /* after the topic */
+    uint32_t size;       /* after the topic; this and the next one as in weft_msg, which gets both in one copy */
+    uint32_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
     uint64_t retained;   /* its number among the retained publications of this node; 0: it is not retained */
     weft_pid from;       /* the publisher, in the body of a publication */
     uint64_t head;       /* of a publication: wf_post from `kind` on, for its envelopes; one store, read by parts */
     uint32_t tag;
-    uint8_t owed;         /* the index in wf_owing.of where workers gather references to drop; 0: they do not */
-    bool traced;          /* a trace id stands before `data`: trace.h */
     uint8_t topic_length; /* bytes of the topic without its NUL */
 };
 

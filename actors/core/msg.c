@@ -8,7 +8,7 @@ weft_msg *wf_request_share(struct wf_worker *w, uint32_t tag, struct wf_body *bo
     if (WF_UNLIKELY(m == NULL)) return NULL;
     wf_body_keep(body);
     m->shared = body;
-    m->size = (uint32_t)body->size;
+    m->size = body->size;
     return m;
 }
 
@@ -19,7 +19,7 @@ weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
     if (m == NULL) return NULL;
     wf_body_keep(body);
     m->shared = body;
-    m->size = (uint32_t)body->size;
+    m->size = body->size;
     m->topic_size = body->topic_size;
     return m;
 }

@@ -15,7 +15,8 @@ static int wait_open(struct wf_wait *s, const weft_wait *from)
 
 static int wait_look(struct wf_wait *s)
 {
-    return wf_mailbox_ready(s->task);
+    const struct wf_actor *a = wf_actor_of(s->task);
+    return a->mail.first == NULL ? a->signals.first != NULL : wf_mailbox_ready(s->task);
 }
 
 static int wait_attach(struct wf_wait *s, struct wf_wait *first)

@@ -446,29 +446,25 @@ static __attribute__((noinline)) int take_with_care(weft_msg **out, struct wf_ac
     return receive(a, m, weight, out);
 }
 
-static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
-{
-    return receive(a, m, weight, out);
-}
-
-/* Takes the first message out of the block at the head of the mail. */
+/* Takes the first message out of the block at the head of the mail, as take_first. What it tests comes before what it
+ * changes. */
 static __attribute__((noinline)) int take_published(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     struct wf_published_block *b = (struct wf_published_block *)a->mail.first;
-    uint32_t first = b->first, next = first + 1;
-    weft_msg *m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
-    if (WF_UNLIKELY(m == NULL)) return recv_slowly(out, deadline, a);
-    b->first = (uint16_t)next;
-    wf_published_block_envelope(m, b->at[first]);
+    const uint32_t first = b->first;
+    if (WF_UNLIKELY(b->end - first == 1 || a->held != NULL || !wf_pool_has_block(&w->pool, 0)))
+        return recv_slowly(out, deadline, a);
+    weft_msg *m = wf_pool_take_last(&w->pool, 0);
+    const struct wf_body *body = b->at[first];
+    b->first++;
+    wf_published_block_envelope(m, (struct wf_body *)(uintptr_t)body);
     a->mail_count--;
-    if (WF_UNLIKELY(a->has_waiters || a->traced || wf_is_traced(m) || a->held != NULL))
-        return receive_with_care(a, m, 0, out);
     a->gone++;
-    wf_hold(a, m);
+    wf_hold_only(a, m);
     *out = m;
     /* A publication to many subscribers is not recorded: it alone would fill the recorder. */
-    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, body->from.actor, body->tag);
     return WEFT_OK;
 }
 
@@ -493,9 +489,9 @@ static __attribute__((noinline)) int recv_with_care(weft_msg **out, int64_t dead
 static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
                                                             weft_msg **out, int64_t deadline)
 {
-    struct wf_actors *wa = wf_actors_of(w);
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
         return wf_is_published_block(m) ? take_published(out, deadline, a) : recv_slowly(out, deadline, a);
+    struct wf_actors *wa = wf_actors_of(w);
     if (WF_UNLIKELY(m->shared != NULL || a->held != NULL || !wf_list_empty(&wa->short_of_bytes)))
         return take_with_care(out, a);
     (void)wf_lane_shift(&a->mail);

@@ -33,6 +33,7 @@ static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    WF_ASSERT(!body->traced); /* published_block.h, note (4) */
     if (b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end == b->capacity) {
         b = bunch_new(w, a->mail.last);
         if (b == NULL) return false;
@@ -62,26 +63,30 @@ struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, 
     return body;
 }
 
-/* This publication may be timed: then it gets an envelope. False: it is not timed. */
-static bool put_timed(struct wf_actor *a, struct wf_body *body)
+/* False: there is no memory. */
+static bool put_in_envelope(struct wf_actor *a, struct wf_body *body)
 {
-    struct wf_worker *w = a->task.worker;
-    struct wf_mail_timer *t = &wf_actors_of(w)->timer;
-    if (!wf_mail_time_published(t, a->mail_count)) return false;
-    weft_msg *m = wf_pool_take(&w->pool, 0, sizeof *m);
-    if (m == NULL) {
-        wf_mail_time_another(t);
-        return false;
-    }
+    weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
+    if (m == NULL) return false;
     wf_published_block_envelope(m, body);
     wf_mailbox_add(a, m);
     return true;
 }
 
+/* This publication may be timed: then it gets an envelope. False: it is not timed. */
+static bool put_timed(struct wf_actor *a, struct wf_body *body, struct wf_mail_timer *t)
+{
+    if (!wf_mail_time_published(t, a->mail_count)) return false;
+    if (put_in_envelope(a, body)) return true;
+    wf_mail_time_another(t);
+    return false;
+}
+
 static bool put_one(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_mail_timer *t = &wf_actors_of(a->task.worker)->timer;
-    if (WF_UNLIKELY(t->left == 1) && put_timed(a, body)) return true;
+    if (WF_UNLIKELY(t->left == 1) && put_timed(a, body, t)) return true;
+    if (WF_UNLIKELY(body->traced)) return put_in_envelope(a, body);
     if (!bunch_put(a, body)) return false;
     t->left--;
     return true;

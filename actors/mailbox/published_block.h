@@ -9,7 +9,8 @@
  *     block. `limit` says in advance how many fit within the bounds of the mailbox: while the block is the last one,
  *     only receiving changes how full the mailbox is. The place that would fill the mailbox is never below `limit`.
  * (3) A block's bytes count against the byte bound of a mailbox, those of the bodies do not.
- * (4) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and
+ * (4) A traced body gets an envelope at once, so that taking one out of a block need not look for a trace.
+ * (5) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and
  *     looking at a block takes it apart. */
 #ifndef WF_PUBLISHED_BLOCK_H
 #define WF_PUBLISHED_BLOCK_H
@@ -29,8 +30,8 @@ static inline bool wf_is_published_block(const weft_msg *m)
     return m->post.flags == WF_MSG_PUBLISHED_BLOCK;
 }
 
-/* Adds a body to the block at the end of the mailbox and takes over its reference. False: it did not; call
- * wf_mailbox_put_shared. */
+/* Adds a body that is not traced to the block at the end of the mailbox and takes over its reference. False: it did
+ * not; call wf_mailbox_put_shared. */
 static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
@@ -58,8 +59,10 @@ static inline void wf_published_block_envelope(weft_msg *m, struct wf_body *body
     m->from = body->from;
     m->ref = 0;
     m->shared = body;
-    m->size = (uint32_t)body->size;
-    m->topic_size = body->topic_size;
+    _Static_assert(offsetof(weft_msg, topic_size) == offsetof(weft_msg, size) + sizeof m->size &&
+                       offsetof(struct wf_body, topic_size) == offsetof(struct wf_body, size) + sizeof body->size,
+                   "one copy takes both");
+    memcpy(&m->size, &body->size, sizeof m->size + sizeof m->topic_size);
 }
 
 #endif

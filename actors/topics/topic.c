@@ -95,7 +95,7 @@ static void deliver_one(struct wf_subscriber *s, void *arg)
 
 static void deliver_otherwise(const struct wf_match_place *p, struct delivery *d, uint32_t *given)
 {
-    if ((p->to & WF_MATCH_KIND) == WF_MATCH_PLAIN) *given += wf_mailbox_put_shared(wf_match_actor(p), d->body);
+    if (p->subscription->more == NULL) *given += wf_mailbox_put_shared(p->quick, d->body);
     else d->delivered += put(p->subscription, d);
 }
 
@@ -104,10 +104,9 @@ static void deliver_otherwise(const struct wf_match_place *p, struct delivery *d
 static inline void come_into_cache(const struct wf_match *m, uint32_t i)
 {
     if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
-    __builtin_prefetch(&wf_match_actor(&m->places[i + 3 * AHEAD])->mail, 1);
-    __builtin_prefetch(wf_match_actor(&m->places[i + 2 * AHEAD])->mail.last, 1);
-    const struct wf_published_block *b =
-        (struct wf_published_block *)wf_match_actor(&m->places[i + AHEAD])->mail.last;
+    __builtin_prefetch(&m->places[i + 3 * AHEAD].quick->mail, 1);
+    __builtin_prefetch(m->places[i + 2 * AHEAD].quick->mail.last, 1);
+    const struct wf_published_block *b = (struct wf_published_block *)m->places[i + AHEAD].quick->mail.last;
     if (b != NULL && b->post.flags == WF_MSG_PUBLISHED_BLOCK) __builtin_prefetch(&b->at[b->end], 1);
 }
 
@@ -118,12 +117,12 @@ static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d
 {
     struct wf_body *body = d->body;
     uint32_t others = 0;
-    for (uint32_t i = from; i < end; i++) {
-        const struct wf_match_place *p = &m->places[i];
-        if (remote) come_into_cache(m, i);
-        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_published_block_add(wf_match_actor(p), body))) continue;
+    const struct wf_match_place *last = &m->places[end];
+    for (const struct wf_match_place *p = &m->places[from]; p < last; p++) {
+        if (remote) come_into_cache(m, (uint32_t)(p - m->places));
+        if (WF_LIKELY(wf_published_block_add(p->quick, body))) continue;
         others++;
-        d->most = m->count - i;
+        d->most = m->count - (uint32_t)(p - m->places);
         deliver_otherwise(p, d, given);
     }
     return others;
@@ -160,7 +159,7 @@ static void deliver(struct delivery *d, const struct wf_match *m)
     struct wf_trie *t = &d->wa->topics;
     if (t->subscribers == 0) return;
     d->scarce = wf_body_is_scarce(d->wa, d->body);
-    if (m != NULL && m->places != NULL && d->body->retained == 0 && !d->scarce) {
+    if (m != NULL && m->places != NULL && d->body->retained == 0 && !d->scarce && !d->body->traced) {
         t->matching = true;
         deliver_list(m, d);
         t->matching = false;

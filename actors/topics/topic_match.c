@@ -46,19 +46,24 @@ static bool grow(struct making *x)
     return true;
 }
 
-static enum wf_match_kind kind_of(const struct wf_subscription *s)
+static struct wf_actor nobody; /* topic_match.h, note (4): it stays as it is, empty */
+
+enum kind { PLAIN, AWAITED, CARE };
+
+static enum kind kind_of(const struct wf_subscription *s)
 {
-    if (s->more == NULL) return WF_MATCH_PLAIN;
-    return s->more->slow == WEFT_SLOW_SUSPEND ? WF_MATCH_AWAITED : WF_MATCH_CARE;
+    if (s->more == NULL) return PLAIN;
+    return wf_is_awaited(s) ? AWAITED : CARE;
 }
 
 /* By actor and kind, then in the order of subscribing, as qsort is not stable. */
 static int compare(const void *a, const void *b)
 {
-    const struct wf_match_place *x = a, *y = b;
-    if (x->to != y->to) return x->to > y->to ? 1 : -1;
-    uint64_t first = x->subscription->order, second = y->subscription->order;
-    return (first > second) - (first < second);
+    const struct wf_subscription *x = ((const struct wf_match_place *)a)->subscription;
+    const struct wf_subscription *y = ((const struct wf_match_place *)b)->subscription;
+    if (x->actor != y->actor) return (uintptr_t)x->actor > (uintptr_t)y->actor ? 1 : -1;
+    if (kind_of(x) != kind_of(y)) return kind_of(x) > kind_of(y) ? 1 : -1;
+    return (x->order > y->order) - (x->order < y->order);
 }
 
 static void add(struct wf_subscriber *subscriber, void *arg)
@@ -70,7 +75,7 @@ static void add(struct wf_subscriber *subscriber, void *arg)
         x->failed = true;
         return;
     }
-    struct wf_match_place place = {(uintptr_t)s->actor | (uintptr_t)kind_of(s), s};
+    struct wf_match_place place = {kind_of(s) == CARE ? &nobody : s->actor, s};
     if (m->count > 0 && compare(&m->places[m->count - 1], &place) > 0) x->sorted = false;
     m->places[m->count++] = place;
 }

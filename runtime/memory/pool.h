@@ -101,10 +101,10 @@ static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size
     return wf_pool_take_ready(p, class_);
 }
 
-/* The same without a call; NULL: wf_pool_take has to refill. */
-static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
+/* Where wf_pool_has_block, for a block that was probably given just now, so that it and the next ones are in the cache. */
+static inline void *wf_pool_take_last(struct wf_pool *p, uint32_t class_)
 {
-    return WF_UNLIKELY(!wf_pool_has_block(p, class_)) ? NULL : *--p->top[class_];
+    return *--p->top[class_];
 }
 
 /* Whether wf_pool_give need not spill. */

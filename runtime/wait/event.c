@@ -40,7 +40,7 @@ static struct wf_workers *set_of(weft_event e)
     return (struct wf_workers *)(void *)e.node; /* a weft_node begins with its workers */
 }
 
-static struct wf_event *slot_of(struct wf_workers *set, uint64_t id)
+static inline __attribute__((always_inline)) struct wf_event *slot_of(struct wf_workers *set, uint64_t id)
 {
     if (set == NULL || id == 0 || wf_id_worker(id) >= set->count) return NULL;
     return wf_slab_at(&set->at[wf_id_worker(id)]->events, wf_id_slot(id));
@@ -57,7 +57,7 @@ static bool was_set_since(uint64_t word, uint32_t mark)
 }
 
 /* See note (7). */
-static void show(struct wf_event *ev, bool set)
+static __attribute__((noinline)) void show(struct wf_event *ev, bool set)
 {
     const struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire); /* acquire: pairs with flag_of */
     if (!set) {
@@ -113,17 +113,24 @@ static void call_next(struct wf_worker *home, struct wf_event *ev, uint32_t most
         call_up(home, ev, place_of(wf_list_first(&ev->queue)));
 }
 
-/* `p` was put into the queue, or back into it after a call that brought it nothing: perhaps it is its turn. */
-static void consider(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
+static __attribute__((noinline)) void call_those(struct wf_worker *home, struct wf_event *ev,
+                                                 struct wf_event_place *p, uint32_t mark, uint64_t word)
 {
-    /* A set either sees WAITED and posts, or precedes it in the modification order of this word, and then its effect
-     * is seen here. */
-    uint64_t word = atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
     call_next(home, ev, available(word));
     if (!p->called && was_set_since(word, mark)) call_up(home, ev, p);
 }
 
-static void enter(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
+/* `p` was put into the queue, or back into it after a call that brought it nothing: perhaps it is its turn. */
+static inline void consider(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
+{
+    /* A set either sees WAITED and posts, or precedes it in the modification order of this word, and then its effect
+     * is seen here. One that comes between the two lines does both. */
+    atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
+    uint64_t word = atomic_load_explicit(&ev->word, memory_order_acquire);
+    if (WF_UNLIKELY((word & SET) != 0 || kind_of(word) == WF_EVENT_MANUAL)) call_those(home, ev, p, mark, word);
+}
+
+static inline void enter(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
 {
     p->number = ++ev->arrivals;
     wf_list_push(&ev->queue, &p->on_event);
@@ -143,20 +150,24 @@ static void queue_again(struct wf_event *ev, struct wf_event_place *p)
     wf_list_insert_before(before, &p->on_event);
 }
 
-static void leave(struct wf_event *ev, struct wf_event_place *p)
+/* Returns whether others are in the queue. */
+static inline bool leave(struct wf_event *ev, struct wf_event_place *p)
 {
     wf_unlink(&p->on_event);
     WF_ASSERT(!p->called || ev->called_count > 0);
     if (p->called) ev->called_count--;
-    if (wf_list_empty(&ev->queue) && wf_list_empty(&ev->called)) /* relaxed: only the home's thread turns it on */
+    if (WF_UNLIKELY(!wf_list_empty(&ev->queue))) return true;
+    if (wf_list_empty(&ev->called)) /* relaxed: only the home's thread turns it on */
         atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed);
+    return false;
 }
 
 /* Makes the home look again which wait is next, after the running task has suspended. */
-static void pass_on(struct wf_worker *home, struct wf_event *ev)
+static __attribute__((noinline)) void pass_on(struct wf_worker *home, struct wf_event *ev)
 {
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
-    if (wf_list_empty(&ev->queue) || ev->called_count >= available(word)) return;
+    WF_ASSERT(!wf_list_empty(&ev->queue));
+    if (ev->called_count >= available(word)) return;
     if ((atomic_fetch_or_explicit(&ev->word, POSTED, memory_order_acq_rel) & POSTED) != 0) return;
     wf_worker_post(home, &ev->notice.post);
 }
@@ -226,7 +237,7 @@ static void cancel_arrives(struct wf_worker *home, struct wf_call *c)
     WF_ASSERT(k->home == home && !k->cancelled);
     if (wf_linked(&k->place.on_event)) {
         struct wf_event *ev = slot_of(home->set, k->event);
-        leave(ev, &k->place);
+        (void)leave(ev, &k->place);
         call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
     }
     k->cancelled = true;
@@ -239,7 +250,7 @@ static struct wf_call make_call(void (*call)(struct wf_worker *, struct wf_call 
     return (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = call};
 }
 
-static int take_ticket(struct event_wait *wait, struct wf_worker *home)
+static __attribute__((noinline)) int take_ticket(struct event_wait *wait, struct wf_worker *home)
 {
     struct wf_worker *w = wait->task->worker;
     WF_ASSERT(wait->ticket == NULL && home != w);
@@ -333,7 +344,7 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
 /* Computes the word after a step. Returns 1; 0: there is nothing to do; or an error. */
 typedef int step(uint64_t word, uint32_t n, uint64_t *next);
 
-static int change(weft_event e, step *to, uint32_t n)
+static inline __attribute__((always_inline)) int change_by(weft_event e, step *to, uint32_t n)
 {
     struct wf_event *ev = slot_of(set_of(e), e.id);
     if (ev == NULL) return WEFT_ECLOSED;
@@ -359,12 +370,18 @@ static int change(weft_event e, step *to, uint32_t n)
     return 1;
 }
 
+/* For changes that are rare. Those that are frequent have code of their own, without a call of the step. */
+static __attribute__((noinline)) int change(weft_event e, step *to, uint32_t n)
+{
+    return change_by(e, to, n);
+}
+
 static bool is_event(uint64_t word)
 {
     return kind_of(word) == WF_EVENT_AUTO || kind_of(word) == WF_EVENT_MANUAL;
 }
 
-static int set_step(uint64_t word, uint32_t n, uint64_t *next)
+static inline int set_step(uint64_t word, uint32_t n, uint64_t *next)
 {
     (void)n;
     if (!is_event(word)) return WEFT_EINVAL;
@@ -388,7 +405,7 @@ static int show_step(uint64_t word, uint32_t n, uint64_t *next)
     return 1;
 }
 
-static int take_step(uint64_t word, uint32_t kinds, uint64_t *next)
+static inline int take_step(uint64_t word, uint32_t kinds, uint64_t *next)
 {
     if ((kinds >> kind_of(word) & 1) == 0) return WEFT_EINVAL;
     if ((word & SET) == 0) return 0;
@@ -416,7 +433,7 @@ static int down_step(uint64_t word, uint32_t n, uint64_t *next)
 
 int wf_event_take(weft_event e, uint32_t kinds)
 {
-    return change(e, take_step, kinds);
+    return change_by(e, take_step, kinds);
 }
 
 int wf_event_count_up(weft_event e, uint32_t n)
@@ -430,13 +447,26 @@ int wf_event_count_down(weft_event e, uint32_t n)
 }
 
 /* ---- Looking --------------------------------------------------------------------------------------------------- */
+static __attribute__((noinline, cold)) uint64_t word_for_tsan(struct wf_event *ev, uint64_t word)
+{
+    wf_tsan_acquire(ev);
+    return word;
+}
+
+/* NULL: 0. The call for TSan keeps no more than the word, so that what is inlined here needs few registers over it. */
+static inline uint64_t read_slot(struct wf_event *ev)
+{
+    if (ev == NULL) return 0;
+    /* Acquire: pairs with the release of a set, for a thread that sees that a manual event was set, and takes
+     * nothing. */
+    uint64_t word = atomic_load_explicit(&ev->word, memory_order_acquire);
+    return WF_UNLIKELY(WF_HAS_TSAN) ? word_for_tsan(ev, word) : word;
+}
+
 /* Returns 0 if the event has been closed. */
 static uint64_t read_word(struct wf_event *ev, uint64_t id)
 {
-    /* Acquire: pairs with the release of a set, for a thread that sees that a manual event was set, and takes
-     * nothing. */
-    uint64_t word = ev == NULL ? 0 : atomic_load_explicit(&ev->word, memory_order_acquire);
-    if (ev != NULL) wf_tsan_acquire(ev);
+    uint64_t word = read_slot(ev);
     return lives(word, id) ? word : 0;
 }
 
@@ -448,19 +478,20 @@ int64_t wf_event_count(weft_event e, enum wf_event_kind kind)
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
-static uint64_t word_of(const struct event_wait *wait)
+static inline uint64_t word_of(const struct event_wait *wait)
 {
-    return read_word(wait->slot, wait->event.id);
+    uint64_t word = read_slot(wait->slot);
+    return lives(word, wait->event.id) ? word : 0;
 }
 
-static void begin_wait(struct event_wait *wait, struct wf_task *t, weft_event e)
+static inline __attribute__((always_inline)) void begin_wait(struct event_wait *wait, struct wf_task *t, weft_event e)
 {
     *wait = (struct event_wait){.task = t, .event = e, .slot = slot_of(set_of(e), e.id)};
     wait->mark = count_of(word_of(wait));
 }
 
-/* It may also be called for a wait that was not called. */
-static void called_in_vain(struct event_wait *wait)
+/* It may also be called for a wait that was not called. Returns 0. */
+static __attribute__((noinline)) int called_in_vain(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
     if (k == NULL) {
@@ -469,6 +500,7 @@ static void called_in_vain(struct event_wait *wait)
         k->held = false;
         send_hint_back(k);
     }
+    return 0;
 }
 
 /* Returns 1: this wait may take something, because it is its turn or no other task waits; 0: it may not;
@@ -478,10 +510,7 @@ static int look_wait(struct event_wait *wait)
     uint64_t word = word_of(wait);
     if (word == 0) return WEFT_ECLOSED;
     bool ready = (word & SET) != 0 || was_set_since(word, wait->mark);
-    if (!ready) {
-        if (wait->attached) called_in_vain(wait);
-        return 0;
-    }
+    if (!ready) return wait->attached ? called_in_vain(wait) : 0;
     if (kind_of(word) == WF_EVENT_MANUAL || kind_of(word) == WF_LATCH) return 1;
     if (!wait->attached) return (word & WAITED) == 0;
     return wait->ticket == NULL ? wait->place.called : wait->ticket->held;
@@ -508,19 +537,25 @@ static int attach_wait(struct event_wait *wait)
     return wait->place.called;
 }
 
+static __attribute__((noinline)) void cancel_ticket(struct event_wait *wait)
+{
+    struct wf_ticket *k = wait->ticket;
+    k->task = NULL;
+    wait->ticket = NULL;
+    wait->attached = false;
+    wf_worker_send(k->waits_on, k->home->index, &k->cancel.post);
+}
+
 /* It may be called for a wait that is not attached. */
 static void detach_wait(struct event_wait *wait)
 {
-    struct wf_ticket *k = wait->ticket;
-    if (k != NULL) {
-        k->task = NULL;
-        wait->ticket = NULL;
-        wf_worker_send(k->waits_on, k->home->index, &k->cancel.post);
-    } else if (wf_linked(&wait->place.on_event)) {
-        leave(wait->slot, &wait->place);
-        pass_on(wait->task->worker, wait->slot);
+    if (WF_UNLIKELY(wait->ticket != NULL)) {
+        cancel_ticket(wait);
+        return;
     }
     wait->attached = false;
+    if (!wf_linked(&wait->place.on_event)) return;
+    if (leave(wait->slot, &wait->place)) pass_on(wait->task->worker, wait->slot);
 }
 
 /* Returns 1: the unit was taken; 0: it is not its turn; or an error. */
@@ -567,7 +602,8 @@ int weft_event_open_manual(weft_event *out)
 
 int weft_event_set(weft_event e)
 {
-    return WF_MIN(change(e, set_step, 0), 0);
+    int rc = change_by(e, set_step, 0);
+    return WF_MIN(rc, 0);
 }
 
 int weft_event_reset(weft_event e)

@@ -5,20 +5,34 @@
 
 enum { FEW = 6, NONE_READY = -2000 };
 
-/* Returns the lowest index that is ready (any); 0 if each has been ready (all); NONE_READY; or an error. */
-static int look_at_all(struct wf_wait *s, size_t count, bool all)
+/* weft_wait_any: returns the lowest index that is ready, NONE_READY, or an error. */
+static inline __attribute__((always_inline)) int look_for_any(struct wf_wait *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = s[i].kind->look(&s[i]);
+        if (rc != 0) return rc > 0 ? (int)i : rc;
+    }
+    return NONE_READY;
+}
+
+/* weft_wait_all: returns 0 if each has been ready, NONE_READY, or an error. */
+static int look_at_all(struct wf_wait *s, size_t count)
 {
     bool every = true;
     for (size_t i = 0; i < count; i++) {
         if (s[i].done) continue;
         int rc = s[i].kind->look(&s[i]);
         if (rc < 0) return rc;
-        if (rc > 0 && !all) return (int)i;
         s[i].done = rc > 0;
         every &= s[i].done;
         if (rc > 0 && s[i].kind->was_ready != NULL) s[i].kind->was_ready(&s[i]);
     }
-    return all && every ? 0 : NONE_READY;
+    return every ? 0 : NONE_READY;
+}
+
+static inline __attribute__((always_inline)) int look(struct wf_wait *s, size_t count, bool all)
+{
+    return all ? look_at_all(s, count) : look_for_any(s, count);
 }
 
 static const char *name_of(const struct wf_wait *s, size_t count)
@@ -27,90 +41,107 @@ static const char *name_of(const struct wf_wait *s, size_t count)
 }
 
 /* Returns 1 if one of them may have become ready meanwhile. */
-static int attach_all(struct wf_wait *s, size_t count)
+static inline __attribute__((always_inline)) int attach_all(struct wf_wait *s, size_t count, bool all)
 {
     int again = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (s[i].done) continue;
-        s[i].attached = true;
-        int rc = s[i].kind->attach(&s[i], s);
+    for (struct wf_wait *at = s; at < s + count; at++) {
+        if (all && at->done) continue;
+        at->attached = true;
+        int rc = at->kind->attach(at, s);
         if (rc < 0) return rc;
         again |= rc;
     }
     return again;
 }
 
-static int wait_until(struct wf_wait *s, size_t count, bool all, int64_t deadline)
+static inline __attribute__((always_inline)) int wait_until(struct wf_wait *s, size_t count, bool all,
+                                                            int64_t deadline)
 {
-    int rc = look_at_all(s, count, all);
+    int rc = look(s, count, all);
     if (rc != NONE_READY) return rc;
     if (deadline == WEFT_NOW) return WEFT_ETIMEDOUT;
-    rc = attach_all(s, count);
-    if (rc > 0) rc = look_at_all(s, count, all); /* events before the attaching have not woken the task */
+    rc = attach_all(s, count, all);
+    if (rc > 0) rc = look(s, count, all); /* events before the attaching have not woken the task */
     else if (rc == 0) rc = NONE_READY;
     while (rc == NONE_READY) {
         rc = wf_task_wait(deadline, name_of(s, count));
         if (rc != WEFT_OK && rc != WEFT_ETIMEDOUT) return rc;
-        int found = look_at_all(s, count, all); /* also after the deadline: both may come in one turn */
+        int found = look(s, count, all); /* also after the deadline: both may come in one turn */
         if (found != NONE_READY || rc == WEFT_OK) rc = found;
     }
     return rc;
 }
 
-static int open_source(struct wf_wait *s, const weft_wait *from, struct wf_task *t)
+static inline __attribute__((always_inline)) int open_source(struct wf_wait *s, const weft_wait *from, bool all,
+                                                             struct wf_task *t)
 {
     const unsigned number = (unsigned)from->kind;
     const struct wf_wait_kind *kind = number < WF_WAIT_KINDS_MAX ? t->worker->set->wait_kinds[number] : NULL;
     if (kind == NULL) return WEFT_EINVAL;
-    WF_ASSERT((unsigned)kind->number == number);
     s->kind = kind;
     s->task = t;
-    s->attached = s->done = false;
+    s->attached = false;
+    if (all) s->done = false;
     return kind->open(s, from);
 }
 
-static int wait_on(struct wf_wait *s, const weft_wait *sources, size_t count, bool all, int64_t deadline,
-                   struct wf_task *t)
+static void recheck_all(struct wf_wait *s, const struct wf_wait *end)
 {
-    size_t open = 0;
-    int rc = t->cancelled ? WEFT_ECANCELED : 0;
-    while (rc == 0 && open < count) {
-        rc = open_source(&s[open], &sources[open], t);
-        if (rc == 0) open++;
-    }
-    for (size_t i = 0; i < open && deadline == WEFT_NOW; i++)
-        if (s[i].kind->recheck != NULL) s[i].kind->recheck(&s[i]);
-    if (rc == 0) rc = wait_until(s, count, all, deadline);
-    while (open > 0) {
+    for (; s < end; s++)
+        if (s->kind->recheck != NULL) s->kind->recheck(s);
+}
+
+/* `all` is a constant where it is called. */
+static inline __attribute__((always_inline)) int wait_on(struct wf_wait *s, const weft_wait *sources, size_t count,
+                                                         bool all, int64_t deadline, struct wf_task *t)
+{
+    if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
+    struct wf_wait *open = s; /* the first one that is not open */
+    int rc = 0;
+    for (; open < s + count && (rc = open_source(open, sources, all, t)) == 0; sources++) open++;
+    if (WF_UNLIKELY(deadline == WEFT_NOW)) recheck_all(s, open);
+    if (WF_LIKELY(rc == 0)) rc = wait_until(s, count, all, deadline);
+    while (open > s) {
         open--;
-        s[open].kind->close(&s[open]);
+        open->kind->close(open);
     }
     return rc;
 }
 
-__attribute__((noinline)) static int wait_on_few(const weft_wait *sources, size_t count, bool all, int64_t deadline,
-                                                 struct wf_task *t)
+static __attribute__((noinline)) int wait_for_any(const weft_wait *sources, size_t count, int64_t deadline,
+                                                  struct wf_task *t)
 {
     struct wf_wait s[FEW];
-    WF_ASSERT(count <= FEW);
-    return wait_on(s, sources, count, all, deadline, t);
+    return wait_on(s, sources, count, false, deadline, t);
 }
 
-__attribute__((noinline)) static int wait_on_many(const weft_wait *sources, size_t count, bool all, int64_t deadline,
+static __attribute__((noinline)) int wait_for_all(const weft_wait *sources, size_t count, int64_t deadline,
+                                                  struct wf_task *t)
+{
+    struct wf_wait s[FEW];
+    return wait_on(s, sources, count, true, deadline, t);
+}
+
+static __attribute__((noinline)) int wait_on_many(const weft_wait *sources, size_t count, bool all, int64_t deadline,
                                                   struct wf_task *t)
 {
     struct wf_wait s[WEFT_WAIT_MAX];
-    return wait_on(s, sources, count, all, deadline, t);
+    return all ? wait_on(s, sources, count, true, deadline, t) : wait_on(s, sources, count, false, deadline, t);
 }
 
-static int wait_for(const weft_wait *sources, size_t count, bool all, int64_t deadline)
+static inline __attribute__((always_inline)) int wait_for(const weft_wait *sources, size_t count, bool all,
+                                                          int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
+    int rc;
     if (t == NULL) return WEFT_ENOTACTOR;
     if (count > WEFT_WAIT_MAX || (sources == NULL && count > 0)) return WEFT_EINVAL;
-    int rc = (count <= FEW ? wait_on_few : wait_on_many)(sources, count, all, deadline, t);
-    if (rc >= 0) wf_task_tick(t);
-    return (int)wf_task_finish_wait(rc);
+    if (WF_UNLIKELY(count > FEW)) rc = wait_on_many(sources, count, all, deadline, t);
+    else rc = (all ? wait_for_all : wait_for_any)(sources, count, deadline, t);
+    if (WF_UNLIKELY(rc < 0)) return (int)wf_task_finish_wait(rc);
+    wf_task_tick(t);
+    if (WF_UNLIKELY(t->killed)) wf_task_finish_wait(rc);
+    return rc;
 }
 
 int weft_wait_any(const weft_wait *sources, size_t count, int64_t deadline)

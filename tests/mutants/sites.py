@@ -669,9 +669,10 @@ static void start_phase(struct wf_etcd *e)
     return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark && !wf_mutant("event_forgets_by_reset");
 '''),
     ("runtime/wait/event.c", '''\
-        pass_on(wait->task->worker, wait->slot);
+    if (leave(wait->slot, &wait->place)) pass_on(wait->task->worker, wait->slot);
 ''', '''\
-        if (!wf_mutant("event_keeps_what_it_did_not_take")) pass_on(wait->task->worker, wait->slot);
+    if (leave(wait->slot, &wait->place) && !wf_mutant("event_keeps_what_it_did_not_take"))
+        pass_on(wait->task->worker, wait->slot);
 '''),
     ("runtime/wait/event.c", '''\
         call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
