@@ -116,18 +116,22 @@ static int take_slot(struct wf_actors *wa, const struct wf_worker *from, struct 
     return WF_LIKELY(a != NULL) ? WEFT_OK : limit ? WEFT_EFULL : WEFT_ENOMEM;
 }
 
-static void give_slot(struct wf_actors *wa, const struct wf_worker *from, struct wf_actor *a)
+static __attribute__((noinline)) void give_slot_back(struct wf_actors *wa, const struct wf_worker *from,
+                                                     struct wf_actor *a)
 {
     struct wf_spare_slots *s = &wa->spare;
-    if (wa->worker == from && s->count < s->max && wf_slab_withdraw(a)) {
-        s->at[s->count++] = a;
-        return;
-    }
     pf_mutex_lock(wa->lock);
     wf_slab_give(&wa->slab, a);
     if (wa->worker == from)
         while (s->count > s->max / 2) wf_slab_give(&wa->slab, s->at[--s->count]);
     pf_mutex_unlock(wa->lock);
+}
+
+static inline void give_slot(struct wf_actors *wa, const struct wf_worker *from, struct wf_actor *a)
+{
+    struct wf_spare_slots *s = &wa->spare;
+    if (WF_LIKELY(wa->worker == from && s->count < s->max && wf_slab_withdraw(a))) s->at[s->count++] = a;
+    else give_slot_back(wa, from, a);
 }
 
 /* A handler need not run before its first message, but that may have come already. */
@@ -308,31 +312,41 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
 
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
+/* Moves the argument to `copy`, which has space for it. */
+static __attribute__((noinline)) void move_arg(struct wf_actor *a, void *copy)
+{
+    memcpy(copy, a->arg, a->arg_size);
+    wf_actor_free_arg(a, a->task.worker);
+}
+
+/* Returns the argument, which is freed after the body's own clean-ups. NULL: there is no memory. */
+static __attribute__((noinline)) void *keep_large_arg(struct wf_actor *a)
+{
+    void *arg = a->arg;
+    a->arg = NULL;
+    if (weft_defer(free, arg) == WEFT_OK) return arg; /* every block comes from malloc */
+    weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
+    a->reason = WEFT_ENOMEM;
+    return NULL;
+}
+
 /* wf_actor_end is called in the same frame as the body, as clean-ups may use the body's argument. */
 __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    size_t size = a->arg_size;
-    void *arg = a->arg;
     if (WF_UNLIKELY(t->killed || a->handles)) {
         if (!a->handles) wf_actor_free_arg(a, t->worker);
-    } else if (size == 0) {
+    } else if (a->arg_size == 0) {
         a->body(NULL, 0);
-    } else if (size <= 512) {
+    } else if (a->arg_size <= 512) {
         /* The actor's own copy is on its stack, so it is put aside with the stack when the actor is parked. Most
          * arguments are small. */
-        char *copy = __builtin_alloca(size);
-        memcpy(copy, arg, size);
-        wf_actor_free_arg(a, t->worker);
-        a->body(copy, size);
+        char *copy = __builtin_alloca(a->arg_size);
+        move_arg(a, copy);
+        a->body(copy, a->arg_size);
     } else {
-        a->arg = NULL;
-        if (weft_defer(free, arg) == WEFT_OK) { /* every block comes from malloc */
-            a->body(arg, size);
-        } else {
-            weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
-            a->reason = WEFT_ENOMEM;
-        }
+        void *arg = keep_large_arg(a);
+        if (arg != NULL) a->body(arg, a->arg_size);
     }
     while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
     if (WF_UNLIKELY(a->handles)) { /* it has become a handler, or has to end */
@@ -347,11 +361,9 @@ __attribute__((noinline)) enum wf_turn wf_actor_main(struct wf_task *t)
 enum wf_turn wf_actor_turn(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    if (a->handles) {
-        enum wf_turn turn = wf_handler_turn(a);
-        if (WF_LIKELY(turn != WF_TURN_OVER)) return turn;
-    }
-    return wf_actor_main(t);
+    if (!a->handles) return wf_actor_main(t);
+    enum wf_turn turn = wf_handler_turn(a);
+    return WF_LIKELY(turn != WF_TURN_OVER) ? turn : wf_actor_main(t);
 }
 
 /* The last use of the actor: its slot is given back, and its pid is stale from here on. */
@@ -359,12 +371,14 @@ void wf_actor_done(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     struct wf_actors *wa = wf_actors_of(t->worker);
-    if (WF_UNLIKELY(wf_actor_keep(a) != NULL)) return;
+    if (WF_UNLIKELY(a->more != NULL)) {
+        if (a->more->keep != NULL) return;
+        wf_actor_more_free(a, t->worker);
+    }
     WF_ASSERT(a->mail.first == NULL && a->signals.first == NULL && a->held == NULL);
-    bool service = a->service;
+    const bool service = a->service;
     a->listed = false;
     wa->received += wf_actor_received(a);
-    if (WF_UNLIKELY(a->more != NULL)) wf_actor_more_free(a, t->worker);
     if (WF_UNLIKELY(service) && wa->node->route != NULL) wa->node->route->service_ended(wa->node, a->id);
     give_slot(wa, wa->worker, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
