@@ -107,16 +107,24 @@ void wf_actor_end_tail(struct wf_actor *a)
         (*end)(a, last);
 }
 
-void wf_actor_end(struct wf_actor *a)
+/* Whether it has nothing to give back, nobody to notify and no clean-up to run, like most actors that live for a short
+ * time. An armed timer is that of its grace period. */
+static inline bool leaves_nothing(const struct wf_actor *a)
 {
-    struct wf_worker *w = a->task.worker;
+    return a->more == NULL && a->asking == NULL && a->held == NULL && a->mail.first == NULL &&
+           a->signals.first == NULL && wf_list_empty(&a->task.owned) && !wf_timer_armed(&a->task.deadline);
+}
+
+static __attribute__((noinline)) void end_in_steps(struct wf_actor *a)
+{
     wf_asking_leave(a);                         /* if it was killed in a call, answers are no longer wanted */
     a->task.cancelled = a->task.killed = false; /* clean-ups may wait until the grace period is over */
     if (!a->cleaning) {
         a->cleaning = true;
         int64_t latest = wf_task_end_grace(&a->task);
         if (wf_has_clean_ups(a)) {
-            a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(wf_node_of(w)->options.grace);
+            const int64_t grace = wf_node_of(a->task.worker)->options.grace;
+            a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(grace);
             a->task.bounded = true;
         }
     }
@@ -132,10 +140,15 @@ void wf_actor_end(struct wf_actor *a)
     }
     end_early(a);
     wf_actor_end_tail(a);
+}
+
+void wf_actor_end(struct wf_actor *a)
+{
+    if (WF_UNLIKELY(!leaves_nothing(a))) end_in_steps(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
     if (WF_UNLIKELY(a->handles)) {
         wf_actor_woken(&a->task); /* the sweep has to look at the next actor in this slot */
-        wf_actor_free_arg(a, w);
+        wf_actor_free_arg(a, a->task.worker);
     }
 }
 

@@ -45,16 +45,44 @@ int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state,
     return WEFT_OK;
 }
 
-static void call_with(struct wf_actor *a, weft_msg *m)
+static __attribute__((noinline)) void free_slowly(struct wf_actor *a, weft_msg *m)
 {
-    struct wf_handling *h = a->in_place ? NULL : a->arg;
-    void *state = a->arg_size == 0 ? NULL : h == NULL ? a->state : h->state;
+    wf_handled(a, m); /* now it is an ordinary message */
+    weft_msg_free(m);
+}
+
+/* The function has neither freed nor kept the message. The common case is short: the actor holds nothing else. */
+static inline void free_handled(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_pool *pool = &a->task.worker->pool;
+    if (WF_LIKELY(m->post.next == NULL && m->post.kind == WF_POST_HANDLED && m->post.flags == WF_MSG_SEND) &&
+        WF_LIKELY(a->held == m && m->shared == NULL && wf_pool_has_space(pool, m->post.block_class))) {
+        a->task.handling = false;
+        a->held = NULL;
+        wf_pool_give(pool, m->post.block_class, m);
+    } else {
+        free_slowly(a, m);
+    }
+}
+
+static inline void call_with(struct wf_actor *a, weft_msg *m)
+{
     m->post.kind = WF_LIKELY(m->post.kind == WF_POST_MESSAGE) ? WF_POST_HANDLED : WF_POST_HANDLED_WORK;
     a->task.handling = true;
-    (h == NULL ? a->handle : h->handle)(state, m);
-    if (!a->task.handling) return;
-    wf_handled(a, m); /* now it is an ordinary message, which weft_msg_free frees quickly */
-    weft_msg_free(m);
+    if (a->in_place) {
+        a->handle(a->arg_size == 0 ? NULL : a->state, m);
+    } else {
+        struct wf_handling *h = a->arg;
+        h->handle(a->arg_size == 0 ? NULL : h->state, m);
+    }
+    if (a->task.handling) free_handled(a, m);
+}
+
+/* Whether it has nothing to do until the next message, which it may be handed. */
+static inline bool is_idle(const struct wf_actor *a)
+{
+    return !(a->has_waiters || a->traced || a->handing) && /* one byte */
+           a->mail.first == NULL && a->signals.first == NULL && a->held == NULL && !a->task.cancelled;
 }
 
 enum wf_turn wf_handler_turn(struct wf_actor *a)
@@ -62,18 +90,24 @@ enum wf_turn wf_handler_turn(struct wf_actor *a)
     struct wf_task *t = &a->task;
     weft_msg *m = wf_was_handed(a) ? wf_mailbox_handed(t->worker, a) : NULL;
     t->wants_mail = WF_MAIL_NONE;
-    for (; !t->cancelled; m = NULL) {
-        if (m == NULL && t->ops <= TURN_OPS) return WF_TURN_AGAIN;
-        t->ops--;
-        if (m == NULL && !wf_mailbox_is_bare(a)) m = wf_mailbox_next(a);
+    for (; WF_LIKELY(!t->cancelled); m = NULL) {
+        if (m == NULL && !wf_mailbox_is_bare(a)) {
+            if (t->ops <= TURN_OPS) return WF_TURN_AGAIN;
+            m = wf_mailbox_next(a);
+        }
         if (m == NULL) {
             t->wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
             return WF_TURN_IDLE;
         }
+        t->ops--;
         call_with(a, m);
+        if (WF_LIKELY(is_idle(a))) {
+            t->wants_mail = WF_MAIL_HAND;
+            return WF_TURN_IDLE;
+        }
         if (WF_UNLIKELY(a->handing)) wf_node_of(t->worker)->features.goes_on(a);
     }
-    return WF_TURN_OVER;
+    return wf_actor_main(t); /* it has to end */
 }
 
 int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, size_t size,

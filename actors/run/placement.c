@@ -54,14 +54,20 @@ static struct wf_worker *lend(struct wf_worker *from)
     return from->lends ? from->lent_to : NULL;
 }
 
-struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once)
+/* Where there is more than one worker for users. */
+static __attribute__((noinline)) struct wf_worker *choose(struct wf_worker *from, bool *at_once)
 {
-    struct wf_workers *set = &node->workers;
-    if (wanted > 0) return set->at[wanted - 1];
-    if (from == NULL || wanted == WEFT_SPREAD)
-        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->users];
-    if (set->users == 1 || wanted == WEFT_BESIDE || from->index >= set->users) return from;
     struct wf_worker *lent = from->ready_count >= BUSY ? find_idle(from) : lend(from);
     *at_once = lent != NULL && from->ready_count < BUSY;
     return lent == NULL ? from : lent;
+}
+
+struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once)
+{
+    struct wf_workers *set = &node->workers;
+    if (WF_UNLIKELY(wanted > 0)) return set->at[wanted - 1];
+    if (WF_UNLIKELY(from == NULL || wanted == WEFT_SPREAD))
+        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->users];
+    if (set->users == 1 || wanted == WEFT_BESIDE || from->index >= set->users) return from;
+    return choose(from, at_once);
 }

@@ -120,13 +120,3 @@ void wf_coro_release_thread(struct wf_coro *c)
 {
     *c = (struct wf_coro){.sp = NULL};
 }
-
-size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
-{
-    WF_ASSERT(from->stack.base != NULL && to->stack.base == NULL);
-    size_t used = wf_stack_pass_on(&from->stack, from->sp);
-    to->stack = from->stack;
-    to->sp = NULL;
-    from->stack = (struct wf_stack){.base = NULL};
-    return used;
-}

@@ -43,9 +43,20 @@ static inline void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)
  * already, and nothing may take that stack between giving it back and this call. */
 __attribute__((noreturn)) void wf_coro_leave(struct wf_coro *from, struct wf_coro *to);
 
-/* Tells the tools that `from`, running on its stack, has ended and that `to` (never run) starts on this same stack in
- * its place; moves the stack over. No switch happens: the caller goes on, as `to`. The cheap way from one short-lived
- * coroutine to the next. The result is that of wf_stack_pass_on. */
-size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to);
+/* `from`, running on its stack, has ended, and `to`, which has none, starts on this same stack in its place: moves the
+ * stack over. They may be the same: it starts again. No switch happens: the caller goes on, as `to`. The cheap way
+ * from one short-lived coroutine to the next. The result is that of wf_stack_pass_on. */
+static inline size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
+{
+    const void *sp = from->sp;
+    WF_ASSERT(from->stack.base != NULL && (to->stack.base == NULL || to == from));
+    if (WF_LIKELY(to != from)) {
+        to->stack = from->stack;
+        from->stack.base = NULL;
+        from->sp = NULL;
+    }
+    to->sp = NULL;
+    return wf_stack_pass_on(&to->stack, sp);
+}
 
 #endif

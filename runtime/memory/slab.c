@@ -82,30 +82,11 @@ void *wf_slab_reserve(struct wf_slab *s)
     return wf_slab_at(s, s->free[--s->free_count]);
 }
 
-void wf_slab_publish(void *item)
-{
-    struct wf_slot *slot = item;
-    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    WF_ASSERT(generation % 2 == 0);
-    /* Pairs with the acquire in wf_slab_find: a thread that finds it sees what was written before. */
-    atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
-}
-
 void *wf_slab_take(struct wf_slab *s)
 {
     struct wf_slot *slot = wf_slab_reserve(s);
     if (slot != NULL) wf_slab_publish(slot);
     return slot;
-}
-
-bool wf_slab_withdraw(void *item)
-{
-    struct wf_slot *slot = item;
-    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    if (WF_UNLIKELY(generation == UINT32_MAX)) return false;
-    /* Pairs with the acquire in wf_slab_find. */
-    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
-    return true;
 }
 
 void wf_slab_give(struct wf_slab *s, void *item)

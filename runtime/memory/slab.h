@@ -38,10 +38,25 @@ void *wf_slab_take(struct wf_slab *s);
 /* The same in two steps, as other threads might guess the handle: a reserved slot is not found; all that is written
  * before the publish is seen by threads that find it. */
 void *wf_slab_reserve(struct wf_slab *s);
-void wf_slab_publish(void *item);
+static inline void wf_slab_publish(void *item)
+{
+    struct wf_slot *slot = item;
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    WF_ASSERT(generation % 2 == 0);
+    /* Pairs with the acquire in wf_slab_find: a thread that finds it sees what was written before. */
+    atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+}
 /* Makes a taken slot a reserved one again: no id leads to it. False: that was its last life, and it has to be given
  * back. */
-bool wf_slab_withdraw(void *item);
+static inline bool wf_slab_withdraw(void *item)
+{
+    struct wf_slot *slot = item;
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    if (WF_UNLIKELY(generation == UINT32_MAX)) return false;
+    /* Pairs with the acquire in wf_slab_find. */
+    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    return true;
+}
 /* Gives back a slot that was taken, or reserved and never published. */
 void wf_slab_give(struct wf_slab *s, void *item);
 

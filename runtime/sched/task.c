@@ -265,7 +265,6 @@ static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task 
 /* The task continues without its stack. */
 static inline void put_down(struct wf_worker *w, struct wf_task *t, enum wf_turn turn)
 {
-    t->coro = (struct wf_coro){.sp = NULL};
     if (WF_LIKELY(turn == WF_TURN_IDLE)) {
         t->state = WF_TASK_STACKLESS;
         t->waits_for = wf_waits_for_mail;
@@ -275,25 +274,33 @@ static inline void put_down(struct wf_worker *w, struct wf_task *t, enum wf_turn
     }
 }
 
+/* The task's stack is given back, as `next`, NULL for the loop, cannot use it. */
+static __attribute__((noreturn, noinline)) void leave_for(struct wf_worker *w, struct wf_task *t,
+                                                          struct wf_task *next, bool over)
+{
+    w->leaving = t->coro;
+    t->coro = (struct wf_coro){.sp = NULL};
+    if (next != NULL && next->state < WF_TASK_READY && !give_stack(w, next)) next = wf_task_next(w);
+    leave(w, t, next, over);
+}
+
 /* The first function on each stack. A task that ends, or that waits without a stack, hands its stack to the next task
  * that needs one, without a switch. */
 static void trampoline(void *arg)
 {
     struct wf_task *t = arg;
     struct wf_worker *w = t->worker;
+    const struct wf_hooks *hooks = w->set->hooks;
     for (;;) {
-        enum wf_turn turn = w->set->hooks->task_main(t);
-        w->leaving = t->coro;
+        enum wf_turn turn = hooks->task_main(t);
         const bool over = turn == WF_TURN_OVER;
         if (over) t->state = WF_TASK_DONE;
         else put_down(w, t, turn);
         struct wf_task *next = next_ready(w);
-        if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib) {
-            if (next != NULL && next->state < WF_TASK_READY && !give_stack(w, next)) next = wf_task_next(w);
-            leave(w, t, next, over);
-        }
-        tell_used(w, t, wf_coro_succeed(&w->leaving, &next->coro));
-        if (over) w->set->hooks->task_done(t);
+        if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib)
+            leave_for(w, t, next, over);
+        tell_used(w, t, wf_coro_succeed(&t->coro, &next->coro));
+        if (over) hooks->task_done(t);
         wf_task_run_here(w, next);
         t = next;
     }
@@ -312,12 +319,12 @@ static void deadline_passed(struct wf_worker *w, struct wf_timer *timer)
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 {
     WF_ASSERT(w != NULL && (stack_bytes + 1023) / 1024 <= UINT16_MAX);
-    memset(t, 0, sizeof *t);
+    memset(t, 0, offsetof(struct wf_task, deadline)); /* of so few bytes that the compiler calls nothing */
     t->worker = w;
     t->state = WF_TASK_NEW;
     t->ops = WF_TASK_BUDGET;
     t->stack_kib = (uint16_t)((stack_bytes + 1023) / 1024);
-    t->deadline.fire = deadline_passed;
+    t->deadline = (struct wf_timer){.fire = deadline_passed};
     wf_list_init(&t->owned);
 }
 

@@ -218,8 +218,10 @@ static void succession_main(void *arg)
             wf_stack_give(line.arena, &self->stack);
             wf_coro_leave(self, &line.thread);
         }
+        wf_coro_succeed(self, self); /* it starts again */
+        EXPECT(self->stack.base == base && self->sp == NULL);
         wf_coro_succeed(self, self + 1);
-        EXPECT(self->stack.base == NULL);
+        EXPECT(self->stack.base == NULL && self->sp == NULL);
     }
 }
 
