@@ -84,7 +84,9 @@ static int failed_with(const struct sq_store *s, struct wf_store_why *why, int c
 
 static int exec(struct sq_store *s, const char *sql)
 {
-    return sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+    int code = sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+    if (sq_is_lasting(code)) s->writer.disk_failed = true;
+    return code;
 }
 
 static int pragma(struct sq_store *s, const char *sql, int64_t *number, char text[16])
@@ -175,8 +177,8 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
     rc = pragma(s, "PRAGMA journal_mode=WAL", NULL, mode);
     if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
         return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
+    if (rc == SQLITE_OK) sq_make_checkpoints(&s->writer);
     if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
-    sq_make_checkpoints(&s->writer);
     return rc == SQLITE_OK ? WEFT_OK : failed_with(s, why, rc, s->base.name);
 }
 
