@@ -651,6 +651,30 @@ static void open_and_go_on(const void *arg, size_t size)
     module_first(arg, size);
 }
 
+static int check_pattern(const struct cli *c, const char *option, const char *pattern)
+{
+    if (wf_store_pattern_ok(pattern)) return CLI_OK;
+    return cli_fail(c, CLI_USAGE,
+                    "%s: '%s' is no pattern: it is words with dots between them, such as room.* or room.>", option,
+                    pattern);
+}
+
+/* Before the node starts: a line says what is wrong, and not a log. */
+static int check_store(const struct cli *c)
+{
+    struct wf_store_why why;
+    struct cli_stored stored = {0};
+    struct cli_queues queues = {0};
+    int rc = CLI_OK;
+    if (wf_store_url_check(c->store, &why) < 0) return cli_fail(c, CLI_USAGE, "--store: %s", why.text);
+    for (size_t i = 0; i < c->stored_topics.count && rc == CLI_OK; i++)
+        if (cli_read_stored(c->stored_topics.item[i], &stored)) rc = check_pattern(c, "--stored", stored.pattern);
+    for (size_t i = 0; i < c->queues.count && rc == CLI_OK; i++)
+        if (cli_read_queues(c->queues.item[i], &queues)) rc = check_pattern(c, "--queues", queues.pattern);
+    for (size_t i = 0; i < c->states.count && rc == CLI_OK; i++) rc = check_pattern(c, "--states", c->states.item[i]);
+    return rc;
+}
+
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
     size_t patterns = c->stored_topics.count + c->queues.count + c->states.count;
@@ -661,6 +685,8 @@ int cli_store_first(const struct cli *c, weft_actor **first)
         return cli_fail(c, CLI_USAGE, "--stored, --queues and --states need --store, which says where");
     if (patterns == 0)
         return cli_fail(c, CLI_USAGE, "--store needs --stored, --queues or --states, which say what is stored");
+    int rc = check_store(c);
+    if (rc != CLI_OK) return rc;
     running = c;
     module_first = *first;
     *first = open_and_go_on;
