@@ -13,6 +13,7 @@
 #include "shared_record.h"
 #include "store_messages.h"
 #include "stored.h"
+#include "stored_topic.h"
 #include "talk.h"
 #include "values.h"
 
@@ -80,11 +81,23 @@ struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *c
 {
     struct wf_store_why why;
     struct wf_store_file *f = NULL;
-    *code = CLI_OK;
-    if (c->store == NULL)
-        *code = cli_fail(c, CLI_USAGE, "no store is given; use --store sqlite:FILE or postgres:URL");
-    else if (wf_store_file_open(&f, c->store, read_only, &why) < 0) *code = cli_fail(c, CLI_FAILED, "%s", why.text);
-    return *code == CLI_OK ? f : NULL;
+    *code = CLI_USAGE;
+    if (c->store == NULL) {
+        (void)cli_fail(c, CLI_USAGE, "no store is given; use --store sqlite:FILE or postgres:URL");
+        return NULL;
+    }
+    int rc = wf_store_file_open(&f, c->store, read_only, &why);
+    *code = rc == WEFT_OK ? CLI_OK : cli_fail(c, rc == WEFT_EINVAL ? CLI_USAGE : CLI_FAILED, "%s", why.text);
+    return f;
+}
+
+bool cli_is_topic(const struct cli *c, const char *topic)
+{
+    if (wf_store_topic_ok(topic)) return true;
+    if (wf_store_pattern_ok(topic))
+        (void)cli_fail(c, CLI_USAGE, "'%s' is a pattern, which stands for many topics: give one topic", topic);
+    else (void)cli_fail(c, CLI_USAGE, "'%s' is no topic: it is words with dots between them", topic);
+    return false;
 }
 
 static bool print_log(void *arg, const struct wf_store_log *log)
@@ -160,6 +173,7 @@ int cli_store_read(const struct cli *c)
     struct cli_position from = {0, 0};
     struct printing p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
     int rc;
+    if (!cli_is_topic(c, c->argv[0])) return CLI_USAGE;
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     if (c->from != NULL) (void)cli_read_position(c->from, &from);
@@ -390,18 +404,20 @@ static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
     return --p->left > 0;
 }
 
+static int no_queue(const struct cli *c)
+{
+    return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue: it is words with dots between them", c->argv[0]);
+}
+
 int cli_store_dead(const struct cli *c)
 {
     int rc;
     struct printing_jobs p = {
         .c = c, .left = c->has_count ? c->count : INT64_MAX, .is_shared = wf_shared_is(c->argv[0])};
+    if (!wf_store_topic_ok(c->argv[0])) return no_queue(c);
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     rc = f->store->engine->jobs(f->store, c->argv[0], true, print_job, &p);
-    if (rc == WEFT_EINVAL) {
-        wf_store_file_release(f);
-        return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue", c->argv[0]);
-    }
     return end(c, f, rc);
 }
 
@@ -453,6 +469,7 @@ static void store_of(const struct cli_client *k, char out[96])
 int cli_publish_stored(struct cli_client *k)
 {
     char name[96];
+    if (!cli_is_topic(k->c, k->c->argv[0])) return CLI_USAGE;
     struct store_append ask = {weft_cstr(k->c->argv[0]), (uint64_t)k->c->tag, weft_str(k->body.data, k->body.size)};
     struct store_appended got;
     weft_msg *answer;
@@ -510,6 +527,7 @@ int cli_subscribe_stored(struct cli_client *k)
 {
     char name[96];
     struct cli_position at;
+    if (!cli_is_topic(k->c, k->c->argv[0])) return CLI_USAGE;
     (void)cli_read_position(k->c->from, &at);
     store_of(k, name);
     int rc = begin(k, name, &at);
@@ -526,6 +544,10 @@ int cli_subscribe_stored(struct cli_client *k)
         if (rc == WEFT_OK && page.error != 0) rc = wf_store_error(page.error);
         int64_t count = rc < 0 ? 0 : print_page(k, &page, &at, left);
         weft_msg_free(answer);
+        if (rc == WEFT_ENOTFOUND)
+            return cli_fail(k->c, CLI_FAILED,
+                            "the log of %s ends before record %" PRIu64 ": --from now waits for the next one",
+                            k->c->argv[0], at.offset);
         if (rc < 0) return refused(k, rc);
         if (count < 0) return (int)-count;
         if (cli_output_failed()) return CLI_OK;
@@ -574,6 +596,7 @@ static int drop(struct cli_client *k)
 
 static int ask_about_dead(const struct cli *c, int (*ask)(struct cli_client *k))
 {
+    if (!wf_store_topic_ok(c->argv[0])) return no_queue(c);
     if (c->argc > 1 && (c->argv[1][strspn(c->argv[1], "0123456789")] != '\0' || strlen(c->argv[1]) > 19 ||
                         strtoull(c->argv[1], NULL, 10) == 0))
         return cli_fail(c, CLI_USAGE, "'%s' is no id of a job", c->argv[1]);
@@ -628,6 +651,30 @@ static void open_and_go_on(const void *arg, size_t size)
     module_first(arg, size);
 }
 
+static int check_pattern(const struct cli *c, const char *option, const char *pattern)
+{
+    if (wf_store_pattern_ok(pattern)) return CLI_OK;
+    return cli_fail(c, CLI_USAGE,
+                    "%s: '%s' is no pattern: it is words with dots between them, such as room.* or room.>", option,
+                    pattern);
+}
+
+/* Before the node starts: a line says what is wrong, and not a log. */
+static int check_store(const struct cli *c)
+{
+    struct wf_store_why why;
+    struct cli_stored stored = {0};
+    struct cli_queues queues = {0};
+    int rc = CLI_OK;
+    if (wf_store_url_check(c->store, &why) < 0) return cli_fail(c, CLI_USAGE, "--store: %s", why.text);
+    for (size_t i = 0; i < c->stored_topics.count && rc == CLI_OK; i++)
+        if (cli_read_stored(c->stored_topics.item[i], &stored)) rc = check_pattern(c, "--stored", stored.pattern);
+    for (size_t i = 0; i < c->queues.count && rc == CLI_OK; i++)
+        if (cli_read_queues(c->queues.item[i], &queues)) rc = check_pattern(c, "--queues", queues.pattern);
+    for (size_t i = 0; i < c->states.count && rc == CLI_OK; i++) rc = check_pattern(c, "--states", c->states.item[i]);
+    return rc;
+}
+
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
     size_t patterns = c->stored_topics.count + c->queues.count + c->states.count;
@@ -638,6 +685,8 @@ int cli_store_first(const struct cli *c, weft_actor **first)
         return cli_fail(c, CLI_USAGE, "--stored, --queues and --states need --store, which says where");
     if (patterns == 0)
         return cli_fail(c, CLI_USAGE, "--store needs --stored, --queues or --states, which say what is stored");
+    int rc = check_store(c);
+    if (rc != CLI_OK) return rc;
     running = c;
     module_first = *first;
     *first = open_and_go_on;

@@ -13,6 +13,8 @@ void cli_store_hide(struct cli *c, int count, char **words);
 struct wf_store_file;
 /* Opens the file of --store. NULL: `*code` is the exit code. */
 struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code);
+/* False, after a message: it is no topic. */
+bool cli_is_topic(const struct cli *c, const char *topic);
 int cli_store_topics(const struct cli *c);
 int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);

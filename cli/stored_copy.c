@@ -84,6 +84,7 @@ static bool export_log(void *arg, const struct wf_store_log *is)
 int cli_store_export(const struct cli *c)
 {
     int code;
+    if (c->argc > 0 && !cli_is_topic(c, c->argv[0])) return CLI_USAGE;
     struct wf_store_file *f = cli_store_open(c, true, &code);
     if (f == NULL) return code;
     struct exporting e = {.c = c, .store = f->store};
@@ -108,6 +109,7 @@ struct line {
     uint64_t epoch, offset, number; /* number: of the line */
     int64_t time;
     uint32_t tag;
+    bool has_time, has_tag;
     void *data;
     size_t size;
 };
@@ -169,52 +171,80 @@ static bool read_epoch(weft_text text, uint64_t *out)
     return *end == '\0' && hex[strspn(hex, "0123456789abcdef")] == '\0' && *out != 0;
 }
 
+/* Reads the value of one field. Returns NULL, or what is wrong with it. */
+static const char *read_field(struct line *l, weft_text key, weft_reader *r)
+{
+    if (is_key(key, "topic")) {
+        bool fits = weft_text_copy(weft_get_str(r), l->topic, sizeof l->topic);
+        return fits && wf_store_topic_ok(l->topic) ? NULL
+                                                   : "\"topic\" is no topic: it is words with dots between them";
+    }
+    if (is_key(key, "epoch"))
+        return read_epoch(weft_get_str(r), &l->epoch) ? NULL : "\"epoch\" has to be 16 hexadecimal digits, not all 0";
+    if (is_key(key, "offset")) {
+        l->offset = weft_get_uint(r);
+        bool fine = r->error == 0 && l->offset >= 1 && l->offset <= WF_STORE_OFFSET_MAX;
+        return fine ? NULL : "\"offset\" has to be a whole number from 1 to 1099511627775";
+    }
+    if (is_key(key, "time")) {
+        l->time = weft_get_int(r);
+        l->has_time = r->error == 0;
+        return l->has_time ? NULL : "\"time\" has to be a whole number of nanoseconds";
+    }
+    if (is_key(key, "tag")) {
+        uint64_t tag = weft_get_uint(r);
+        l->tag = (uint32_t)tag;
+        l->has_tag = r->error == 0 && tag < WEFT_TAG_SYSTEM;
+        return l->has_tag ? NULL : "\"tag\" has to be a whole number from 0 to 4294967039";
+    }
+    if (is_key(key, "text") || is_key(key, "base64")) {
+        weft_text value = weft_get_str(r);
+        return r->error != 0 ? "\"text\" and \"base64\" have to be texts"
+                             : read_body(l, value, is_key(key, "base64"));
+    }
+    weft_skip(r);
+    return NULL;
+}
+
 /* Reads the map of a line. Returns NULL, or what is wrong. */
 static const char *read_fields(struct line *l, weft_reader *r)
 {
     const char *wrong = NULL;
-    uint64_t tag = UINT64_MAX;
-    for (uint32_t left = weft_get_map(r); left > 0 && wrong == NULL && r->error == 0; left--) {
-        weft_text key = weft_get_str(r);
-        if (is_key(key, "topic")) {
-            if (!weft_text_copy(weft_get_str(r), l->topic, sizeof l->topic)) wrong = "\"topic\" is too long";
-        } else if (is_key(key, "epoch")) {
-            if (!read_epoch(weft_get_str(r), &l->epoch))
-                wrong = "\"epoch\" has to be 16 hexadecimal digits, not all 0";
-        } else if (is_key(key, "offset")) {
-            l->offset = weft_get_uint(r);
-        } else if (is_key(key, "time")) {
-            l->time = weft_get_int(r);
-        } else if (is_key(key, "tag")) {
-            tag = weft_get_uint(r);
-        } else if (is_key(key, "text") || is_key(key, "base64")) {
-            wrong = read_body(l, weft_get_str(r), is_key(key, "base64"));
-        } else {
-            weft_skip(r);
-        }
-    }
+    for (uint32_t left = weft_get_map(r); left > 0 && wrong == NULL && r->error == 0; left--)
+        wrong = read_field(l, weft_get_str(r), r);
     if (wrong != NULL) return wrong;
-    l->tag = (uint32_t)tag;
-    bool complete = l->epoch != 0 && l->offset != 0 && tag <= UINT32_MAX && l->data != NULL && r->error == 0;
+    bool complete = l->topic[0] != '\0' && l->epoch != 0 && l->offset != 0 && l->has_time && l->has_tag &&
+                    l->data != NULL && r->error == 0;
     if (!complete) return "it needs topic, epoch, offset, time, tag, and text or base64";
-    if (!wf_store_topic_ok(l->topic)) return "\"topic\" is no topic";
-    if (l->size > WF_STORE_RECORD_MAX) return "the record has more than a megabyte";
-    return NULL;
+    return l->size > WF_STORE_RECORD_MAX ? "the record has more than a megabyte" : NULL;
 }
 
-static int refuse(const struct importing *im, const struct line *l, int error)
+/* How many of the lines, which are of one topic, begin its log or follow the last record. */
+static size_t count_following(const struct importing *im)
+{
+    struct wf_store_log log;
+    size_t i = 0;
+    if (im->lines == 0) return 0;
+    const struct line *l = im->line;
+    if (im->store->engine->find(im->store, l->topic, &log) < 0)
+        log = (struct wf_store_log){.epoch = l->epoch, .last = l->offset - 1};
+    for (; i < im->lines && l[i].epoch == log.epoch && l[i].offset == log.last + 1; i++) log.last++;
+    return i;
+}
+
+/* The line does not follow what is stored now. */
+static int refuse(const struct importing *im, const struct line *l)
 {
     struct wf_store_log log = {.epoch = 0};
-    if (error != WEFT_EEXIST)
-        return cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l->number, weft_strerror(error));
     (void)im->store->engine->find(im->store, l->topic, &log);
     if (log.epoch != l->epoch)
         return cli_fail(im->c, CLI_FAILED,
                         "line %" PRIu64 ": %s has the epoch %016" PRIx64 " in this store, not %016" PRIx64, l->number,
                         l->topic, log.epoch, l->epoch);
     return cli_fail(im->c, CLI_FAILED,
-                    "line %" PRIu64 ": record %" PRIu64 " of %s does not follow its last one, %" PRIu64, l->number,
-                    l->offset, l->topic, log.last);
+                    "line %" PRIu64 ": record %" PRIu64 " of %s does not follow its last one, %" PRIu64 "%s",
+                    l->number, l->offset, l->topic, log.last,
+                    l->offset <= log.last ? ": leave out the lines whose records are in the store already" : "");
 }
 
 static void drop_lines(struct importing *im)
@@ -223,12 +253,13 @@ static void drop_lines(struct importing *im)
     im->lines = im->bytes = 0;
 }
 
-/* Stores the lines that were gathered. An exit code. */
+/* Stores the lines that were gathered, up to the first one that does not follow. An exit code. */
 static int store_lines(struct importing *im)
 {
     struct wf_store_append batch[AT_ONCE];
+    const size_t count = count_following(im);
     int code = CLI_OK;
-    for (size_t i = 0; i < im->lines; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct line *l = &im->line[i];
         batch[i] = (struct wf_store_append){.topic = l->topic,
                                             .time = l->time,
@@ -238,36 +269,52 @@ static int store_lines(struct importing *im)
                                             .as_epoch = l->epoch,
                                             .as_offset = l->offset};
     }
-    if (im->lines > 0) (void)im->store->engine->append(im->store, batch, im->lines); /* each has its error */
-    for (size_t i = 0; i < im->lines && code == CLI_OK; i++) {
-        if (batch[i].error < 0) code = refuse(im, &im->line[i], batch[i].error);
+    if (count > 0) (void)im->store->engine->append(im->store, batch, count); /* each has its error */
+    for (size_t i = 0; i < count && code == CLI_OK; i++) {
+        if (batch[i].error < 0)
+            code = cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", im->line[i].number,
+                            weft_strerror(batch[i].error));
         else im->done++;
     }
+    if (code == CLI_OK && count < im->lines) code = refuse(im, &im->line[count]);
     drop_lines(im);
     return code;
 }
 
+/* Returns NULL, or what is wrong. */
+static const char *read_line(struct line *l, const char *text)
+{
+    static char no_json[sizeof(struct cli_json_fault) + 64];
+    struct cli_json_fault why;
+    struct cli_body body;
+    if (cli_json_read(text, &body, &why) != CLI_OK) {
+        if (why.line == 0) snprintf(no_json, sizeof no_json, "%s", why.text);
+        else snprintf(no_json, sizeof no_json, "this is no JSON: column %d: %s", why.column, why.text);
+        return no_json;
+    }
+    weft_reader r = weft_reader_on(body.data, body.size);
+    const char *wrong = read_fields(l, &r);
+    free(body.data);
+    return wrong;
+}
+
+/* The lines before one that is wrong are stored. */
 static int take_line(struct importing *im, const char *text)
 {
     struct line l = {.number = ++im->number};
-    struct cli_body body;
     if (text[strspn(text, " \t\r\n")] == '\0') return CLI_OK;
-    if (cli_body_from_json(im->c, text, &body) != CLI_OK)
-        return cli_fail(im->c, CLI_FAILED, "line %" PRIu64 " is no JSON", l.number);
-    weft_reader r = weft_reader_on(body.data, body.size);
-    const char *wrong = read_fields(&l, &r);
-    free(body.data);
-    if (wrong != NULL) {
-        free(l.data);
-        int code = store_lines(im);
-        return code != CLI_OK ? code : cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
-    }
-    bool full = im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE ||
+    const char *wrong = read_line(&l, text);
+    bool full = wrong != NULL || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE ||
                 (im->lines > 0 && strcmp(im->line[0].topic, l.topic) != 0);
     int code = full ? store_lines(im) : CLI_OK;
+    if (code == CLI_OK && wrong != NULL) code = cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
+    if (code != CLI_OK) {
+        free(l.data);
+        return code;
+    }
     im->line[im->lines++] = l;
     im->bytes += l.size;
-    return code;
+    return CLI_OK;
 }
 
 int cli_store_import(const struct cli *c)
@@ -284,12 +331,13 @@ int cli_store_import(const struct cli *c)
     }
     while (code == CLI_OK && cli_read_line(stdin, &text, &capacity)) code = take_line(&im, text);
     if (code == CLI_OK) code = store_lines(&im);
-    else drop_lines(&im);
     if (code == CLI_OK && feof(stdin) == 0)
         code = cli_fail(c, CLI_FAILED, "the standard input cannot be read after line %" PRIu64, im.number);
     wf_store_file_release(f);
     free(im.line);
     free(text);
+    if (code != CLI_OK && im.done > 0)
+        (void)cli_fail(c, code, "the records of the lines before are imported: %" PRIu64, im.done);
     if (code != CLI_OK) return code;
     if (c->json) printf("{\"imported\": %" PRIu64 "}\n", im.done);
     else printf("%s: %" PRIu64 " records\n", cli_store_shown(c->store), im.done);

@@ -41,27 +41,47 @@ static void put(weft_writer *w, const json_t *v, int depth)
     }
 }
 
-int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *out)
+static int no_body(struct cli_json_fault *why, int code, const char *text)
+{
+    *why = (struct cli_json_fault){.line = 0};
+    snprintf(why->text, sizeof why->text, "%s", text);
+    return code;
+}
+
+int cli_json_read(const char *text, struct cli_body *out, struct cli_json_fault *why)
 {
     json_error_t error;
     json_t *v = json_loadb(text, strlen(text), JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
     if (v == NULL) {
-        cli_fail(c, 0, "the body is not JSON: line %d, column %d: %s", error.line, error.column, error.text);
-        fputs("Text in JSON stands in double quotes ('\"hello\"'); --text TEXT sends bytes as they are.\n", stderr);
+        *why = (struct cli_json_fault){.line = error.line, .column = error.column};
+        snprintf(why->text, sizeof why->text, "%.*s", (int)sizeof why->text - 1, error.text);
         return CLI_USAGE;
     }
     weft_writer w = weft_writer_on(NULL, 0);
     put(&w, v, 0);
     int rc = CLI_OK;
-    if (w.error != 0) rc = cli_fail(c, CLI_USAGE, "the body nests deeper than %d levels", WEFT_NEST_MAX);
-    else if (w.size > WEFT_MESSAGE_MAX) rc = cli_fail(c, CLI_USAGE, "the body is larger than 16 MiB");
-    else if ((out->data = malloc(w.size)) == NULL) rc = cli_fail(c, CLI_FAILED, "out of memory");
+    char nests[80];
+    snprintf(nests, sizeof nests, "the body nests deeper than %d levels", WEFT_NEST_MAX);
+    if (w.error != 0) rc = no_body(why, CLI_USAGE, nests);
+    else if (w.size > WEFT_MESSAGE_MAX) rc = no_body(why, CLI_USAGE, "the body is larger than 16 MiB");
+    else if ((out->data = malloc(w.size)) == NULL) rc = no_body(why, CLI_FAILED, "out of memory");
     if (rc == CLI_OK) {
         out->size = w.size;
         w = weft_writer_on(out->data, out->size);
         put(&w, v, 0);
     }
     json_decref(v);
+    return rc;
+}
+
+int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *out)
+{
+    struct cli_json_fault why;
+    int rc = cli_json_read(text, out, &why);
+    if (rc == CLI_OK) return CLI_OK;
+    if (why.line == 0) return cli_fail(c, rc, "%s", why.text);
+    cli_fail(c, 0, "the body is not JSON: line %d, column %d: %s", why.line, why.column, why.text);
+    fputs("Text in JSON stands in double quotes ('\"hello\"'); --text TEXT sends bytes as they are.\n", stderr);
     return rc;
 }
 

@@ -10,6 +10,13 @@ struct cli_body {
     void *data;
     size_t size;
 };
+/* What is wrong with a text. `line` 0: it is JSON, and no body all the same. */
+struct cli_json_fault {
+    int line, column;
+    char text[160];
+};
+/* Text to msgpack. CLI_OK, or the exit code, with `why`. */
+int cli_json_read(const char *text, struct cli_body *out, struct cli_json_fault *why);
 /* Text to msgpack. CLI_OK, or CLI_USAGE after a message that says line and column. */
 int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *out);
 /* The body asked for by --text or by the `word`-th word; data is to be freed. */

@@ -83,6 +83,13 @@ class Store(StoreCase):
         err = self.weft("store", "read", "room.tea", "--store", self.url, "--from", "1:1", code=1)[1]
         self.assertIn("another epoch", err)
         self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
+        err = self.weft("subscribe", "room.tea", "--from", "9", "--node", "a", code=1)[1]
+        self.assertIn("ends before record 9: --from now", err)
+        for topic, what in (("room.*", "is a pattern"), ("a b", "is no topic"), ("", "is no topic")):
+            self.assertIn(what, self.weft("publish", topic, "1", "--stored", "--node", "a", code=2)[1])
+            self.assertIn(what, self.weft("subscribe", topic, "--from", "start", "--node", "a", code=2)[1])
+        for verb in (("dead", "a b", "--store", self.url), ("retry", "a b", "--node", "a"), ("drop", "*", "--node", "a")):
+            self.assertIn("no name of a queue", self.weft("store", *verb, code=2)[1])
         # The tool reads beside the node that has the store open.
         out = self.weft("store", "topics", "--store", self.url)[0].splitlines()
         self.assertEqual([line.split()[:2] for line in out], [["few.x", "2"], ["room.tea", "2"]])
@@ -144,13 +151,102 @@ class Store(StoreCase):
                              ({"offset": 8}, "does not follow"),
                              ({"offset": 7, "epoch": "00000000000000ab"}, "has the epoch"),
                              ({"epoch": "7"}, "16 hexadecimal digits"), ({"topic": "a.*"}, "no topic"),
-                             ({"base64": "abc"}, "no base64"), ({"base64": 7}, "it needs"), ({"tag": 1 << 32}, "it needs")):
+                             ({"topic": 7}, "no topic"), ({"base64": "abc"}, "no base64"), ({"base64": 7}, "to be texts"),
+                             ({"tag": 1 << 32}, '"tag" has to be'), ({"tag": (1 << 32) - 1}, '"tag" has to be'),
+                             ({"offset": -1}, '"offset" has to be'), ({"offset": 1 << 40}, '"offset" has to be'),
+                             ({"time": "now"}, '"time" has to be'), ({"time": 1 << 63}, "too big")):
             self.assertIn(what, self.read_in(copy, json.dumps(row | change) + "\n", code=1))
-        self.assertIn("line 2 is no JSON", self.read_in(copy, "\n{\n", code=1))
+        for field in row:
+            part = {key: value for key, value in row.items() if key != field}
+            self.assertIn("it needs topic,", self.read_in(copy, json.dumps(part) + "\n", code=1))
+        self.assertIn("line 2: this is no JSON: column", self.read_in(copy, "\n{\n", code=1))
         self.assertEqual(self.export(copy), before)
         good = json.dumps(row | {"offset": 7, "time": -5})
         self.assertIn("line 2", self.read_in(copy, good + "\n" + good + "\n", code=1))
         self.assertEqual(json.loads(self.export(copy).splitlines()[-1]), row | {"offset": 7, "time": -5})
+
+    def test_an_import_stores_the_lines_before_a_wrong_one_and_none_behind_it(self):
+        def line(offset):
+            return json.dumps({"topic": "a", "epoch": "6fe2a1b09c4d3e58", "offset": offset, "time": 0, "tag": 7, "text": "x"})
+        for number, (lines, stored) in enumerate((([line(1), line(2)[:-9]], [1]),
+                                                  ([line(1), line(2), "{}", line(3)], [1, 2]),
+                                                  ([line(1), line(1), line(2)], [1]),
+                                                  ([line(4), line(6), line(5)], [4]),
+                                                  ([line(1), line(2), line(1), line(3)], [1, 2]))):
+            url = f"{self.url}.{number}"
+            self.assertIn(f"are imported: {len(stored)}\n", self.read_in(url, "\n".join(lines), code=1))
+            self.assertEqual([json.loads(row)["offset"] for row in self.export(url).splitlines()], stored)
+        again = self.read_in(url, f"{line(1)}\n{line(2)}\n{line(3)}\n", code=1)
+        self.assertEqual(again, "weft store import: line 1: record 1 of a does not follow its last one, 2: leave out the lines"
+                                " whose records are in the store already\n")
+        self.assertIn("1 records", self.read_in(url, line(3)))
+
+    def test_what_is_no_store_is_refused_with_a_reason(self):
+        folder = self.cluster.folder.name
+        self.read_in(self.url, json.dumps({"topic": "a", "epoch": "6fe2a1b09c4d3e58", "offset": 1, "time": 0, "tag": 7,
+                                           "text": "x"}))
+        def bytes_of(file):
+            with open(file, "rb") as opened:
+                return opened.read()
+        def path(name, content=None):
+            if content is not None:
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(content)
+            return os.path.join(folder, name)
+        newer, other = path("newer.db"), path("other.db")
+        for file, sql in ((newer, "PRAGMA user_version = 99"), (other, "CREATE TABLE mine(a)")):
+            if file == newer:
+                path("newer.db", bytes_of(self.file))
+            with sqlite3.connect(file) as db:
+                db.execute(sql)
+            db.close()
+        long = "l" * 240 + ".db"
+        cases = [(folder, "directory"), (path("missing.db"), "No such file"), (path("no/x.db"), "No such file"),
+                 (path("text.db", b"some notes of mine, which are long enough to be a page\n" * 99), "no store of weft"),
+                 (path("empty.db", b""), "no store of weft"), (other, "no store of weft"),
+                 (newer, "use a newer weft"), (path(long), long[-30:] + ": cannot be opened"),
+                 (path("cut.db", bytes_of(self.file)[:5000]), "damaged")]
+        for verb in ("topics", "check", "export", "cursors", "queues", "reminders", "states", "read a", "dead a"):
+            for where, what in cases:
+                err = self.weft("store", *verb.split(), "--store", f"sqlite:{where}", code=1)[1]
+                self.assertIn(what, err)
+                self.assertEqual(err.count("\n"), 1, err)
+            self.assertIn("sqlite:FILE", self.weft("store", *verb.split(), "--store", "rooms.db", code=2)[1])
+            self.assertIn("needs a file", self.weft("store", *verb.split(), "--store", "sqlite:", code=2)[1])
+        before = {file: bytes_of(file) for file in (newer, other, path("text.db"))}
+        for file in before:
+            self.read_in(f"sqlite:{file}", "", code=1)
+        self.assertEqual(before, {file: bytes_of(file) for file in before})
+        for verb in ("read", "export"):
+            self.assertIn("is a pattern", self.weft("store", verb, "room.*", "--store", self.url, code=2)[1])
+            self.assertIn("is no topic", self.weft("store", verb, "a b", "--store", self.url, code=2)[1])
+
+    @unittest.skipIf(os.name == "nt", "Windows has no such users")
+    def test_a_folder_in_which_nothing_can_be_written(self):
+        other = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        self.read_in(self.url, json.dumps({"topic": "a", "epoch": "6fe2a1b09c4d3e58", "offset": 1, "time": 0, "tag": 7,
+                                           "text": "x"}))
+        for left in ("-wal", "-shm"):
+            self.assertFalse(os.path.exists(self.file + left))
+        os.chmod(self.cluster.folder.name, 0o555)
+        self.addCleanup(os.chmod, self.cluster.folder.name, 0o700)
+        def run(verb):
+            done = subprocess.run([WEFT, "store", verb, "--store", self.url], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=PATIENCE, env=patient(self.env), **other)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            return done.stderr
+        self.assertIn("Copy it to another folder, and read the copy", run("topics"))
+        self.assertRegex(run("import"), "read-only|-owner: cannot be opened")
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_an_output_that_cannot_be_written_is_an_error(self):
+        self.read_in(self.url, json.dumps({"topic": "a", "epoch": "6fe2a1b09c4d3e58", "offset": 1, "time": 0, "tag": 7,
+                                           "text": "x"}))
+        for verb in ("topics", "read a", "export", "check"):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([WEFT, "store", *verb.split(), "--store", self.url], stdin=subprocess.DEVNULL, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=PATIENCE, env=patient(self.env))
+            self.assertEqual((done.returncode, done.stderr), (1, f"weft store {verb.split()[0]}: cannot write the output\n"))
 
     def test_a_cursor_continues_where_it_was(self):
         node = self.node("idle", options=("--stored", "few.*:count=2"))
@@ -194,7 +290,13 @@ class Store(StoreCase):
                             (("store", "read", "a", "--store", self.url, "--from", "x"), "start"),
                             (("store", "topics"), "--store")):
             self.assertIn(what, self.weft(*words, code=2)[1])
-        self.weft("run", MODULE, "--store", "mysql:x", "--stored", "a", code=1)
+        for options, what in ((("--store", "mysql:x", "--stored", "a"), "sqlite:FILE"),
+                              (("--store", "rooms.db", "--stored", "a"), "sqlite:FILE"),
+                              (("--store", self.url, "--stored", "a b"), "--stored: 'a b' is no pattern"),
+                              (("--store", self.url, "--queues", "a.>.b:lease=3"), "--queues: 'a.>.b' is no pattern"),
+                              (("--store", self.url, "--states", "a..b"), "--states: 'a..b' is no pattern")):
+            err = self.weft("run", MODULE, *options, code=2)[1]
+            self.assertEqual((err.count("\n"), what in err), (1, True), err)
         self.assertIn("folder", self.weft("run", MODULE, "--store", "sqlite:/no/such/folder/x", "--stored", "a",
                                           code=1)[1])
 

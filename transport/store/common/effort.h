@@ -14,6 +14,7 @@
 enum {
     WF_EFFORT_TURN = 20 * 1000, /* units in one turn: about a millisecond */
     WF_EFFORT_ANSWER = 20,      /* units of an answer, a message passed on, or a change that ends */
+    WF_EFFORT_FREE = 3,         /* units of an element that is freed when its table ends */
     WF_EFFORT_COMPARE = 4,      /* units of a comparison of a topic with a pattern */
     WF_EFFORT_NOTE = 12,        /* units of what comes behind one that matches */
 };

@@ -126,7 +126,7 @@ static struct host_lookup *start(const char *name)
     return NULL;
 }
 
-struct host_lookup *host_lookup_begin(const char *name)
+int host_lookup_begin(const char *name, struct host_lookup **out)
 {
     int count = 0;
     pthread_mutex_lock(&lock);
@@ -135,7 +135,8 @@ struct host_lookup *host_lookup_begin(const char *name)
     if (l != NULL) l->users++;
     else if (count < HOST_LOOKUPS_MAX) l = start(name);
     pthread_mutex_unlock(&lock);
-    return l;
+    *out = l;
+    return l != NULL ? WEFT_OK : count < HOST_LOOKUPS_MAX ? WEFT_ENOMEM : WEFT_EFULL;
 }
 
 /* A wait counts whole milliseconds, and never less than is left. */

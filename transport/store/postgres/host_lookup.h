@@ -23,8 +23,9 @@ struct host_lookup;
 /* Whether this is an address, for which no name server is asked. */
 bool host_is_address(const char *text);
 
-/* Begins to look up a name. NULL: no memory, no thread, or HOST_LOOKUPS_MAX are under way. */
-struct host_lookup *host_lookup_begin(const char *name);
+/* Begins to look up a name. Errors, with `*out` NULL: WEFT_ENOMEM (no memory, or no thread), WEFT_EFULL (HOST_LOOKUPS_MAX are
+ * under way). */
+int host_lookup_begin(const char *name, struct host_lookup **out);
 /* Blocks until the name is looked up, or until `deadline` (weft_now's clock; WEFT_FOREVER: no limit). Fills `out` with the
  * addresses as text, in the order of the resolver, and returns their number; 0: the name has none; WEFT_ETIMEDOUT. */
 int host_lookup_wait(struct host_lookup *l, int64_t deadline, char out[HOST_ADDRESSES_MAX][HOST_ADDRESS_SIZE]);

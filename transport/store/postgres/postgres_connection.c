@@ -47,8 +47,13 @@ static PGresult *next_result(struct pq_connection *c)
                  "the PostgreSQL server at %s sends more than %d MiB, which is no answer to this store: the"
                  " connection is given up",
                  PQhost(c->pg), PQ_ANSWERS_MAX >> 20);
+    if (waited == PQ_SETTINGS)
+        weft_log(WEFT_ERROR,
+                 "the PostgreSQL server at %s has reported more than %d MiB of settings, for which nobody asked: the"
+                 " connection is given up",
+                 PQhost(c->pg), PQ_SETTINGS_MAX >> 20);
     c->is_given_up |= waited != PQ_CAME;
-    c->is_endless |= waited == PQ_TOO_MUCH;
+    c->is_endless |= waited == PQ_TOO_MUCH || waited == PQ_SETTINGS;
     return c->is_given_up ? NULL : PQgetResult(c->pg);
 }
 
@@ -181,7 +186,7 @@ bool pq_is_alive(struct pq_connection *c)
     if (c->pg == NULL || c->is_given_up) return false;
     if (c->sent_count > 0) (void)pq_wait(c, NULL);
     c->space = PQ_ANSWERS_MAX;
-    pq_relay_take(c->relay, &c->space);
+    if (!pq_relay_take(c->relay, &c->space)) return false;
     if (PQconsumeInput(c->pg) == 1) (void)PQisBusy(c->pg); /* which looks at what has come */
     return PQstatus(c->pg) == CONNECTION_OK && !c->is_ending && !c->is_given_up;
 }

@@ -9,12 +9,13 @@
 #include "host_lookup.h"
 #include "postgres_hosts.h"
 
-enum { HOSTS_MAX = 16 }; /* of a URL; libpq looks up those of a longer list */
+enum { HOSTS_MAX = 16 }; /* of a URL: libpq would look up those of a longer list, without a limit of time */
 
 struct host {
     const char *name, *address, *port;
     bool is_looked_up;
     struct host_lookup *lookup;
+    int failed; /* why there is none */
 };
 
 /* What libpq will use, from the URL, its environment and its service file. */
@@ -68,12 +69,22 @@ static int shorter(int a, int b)
     return a < b ? a : b;
 }
 
+static int check_count(const struct words *w, struct wf_store_why *why)
+{
+    const int count = count_of(w->host);
+    if (count <= HOSTS_MAX) return WEFT_OK;
+    snprintf(why->text, sizeof why->text,
+             "names %d hosts, and %d are the most: leave some of them out (`host` in the URL, or PGHOST)", count,
+             HOSTS_MAX);
+    return WEFT_EINVAL;
+}
+
 /* False: there is no name to look up, or the lists do not fit together, as libpq will say. */
 static bool cut_lists(struct words *w)
 {
     const bool has_addresses = w->hostaddr[0] != '\0', has_ports = strchr(w->port, ',') != NULL;
     w->count = count_of(w->host);
-    if (w->host[0] == '\0' || w->count > HOSTS_MAX) return false;
+    if (w->host[0] == '\0') return false;
     if (has_addresses && count_of(w->hostaddr) != w->count) return false;
     if (has_ports && count_of(w->port) != w->count) return false;
     char *hosts = w->host, *addresses = w->hostaddr, *ports = w->port;
@@ -148,7 +159,7 @@ static int add_addresses(const struct words *w, const struct host *h, int64_t by
 {
     char address[HOST_ADDRESSES_MAX][HOST_ADDRESS_SIZE];
     if (!h->is_looked_up) return add_host(out, h, h->address) ? 1 : WEFT_ENOMEM;
-    if (h->lookup == NULL) return WEFT_ENOMEM;
+    if (h->failed < 0) return h->failed;
     int found = host_lookup_wait(h->lookup, by, address);
     if (found <= 0) say_missing(w, h, found, why);
     for (int i = 0; i < found; i++)
@@ -160,7 +171,7 @@ static int look_up_all(struct words *w, struct pq_hosts *out, struct wf_store_wh
 {
     const int64_t by = w->timeout < 0 ? WEFT_FOREVER : weft_after(WEFT_MS(w->timeout));
     for (int i = 0; i < w->count; i++)
-        if (w->of[i].is_looked_up) w->of[i].lookup = host_lookup_begin(w->of[i].name);
+        if (w->of[i].is_looked_up) w->of[i].failed = host_lookup_begin(w->of[i].name, &w->of[i].lookup);
     for (int i = 0; i < w->count; i++) {
         int added = add_addresses(w, &w->of[i], by, out, why);
         if (added < 0) return added;
@@ -175,10 +186,15 @@ int pq_hosts_find(const struct pq_url *url, struct pq_hosts *out, struct wf_stor
     struct wf_store_why here;
     *out = (struct pq_hosts){0};
     int rc = read_words(url, &w) ? WEFT_OK : WEFT_ENOMEM;
-    if (rc == WEFT_OK && cut_lists(&w)) rc = look_up_all(&w, out, why == NULL ? &here : why);
+    if (why == NULL) why = &here;
+    if (rc == WEFT_OK) rc = check_count(&w, why);
+    if (rc == WEFT_OK && cut_lists(&w)) rc = look_up_all(&w, out, why);
     free_words(&w);
     if (rc < 0) pq_hosts_free(out);
-    if (rc == WEFT_ENOMEM && why != NULL) snprintf(why->text, sizeof why->text, "out of memory");
+    if (rc == WEFT_ENOMEM) snprintf(why->text, sizeof why->text, "out of memory");
+    if (rc == WEFT_EFULL)
+        snprintf(why->text, sizeof why->text,
+                 "%d names of hosts are being looked up already: try again when they are", HOST_LOOKUPS_MAX);
     return rc;
 }
 

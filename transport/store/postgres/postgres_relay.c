@@ -9,10 +9,20 @@
 
 #include "postgres_relay.h"
 
+/* The messages in a flow of bytes: each has a type, four bytes of its length, which counts itself, and the rest. */
+struct messages {
+    bool are_read;         /* they are not with TLS */
+    unsigned char head[5]; /* of the one that comes; `got` bytes of it have come */
+    size_t got;
+    size_t left;     /* bytes of it that are still to come, behind its head */
+    size_t settings; /* bytes of all that say the value of a setting: libpq keeps them as long as the connection */
+};
+
 /* Bytes on their way in one direction: those in between have been read, and not written yet. */
 struct flow {
     int from, to;
     bool ended; /* nothing comes any more */
+    struct messages seen;
     size_t begin, end;
     char bytes[32 * 1024];
 };
@@ -66,6 +76,8 @@ struct pq_relay *pq_relay_new(PGconn *pg)
     r->in.to = r->out.from = r->libpq;
     r->in.begin = r->in.end = r->out.begin = r->out.end = 0;
     r->in.ended = r->out.ended = false;
+    r->in.seen = (struct messages){.are_read = PQsslInUse(pg) == 0 && PQgssEncInUse(pg) == 0};
+    r->out.seen = (struct messages){.are_read = false};
     if (fine) return r;
     close_relay(r);
     return NULL;
@@ -76,6 +88,34 @@ void pq_relay_free(struct pq_relay *r)
     if (r == NULL) return;
     pq_relay_send(r);
     close_relay(r);
+}
+
+/* ---- Messages --------------------------------------------------------------------------------------------------- */
+
+static void read_head(struct messages *m, char byte)
+{
+    enum { LENGTH = 4 };
+    m->head[m->got++] = (unsigned char)byte;
+    if (m->got < sizeof m->head) return;
+    size_t size = (size_t)m->head[1] << 24 | (size_t)m->head[2] << 16 | (size_t)m->head[3] << 8 | m->head[4];
+    m->got = 0;
+    m->left = size < LENGTH ? 0 : size - LENGTH;
+}
+
+static void read_messages(struct messages *m, const char *bytes, size_t size)
+{
+    static const unsigned char parameter_status = 'S';
+    for (size_t part; m->are_read && size > 0; bytes += part, size -= part) {
+        part = m->left == 0 ? 1 : m->left < size ? m->left : size;
+        if (m->left > 0) m->left -= part;
+        else read_head(m, *bytes);
+        if (m->got == 0 && m->head[0] == parameter_status) m->settings += part;
+    }
+}
+
+static bool has_too_many_settings(const struct flow *f)
+{
+    return f->seen.settings > PQ_SETTINGS_MAX;
 }
 
 /* ---- Passing on ------------------------------------------------------------------------------------------------- */
@@ -94,7 +134,7 @@ static bool is_empty(const struct flow *f)
 static bool fill(struct flow *f, size_t *space)
 {
     ssize_t got;
-    if (f->ended || *space == 0) return false;
+    if (f->ended || *space == 0 || has_too_many_settings(f)) return false;
     do got = recv(f->from, f->bytes, *space < sizeof f->bytes ? *space : sizeof f->bytes, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0 && would_block()) return false;
@@ -106,6 +146,7 @@ static bool fill(struct flow *f, size_t *space)
     f->begin = 0;
     f->end = (size_t)got;
     *space -= (size_t)got;
+    read_messages(&f->seen, f->bytes, f->end);
     return true;
 }
 
@@ -135,9 +176,10 @@ void pq_relay_send(struct pq_relay *r)
     (void)pass_on(&r->out, &no_limit);
 }
 
-void pq_relay_take(struct pq_relay *r, size_t *space)
+bool pq_relay_take(struct pq_relay *r, size_t *space)
 {
     (void)pass_on(&r->in, space);
+    return !has_too_many_settings(&r->in);
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------------------------------- */
@@ -160,6 +202,7 @@ enum pq_waited pq_relay_wait(struct pq_relay *r, PGconn *pg, int silence, size_t
         bool unsent = PQflush(pg) > 0;
         pq_relay_send(r);
         if (pass_on(&r->in, space) && !consume(pg)) return PQ_CAME;
+        if (has_too_many_settings(&r->in)) return PQ_SETTINGS;
         if (PQisBusy(pg) == 0 || PQsocket(pg) < 0) return PQ_CAME;
         struct pollfd on[] = {wait_for(r->server, is_empty(&r->in) && !r->in.ended, !is_empty(&r->out)),
                               wait_for(r->libpq, is_empty(&r->out) && !r->out.ended, !is_empty(&r->in)),

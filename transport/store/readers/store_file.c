@@ -46,6 +46,12 @@ static int no_engine(const char *url, struct wf_store_why *why)
     return WEFT_EINVAL;
 }
 
+int wf_store_url_check(const char *url, struct wf_store_why *why)
+{
+    const char *where;
+    return engine_of(url, &where) == NULL ? no_engine(url, why) : WEFT_OK;
+}
+
 /* All that are open. */
 static struct wf_store_file *files;
 

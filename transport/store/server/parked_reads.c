@@ -69,10 +69,12 @@ void wf_parked_reads_forget(struct wf_parked_reads *p, weft_monitor_ref caller)
     }
 }
 
-void wf_parked_reads_free(struct wf_parked_reads *p)
+void wf_parked_reads_free(struct wf_parked_reads *p, struct wf_effort *effort)
 {
     for (int i = 0; i < WF_PARKED_BUCKETS; i++)
-        while (p->by_topic[i] != NULL)
+        while (p->by_topic[i] != NULL) {
             weft_msg_free(take(p, WF_CONTAINER(p->by_topic[i], struct wf_parked_read, of_topic)));
+            wf_effort_count(effort, WF_EFFORT_ANSWER);
+        }
     wf_node_counts_free(&p->of_node);
 }

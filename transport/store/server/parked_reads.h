@@ -7,6 +7,7 @@
 #include <weft/monitor.h>
 
 #include "bucket.h"
+#include "effort.h"
 #include "engine.h"
 #include "node_counts.h"
 
@@ -37,6 +38,6 @@ int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *
 weft_msg *wf_parked_reads_take(struct wf_parked_reads *p, const char *topic);
 /* Frees the requests of the caller with this monitor, which has ended. */
 void wf_parked_reads_forget(struct wf_parked_reads *p, weft_monitor_ref caller);
-void wf_parked_reads_free(struct wf_parked_reads *p);
+void wf_parked_reads_free(struct wf_parked_reads *p, struct wf_effort *effort); /* [A, W] */
 
 #endif

@@ -55,10 +55,11 @@ void wf_pending_request_free(struct wf_pending_request *w)
 
 void wf_pending_requests_free(struct wf_pending_requests *r)
 {
-    while (r->first != NULL) free(pop(r));
-    for (struct wf_pending_request *w = r->running, *next; w != NULL; w = next) {
-        next = w->next;
+    while (r->first != NULL || r->running != NULL) {
+        struct wf_pending_request *w = r->running != NULL ? r->running : pop(r);
+        if (w == r->running) r->running = w->next;
         free(w);
+        wf_effort_count(r->effort, WF_EFFORT_FREE);
     }
     wf_store_batch_free(r->batch);
 }

@@ -46,7 +46,7 @@ size_t wf_pending_requests_choose(struct wf_pending_requests *r, size_t most, si
 
 /* Frees a request and its message. */
 void wf_pending_request_free(struct wf_pending_request *w);
-/* The actor ends: frees all requests, and the batch. Their messages end with the actor. */
+/* The actor ends: frees all requests, and the batch. Their messages end with the actor. [A, W] */
 void wf_pending_requests_free(struct wf_pending_requests *r);
 
 #endif

@@ -16,12 +16,13 @@ void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, s
     wf_list_init(&t->to_look);
 }
 
-void wf_queue_table_free(struct wf_queue_table *t)
+void wf_queue_table_free(struct wf_queue_table *t, struct wf_effort *effort)
 {
     for (int i = 0; i < WF_QUEUE_BUCKETS; i++)
         for (struct wf_chained *c = t->bucket[i], *next; c != NULL; c = next) {
             next = c->next;
             free(WF_CONTAINER(c, struct wf_work_queue, in_bucket));
+            wf_effort_count(effort, WF_EFFORT_FREE);
         }
     free(t->by_due);
     free(t->rule);

@@ -12,6 +12,7 @@
 #include <weft/typed.h>
 
 #include "bucket.h"
+#include "effort.h"
 #include "engine.h"
 #include "list.h"
 
@@ -58,7 +59,7 @@ struct wf_queue_table {
 
 /* `t` is all zero. `rule` is taken over, for free(). */
 void wf_queue_table_init(struct wf_queue_table *t, struct wf_queue_rule *rule, size_t rules, uint64_t secret);
-void wf_queue_table_free(struct wf_queue_table *t);
+void wf_queue_table_free(struct wf_queue_table *t, struct wf_effort *effort); /* [A, W] */
 /* Finds or creates the queue, which gets one more user. Errors: WEFT_EINVAL, WEFT_EACCESS (no rule accepts it),
  * WEFT_ENOMEM. */
 int wf_queue_use(struct wf_queue_table *t, weft_text name, struct wf_work_queue **out);

@@ -647,14 +647,15 @@ static void serve(struct store_actor *s)
     }
 }
 
-/* The remaining requests are freed with the actor: their callers get WEFT_ENOREPLY. */
+/* The remaining requests are freed with the actor: their callers get WEFT_ENOREPLY. A hundred thousand of each kind may be
+ * left, so this takes several turns. */
 static void free_actor(void *arg)
 {
     struct store_actor *s = arg;
     if (s->runs != NOTHING) (void)weft_offload_drop(s->job);
     wf_pending_requests_free(&s->requests);
     for (int i = 0; i <= READERS; i++) (void)weft_stop(s->reader[i]);
-    wf_parked_reads_free(&s->parked);
+    wf_parked_reads_free(&s->parked, &s->effort);
     wf_queues_free(&s->queues);
     wf_pending_requests_free(&s->cursors.requests);
     wf_states_free(&s->states);

@@ -699,9 +699,13 @@ void wf_queues_free(struct wf_store_queues *q)
         for (struct wf_chained *c = q->by_monitor[i], *next; c != NULL; c = next) {
             next = c->next;
             free(WF_CONTAINER(c, struct wf_hold, of_monitor));
+            wf_effort_count(q->effort, WF_EFFORT_FREE);
         }
-    for (struct wf_list_node *k; (k = wf_list_pop(&q->away)) != NULL;) free(wf_hold_at(k));
-    wf_shares_free(&q->shares);
-    wf_queue_table_free(&q->table);
+    for (struct wf_list_node *k; (k = wf_list_pop(&q->away)) != NULL;) {
+        free(wf_hold_at(k));
+        wf_effort_count(q->effort, WF_EFFORT_FREE);
+    }
+    wf_shares_free(&q->shares, q->effort);
+    wf_queue_table_free(&q->table, q->effort);
     wf_node_counts_free(&q->of_node);
 }

@@ -63,7 +63,7 @@ static inline int64_t wf_queues_clock(const struct wf_store_queues *q)
 /* `q` is all zero. `rule` is taken over, for free(). */
 void wf_queues_init(struct wf_store_queues *q, struct wf_store_file *file, struct wf_effort *effort,
                     struct wf_queue_rule *rule, size_t rules);
-void wf_queues_free(struct wf_store_queues *q);
+void wf_queues_free(struct wf_store_queues *q); /* [A, W] */
 /* Takes a WF_STORE_CHANGE request, or a WF_STORE_UNTAKE message. Consumes it. [A, W] */
 void wf_queues_change(struct wf_store_queues *q, weft_msg *ask);
 /* Takes a WF_STORE_SHARE request. Consumes it. */

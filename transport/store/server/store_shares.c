@@ -284,9 +284,9 @@ int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_wor
 }
 
 /* It may never have begun: its file was not opened. */
-void wf_shares_free(struct wf_store_shares *s)
+void wf_shares_free(struct wf_store_shares *s, struct wf_effort *effort)
 {
     for (struct wf_list_node *k; (k = wf_list_first(&s->all)) != NULL;)
-        (void)wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue);
+        wf_effort_count(effort, WF_EFFORT_FREE + wf_shares_leave(s, WF_CONTAINER(k, struct wf_share, in_all)->queue));
     wf_node_counts_free(&s->of_node);
 }

@@ -75,6 +75,6 @@ void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const cha
 int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w);
 /* Returns 0; or an error, and `*w` is the queue whose members get it; NULL: they have left. */
 int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_work_queue **w);
-void wf_shares_free(struct wf_store_shares *s);
+void wf_shares_free(struct wf_store_shares *s, struct wf_effort *effort); /* [A, W] */
 
 #endif

@@ -465,8 +465,12 @@ void wf_states_free(struct wf_store_states *s)
         for (struct wf_chained *c = s->by_key[i], *next; c != NULL; c = next) {
             struct wf_state_owner *o = WF_CONTAINER(c, struct wf_state_owner, in_keys);
             next = c->next;
-            for (struct opening *w; (w = first_opening(o)) != NULL;) (void)take_opening(s, w);
+            for (struct opening *w; (w = first_opening(o)) != NULL;) {
+                (void)take_opening(s, w);
+                wf_effort_count(s->requests.effort, WF_EFFORT_ANSWER);
+            }
             free(o);
+            wf_effort_count(s->requests.effort, WF_EFFORT_FREE);
         }
     wf_node_counts_free(&s->openings_of_node);
     free(s->pattern);

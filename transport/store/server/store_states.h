@@ -34,7 +34,7 @@ struct wf_store_states {
 /* `s` is all zero. `pattern` is taken over, for free(). */
 void wf_states_init(struct wf_store_states *s, struct wf_store_file *file, struct wf_effort *effort,
                     char (*pattern)[WF_STORE_TOPIC_MAX + 1], size_t patterns);
-void wf_states_free(struct wf_store_states *s);
+void wf_states_free(struct wf_store_states *s); /* [A, W] */
 /* Takes a WF_STORE_STATE request, or a WF_STORE_STATE_CLOSE message. Consumes it. */
 void wf_states_ask(struct wf_store_states *s, weft_msg *ask);
 void wf_states_close(struct wf_store_states *s, weft_msg *m);

@@ -42,6 +42,12 @@ enum { SQL_DONE = 0, SQL_ROW = 1 };
  * number was 0. */
 #define SQL_NO_NUMBER (INT64_MIN + 7)
 
+/* Of the bytes of a log, in parts. */
+struct sql_recount {
+    uint64_t next;         /* the offset with which the next part begins; 0: none runs */
+    uint64_t bytes, found; /* of the records before it, and how many they are */
+};
+
 struct sql_log {
     struct wf_store_log is; /* as readers see it: what is committed */
     int64_t id;             /* 1, 2, 3, ...; 0: not in the table yet */
@@ -56,6 +62,7 @@ struct sql_log {
     const struct wf_store_limits *limits; /* to be applied before the commit, as at `limits_time`; NULL: none */
     int64_t limits_time;
     uint64_t holes, will_holes; /* records that were damaged or missing when its bytes were counted; sql_append.c */
+    struct sql_recount recount, will_recount;
     bool touched;
     struct sql_log *next_touched;
 };

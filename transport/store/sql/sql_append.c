@@ -8,11 +8,16 @@
 #include "sql_logs.h"
 #include "stored_topic.h"
 
+/* Records that one append looks at to count bytes again: more than it can have, so that a recount ends also while records
+ * come. */
+enum { SQL_RECOUNT_RECORDS = 4 * WF_STORE_BATCH_MAX };
+
 /* The running transaction, with the logs that it changes. */
 struct commit {
     struct sql_store *s;
     struct sql_log *touched;
     int64_t logs;
+    size_t recounts; /* records that it may still look at to count the bytes of logs again */
 };
 
 static void touch(struct commit *c, struct sql_log *log)
@@ -22,6 +27,7 @@ static void touch(struct commit *c, struct sql_log *log)
     log->will = log->is;
     log->will_id = log->id;
     log->will_holes = log->holes;
+    log->will_recount = log->recount;
     log->limits = NULL;
     log->pending = NULL;
     log->next_touched = c->touched;
@@ -70,46 +76,55 @@ static bool surely_within(const struct wf_store_log *log, const struct wf_store_
     return limits->age == 0 && !is_over(log, limits, 0, 0);
 }
 
-static struct sql_row *sizes_of(struct sql_store *s, const struct sql_log *log, int *rc)
+static struct sql_row *sizes_of(struct sql_store *s, const struct sql_log *log, uint64_t from, int *rc)
 {
     struct sql_row *row = sql_prepare(s->writer, SQL_RECORD_SIZES, rc);
     if (row == NULL) return NULL;
-    sql_bind_int(row, 1, sql_record_key(log->will_id, log->will.first));
+    sql_bind_int(row, 1, sql_record_key(log->will_id, from));
     sql_bind_int(row, 2, sql_record_key(log->will_id, log->will.last));
     return row;
 }
 
-/* Removed records that were damaged or missing have taken an unknown number of bytes, so those of the others are counted.
- * That looks at the whole log. It also counts the holes that are left: they take nothing from these bytes when they are
- * removed. So a log is counted once, and again only if more records were damaged since. */
-static int recount_bytes(struct sql_store *s, struct sql_log *log)
-{
-    int rc;
-    struct sql_row *row = sizes_of(s, log, &rc);
-    if (row == NULL) return rc;
-    struct sql_records records = {.row = row, .epoch = log->will.epoch, .from = log->will.first, .sizes_only = true};
-    struct wf_store_record r;
-    bool fine;
-    log->will.bytes = 0;
-    log->will_holes = log->will.last - log->will.first + 1;
-    while ((rc = sql_records_next(&records, &r, &fine)) == SQL_ROW) {
-        if (!fine) continue;
-        log->will.bytes += r.size;
-        if (log->will_holes > 0) log->will_holes--; /* damaged keys may give more */
-    }
-    sql_reset(row);
-    return sql_error(rc);
-}
-
-/* Advances `first` behind the records that are over the limits. Damaged or missing ones go with the record behind them;
- * then `*has_hole` is true if the bytes of the rest have to be counted, before it is looked at again. */
-static int advance_first(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now,
-                         bool *has_hole)
+/* Damaged or missing records have taken an unknown number of bytes. So before they are removed, those of the others are counted,
+ * which looks at the whole log: one commit looks at a part of it, and the removal waits until all is counted. A recount also
+ * counts the holes that are left: they take nothing from these bytes when they are removed. So a log is counted once, and
+ * again only if more records were damaged since. Returns SQL_DONE, SQL_ROW if the next commit has to go on, or an error. */
+static int recount_bytes(struct commit *c, struct sql_log *log)
 {
     struct wf_store_log *will = &log->will;
+    struct sql_recount *to = &log->will_recount;
+    int rc;
+    if (to->next < will->first) *to = (struct sql_recount){.next = will->first};
+    struct sql_row *row = sizes_of(c->s, log, to->next, &rc);
+    if (row == NULL) return rc;
+    struct sql_records records = {.row = row, .epoch = will->epoch, .from = to->next, .sizes_only = true};
+    struct wf_store_record r;
+    bool fine;
+    for (rc = SQL_ROW; c->recounts > 0 && (rc = sql_records_next(&records, &r, &fine)) == SQL_ROW; c->recounts--) {
+        if (r.offset >= to->next) to->next = r.offset + 1;
+        to->bytes += fine ? r.size : 0;
+        to->found += fine;
+    }
+    sql_reset(row);
+    if (rc != SQL_DONE) return rc;
+    const uint64_t count = will->last - will->first + 1;
+    will->bytes = to->bytes;
+    log->will_holes = to->found < count ? count - to->found : 0; /* damaged keys may give more */
+    *to = (struct sql_recount){.next = 0};
+    return SQL_DONE;
+}
+
+/* Advances `first` behind the records that are over the limits. Damaged or missing ones go with the record behind them, if
+ * the bytes were counted since (`is_counted`: then those go for which that was done, also if the rest is within the limits
+ * without them); else `*has_hole` says that it stands in front of some. */
+static int advance_first(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now,
+                         bool is_counted, bool *has_hole)
+{
+    struct wf_store_log *will = &log->will;
+    const uint64_t counted_for = is_counted ? will->first : 0;
     int rc;
     *has_hole = false;
-    struct sql_row *row = sizes_of(s, log, &rc);
+    struct sql_row *row = sizes_of(s, log, log->will.first, &rc);
     if (row == NULL) return rc;
     struct sql_records records = {.row = row, .epoch = will->epoch, .from = will->first, .sizes_only = true};
     struct wf_store_record r;
@@ -123,34 +138,35 @@ static int advance_first(struct sql_store *s, struct sql_log *log, const struct 
             else if (rc != SQL_ROW) break;
         }
         if (r.offset < will->first || r.offset > will->last) rc = WEFT_EFORMAT; /* the keys are damaged */
-        if (rc == WEFT_EFORMAT || !is_over(will, limits, fine ? r.time : now, now)) break;
-        const bool is_next = fine && r.offset == will->first;
-        const uint64_t before = will->first;
+        const bool is_next = fine && r.offset == will->first, goes = !is_next && will->first == counted_for;
+        if (rc == WEFT_EFORMAT || (!goes && !is_over(will, limits, fine ? r.time : now, now))) break;
         const bool is_damaged = rc == SQL_ROW && !fine && r.offset < will->last;
+        const uint64_t after = is_next || is_damaged ? r.offset + 1 : r.offset;
+        const uint64_t hole = is_next ? 0 : after - will->first;
+        *has_hole = hole > log->will_holes && !is_counted;
+        if (*has_hole) break;
         if (is_next) will->bytes -= r.size < will->bytes ? r.size : will->bytes;
-        will->first = is_next || is_damaged ? r.offset + 1 : r.offset;
+        will->first = after;
+        log->will_holes -= hole < log->will_holes ? hole : log->will_holes;
         again = !is_next && !is_damaged;
-        const uint64_t hole = is_next ? 0 : will->first - before;
-        *has_hole = hole > log->will_holes;
-        if (!*has_hole) log->will_holes -= hole;
     }
     sql_reset(row);
     return sql_error(rc);
 }
 
-static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_store_limits *limits, int64_t now)
+static int remove_old(struct commit *c, struct sql_log *log, const struct wf_store_limits *limits, int64_t now)
 {
     struct wf_store_log *will = &log->will;
     const uint64_t from = will->first;
-    bool has_hole = true;
-    while (has_hole && will->first < will->last && !surely_within(will, limits)) {
-        int rc = advance_first(s, log, limits, now, &has_hole);
-        if (rc == WEFT_OK && has_hole) rc = recount_bytes(s, log);
-        if (rc != WEFT_OK) return rc;
-    }
+    bool has_hole = false;
+    int rc = WEFT_OK;
+    if (will->first < will->last && !surely_within(will, limits))
+        rc = advance_first(c->s, log, limits, now, false, &has_hole);
+    if (rc == WEFT_OK && has_hole) rc = recount_bytes(c, log);
+    if (rc == SQL_DONE && has_hole) rc = advance_first(c->s, log, limits, now, true, &has_hole);
+    if (rc < 0) return rc;
     if (will->first == from) return WEFT_OK;
-    int rc;
-    struct sql_row *row = sql_prepare(s->writer, SQL_DELETE_RECORDS, &rc);
+    struct sql_row *row = sql_prepare(c->s->writer, SQL_DELETE_RECORDS, &rc);
     if (row == NULL) return rc;
     /* A block stays until its last record is removed. */
     sql_bind_int(row, 1, sql_record_key(log->will_id, from));
@@ -159,13 +175,13 @@ static int remove_old(struct sql_store *s, struct sql_log *log, const struct wf_
 }
 
 /* Records over the limits are removed once for a log and a batch, because its records mostly have the same limits. */
-static int apply_limits(struct sql_store *s, struct sql_log *log)
+static int apply_limits(struct commit *c, struct sql_log *log)
 {
     const struct wf_store_limits *limits = log->limits;
     log->limits = NULL;
     if (limits == NULL) return WEFT_OK;
-    int rc = write_records(s, log);
-    return rc < 0 ? rc : remove_old(s, log, limits, log->limits_time);
+    int rc = write_records(c->s, log);
+    return rc < 0 ? rc : remove_old(c, log, limits, log->limits_time);
 }
 
 static bool is_same(const struct wf_store_limits *a, const struct wf_store_limits *b)
@@ -175,10 +191,10 @@ static bool is_same(const struct wf_store_limits *a, const struct wf_store_limit
 
 /* Sets the limits of a new record. If they differ from the limits before, these are applied first: they count for the
  * records before this one. */
-static int set_limits(struct sql_store *s, struct sql_log *log, const struct wf_store_append *a)
+static int set_limits(struct commit *c, struct sql_log *log, const struct wf_store_append *a)
 {
     bool is_other = log->limits == NULL || a->limits == NULL || !is_same(log->limits, a->limits);
-    int rc = is_other ? apply_limits(s, log) : WEFT_OK;
+    int rc = is_other ? apply_limits(c, log) : WEFT_OK;
     if (is_other || a->time > log->limits_time) log->limits_time = a->time;
     log->limits = a->limits;
     return rc;
@@ -190,7 +206,7 @@ static int write_logs(struct commit *c)
 {
     int rc = WEFT_OK;
     for (struct sql_log *log = c->touched; log != NULL && rc == WEFT_OK; log = log->next_touched) {
-        rc = apply_limits(c->s, log);
+        rc = apply_limits(c, log);
         if (rc == WEFT_OK) rc = write_records(c->s, log);
         if (rc == WEFT_OK) rc = write_log(c->s, log, log->stored ? SQL_UPDATE_LOG : SQL_INSERT_LOG);
     }
@@ -226,6 +242,7 @@ static void publish(struct commit *c, bool committed)
         log->is = log->will;
         log->id = log->will_id;
         log->holes = log->will_holes;
+        log->recount = log->will_recount;
         log->stored = true;
     }
     if (committed) c->s->stored_logs = c->logs;
@@ -292,7 +309,7 @@ static int append_one(struct commit *c, struct wf_store_append *a)
         a->error = WEFT_EEXIST;
         return WEFT_OK;
     }
-    int rc = set_limits(c->s, log, a);
+    int rc = set_limits(c, log, a);
     if (rc != WEFT_OK) return rc;
     a->epoch = log->will.epoch;
     a->offset = ++log->will.last;
@@ -318,7 +335,7 @@ int sql_append(struct wf_store *store, struct wf_store_append *batch, size_t cou
     int rc = check_batch(batch, count);
     if (rc == WEFT_OK) rc = sql_begin(s);
     if (rc == WEFT_OK) {
-        struct commit c = {.s = s, .logs = s->stored_logs};
+        struct commit c = {.s = s, .logs = s->stored_logs, .recounts = SQL_RECOUNT_RECORDS};
         int code = WEFT_OK;
         for (size_t i = 0; i < count && code == WEFT_OK; i++) code = append_one(&c, &batch[i]);
         rc = commit(&c, code);
@@ -338,7 +355,7 @@ int sql_trim(struct wf_store *store, const char *topic, const struct wf_store_li
     if (log == NULL || !log->stored) return WEFT_ENOTFOUND;
     int rc = sql_begin(s);
     if (rc < 0) return rc;
-    struct commit c = {.s = s, .logs = s->stored_logs};
+    struct commit c = {.s = s, .logs = s->stored_logs, .recounts = SIZE_MAX};
     touch(&c, log);
-    return commit(&c, remove_old(s, log, limits, now));
+    return commit(&c, remove_old(&c, log, limits, now));
 }

@@ -45,8 +45,8 @@ static bool read_single(const struct sql_records *r, struct wf_store_record *out
     out->data = NULL;
     const int64_t number = sql_int(r->row, 4); /* the size; else the checksum */
     if (r->sizes_only) {
-        out->size = number > 0 ? (size_t)number : 0; /* none, if damage has taken the body away */
-        return true;
+        out->size = number > 0 ? (size_t)number : 0;
+        return number >= 0; /* damage may have taken the body away */
     }
     out->data = sql_bytes(r->row, 3, &out->size);
     return tag == out->tag && out->size <= WF_STORE_RECORD_MAX && (out->data != NULL || out->size == 0) &&

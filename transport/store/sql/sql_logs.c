@@ -107,6 +107,7 @@ static int load_row(struct sql_store *s, int64_t id, const struct wf_store_log *
     if (log == NULL) return WEFT_ENOMEM;
     log->is = *is;
     log->holes = 0;
+    log->recount = (struct sql_recount){.next = 0};
     log->id = id;
     log->stored = true;
     return WEFT_OK;

@@ -53,26 +53,40 @@ static const char reminder_tables[] =
     " sum INTEGER, PRIMARY KEY(queue, name)) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS job_reminders_job ON job_reminders(job);";
 
+/* Of a long name the end is shown, so that there is space for the text. */
 static int failed(struct wf_store_why *why, int error, const char *file, const char *text)
 {
-    snprintf(why->text, sizeof why->text, "%s: %s", file, text);
+    const size_t space = sizeof why->text - sizeof "...: ", size = strlen(file), rest = strlen(text);
+    const size_t shown = rest > space ? 0 : space - rest;
+    if (size <= shown) snprintf(why->text, sizeof why->text, "%s: %s", file, text);
+    else snprintf(why->text, sizeof why->text, "...%s: %s", file + size - shown, text);
     return error;
 }
 
-static int failed_with(struct wf_store_why *why, int code, const char *file)
+static int failed_with(const struct sq_store *s, struct wf_store_why *why, int code, const char *file)
 {
-    int error = sq_error(code);
-    const char *text = error == WEFT_ENOTFOUND ? "cannot be opened: the file or its folder is not there, or not ours"
-                       : error == WEFT_EFORMAT ? "is damaged, or no store of weft"
-                       : error == WEFT_EACCESS ? "cannot be written"
-                       : error == WEFT_EINUSE  ? "another process uses it"
-                                               : sqlite3_errstr(code);
+    char text[sizeof why->text], said[64] = "";
+    const int error = sq_error(code), number = s == NULL ? 0 : sqlite3_system_errno(s->writer.db);
+    const char *is =
+        error == WEFT_ENOTFOUND ? "cannot be opened: the file or its folder is not there, or not ours"
+        : error == WEFT_EFORMAT ? "is damaged, or no store of weft"
+        : error == WEFT_EINUSE  ? "another process uses it"
+        : error != WEFT_EACCESS ? sqlite3_errstr(code)
+        : s != NULL && s->base.read_only
+            ? "cannot be read: that makes a file beside it, and this user may make none in its folder. Copy it "
+              "to another folder, and read the copy"
+            : "cannot be written";
+    const bool is_of_system = error == WEFT_ENOTFOUND || (code & 0xFF) == SQLITE_IOERR;
+    if (is_of_system && number != 0) snprintf(said, sizeof said, " (%s)", sq_system_text(number));
+    snprintf(text, sizeof text, "%s%s", is, said);
     return failed(why, error, file, text);
 }
 
 static int exec(struct sq_store *s, const char *sql)
 {
-    return sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+    int code = sqlite3_exec(s->writer.db, sql, NULL, NULL, NULL);
+    if (sq_is_lasting(code)) s->writer.disk_failed = true;
+    return code;
 }
 
 static int pragma(struct sq_store *s, const char *sql, int64_t *number, char text[16])
@@ -91,19 +105,20 @@ static int pragma(struct sq_store *s, const char *sql, int64_t *number, char tex
 static int lock_owner(struct sq_store *s, struct wf_store_why *why)
 {
     char *path = sqlite3_mprintf("%s-owner", s->base.name);
-    if (path == NULL) return failed_with(why, SQLITE_NOMEM, s->base.name);
+    if (path == NULL) return failed_with(s, why, SQLITE_NOMEM, s->base.name);
     int rc = sqlite3_open_v2(path, &s->owner, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                              s->vfs);
     /* The lock file is never written to, so it needs no journal. */
     if (rc == SQLITE_OK) rc = sqlite3_exec(s->owner, "PRAGMA journal_mode=OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
-    sqlite3_free(path);
-    if (rc == SQLITE_OK) return WEFT_OK;
+    int error = sq_error(rc);
     if ((rc & 0xFF) == SQLITE_BUSY)
-        return failed(
+        error = failed(
             why, WEFT_EINUSE, s->base.name,
             "another process, or another node of this one, has this store open (with --store-standby a node "
             "waits until it is free)");
-    return failed_with(why, rc, s->base.name);
+    else if (rc != SQLITE_OK) error = failed_with(s, why, rc, path);
+    sqlite3_free(path);
+    return error;
 }
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
@@ -135,7 +150,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
     int rc = pragma(s, "PRAGMA user_version", &version, NULL);
     if (rc == SQLITE_OK) rc = pragma(s, "PRAGMA application_id", &application, NULL);
     if (rc == SQLITE_OK) rc = pragma(s, "SELECT count(*) FROM sqlite_master", &objects, NULL);
-    if (rc != SQLITE_OK) return failed_with(why, rc, s->base.name);
+    if (rc != SQLITE_OK) return failed_with(s, why, rc, s->base.name);
     bool is_new = version == 0 && application == 0 && objects == 0 && !s->base.read_only;
     if (!is_new && (application != SQ_APPLICATION || version < 1))
         return failed(why, WEFT_EFORMAT, s->base.name, "is no store of weft");
@@ -144,7 +159,7 @@ static int check_version(struct sq_store *s, struct wf_store_why *why)
     s->base.has_states = version >= 3 || !s->base.read_only;
     s->base.has_workers = version >= 4 || !s->base.read_only;
     s->base.has_reminders = version >= 5 || !s->base.read_only;
-    if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
+    if (version <= SQ_VERSION) return rc == SQLITE_OK ? WEFT_OK : failed_with(s, why, rc, s->base.name);
     snprintf(why->text, sizeof why->text, "%s: it has version %lld, this weft knows version %d: use a newer weft",
              s->base.name, (long long)version, SQ_VERSION);
     return WEFT_ENOTSUP;
@@ -157,14 +172,14 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
     if (!s->base.read_only && sqlite3_db_readonly(s->writer.db, "main") == 1)
         return failed(why, WEFT_EACCESS, s->base.name, "the file is read-only");
     int rc = s->base.read_only ? SQLITE_OK : exec(s, "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
-    int error = rc == SQLITE_OK ? check_version(s, why) : failed_with(why, rc, s->base.name);
+    int error = rc == SQLITE_OK ? check_version(s, why) : failed_with(s, why, rc, s->base.name);
     if (error < 0 || s->base.read_only) return error;
     rc = pragma(s, "PRAGMA journal_mode=WAL", NULL, mode);
     if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
         return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
+    if (rc == SQLITE_OK) sq_make_checkpoints(&s->writer);
     if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
-    sq_make_checkpoints(&s->writer);
-    return rc == SQLITE_OK ? WEFT_OK : failed_with(why, rc, s->base.name);
+    return rc == SQLITE_OK ? WEFT_OK : failed_with(s, why, rc, s->base.name);
 }
 
 static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
@@ -173,10 +188,10 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
     char *name = s->vfs == NULL ? sq_name(where) : sqlite3_mprintf("%s", where);
     int rc = name == NULL ? SQLITE_NOMEM : sq_connect(&s->writer, name, s->vfs, s->base.read_only);
     sqlite3_free(name);
-    if (rc != SQLITE_OK) return failed_with(why, rc, where);
+    if (rc != SQLITE_OK) return failed_with(s, why, rc, where);
     /* The full name, without symbolic links: two names of one file have one owner. */
     s->base.name = sqlite3_mprintf("%s", sqlite3_db_filename(s->writer.db, "main"));
-    if (s->base.name == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    if (s->base.name == NULL) return failed_with(s, why, SQLITE_NOMEM, where);
     int error = s->base.read_only ? WEFT_OK : lock_owner(s, why);
     if (error == WEFT_OK) error = prepare_file(s, why);
     if (error < 0) return error;
@@ -210,11 +225,11 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     if (where == NULL || where[0] == '\0' || where[0] == ':')
         return failed(why, WEFT_EINVAL, "sqlite:", "needs a file");
     struct sq_store *s = calloc(1, sizeof *s);
-    if (s == NULL) return failed_with(why, SQLITE_NOMEM, where);
+    if (s == NULL) return failed_with(s, why, SQLITE_NOMEM, where);
     s->base.writer = &s->writer.base;
     bool fine = sql_init(&s->base, &wf_store_sqlite, &sq_driver, how->read_only);
     s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);
-    int rc = !fine || (how->vfs != NULL && s->vfs == NULL) ? failed_with(why, SQLITE_NOMEM, where)
+    int rc = !fine || (how->vfs != NULL && s->vfs == NULL) ? failed_with(s, why, SQLITE_NOMEM, where)
                                                            : open_file(s, where, why);
     if (rc == WEFT_OK) *out = &s->base.base;
     else close_store(&s->base.base);

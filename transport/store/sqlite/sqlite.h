@@ -13,7 +13,8 @@
  *     SQLite copies nothing that is newer than what a reader sees, and does not write over what one may read. Our readers
  *     read some records at a time. A check or a backup takes longer, and the WAL grows meanwhile.
  * (5) After a checkpoint that fails nothing is written, as after a commit that fails. A next one would not copy again what
- *     the last ones have copied but not synced, and after a failed sync that may be missing on disk.
+ *     the last ones have copied but not synced, and after a failed sync that may be missing on disk. The next opening copies
+ *     it again, also if another process has the file open.
  * (6) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H
@@ -53,7 +54,8 @@ struct sq_connection {
     struct sql_connection base;
     sqlite3 *db;
     struct sq_wal wal;
-    bool disk_failed; /* after such an error it is not known what is on disk */
+    bool has_log;     /* it is the writer, and the file is in WAL mode */
+    bool disk_failed; /* it is not known what is on disk: sq_is_lasting */
     struct sq_row row[SQL_STATEMENTS];
     sqlite3_stmt *control[SQ_CONTROLS]; /* each prepared when it is first needed */
 };

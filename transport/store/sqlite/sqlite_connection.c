@@ -48,10 +48,32 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
     return rc;
 }
 
+/* A checkpoint that a reader hinders copies a part of the log, and SQLite syncs the file only behind a whole one, but notes at
+ * once how much was copied. A sync that fails may lose that part, and while another process has the file open, the note stays
+ * in the memory that they share (FILE-shm). So the note is taken back, and the next checkpoint copies all of the log. Its place
+ * is part of SQLite's file format (https://sqlite.org/walformat.html#the_wal_index_file_format). */
+static void forget_what_was_copied(struct sq_connection *c)
+{
+    enum { COPIED_AT = 96, CHECKPOINT_LOCK = 1, REGION = 32 * 1024 };
+    sqlite3_file *file = NULL;
+    void volatile *shared = NULL;
+    if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return;
+    const sqlite3_io_methods *call = file == NULL ? NULL : file->pMethods;
+    if (call == NULL || call->iVersion < 2 || call->xShmMap(file, 0, REGION, 0, &shared) != SQLITE_OK) return;
+    const int lock = SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE;
+    if (shared == NULL || call->xShmLock(file, CHECKPOINT_LOCK, 1, lock) != SQLITE_OK) return;
+    *(uint32_t volatile *)((uint8_t volatile *)shared + COPIED_AT) = 0;
+    call->xShmBarrier(file);
+    (void)call->xShmLock(file, CHECKPOINT_LOCK, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
+}
+
 void sq_disconnect(struct sq_connection *c)
 {
     /* SQLite would make a checkpoint, as if what an earlier one has copied were on disk. */
-    if (c->disk_failed) (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (c->disk_failed) {
+        (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        if (c->has_log) forget_what_was_copied(c);
+    }
     for (int i = 0; i < SQL_STATEMENTS; i++) sqlite3_finalize(c->row[i].statement);
     for (int i = 0; i < SQ_CONTROLS; i++) sqlite3_finalize(c->control[i]);
     sqlite3_close(c->db);
@@ -94,8 +116,7 @@ static void bind_bytes(struct sql_row *row, int at, bool is_text, const void *da
     else sqlite3_bind_blob(statement_of(row), at, data, (int)size, SQLITE_STATIC);
 }
 
-/* After such an error it is not known what is on disk. */
-static bool is_lasting(int code)
+bool sq_is_lasting(int code)
 {
     return (code & 0xFF) == SQLITE_IOERR && code != SQLITE_IOERR_NOMEM;
 }
@@ -105,7 +126,7 @@ static int step_code(struct sql_row *row)
 {
     struct sq_row *r = (struct sq_row *)row;
     int code = sqlite3_step(r->statement);
-    if (is_lasting(code)) r->of->disk_failed = true;
+    if (sq_is_lasting(code)) r->of->disk_failed = true;
     return code;
 }
 
@@ -175,6 +196,7 @@ static int note_commit(void *arg, sqlite3 *db, const char *name, int pages)
 void sq_make_checkpoints(struct sq_connection *c)
 {
     (void)sqlite3_wal_hook(c->db, note_commit, c);
+    c->has_log = true;
 }
 
 /* Makes one if it is due. If a reader or a full disk hinders it, the next one does the rest: what was committed stays in
@@ -185,7 +207,7 @@ static void checkpoint(struct sql_store *s)
     struct sq_wal *wal = &c->wal;
     if (wal->large < SQ_LARGE_PAGES && wal->pages - wal->copied_at < SQ_WAL_PAGES) return;
     int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (is_lasting(code)) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code)) c->disk_failed = s->broken = true;
     wal->copied_at = wal->pages;
     wal->large = 0;
 }
@@ -200,7 +222,7 @@ static int control(struct sq_connection *c, enum sq_control which)
         code = sqlite3_prepare_v3(c->db, text[which], -1, SQLITE_PREPARE_PERSISTENT, &c->control[which], NULL);
     if (code == SQLITE_OK) code = sqlite3_step(c->control[which]);
     (void)sqlite3_reset(c->control[which]);
-    if (is_lasting(code)) c->disk_failed = true;
+    if (sq_is_lasting(code)) c->disk_failed = true;
     return sq_error(code);
 }
 

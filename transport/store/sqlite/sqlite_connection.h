@@ -8,6 +8,8 @@
 extern const struct sql_driver sq_driver;
 
 int sq_error(int rc); /* of SQLite's code, as a WEFT_E* */
+/* Whether, after an error with this code of SQLite, it is not known what is on disk. */
+bool sq_is_lasting(int code);
 /* Returns 0 or a code of SQLite. */
 int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool read_only);
 void sq_disconnect(struct sq_connection *c);

@@ -1,10 +1,13 @@
-/* transport/store/sqlite/sqlite_name.h -- the one name of a file that has several. SQLite keeps what it needs beside a
- * file under names that begin with the one by which the file was opened. */
+/* transport/store/sqlite/sqlite_name.h -- what differs between systems: the one name of a file that has several, as SQLite
+ * keeps what it needs beside a file under names that begin with the one by which the file was opened; and why a file cannot
+ * be opened. */
 #ifndef WF_STORE_SQLITE_NAME_H
 #define WF_STORE_SQLITE_NAME_H
 
 /* Returns the name under which SQLite has to open this file, so that all names of a file lead to the same one; a file
  * that is not there keeps its name. The caller frees it with sqlite3_free. NULL: there is no memory. */
 char *sq_name(const char *file);
+/* What an error number of sqlite3_system_errno means. */
+const char *sq_system_text(int number);
 
 #endif

@@ -1,9 +1,15 @@
 /* transport/store/sqlite/sqlite_name_posix.c -- see sqlite_name.h. SQLite itself follows symbolic links here. */
 #include <sqlite3.h>
+#include <string.h>
 
 #include "sqlite_name.h"
 
 char *sq_name(const char *file)
 {
     return sqlite3_mprintf("%s", file);
+}
+
+const char *sq_system_text(int number)
+{
+    return strerror(number);
 }

@@ -45,3 +45,14 @@ char *sq_name(const char *file)
     sqlite3_free(wide);
     return name;
 }
+
+const char *sq_system_text(int number)
+{
+    switch (number) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND: return "no such file or folder";
+    case ERROR_ACCESS_DENIED: return "access is denied, or it is a folder";
+    case ERROR_SHARING_VIOLATION: return "another program has it open";
+    default: return "the system gives no reason";
+    }
+}

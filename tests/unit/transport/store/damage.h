@@ -133,6 +133,49 @@ START_TEST(damaged_records_that_were_stored_together_are_not_shared)
 }
 END_TEST
 
+/* To count the bytes of the others looks at the whole log: each append looks at a part of it, and the damaged record goes when
+ * all is counted. */
+START_TEST(a_damaged_record_of_a_long_log_is_removed_in_parts)
+{
+    static struct wf_store_append batch[WF_STORE_BATCH_MAX];
+    const struct wf_store_limits limits = {.bytes = 10 * WF_STORE_BATCH_MAX};
+    append_ok("a", "damaged");
+    for (int k = 0; k < 10; k++) {
+        for (int i = 0; i < WF_STORE_BATCH_MAX; i++)
+            batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+        ck_assert_int_eq(fixture.engine->append(store, batch, WF_STORE_BATCH_MAX), WEFT_OK);
+    }
+    fixture.run_sql("DELETE FROM records WHERE id = 1099511627777");
+    int appends = 0;
+    for (; find_log("a").first == 1 && appends < 9; appends++) {
+        struct wf_store_append one = {.topic = "a", .data = "y", .size = 1, .limits = &limits};
+        ck_assert_int_eq(fixture.engine->append(store, &one, 1), WEFT_OK);
+    }
+    ck_assert_int_eq(appends, 3); /* each counts 16,384 of 40,960 records */
+    const struct wf_store_log log = find_log("a");
+    ck_assert_uint_eq(log.bytes, log.last - log.first + 1);
+    ck_assert_uint_eq(log.bytes, limits.bytes);
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
+/* At its opening a store serves nobody yet. */
+START_TEST(a_damaged_record_of_a_long_log_is_removed_when_it_is_opened)
+{
+    static struct wf_store_append batch[WF_STORE_BATCH_MAX];
+    const struct wf_store_limits limits = {.count = 3};
+    append_ok("a", "damaged");
+    for (int k = 0; k < 5; k++) {
+        for (int i = 0; i < WF_STORE_BATCH_MAX; i++)
+            batch[i] = (struct wf_store_append){.topic = "a", .data = "x", .size = 1};
+        ck_assert_int_eq(fixture.engine->append(store, batch, WF_STORE_BATCH_MAX), WEFT_OK);
+    }
+    fixture.run_sql("UPDATE records SET body = NULL WHERE id = 1099511627777");
+    ck_assert_int_eq(fixture.engine->trim(store, "a", &limits, 0), WEFT_OK);
+    ck_assert_uint_eq(find_log("a").bytes, 3);
+}
+END_TEST
+
 START_TEST(a_hole_is_found)
 {
     change_by_hand("DELETE FROM records WHERE id = 1099511627778");
@@ -369,6 +412,8 @@ static void add_damage_tests(TCase *c)
     tcase_add_test(c, missing_records_that_were_stored_together_are_found);
     tcase_add_test(c, records_without_their_bytes_are_not_served);
     tcase_add_test(c, damaged_records_that_were_stored_together_are_not_shared);
+    tcase_add_test(c, a_damaged_record_of_a_long_log_is_removed_in_parts);
+    tcase_add_test(c, a_damaged_record_of_a_long_log_is_removed_when_it_is_opened);
     tcase_add_test(c, a_hole_is_found);
     tcase_add_test(c, what_is_no_number_is_damage);
     tcase_add_test(c, missing_records_side_by_side_are_one_fault);

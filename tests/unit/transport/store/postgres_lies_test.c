@@ -3,7 +3,8 @@
  *
  * The relay is a process of its own for each connection. It changes one message of the server, that with a number drawn from
  * the seed, behind the beginning of the session. The engine gives an error or what the server has; it neither ends the
- * program nor waits without end. Of answers without an end it takes as much as an answer may have. */
+ * program nor waits without end. Of answers without an end it takes as much as an answer may have, and of settings that nobody
+ * asked for, which libpq keeps, as much as a connection may bring. */
 #include "../../../suite.h"
 
 #include <poll.h>
@@ -14,21 +15,24 @@
 
 #include "engine.h"
 #include "postgres.h"
+#include "postgres_relay.h"
 #include "postgres_server.h"
 #include "postgres_store.h"
 
 #include <weft/log.h>
 
-enum { SEEDS = 48, MESSAGE_MAX = 64 * 1024, NOTICE_BYTES = 8 << 20 };
+enum { SEEDS = 48, MESSAGE_MAX = 64 * 1024, NOTICE_BYTES = 8 << 20, SETTING_MAX = 16 * 1024 };
 enum lie { CUT, FLIP, LENGTH, TWICE, DROPPED, NOTICE, ERROR_OF_SERVER, LIES };
-enum endless { NOTHING, ROWS, ROW, NOTICES, NOTIFICATIONS, ENDLESS };
+enum endless { NOTHING, ROWS, ROW, NOTICES, NOTIFICATIONS, ENDLESS, SETTINGS };
 
 static uint64_t state;
 
-/* From which row on, of each session, the relay sends something without an end. */
+/* From which row on, of each session, the relay sends something without an end. SETTINGS: in front of each row it reports
+ * settings, each with another name. */
 static struct {
     enum endless what;
-    int row;
+    int row, settings; /* settings: how many in front of a row */
+    uint32_t setting_size;
     _Atomic size_t
         *taken; /* bytes that the engine has taken of it, the most of all sessions; shared with the relay */
 } endless;
@@ -140,6 +144,23 @@ static __attribute__((noreturn)) void give_without_end(int to, const unsigned ch
     for (;;) give_counted(to, many, fill, &sum);
 }
 
+/* Their sum is that of the session. */
+static void give_settings(int to)
+{
+    static unsigned char m[SETTING_MAX];
+    static size_t sum;
+    static unsigned number;
+    const uint32_t size = endless.setting_size;
+    memset(m, 'x', size);
+    for (int i = 0; i < endless.settings; i++) {
+        m[0] = 'S';
+        put_length(m + 1, size - 1);
+        snprintf((char *)m + 5, 16, "setting%u", number++);
+        m[size - 1] = '\0';
+        give_counted(to, m, size, &sum);
+    }
+}
+
 /* One message of the server. The `left`th one behind the beginning of the session is the lie. */
 static void pass_message(int from, int to, bool *began, int *left, enum lie lie)
 {
@@ -147,6 +168,11 @@ static void pass_message(int from, int to, bool *began, int *left, enum lie lie)
     if (!take(from, m, 5)) _exit(0);
     uint32_t size = ((uint32_t)m[1] << 24 | (uint32_t)m[2] << 16 | (uint32_t)m[3] << 8 | m[4]) + 1;
     if (size > MESSAGE_MAX || !take(from, m + 5, size - 5)) _exit(0);
+    if (endless.what == SETTINGS) {
+        if (m[0] == 'D') give_settings(to);
+        give(to, m, size);
+        return;
+    }
     if (endless.what != NOTHING) {
         if (m[0] == 'D' && --*left == 0) give_without_end(to, m, size);
         give(to, m, size);
@@ -220,6 +246,9 @@ static void see_fault(void *arg, const char *topic, uint64_t offset, const char 
     *(size_t *)arg += strlen(text);
 }
 
+/* What it says has to be taken all the same. */
+static bool is_liar_fine;
+
 static void use(struct wf_store *s)
 {
     const struct wf_store_engine *e = &wf_store_postgres;
@@ -228,7 +257,8 @@ static void use(struct wf_store *s)
     for (int i = 0; i < 4; i++) {
         struct wf_store_append a[] = {{.topic = "a", .time = 1, .data = "one", .size = 3},
                                       {.topic = "b", .time = 1, .data = "two", .size = 3}};
-        (void)e->append(s, a, 2);
+        int rc = e->append(s, a, 2);
+        if (is_liar_fine) ck_assert_int_eq(rc, WEFT_OK);
         (void)e->read(s, "a", 1, 100, 1 << 20, see_record, &seen, &log);
         struct wf_store_change c[] = {
             {.kind = WF_JOB_PUT, .queue = "q", .now = 5, .data = "job", .size = 3, .jobs_max = 100},
@@ -255,6 +285,7 @@ static void use_a_liar(void)
     struct wf_store_why why = {""};
     for (int i = 0; i < 4 && s == NULL; i++)
         (void)wf_store_postgres.open(&s, where, &(struct wf_store_opening){0}, &why);
+    if (is_liar_fine) ck_assert_ptr_nonnull(s);
     if (s != NULL) use(s);
     wf_store_postgres.close(s);
     kill(pid, SIGKILL);
@@ -271,19 +302,49 @@ START_TEST(a_server_that_lies_in_the_protocol_ends_nothing)
 }
 END_TEST
 
-/* What is in the sockets' buffers was sent as well. */
-START_TEST(a_server_that_answers_without_end_is_given_up)
+enum { BUFFERS = 4 << 20 };
+
+/* Returns how many bytes the engine has taken. What is in the sockets' buffers was sent as well. */
+static size_t use_an_endless_liar(enum endless what)
 {
-    enum { BUFFERS = 4 << 20 };
     endless.taken = mmap(NULL, sizeof *endless.taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(endless.taken, MAP_FAILED);
-    endless.what = (enum endless)(1 + _i % (ENDLESS - 1));
-    endless.row = 1 + 3 * (_i / (ENDLESS - 1));
+    endless.what = what;
     use_a_liar();
     size_t taken = atomic_load(endless.taken);
     ck_assert_int_eq(munmap(endless.taken, sizeof *endless.taken), 0);
+    return taken;
+}
+
+START_TEST(a_server_that_answers_without_end_is_given_up)
+{
+    endless.row = 1 + 3 * (_i / (ENDLESS - 1));
+    size_t taken = use_an_endless_liar((enum endless)(1 + _i % (ENDLESS - 1)));
     ck_assert_uint_gt(taken, PQ_ANSWERS_MAX / 2);
     ck_assert_uint_lt(taken, PQ_ANSWERS_MAX + BUFFERS);
+}
+END_TEST
+
+/* Each answer has much fewer settings than an answer may have bytes. */
+START_TEST(a_server_that_reports_more_and_more_settings_is_given_up)
+{
+    endless.settings = 32;
+    endless.setting_size = SETTING_MAX;
+    size_t taken = use_an_endless_liar(SETTINGS);
+    ck_assert_uint_gt(taken, PQ_SETTINGS_MAX);
+    ck_assert_uint_lt(taken, PQ_SETTINGS_MAX + BUFFERS);
+}
+END_TEST
+
+/* A server reports settings when they change, and few of them. */
+START_TEST(a_server_may_report_settings)
+{
+    endless.settings = 1;
+    endless.setting_size = 256;
+    is_liar_fine = true;
+    size_t taken = use_an_endless_liar(SETTINGS);
+    ck_assert_uint_gt(taken, 0);
+    ck_assert_uint_lt(taken, PQ_SETTINGS_MAX);
 }
 END_TEST
 
@@ -298,6 +359,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, a_server_that_lies_in_the_protocol_ends_nothing, 0, SEEDS);
     tcase_add_loop_test(c, a_server_that_answers_without_end_is_given_up, 0, 4 * (ENDLESS - 1));
+    tcase_add_test(c, a_server_that_reports_more_and_more_settings_is_given_up);
+    tcase_add_test(c, a_server_may_report_settings);
     rc = run_suite(suite);
     server_end();
     return rc;

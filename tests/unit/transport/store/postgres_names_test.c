@@ -24,7 +24,7 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool held; /* it answers nothing about "silent.test" */
+    bool held; /* it answers nothing about names that begin with "silent" */
     int begun, ended;
     bool by_opener; /* the thread that opens the store has asked for a name */
     pthread_t opener;
@@ -58,7 +58,8 @@ static void count_asked(const char *name)
     pthread_mutex_lock(&names.lock);
     names.begun++;
     names.by_opener |= pthread_equal(pthread_self(), names.opener) != 0;
-    while (names.held && strcmp(name, "silent.test") == 0) pthread_cond_wait(&names.changed, &names.lock);
+    while (names.held && strncmp(name, "silent", strlen("silent")) == 0)
+        pthread_cond_wait(&names.changed, &names.lock);
     names.ended++;
     pthread_cond_broadcast(&names.changed);
     pthread_mutex_unlock(&names.lock);
@@ -265,6 +266,37 @@ START_TEST(an_address_and_a_socket_need_no_name_server)
 }
 END_TEST
 
+/* libpq would look up each of them for as long as the resolver takes. */
+START_TEST(a_list_with_too_many_hosts_is_refused)
+{
+    char where[256] = "host=a.test";
+    for (int i = 0; i < 16; i++) strcat(where, ",a.test");
+    ck_assert_int_eq(open_at(where), WEFT_EINVAL);
+    ck_assert_msg(strstr(why.text, "names 17 hosts, and 16 are the most") != NULL, "%s", why.text);
+    ck_assert_int_eq(names.begun, 0);
+    setenv("PGHOST", where + strlen("host="), 1);
+    ck_assert_int_eq(open_at(""), WEFT_EINVAL);
+    ck_assert_int_eq(names.begun, 0);
+    *strrchr(where, ',') = '\0';
+    ck_assert_int_eq(open_at(where), WEFT_ESYSTEM); /* 16, of which none has an address */
+    ck_assert_int_eq(names.begun, 1);
+}
+END_TEST
+
+START_TEST(names_are_looked_up_32_at_a_time)
+{
+    char where[64];
+    hold(true);
+    for (int i = 0; i < 32; i++) {
+        snprintf(where, sizeof where, "host=silent%d.test connect_timeout=1", i);
+        ck_assert_int_eq(open_at(where), WEFT_ESYSTEM);
+    }
+    ck_assert_int_eq(open_at("host=silent.test connect_timeout=1"), WEFT_EFULL);
+    ck_assert_msg(strstr(why.text, "32 names of hosts are being looked up already") != NULL, "%s", why.text);
+    ck_assert_int_eq(names.begun, 32);
+}
+END_TEST
+
 int main(void)
 {
     int rc = use_a_server("fsync=off");
@@ -282,6 +314,8 @@ int main(void)
     tcase_add_test(c, a_name_without_an_address_is_named);
     tcase_add_test(c, a_name_of_the_environment_is_looked_up_as_well);
     tcase_add_test(c, an_address_and_a_socket_need_no_name_server);
+    tcase_add_test(c, a_list_with_too_many_hosts_is_refused);
+    tcase_add_test(c, names_are_looked_up_32_at_a_time);
     rc = run_suite(suite);
     server_end();
     return rc;

@@ -190,6 +190,73 @@ START_TEST(a_sync_that_fails_in_a_checkpoint_loses_nothing_acknowledged)
 }
 END_TEST
 
+/* As `weft store check` does beside the owner, or without one. */
+static void expect_no_fault_beside(void)
+{
+    struct wf_store *owner = store;
+    int rc;
+    store = open_as(true, &rc);
+    ck_assert_int_eq(rc, WEFT_OK);
+    expect_acknowledged();
+    close_it();
+    store = owner;
+}
+
+static sqlite3 *have_it_open(void)
+{
+    sqlite3 *other = begin_reader();
+    ck_assert_int_eq(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    return other;
+}
+
+/* Such as a backup. It has read the file before, and has it open until the end: so the memory that processes share (FILE-shm)
+ * stays, which says how much of the log was copied into the file, and nobody reads the whole log again. */
+START_TEST(a_failed_checkpoint_is_made_again_while_another_process_has_the_file_open)
+{
+    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs++) {
+        fresh(100 + syncs);
+        if (_i == 1) begin_with_half_a_checkpoint();
+        else ck_assert_int_eq(append_batch(), WEFT_OK);
+        sqlite3 *other = have_it_open();
+        faulty_fail_sync(syncs);
+        ck_assert_int_eq(append_batches(4 * STEP), WEFT_ESYSTEM);
+        expect_no_fault_beside();
+        close_it();
+        store = NULL;
+        expect_no_fault_beside();
+        open_it();
+        expect_acknowledged();
+        ck_assert_int_eq(append_batches(2 * STEP), WEFT_OK);
+        expect_no_fault_beside();
+        ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+        crash();
+        expect_acknowledged();
+    }
+}
+END_TEST
+
+/* An opening makes a checkpoint, too. */
+START_TEST(an_opening_that_fails_is_made_again_while_another_process_has_the_file_open)
+{
+    int rc = WEFT_ESYSTEM;
+    for (uint64_t syncs = 0; rc != WEFT_OK; syncs++) {
+        fresh(200 + syncs);
+        begin_with_half_a_checkpoint();
+        sqlite3 *other = have_it_open();
+        close_it();
+        faulty_fail_sync(syncs);
+        store = open_as(false, &rc);
+        ck_assert(rc == WEFT_OK || rc == WEFT_ESYSTEM);
+        if (rc < 0) open_it();
+        expect_acknowledged();
+        ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+        crash();
+        expect_acknowledged();
+        ck_assert_uint_lt(syncs, 10);
+    }
+}
+END_TEST
+
 int main(void)
 {
     use_faulty_disk();
@@ -202,5 +269,7 @@ int main(void)
     tcase_add_test(c, the_log_grows_no_more_when_a_reader_has_ended);
     tcase_add_loop_test(c, a_power_cut_in_a_checkpoint_loses_nothing_acknowledged, 0, 2);
     tcase_add_loop_test(c, a_sync_that_fails_in_a_checkpoint_loses_nothing_acknowledged, 0, 2);
+    tcase_add_loop_test(c, a_failed_checkpoint_is_made_again_while_another_process_has_the_file_open, 0, 2);
+    tcase_add_test(c, an_opening_that_fails_is_made_again_while_another_process_has_the_file_open);
     return run_suite(suite);
 }

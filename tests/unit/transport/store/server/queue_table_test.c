@@ -20,7 +20,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    wf_queue_table_free(&table);
+    wf_queue_table_free(&table, &(struct wf_effort){0});
 }
 
 static struct wf_work_queue *use(const char *name)

@@ -19,7 +19,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    wf_shares_free(&shares);
+    wf_shares_free(&shares, &(struct wf_effort){0});
 }
 
 /* The cursor of that number, with one member that waits. */

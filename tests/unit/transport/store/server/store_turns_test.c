@@ -4,6 +4,7 @@
 #include <weft/test.h>
 
 #include "msg.h"
+#include "parked_reads.h"
 #include "shared_record.h"
 #include "queues_fixture.h"
 #include "store_cursors.h"
@@ -25,9 +26,9 @@ static void want_turns(size_t times, size_t units)
 /* ---- States ------------------------------------------------------------------------------------------------------ */
 
 /* A request, in an actor, to open the state: of another one, and with a deadline. */
-static weft_msg *opening_of(weft_pid from, int64_t deadline)
+static weft_msg *opening_of(const char *key, weft_pid from, int64_t deadline)
 {
-    const struct store_state_ask in = {.kind = WF_STATE_OPEN, .key = weft_cstr("s")};
+    const struct store_state_ask in = {.kind = WF_STATE_OPEN, .key = weft_cstr(key)};
     weft_msg *m = wf_store_message(WF_STORE_STATE, store_state_ask_type(), &in);
     weft_require(m != NULL);
     weft_msg *ask = weft_msg_new(WF_STORE_STATE, weft_size(m) + 8 + sizeof(struct wf_terms));
@@ -41,32 +42,40 @@ static weft_msg *opening_of(weft_pid from, int64_t deadline)
     return ask;
 }
 
+static struct wf_store_states states; /* it is large */
+
+static struct wf_store_states *begin_states(void)
+{
+    char(*pattern)[WF_STORE_TOPIC_MAX + 1] = calloc(1, sizeof *pattern);
+    weft_require(pattern != NULL);
+    strcpy(pattern[0], ">");
+    memset(&states, 0, sizeof states);
+    wf_states_init(&states, &file, &effort, pattern, 1);
+    return &states;
+}
+
 static void owner_leaves(const void *arg, size_t size)
 {
-    static struct wf_store_states s; /* it is large */
+    struct wf_store_states *s = begin_states();
     const size_t count = *(const size_t *)arg;
-    char(*pattern)[WF_STORE_TOPIC_MAX + 1] = calloc(1, sizeof *pattern);
-    weft_require(size == sizeof count && pattern != NULL);
-    strcpy(pattern[0], ">");
-    memset(&s, 0, sizeof s);
-    wf_states_init(&s, &file, &effort, pattern, 1);
-    wf_states_ask(&s, opening_of(weft_self(), WEFT_FOREVER));
+    weft_require(size == sizeof count);
+    wf_states_ask(s, opening_of("s", weft_self(), WEFT_FOREVER));
     for (size_t i = 0; i < count; i++) {
         const weft_pid who = {.node = 1000 + i / WF_OPENINGS_OF_NODE, .actor = i};
-        wf_states_ask(&s, opening_of(who, weft_after(WEFT_MS(1))));
+        wf_states_ask(s, opening_of("s", who, weft_after(WEFT_MS(1))));
     }
-    weft_require(s.openings == count && s.owners == 1 && s.requests.count == 1);
+    weft_require(s->openings == count && s->owners == 1 && s->requests.count == 1);
     weft_require(weft_sleep(weft_after(WEFT_MS(1))) == 0);
     effort = (struct wf_effort){0};
     const struct store_state_ask in = {.key = weft_cstr("s")};
     weft_msg *leaves = wf_store_message(WF_STORE_STATE_CLOSE, store_state_ask_type(), &in);
     leaves->from = weft_self();
-    wf_states_close(&s, leaves);
-    if (effort.done + effort.turns > 0 || s.openings != count) weft_fail(1, "the openings are ended at once");
-    weft_require(wf_states_give_on(&s));
-    weft_require(s.openings == 0 && s.owners == 0 && !wf_states_give_on(&s));
-    weft_msg_free(s.requests.first->ask);
-    wf_states_free(&s);
+    wf_states_close(s, leaves);
+    if (effort.done + effort.turns > 0 || s->openings != count) weft_fail(1, "the openings are ended at once");
+    weft_require(wf_states_give_on(s));
+    weft_require(s->openings == 0 && s->owners == 0 && !wf_states_give_on(s));
+    weft_msg_free(s->requests.first->ask);
+    wf_states_free(s);
 }
 
 /* Of five nodes the latter. */
@@ -78,6 +87,77 @@ START_TEST(openings_that_have_expired_are_removed_in_many_turns)
         ck_assert_msg(rc == 0, "%s", weft_test_report());
         want_turns(counts[i], WF_EFFORT_ANSWER);
     }
+}
+END_TEST
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+enum { LEFT = 20 * 1000 };
+
+static void owners_are_left(const void *arg, size_t size)
+{
+    struct wf_store_states *s = begin_states();
+    (void)arg, (void)size;
+    for (size_t i = 0; i < LEFT; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "s%zu", i);
+        wf_states_ask(s, opening_of(key, (weft_pid){.node = 7, .actor = i}, WEFT_FOREVER));
+    }
+    weft_require(s->owners == LEFT && s->requests.count == LEFT);
+    effort = (struct wf_effort){0};
+    wf_states_free(s); /* the messages end with this actor */
+}
+
+START_TEST(owners_that_are_left_are_freed_in_many_turns)
+{
+    int rc = weft_test_run(owners_are_left, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+    want_turns(LEFT, 2 * WF_EFFORT_FREE); /* and their changes */
+}
+END_TEST
+
+static void openings_are_left(const void *arg, size_t size)
+{
+    struct wf_store_states *s = begin_states();
+    (void)arg, (void)size;
+    wf_states_ask(s, opening_of("s", weft_self(), WEFT_FOREVER));
+    for (size_t i = 0; i < WF_OPENINGS_MAX; i++) {
+        const weft_pid who = {.node = 1000 + i / WF_OPENINGS_OF_NODE, .actor = i};
+        wf_states_ask(s, opening_of("s", who, WEFT_FOREVER));
+    }
+    weft_require(s->openings == WF_OPENINGS_MAX);
+    effort = (struct wf_effort){0};
+    wf_states_free(s);
+}
+
+START_TEST(openings_that_are_left_are_freed_in_many_turns)
+{
+    int rc = weft_test_run(openings_are_left, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+    want_turns(WF_OPENINGS_MAX, WF_EFFORT_ANSWER);
+}
+END_TEST
+
+static void reads_are_left(const void *arg, size_t size)
+{
+    static struct wf_parked_reads parked; /* it is large */
+    (void)arg, (void)size;
+    parked = (struct wf_parked_reads){.secret = 11};
+    for (size_t i = 0; i < LEFT; i++) {
+        weft_msg *ask = weft_msg_new(WF_STORE_READ, 8);
+        weft_require(ask != NULL);
+        ask->from = (weft_pid){.node = 7, .actor = i};
+        weft_require(wf_parked_reads_add(&parked, "t", ask) == WEFT_OK);
+    }
+    effort = (struct wf_effort){0};
+    wf_parked_reads_free(&parked, &effort);
+}
+
+START_TEST(reads_that_are_left_are_freed_in_many_turns)
+{
+    int rc = weft_test_run(reads_are_left, NULL, 0, NULL);
+    ck_assert_msg(rc == 0, "%s", weft_test_report());
+    want_turns(LEFT, WF_EFFORT_ANSWER);
 }
 END_TEST
 
@@ -192,6 +272,27 @@ START_TEST(acknowledgements_of_a_member_with_many_records_count_as_work)
 }
 END_TEST
 
+/* With their workers, and a change that was not stored. */
+START_TEST(queues_that_are_left_are_freed_in_many_turns)
+{
+    const struct store_change in = {.kind = WF_JOB_DONE, .queue = weft_cstr("q1"), .id = 1, .lease = 3};
+    weft_msg *ask = wf_store_message(WF_STORE_CHANGE, store_change_type(), &in);
+    for (uint64_t i = 0; i < LEFT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "q%d", (int)i);
+        use_queue(name);
+        (void)add_worker(queue, i);
+    }
+    wf_queues_change(&queues, ask);
+    ck_assert_uint_eq(queues.requests.count, 1);
+    effort = (struct wf_effort){0};
+    wf_queues_free(&queues);
+    want_turns(LEFT, 2 * WF_EFFORT_FREE);
+    weft_msg_free(ask);
+    begin_queues("q"); /* for the end of the test */
+}
+END_TEST
+
 int main(void)
 {
     weft_log_set(WEFT_SILENT, false); /* it says that these requests want no answer */
@@ -205,5 +306,9 @@ int main(void)
     tcase_add_test(c, queues_without_takers_count_as_work);
     tcase_add_test(c, a_member_of_many_cursors_costs_what_one_of_them_has);
     tcase_add_test(c, acknowledgements_of_a_member_with_many_records_count_as_work);
+    tcase_add_test(c, owners_that_are_left_are_freed_in_many_turns);
+    tcase_add_test(c, openings_that_are_left_are_freed_in_many_turns);
+    tcase_add_test(c, reads_that_are_left_are_freed_in_many_turns);
+    tcase_add_test(c, queues_that_are_left_are_freed_in_many_turns);
     return run_suite(suite);
 }
