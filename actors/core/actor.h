@@ -82,11 +82,11 @@ struct wf_actor {
     /* From here on: for the owner's thread only. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
-    weft_msg *held; /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
-    size_t mail_bytes;
-    uint64_t gone; /* messages that have left the mailbox, received or not */
-    uint32_t mail_count;
-    uint32_t evicted; /* how many of `gone` were dropped, not received; it stays at its maximum */
+    weft_msg *held;       /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
+    int64_t spare_bytes;  /* of mailbox_bytes_max; not above 0: the mailbox is full */
+    uint64_t gone;        /* messages that have left the mailbox, received or not */
+    int32_t spare_places; /* the same for messages */
+    uint32_t evicted;     /* how many of `gone` were dropped, not received; it stays at its maximum */
     union {
         void *arg; /* a pool block, until the actor starts; of a handler: a struct wf_handling */
         unsigned char state[sizeof(void *)]; /* in_place */
@@ -157,7 +157,8 @@ struct wf_actors {
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
-    size_t mail_bytes, mail_bytes_max;
+    size_t mail_bytes_max;
+    int64_t spare_bytes;        /* of mail_bytes_max, for all mailboxes of the worker; may be below 0 */
     struct wf_mail_timer timer; /* it chooses the messages that are timed */
     /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
@@ -197,6 +198,34 @@ static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 /* Loops over all actors of a worker, on its thread; the loop's body may start and end actors. */
 #define WF_ACTORS_EACH(a, wa) WF_SLAB_EACH(struct wf_actor, a, &(wa)->slab) if (a->listed)
 
+/* What a mailbox holds is counted down from its bounds: one subtraction counts a message, and its sign shows whether the
+ * mailbox is full. */
+static inline uint32_t wf_mail_count(const struct wf_actor *a)
+{
+    return a->mailbox_max - 1 - (uint32_t)a->spare_places;
+}
+static inline size_t wf_mail_bytes(const struct wf_actor *a)
+{
+    return a->mailbox_bytes_max - 1 - (size_t)a->spare_bytes;
+}
+/* The bytes of all mail of the worker. */
+static inline size_t wf_all_mail_bytes(const struct wf_actors *wa)
+{
+    return wa->mail_bytes_max - 1 - (size_t)wa->spare_bytes;
+}
+/* Mail of that weight comes into the mailbox, or leaves it. */
+static inline void wf_mail_counted(struct wf_actors *wa, struct wf_actor *a, size_t weight)
+{
+    wa->spare_bytes -= (int64_t)weight;
+    a->spare_bytes -= (int64_t)weight;
+    a->spare_places--;
+}
+static inline void wf_mail_uncounted(struct wf_actors *wa, struct wf_actor *a, size_t weight)
+{
+    wa->spare_bytes += (int64_t)weight;
+    a->spare_bytes += (int64_t)weight;
+    a->spare_places++;
+}
 static inline uint64_t wf_actor_received(const struct wf_actor *a)
 {
     return a->gone - a->evicted;
