@@ -97,6 +97,7 @@ struct wf_actor {
     struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
+_Static_assert(sizeof(struct wf_actor) % 16 == 0, "a slab keeps actors side by side: wf_actor_near");
 
 /* Records in the flight recorder what `a` does with `other`, an actor of any node, or weft_nobody(). */
 static inline __attribute__((always_inline)) void wf_actor_record(const struct wf_actor *a, unsigned kind,
@@ -277,11 +278,13 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
 {
-    if (WF_UNLIKELY(to.node != w->unrecorded)) return NULL;
-    struct wf_actor *a = wf_slab_at(&wf_actors_of(w)->slab, wf_id_slot(to.actor));
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    const uint32_t index = wf_id_slot(to.actor);
+    if (WF_UNLIKELY(to.node != w->unrecorded || !wf_slab_has(slab, index))) return NULL;
+    struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
     /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
      * is not, as it spawns an actor here. */
-    return WF_UNLIKELY(a == NULL || !wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
+    return WF_UNLIKELY(!wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)
