@@ -36,7 +36,7 @@ mtype = { DATA, ASK, FORGET };
 chan to_home[SENDERS] = [5] of { mtype, byte };
 chan news[SENDERS] = [5] of { byte };
 chan space = [2 * SENDERS] of { byte, byte }; /* wf_actor.space: who asked, and the number of its request */
-byte count;                              /* wf_actor.mail_count */
+byte count;                              /* wf_mail_count */
 bool alive = true, receives = true, waits_for_mail;
 bool may_stop, may_end; /* the receiver, in this run */
 bool waiting[SENDERS];

@@ -82,11 +82,11 @@ struct wf_actor {
     /* From here on: for the owner's thread only. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
-    weft_msg *held; /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
-    size_t mail_bytes;
-    uint64_t gone; /* messages that have left the mailbox, received or not */
-    uint32_t mail_count;
-    uint32_t evicted; /* how many of `gone` were dropped, not received; it stays at its maximum */
+    weft_msg *held;       /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
+    int64_t spare_bytes;  /* of mailbox_bytes_max; not above 0: the mailbox is full */
+    uint64_t gone;        /* messages that have left the mailbox, received or not */
+    int32_t spare_places; /* the same for messages */
+    uint32_t evicted;     /* how many of `gone` were dropped, not received; it stays at its maximum */
     union {
         void *arg; /* a pool block, until the actor starts; of a handler: a struct wf_handling */
         unsigned char state[sizeof(void *)]; /* in_place */
@@ -97,6 +97,7 @@ struct wf_actor {
     struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
+_Static_assert(sizeof(struct wf_actor) % 16 == 0, "a slab keeps actors side by side: wf_actor_near");
 
 /* Records in the flight recorder what `a` does with `other`, an actor of any node, or weft_nobody(). */
 static inline __attribute__((always_inline)) void wf_actor_record(const struct wf_actor *a, unsigned kind,
@@ -157,7 +158,8 @@ struct wf_actors {
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
-    size_t mail_bytes, mail_bytes_max;
+    size_t mail_bytes_max;
+    int64_t spare_bytes;        /* of mail_bytes_max, for all mailboxes of the worker; may be below 0 */
     struct wf_mail_timer timer; /* it chooses the messages that are timed */
     /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
@@ -197,6 +199,34 @@ static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 /* Loops over all actors of a worker, on its thread; the loop's body may start and end actors. */
 #define WF_ACTORS_EACH(a, wa) WF_SLAB_EACH(struct wf_actor, a, &(wa)->slab) if (a->listed)
 
+/* What a mailbox holds is counted down from its bounds: one subtraction counts a message, and its sign shows whether the
+ * mailbox is full. */
+static inline uint32_t wf_mail_count(const struct wf_actor *a)
+{
+    return a->mailbox_max - 1 - (uint32_t)a->spare_places;
+}
+static inline size_t wf_mail_bytes(const struct wf_actor *a)
+{
+    return a->mailbox_bytes_max - 1 - (size_t)a->spare_bytes;
+}
+/* The bytes of all mail of the worker. */
+static inline size_t wf_all_mail_bytes(const struct wf_actors *wa)
+{
+    return wa->mail_bytes_max - 1 - (size_t)wa->spare_bytes;
+}
+/* Mail of that weight comes into the mailbox, or leaves it. */
+static inline void wf_mail_counted(struct wf_actors *wa, struct wf_actor *a, size_t weight)
+{
+    wa->spare_bytes -= (int64_t)weight;
+    a->spare_bytes -= (int64_t)weight;
+    a->spare_places--;
+}
+static inline void wf_mail_uncounted(struct wf_actors *wa, struct wf_actor *a, size_t weight)
+{
+    wa->spare_bytes += (int64_t)weight;
+    a->spare_bytes += (int64_t)weight;
+    a->spare_places++;
+}
 static inline uint64_t wf_actor_received(const struct wf_actor *a)
 {
     return a->gone - a->evicted;
@@ -248,11 +278,13 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
 {
-    if (WF_UNLIKELY(to.node != w->unrecorded)) return NULL;
-    struct wf_actor *a = wf_slab_at(&wf_actors_of(w)->slab, wf_id_slot(to.actor));
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    const uint32_t index = wf_id_slot(to.actor);
+    if (WF_UNLIKELY(to.node != w->unrecorded || !wf_slab_has(slab, index))) return NULL;
+    struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
     /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
      * is not, as it spawns an actor here. */
-    return WF_UNLIKELY(a == NULL || !wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
+    return WF_UNLIKELY(!wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

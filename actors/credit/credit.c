@@ -161,10 +161,10 @@ static bool takes_past_bound(struct wf_actor *a, const weft_msg *m)
     const struct wf_route *route = wf_node_of(w)->route;
     uint64_t peer = weft_pid_is_nobody(m->from) ? m->ref : m->from.node;
     uint32_t peers = route == NULL ? 0 : route->grants(w, peer);
-    if (peers == 0 || wa->mail_bytes / 2 >= wa->mail_bytes_max) return false;
+    if (peers == 0 || wf_all_mail_bytes(wa) / 2 >= wa->mail_bytes_max) return false;
     /* The units that each worker of each peer may have under way to one actor, plus one message. */
     uint64_t each = WF_MAX((uint32_t)WF_CREDIT_FIRST, WF_MIN(a->mailbox_max / 8, (uint32_t)UNITS_MAX)) + 1;
-    if (a->mail_count < a->mailbox_max + each * WF_WORKERS_MAX * peers) return true;
+    if (wf_mail_count(a) < a->mailbox_max + each * WF_WORKERS_MAX * peers) return true;
     route->fault(w, peer, "it sends more than it was given credit for");
     return false;
 }

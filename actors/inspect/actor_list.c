@@ -70,7 +70,7 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
     bool woken = a->handles && a->task.state == WF_TASK_NEW;
     snprintf(out->state, sizeof out->state, "%s", woken ? "ready" : states[a->task.state]);
     snprintf(out->waits_for, sizeof out->waits_for, "%s", wf_task_waits_for(&a->task));
-    out->mailbox = a->mail_count;
+    out->mailbox = wf_mail_count(a);
     out->mailbox_max = a->mailbox_max;
     out->received = wf_actor_received(a);
     out->dropped = a->dropped;

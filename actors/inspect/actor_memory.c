@@ -38,7 +38,7 @@ static size_t heap_bytes(const struct wf_actor *a)
 
 void wf_actor_memory_of(const struct wf_actor *a, struct wf_actor_memory *out)
 {
-    out->mailbox = a->mail_bytes;
+    out->mailbox = wf_mail_bytes(a);
     out->held = wf_held_bytes(a, WF_HELD_LOOKED);
     out->stack = 0;
     out->heap = heap_bytes(a);

@@ -86,8 +86,8 @@ static void add_actor(struct part *p, const struct wf_actor *a)
         ++*stacks;
     }
     to->actors++;
-    to->deepest = WF_MAX(to->deepest, a->mail_count);
-    to->waiting += a->mail_count;
+    to->deepest = WF_MAX(to->deepest, wf_mail_count(a));
+    to->waiting += wf_mail_count(a);
     to->held += wf_held_count(a);
     add_memory(&to->memory, &memory);
 }
@@ -169,7 +169,7 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
     look_at_stacks(w, &p->top);
     if (c->actors) estimate_stacks(p);
     if (c->actors) add_mailbox_times(wf_actors_of(w), p);
-    p->count.mailbox_bytes = wf_actors_of(w)->mail_bytes;
+    p->count.mailbox_bytes = wf_all_mail_bytes(wf_actors_of(w));
     atomic_store_explicit(&p->done, true, memory_order_release);
     wf_worker_query_answered(&c->round);
 }

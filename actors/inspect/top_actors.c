@@ -100,7 +100,8 @@ void wf_top_actors_offer(struct wf_top_actors *p, const struct wf_actor *a)
 {
     if (!matches(&p->want, a)) return;
     p->matched++;
-    struct wf_actor_info *info = place_for(p, value_of(p->want.by, a->mail_count, wf_actor_received(a), a->dropped));
+    struct wf_actor_info *info = place_for(p,
+                                           value_of(p->want.by, wf_mail_count(a), wf_actor_received(a), a->dropped));
     if (info != NULL) wf_actor_info_of(a, info);
 }
 

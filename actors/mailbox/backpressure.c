@@ -37,44 +37,29 @@ static struct wf_backlog *backlog(struct wf_actor *a)
     return wf_backlog_from(a, a->task.worker);
 }
 
+static const struct wf_backlog *backlog_if_any(const struct wf_actor *a)
+{
+    return a->more == NULL ? NULL : a->more->backlog;
+}
+
 /* The first request of a sender that waits for space here; NULL: none. */
 static weft_msg *first_for_space(const struct wf_actor *a)
 {
-    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->space.first;
+    const struct wf_backlog *b = backlog_if_any(a);
+    return b == NULL ? NULL : b->space.first;
 }
 
-/* The space that is promised already. */
-static struct wf_space promised(const struct wf_actor *a)
+static uint32_t promised_places(const struct wf_actor *a)
 {
-    const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    return b == NULL ? (struct wf_space){.places = 0}
-                     : (struct wf_space){.places = b->promised, .bytes = b->promised_bytes};
+    const struct wf_backlog *b = backlog_if_any(a);
+    return b == NULL ? 0 : b->promised;
 }
 
+/* The space that is neither taken nor promised. */
 static struct wf_space space_of(const struct wf_actor *a)
 {
-    struct wf_space taken = promised(a);
-    taken.places += a->mail_count;
-    taken.bytes += a->mail_bytes;
-    return (struct wf_space){.places = a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
-                             .bytes = a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
-}
-
-static bool is_own_taken(const struct wf_actor *a)
-{
-    struct wf_space space = space_of(a);
-    return space.places == 0 || space.bytes == 0;
-}
-
-/* Whether a sender without a promise finds no space. */
-static bool is_taken(const struct wf_actor *a)
-{
-    return is_own_taken(a) || (wf_over_bytes(wf_actors_of(a->task.worker)) && a->mail_count + promised(a).places > 0);
-}
-
-bool wf_mailbox_has_claims(const struct wf_actor *a)
-{
-    return first_for_space(a) != NULL || is_taken(a);
+    struct wf_free_space free = wf_free_space(a);
+    return (struct wf_space){.places = (uint32_t)WF_MAX(free.places, 0), .bytes = (size_t)WF_MAX(free.bytes, 0)};
 }
 
 void wf_space_used(struct wf_actor *a, size_t weight)
@@ -97,8 +82,8 @@ void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
     set_waiters(a, true);
-    WF_SOMETIMES("mailbox: it is full because the bytes of the node are used up", !is_own_taken(a));
-    if (!is_own_taken(a)) note_short(a);
+    WF_SOMETIMES("mailbox: it is full because the bytes of the node are used up", !wf_is_own_taken(a));
+    if (!wf_is_own_taken(a)) note_short(a);
 }
 
 void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
@@ -127,9 +112,9 @@ static void tell_space(struct wf_actor *a, struct wf_space *space)
         if (m == NULL) break;
         tell_one(a, m, space);
     }
-    const bool taken = is_taken(a);
+    const bool taken = wf_is_taken(a);
     if (taken) set_full(a, true);
-    set_waiters(a, taken || waiting->first != NULL || promised(a).places > 0);
+    set_waiters(a, taken || waiting->first != NULL || promised_places(a) > 0);
     WF_SOMETIMES("mailbox: the space is enough for some of the waiting senders", waiting->first != NULL);
     if (waiting->first != NULL && space->budget == 0) note_short(a);
 }
@@ -139,33 +124,33 @@ void wf_space_notify_all(struct wf_actor *a)
     while (first_for_space(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->space), NULL);
 }
 
-static void space_came_for(struct wf_actor *a, struct wf_space space)
+static __attribute__((noinline)) void space_came_for(struct wf_actor *a, uint32_t places, size_t bytes)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
-    if (WF_UNLIKELY(is_taken(a))) {
-        if (!is_own_taken(a)) note_short(a);
+    if (WF_UNLIKELY(wf_is_taken(a))) {
+        if (!wf_is_own_taken(a)) note_short(a);
         return;
     }
-    space.budget = wf_over_bytes(wa) ? 1
-                                     : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox always takes one */
-    tell_space(a, &space);
+    size_t budget = wf_over_bytes(wa) ? 1 : (size_t)wa->spare_bytes + 1; /* an empty mailbox always takes one */
+    tell_space(a, &(struct wf_space){.places = places, .bytes = bytes, .budget = budget});
 }
 
 void wf_on_space_made(struct wf_actor *a)
 {
-    space_came_for(a, space_of(a));
+    struct wf_space space = space_of(a);
+    space_came_for(a, space.places, space.bytes);
 }
 
 /* Bytes of this worker's share were freed: mailboxes that wait for them get them in turn. */
 void wf_on_space_of_bytes(struct wf_actors *wa)
 {
     if (wf_over_bytes(wa)) return;
-    size_t budget = wa->mail_bytes_max - wa->mail_bytes;
+    size_t budget = (size_t)wa->spare_bytes + 1;
     struct wf_list_node *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         WF_ASSERT(a->task.worker == wa->worker);
-        if (is_own_taken(a)) continue; /* a receive of its own will make space */
+        if (wf_is_own_taken(a)) continue; /* a receive of its own will make space */
         struct wf_space space = space_of(a);
         space.budget = budget;
         tell_space(a, &space);
@@ -197,7 +182,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m);
         wf_on_space_made(a);
         wf_on_space_of_bytes(wf_actors_of(w));
-    } else if (is_taken(a) && backlog(a) != NULL) { /* without memory it is notified at once and asks again */
+    } else if (wf_is_taken(a) && backlog(a) != NULL) { /* without memory it is notified at once and asks again */
         wf_lane_push(&a->more->backlog->space, m);
         wf_mailbox_filled(a);
     } else if (first_for_space(a) != NULL) { /* it must not overtake waiting senders */
@@ -216,12 +201,14 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
  * each notification were for all free space, all senders would come at once. */
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight)
 {
-    struct wf_space free = space_of(a);
-    struct wf_space eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
-    if (free.places < eighth.places || free.bytes < eighth.bytes) return;
-    bool of_places = free.places % eighth.places == 0;
-    bool of_bytes = weight >= eighth.bytes || free.bytes % eighth.bytes < weight; /* one division: they are slow */
-    if (of_places || of_bytes) space_came_for(a, eighth);
+    const struct wf_free_space free = wf_free_space(a);
+    const uint32_t places = WF_MAX(a->mailbox_max / 8, 1);
+    if (free.places < (int64_t)places) return;
+    const size_t bytes = WF_MAX(a->mailbox_bytes_max / 8, 1);
+    if (free.bytes < (int64_t)bytes) return;
+    bool of_places = (uint32_t)free.places % places == 0;
+    bool of_bytes = weight >= bytes || (size_t)free.bytes % bytes < weight; /* one division: they are slow */
+    if (of_places || of_bytes) space_came_for(a, places, bytes);
 }
 
 /* ---- WF_MSG_SPACE ---------------------------------------------------------------------------------------------- */

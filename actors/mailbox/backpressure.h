@@ -32,8 +32,6 @@ void wf_on_space_made(struct wf_actor *a);
 void wf_on_space_of_eighth(struct wf_actor *a, size_t weight);
 /* Bytes of this worker's share were freed. */
 void wf_on_space_of_bytes(struct wf_actors *wa);
-/* Whether a sender without a promise has to wait, as all space is promised or other senders wait already. */
-bool wf_mailbox_has_claims(const struct wf_actor *a);
 /* A sender of this worker uses the space of `weight` bytes that it was promised. */
 void wf_space_used(struct wf_actor *a, size_t weight);
 /* The tag of a WF_MSG_SPACE. TELL asks for a notification when there is space, FORGET takes that back. PROMISE and

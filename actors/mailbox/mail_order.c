@@ -9,11 +9,11 @@ static struct wf_backlog *backlog_of(const struct wf_actor *a)
 void wf_signals_push(struct wf_actor *a, weft_msg *m)
 {
     weft_msg *first = a->signals.first;
-    WF_ASSERT(first == NULL || first->mail_total <= a->mail_count);
-    m->mail_ahead = a->mail_count - (first == NULL ? 0 : first->mail_total);
+    WF_ASSERT(first == NULL || first->mail_total <= wf_mail_count(a));
+    m->mail_ahead = wf_mail_count(a) - (first == NULL ? 0 : first->mail_total);
     m->mail_total = 0;
     wf_lane_push(&a->signals, m);
-    (first == NULL ? m : first)->mail_total = a->mail_count;
+    (first == NULL ? m : first)->mail_total = wf_mail_count(a);
     wf_actor_heeds(a);
 }
 

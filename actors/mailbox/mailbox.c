@@ -63,16 +63,14 @@ static void count_evicted(struct wf_actor *a)
 static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
-    wa->mail_bytes -= weight;
-    a->mail_bytes -= weight;
-    a->mail_count--;
+    wf_mail_uncounted(wa, a, weight);
     wf_mail_left(a, place);
     if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_on_space_of_bytes(wa);
 }
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
-    WF_ASSERT(a->mail_count > 0);
+    WF_ASSERT(wf_mail_count(a) > 0);
     struct wf_worker *w = a->task.worker;
     size_t freed;
     wf_body_drop(w, wf_published_block_take(a, previous, &freed));
@@ -101,8 +99,8 @@ static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
     size_t freed;
     if (m == NULL) return false;
     wf_published_block_envelope(m, wf_published_block_take(a, previous, &freed));
-    a->mail_bytes += sizeof *m - freed;
-    wf_actors_of(a->task.worker)->mail_bytes += sizeof *m - freed;
+    a->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
+    wf_actors_of(a->task.worker)->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
     weft_msg **at = previous == NULL ? &a->mail.first : (weft_msg **)(void *)&previous->post.next;
     m->post.next = *at == NULL ? NULL : &(*at)->post;
     *at = m;
@@ -147,9 +145,9 @@ static void drop_oldest(struct wf_actor *a)
 
 void wf_mailbox_make_space(struct wf_actor *a)
 {
-    WF_ASSERT(a->mail_count > 0);
+    WF_ASSERT(wf_mail_count(a) > 0);
     do drop_oldest(a); /* it is full, so there is a message */
-    while (a->mail_count > 0 && wf_mailbox_own_full(a));
+    while (wf_mail_count(a) > 0 && wf_mailbox_own_full(a));
 }
 
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
@@ -206,7 +204,7 @@ bool wf_body_is_scarce(const struct wf_actors *wa, const struct wf_body *b)
 
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 {
-    if (m->shared != NULL && a->mail_count > 0 && wf_body_is_scarce(wf_actors_of(a->task.worker), m->shared) &&
+    if (m->shared != NULL && wf_mail_count(a) > 0 && wf_body_is_scarce(wf_actors_of(a->task.worker), m->shared) &&
         !is_of_this_node(a, m)) {
         drop_at(a, m, WF_DROP_FULL);
         return false;
@@ -229,7 +227,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
         WF_SOMETIMES("mailbox: a message is under way when the mailbox fills up", true);
         WF_SOMETIMES("mailbox: a message that was sent on credit finds the mailbox full", !is_of_this_node(a, m));
         if (is_of_this_node(a, m) ||
-            (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
+            (wf_mail_count(a) < 2 * (uint64_t)a->mailbox_max && wf_mail_bytes(a) / 2 < a->mailbox_bytes_max) ||
             is_taken_past_bound(a, m)) {
             wf_mailbox_add(a, m);
             return true;
@@ -379,9 +377,7 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     m->post.next = a->mail.first == NULL ? NULL : &a->mail.first->post;
     a->mail.first = m;
     if (a->mail.last == NULL) a->mail.last = m;
-    wa->mail_bytes += weight;
-    a->mail_bytes += weight;
-    a->mail_count++;
+    wf_mail_counted(wa, a, weight);
     a->gone--;
     if (a->signals.first != NULL) wf_mail_put_back(a);
     if (wf_mailbox_full(a)) wf_mailbox_filled(a);
@@ -436,8 +432,8 @@ static __attribute__((noinline)) int recv_after_yield(weft_msg **out, int64_t de
     return recv_slowly(out, deadline, a);
 }
 
-/* Takes the oldest mail, a WF_MSG_SEND. The end of weft_recv if its body is shared, senders wait for space, messages
- * are traced, or other messages are held. */
+/* Takes the oldest mail, a WF_MSG_SEND. The end of weft_recv if its body is shared, other messages are held, or
+ * mailboxes of this worker wait for bytes. */
 static __attribute__((noinline)) int take_with_care(weft_msg **out, struct wf_actor *a)
 {
     weft_msg *m = wf_lane_shift(&a->mail);
@@ -446,8 +442,8 @@ static __attribute__((noinline)) int take_with_care(weft_msg **out, struct wf_ac
     return receive(a, m, weight, out);
 }
 
-/* Takes the first message out of the block at the head of the mail, as take_first. What it tests comes before what it
- * changes. */
+/* Takes the first message out of the block at the head of the mail, where no sender waits. What it tests comes before
+ * what it changes. */
 static __attribute__((noinline)) int take_published(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
@@ -459,7 +455,7 @@ static __attribute__((noinline)) int take_published(weft_msg **out, int64_t dead
     const struct wf_body *body = b->at[first];
     b->first++;
     wf_published_block_envelope(m, (struct wf_body *)(uintptr_t)body);
-    a->mail_count--;
+    a->spare_places++;
     a->gone++;
     wf_hold_only(a, m);
     *out = m;
@@ -474,36 +470,36 @@ static inline bool needs_care(const struct wf_task *t)
     return t->cancelled || t->bounded || t->handling || t->heeds; /* one byte */
 }
 
-/* The end of weft_recv if needs_care. */
-static __attribute__((noinline)) int recv_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
-{
-    const weft_msg *m = a->mail.first;
-    if (WF_LIKELY(m != NULL && m->post.flags == WF_MSG_SEND && a->signals.first == NULL && !a->task.cancelled))
-        return take_with_care(out, a);
-    return recv_slowly(out, deadline, a);
-}
-
-/* Takes the oldest mail, `m`, unless needs_care. The common case is a plain message with an inline body, and no
- * message that the actor still holds. It calls nothing before its end, and what it tests comes before what it changes,
- * so the compiler needs no stack frame. */
+/* Takes the oldest mail, `m`, where the only reason for care may be that senders wait (`waiters`). The common case is a
+ * plain message with an inline body, and no message that the actor still holds. It calls nothing before its end, and
+ * what it tests comes before what it changes, so the compiler needs no stack frame. */
 static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, struct wf_worker *w, weft_msg *m,
-                                                            weft_msg **out, int64_t deadline)
+                                                            weft_msg **out, int64_t deadline, bool waiters)
 {
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
-        return wf_is_published_block(m) ? take_published(out, deadline, a) : recv_slowly(out, deadline, a);
+        return wf_is_published_block(m) && !waiters ? take_published(out, deadline, a)
+                                                    : recv_slowly(out, deadline, a);
     struct wf_actors *wa = wf_actors_of(w);
     if (WF_UNLIKELY(m->shared != NULL || a->held != NULL || !wf_list_empty(&wa->short_of_bytes)))
         return take_with_care(out, a);
     (void)wf_lane_shift(&a->mail);
     size_t weight = sizeof *m + m->size;
-    wa->mail_bytes -= weight;
-    a->mail_bytes -= weight;
-    a->mail_count--;
+    wf_mail_uncounted(wa, a, weight);
     a->gone++;
     wf_hold(a, m);
     *out = m;
     wf_actor_record_receive(w, a, m, false);
+    if (waiters) wf_on_space_of_eighth(a, weight);
     return WEFT_OK;
+}
+
+/* The end of weft_recv if needs_care. */
+static __attribute__((noinline)) int recv_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
+{
+    weft_msg *m = a->mail.first;
+    if (WF_UNLIKELY(m == NULL || !a->has_waiters || a->signals.first != NULL || a->task.cancelled || a->traced))
+        return recv_slowly(out, deadline, a);
+    return take_first(a, a->task.worker, m, out, deadline, true);
 }
 
 /* The actor waited, without a deadline, and was not woken by a message that it surely may have. */
@@ -517,7 +513,7 @@ static __attribute__((noinline)) int recv_woken(weft_msg **out, struct wf_actor 
     a->task.wants_mail = WF_MAIL_NONE;
     weft_msg *m = a->mail.first;
     if (WF_UNLIKELY(m == NULL || needs_care(&a->task))) return recv_with_care(out, WEFT_FOREVER, a);
-    return take_first(a, w, m, out, WEFT_FOREVER);
+    return take_first(a, w, m, out, WEFT_FOREVER, false);
 }
 
 /* There is no mail, and the actor does not need care. */
@@ -544,7 +540,7 @@ int weft_recv(weft_msg **out, int64_t deadline)
     weft_msg *m = a->mail.first;
     if (WF_UNLIKELY(needs_care(&a->task))) return recv_with_care(out, deadline, a);
     if (m == NULL) return recv_waiting(out, deadline, a);
-    return take_first(a, a->task.worker, m, out, deadline);
+    return take_first(a, a->task.worker, m, out, deadline, false);
 }
 
 /* The state of a selective receive: the condition, and the position in the system lane; the position in the mail is

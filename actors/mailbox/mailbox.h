@@ -13,17 +13,51 @@
 /* Whether it has reached its own bounds. */
 static inline bool wf_mailbox_own_full(const struct wf_actor *a)
 {
-    return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
+    return a->spare_places < 0 || a->spare_bytes < 0;
 }
 
 static inline bool wf_over_bytes(const struct wf_actors *wa)
 {
-    return wa->mail_bytes >= wa->mail_bytes_max;
+    return wa->spare_bytes < 0;
 }
 
 static inline bool wf_mailbox_full(const struct wf_actor *a)
 {
-    return wf_mailbox_own_full(a) || (WF_UNLIKELY(wf_over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
+    return wf_mailbox_own_full(a) ||
+           (WF_UNLIKELY(wf_over_bytes(wf_actors_of(a->task.worker))) && wf_mail_count(a) > 0);
+}
+
+/* The space that is neither taken nor promised to a sender; below 0: more than there is. */
+struct wf_free_space {
+    int64_t places, bytes;
+};
+static inline struct wf_free_space wf_free_space(const struct wf_actor *a)
+{
+    const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    struct wf_free_space free = {(int64_t)a->spare_places + 1, a->spare_bytes + 1};
+    if (b == NULL) return free;
+    return (struct wf_free_space){free.places - b->promised, free.bytes - (int64_t)b->promised_bytes};
+}
+
+/* Whether a sender without a promise finds no space, because of the mailbox's own bounds, or for any reason. */
+static inline bool wf_is_own_taken(const struct wf_actor *a)
+{
+    struct wf_free_space free = wf_free_space(a);
+    return free.places <= 0 || free.bytes <= 0;
+}
+
+static inline bool wf_is_taken(const struct wf_actor *a)
+{
+    if (wf_is_own_taken(a)) return true;
+    if (WF_LIKELY(!wf_over_bytes(wf_actors_of(a->task.worker)))) return false;
+    return wf_mail_count(a) > 0 || (a->more != NULL && a->more->backlog != NULL && a->more->backlog->promised > 0);
+}
+
+/* Whether a sender without a promise has to wait, as all space is promised or other senders wait already. */
+static inline bool wf_mailbox_has_claims(const struct wf_actor *a)
+{
+    const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    return (b != NULL && b->space.first != NULL) || wf_is_taken(a);
 }
 
 /* Whether shared bodies take so much memory that only an actor with an empty mailbox gets this one as well. A mailbox
@@ -43,17 +77,14 @@ static inline void wf_mail_came(struct wf_actor *a)
 /* Whether it would still have space after one more message of that weight. */
 static inline bool wf_mailbox_has_space_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
 {
-    return a->mail_count + 1 < a->mailbox_max && a->mail_bytes + weight < a->mailbox_bytes_max &&
-           wa->mail_bytes + weight < wa->mail_bytes_max;
+    return a->spare_places > 0 && a->spare_bytes >= (int64_t)weight && wa->spare_bytes >= (int64_t)weight;
 }
 
 /* Adds `m` at the end of the mail. */
 static inline void wf_mailbox_push(struct wf_actors *wa, struct wf_actor *a, weft_msg *m, size_t weight)
 {
     wf_lane_push(&a->mail, m);
-    wa->mail_bytes += weight;
-    a->mail_bytes += weight;
-    a->mail_count++;
+    wf_mail_counted(wa, a, weight);
 }
 
 /* Adds `m`, even if the mailbox is full. */

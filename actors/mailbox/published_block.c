@@ -26,7 +26,7 @@ static size_t bytes_of(const struct wf_published_block *b)
 static size_t places(const struct wf_actor *a)
 {
     if (wf_mailbox_own_full(a)) return 0;
-    return a->mailbox_max - a->mail_count - 1;
+    return (size_t)a->spare_places;
 }
 
 static bool bunch_put(struct wf_actor *a, struct wf_body *body)
@@ -38,11 +38,11 @@ static bool bunch_put(struct wf_actor *a, struct wf_body *body)
         b = bunch_new(w, a->mail.last);
         if (b == NULL) return false;
         wf_lane_push(&a->mail, (weft_msg *)b);
-        a->mail_bytes += bytes_of(b);
-        wf_actors_of(w)->mail_bytes += bytes_of(b);
+        a->spare_bytes -= (int64_t)bytes_of(b);
+        wf_actors_of(w)->spare_bytes -= (int64_t)bytes_of(b);
     }
     b->at[b->end++] = body;
-    a->mail_count++;
+    a->spare_places--;
     b->limit = (uint16_t)WF_MIN(b->capacity, b->end + places(a));
     if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
     wf_mail_came(a);
@@ -76,7 +76,7 @@ static bool put_in_envelope(struct wf_actor *a, struct wf_body *body)
 /* This publication may be timed: then it gets an envelope. False: it is not timed. */
 static bool put_timed(struct wf_actor *a, struct wf_body *body, struct wf_mail_timer *t)
 {
-    if (!wf_mail_time_published(t, a->mail_count)) return false;
+    if (!wf_mail_time_published(t, wf_mail_count(a))) return false;
     if (put_in_envelope(a, body)) return true;
     wf_mail_time_another(t);
     return false;

@@ -37,7 +37,7 @@ static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *bo
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
     if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
     b->at[b->end++] = body;
-    a->mail_count++;
+    a->spare_places--;
     return true;
 }
 /* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first

@@ -236,7 +236,7 @@ int wf_send_copy_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m, uint64_t
         return full ? WEFT_EFULL : WEFT_OK;
     }
     weft_full_policy policy = wf_actor_policy(a);
-    bool scarce = m->shared != NULL && a->mail_count > 0 && wf_body_is_scarce(wf_actors_of(w), m->shared);
+    bool scarce = m->shared != NULL && wf_mail_count(a) > 0 && wf_body_is_scarce(wf_actors_of(w), m->shared);
     if (scarce || (wf_mailbox_full(a) && (policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL))) {
         wf_actor_dropped(a);
         wf_drop(w, m, WF_DROP_FULL);
@@ -284,41 +284,71 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
 
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
- * change: if a check fails, send_again starts again from the beginning. All have the same parameters,
- * which stay in their registers; `node` is this node. */
-static __attribute__((noinline)) int send_again(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
-                                                size_t size)
+ * change: if a check fails, send_again starts again from the beginning. Parameters stay in the registers in which they
+ * come: so an empty message has the number of this node, `node`, with it; for others there is no register left. */
+static __attribute__((noinline)) int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
 {
-    weft_pid to = {node, a->id};
+    weft_pid to = {w->identity, a->id};
     return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, data, size)
                                                 : send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
 }
 
-/* One of the counters of count_small has become 0: puts both back. Not inline, as the common case would then keep both
- * values in registers. */
-static __attribute__((noinline, cold)) int send_uncounted(uint64_t node, struct wf_actor *a, uint32_t tag,
-                                                          const void *data, size_t size, struct wf_worker *w)
-{
-    if (w->current->ops != 0) wf_actors_of(w)->timer.left++;
-    w->current->ops++;
-    return send_again(node, a, tag, data, size);
-}
-
-/* Counts a message. False: the running task has no budget left, or the message is to be timed; then call
- * send_uncounted. Both counters are tested where they are changed, which takes half of the instructions. */
-static inline bool count_small(struct wf_worker *w)
+/* The next two functions count a message: the operation, and the messages until one is timed; and, if it goes into the
+ * mailbox, its place and its bytes. Each counter is tested where it is changed, which takes half of the instructions.
+ * False: the counter that was changed last has no more left, and `undo` puts them all back. */
+static inline bool count_handed(struct wf_worker *w)
 {
     return WF_LIKELY(--w->current->ops != 0) && WF_LIKELY(--wf_actors_of(w)->timer.left != 0);
 }
 
-/* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. */
+static inline __attribute__((always_inline)) bool count_pushed(struct wf_worker *w, struct wf_actor *a, size_t weight)
+{
+    return WF_LIKELY((a->spare_bytes -= (int64_t)weight) >= 0) && WF_LIKELY(--a->spare_places >= 0) &&
+           WF_LIKELY((wf_actors_of(w)->spare_bytes -= (int64_t)weight) >= 0) && count_handed(w);
+}
+
+static void uncount_handed(struct wf_worker *w)
+{
+    if (w->current->ops != 0) wf_actors_of(w)->timer.left++;
+    w->current->ops++;
+}
+
+static void uncount_pushed(struct wf_worker *w, struct wf_actor *a, size_t weight)
+{
+    struct wf_actors *wa = wf_actors_of(w);
+    const bool bytes = a->spare_bytes >= 0, places = bytes && a->spare_places >= 0,
+               all = places && wa->spare_bytes >= 0;
+    a->spare_bytes += (int64_t)weight;
+    if (bytes) a->spare_places++;
+    if (places) wa->spare_bytes += (int64_t)weight;
+    if (all) uncount_handed(w);
+}
+
+/* They are not inline, as the common case would then keep the counters in registers. */
+static __attribute__((noinline, cold)) int unhand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                  const void *data, size_t size)
+{
+    uncount_handed(w);
+    return send_again(w, a, tag, data, size);
+}
+
+static __attribute__((noinline, cold)) int unpush(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                  const void *data, size_t size)
+{
+    uncount_pushed(w, a, sizeof(weft_msg) + size);
+    return send_again(w, a, tag, data, size);
+}
+
+/* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. Of `node` see
+ * above: it is used only if `class_` is 0. */
 static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size,
                                                       struct wf_worker *w, bool stackless)
 {
-    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(node, a, tag, data, size);
-    if (WF_UNLIKELY(!count_small(w))) return send_uncounted(node, a, tag, data, size, w);
-    weft_msg *m = wf_small_msg(w, node, class_, WF_MSG_SEND, tag, data, size, 0);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_handed(w))) return unhand(w, a, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
@@ -332,10 +362,10 @@ static __attribute__((noinline)) int hand_empty(uint64_t node, struct wf_actor *
     return hand(node, a, 0, tag, NULL, 0, w, false);
 }
 
-static __attribute__((noinline)) int hand_small(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
-                                                size_t size, struct wf_worker *w)
+static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
 {
-    return hand(node, a, 1, tag, data, size, w, false);
+    return hand(0, a, 1, tag, data, size, w, false);
 }
 
 static __attribute__((noinline)) int hand_empty_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag,
@@ -344,10 +374,10 @@ static __attribute__((noinline)) int hand_empty_to_handler(uint64_t node, struct
     return hand(node, a, 0, tag, NULL, 0, w, true);
 }
 
-static __attribute__((noinline)) int hand_small_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag,
-                                                           const void *data, size_t size, struct wf_worker *w)
+static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                           const void *data, size_t size)
 {
-    return hand(node, a, 1, tag, data, size, w, true);
+    return hand(0, a, 1, tag, data, size, w, true);
 }
 
 static __attribute__((noinline)) int came(struct wf_actor *a)
@@ -381,47 +411,41 @@ static __attribute__((noinline)) int send_small_away(struct wf_worker *w, weft_p
     return WF_LIKELY(send_small_across(w, to, tag, data, size)) ? WEFT_OK : send_away(to, tag, data, size);
 }
 
-/* There is space for it, and no sender waits. */
+/* If there is space for it and for another one. No sender waits. */
 static inline __attribute__((always_inline)) int push(uint64_t node, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size,
                                                       struct wf_worker *w)
 {
-    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(node, a, tag, data, size);
-    if (WF_UNLIKELY(!count_small(w))) return send_uncounted(node, a, tag, data, size, w);
-    weft_msg *m = wf_small_msg(w, node, class_, WF_MSG_SEND, tag, data, size, 0);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_pushed(w, a, sizeof(weft_msg) + size))) return unpush(w, a, tag, data, size);
+    weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
-    wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
+    wf_lane_push(&a->mail, m);
     if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
     if (a->task.state != WF_TASK_WAITING) return came(a);
     wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;
 }
 
-/* The mailbox is full, or nearly, or senders wait for space in it, or believe that there is none. */
-static __attribute__((noinline)) int push_tightly(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
-                                                  size_t size, struct wf_worker *w)
+/* Senders wait for space in the mailbox, or believe that there is none. */
+static __attribute__((noinline)) int push_among_waiters(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                        const void *data, size_t size)
 {
-    if (!wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size) || wf_mailbox_has_claims(a))
-        return send_again(node, a, tag, data, size);
-    return size == 0 ? push(node, a, 0, tag, NULL, 0, w) : push(node, a, 1, tag, data, size, w);
-}
-
-static inline bool is_tight(const struct wf_worker *w, const struct wf_actor *a, size_t size)
-{
-    return a->has_waiters || !wf_mailbox_has_space_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size);
+    if (wf_mailbox_has_claims(a)) return send_again(w, a, tag, data, size);
+    return size == 0 ? push(w->identity, a, 0, tag, NULL, 0, w) : push(0, a, 1, tag, data, size, w);
 }
 
 static __attribute__((noinline)) int push_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    if (WF_UNLIKELY(is_tight(w, a, 0))) return push_tightly(node, a, tag, NULL, 0, w);
+    if (WF_UNLIKELY(a->has_waiters)) return push_among_waiters(w, a, tag, NULL, 0);
     return push(node, a, 0, tag, NULL, 0, w);
 }
 
-static __attribute__((noinline)) int push_small(uint64_t node, struct wf_actor *a, uint32_t tag, const void *data,
-                                                size_t size, struct wf_worker *w)
+static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
 {
-    if (WF_UNLIKELY(is_tight(w, a, size))) return push_tightly(node, a, tag, data, size, w);
-    return push(node, a, 1, tag, data, size, w);
+    if (WF_UNLIKELY(a->has_waiters)) return push_among_waiters(w, a, tag, data, size);
+    return push(0, a, 1, tag, data, size, w);
 }
 
 /* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. */
@@ -433,11 +457,10 @@ static inline __attribute__((always_inline)) int send_small(struct wf_worker *w,
     if (WF_UNLIKELY(a == NULL))
         return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_WAITING)
-        return size == 0 ? hand_empty(node, a, tag, w) : hand_small(node, a, tag, data, size, w);
+        return size == 0 ? hand_empty(node, a, tag, w) : hand_small(w, a, tag, data, size);
     if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_STACKLESS)
-        return size == 0 ? hand_empty_to_handler(node, a, tag, w)
-                         : hand_small_to_handler(node, a, tag, data, size, w);
-    return size == 0 ? push_empty(node, a, tag, w) : push_small(node, a, tag, data, size, w);
+        return size == 0 ? hand_empty_to_handler(node, a, tag, w) : hand_small_to_handler(w, a, tag, data, size);
+    return size == 0 ? push_empty(node, a, tag, w) : push_small(w, a, tag, data, size);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)

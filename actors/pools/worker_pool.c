@@ -229,7 +229,7 @@ static void describe(const struct pool *p, weft_msg *ask, uint32_t most)
         return;
     }
     r->info = (struct weft_pool_info){.count = p->count,
-                                      .waiting = p->self->mail_count,
+                                      .waiting = wf_mail_count(p->self),
                                       .passed_on = p->passed_on,
                                       .refused = p->refused,
                                       .replaced = p->replaced};
@@ -270,7 +270,7 @@ static void on_control(struct pool *p, weft_msg *m)
     p->deadline = WF_MIN(p->deadline, ask.deadline);
     if (p->drain != NULL) weft_msg_free(p->drain);
     p->drain = m;
-    p->drain_at = p->self->gone + p->self->mail_count;
+    p->drain_at = p->self->gone + wf_mail_count(p->self);
 }
 
 static int64_t grace_of(const struct pool *p)

@@ -40,7 +40,8 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->worker = w;
     wa->last_ref = (uint64_t)w->index << 56;
     wa->secret = node->secret;
-    wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
+    wa->mail_bytes_max = WF_MIN(node->options.mailbox_bytes_max, (size_t)PTRDIFF_MAX) / node->workers.users;
+    wa->spare_bytes = (int64_t)wa->mail_bytes_max - 1;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
     wf_sweep_init(wa, node->options.park_after);
@@ -195,10 +196,12 @@ static inline __attribute__((always_inline)) int init_actor(struct wf_actor *a, 
     if (copy_arg(a, from, b) < 0) return WEFT_ENOMEM;
     a->id = wf_id_reserved(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
-    a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
+    a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : WF_MIN(o->mailbox_max, (uint32_t)INT32_MAX);
+    a->spare_places = (int32_t)a->mailbox_max - 1;
     /* Never 0: an empty mailbox takes one message in any case. */
     const size_t bytes = WF_MAX(wf_actors_of(w)->mail_bytes_max, 1);
     a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
+    a->spare_bytes = (int64_t)a->mailbox_bytes_max - 1;
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     atomic_store_explicit(&a->service, b->service, memory_order_relaxed);
     if (WF_UNLIKELY(b->lasts)) a->lasts = true;

@@ -77,13 +77,13 @@ void wf_actor_end_part(struct wf_actor *a, uint32_t entries)
 static void drop_mail(struct wf_actor *a, bool last)
 {
     for (uint32_t i = 0; i < OTHERS_MOST && wf_mailbox_drop_other(a); i++) wf_actor_end_part(a, 1);
-    for (uint32_t i = last ? a->mail_count : 0; i > 0 && wf_mailbox_drop_mail(a); i--) wf_actor_end_part(a, 1);
+    for (uint32_t i = last ? wf_mail_count(a) : 0; i > 0 && wf_mailbox_drop_mail(a); i--) wf_actor_end_part(a, 1);
 }
 
 static void end_early(struct wf_actor *a)
 {
     const bool last = wf_actor_keep(a) == NULL;
-    if (a->mail_count > FEW_MAIL || a->signals.first != NULL || a->held != NULL) drop_mail(a, last);
+    if (wf_mail_count(a) > FEW_MAIL || a->signals.first != NULL || a->held != NULL) drop_mail(a, last);
     if (WF_LIKELY(a->more == NULL)) return;
     for (void (**early)(struct wf_actor *, bool) = wf_node_of(a->task.worker)->features.end_early; *early != NULL;
          early++)

@@ -87,7 +87,7 @@ static void list_actors(struct wf_test *t, struct wf_text *out)
                     wf_id_slot(a->id), wf_id_generation(a->id));
         const char *what = wf_task_waits_for(&a->task);
         if (what[0] != 0) wf_text_add(out, " waits for: %s", what);
-        wf_text_add(out, "; messages in its mailbox: %u", a->mail_count);
+        wf_text_add(out, "; messages in its mailbox: %u", wf_mail_count(a));
     }
 }
 

@@ -74,7 +74,7 @@ static bool put(struct wf_subscription *s, struct delivery *d)
 {
     if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it got this when it subscribed */
     const bool waits_for_it = d->awaiting != NULL && s->more != NULL && wf_is_awaited(s);
-    if (WF_UNLIKELY(d->scarce) && s->actor->mail_count > 0 && !waits_for_it) return wf_subscription_refuse(s);
+    if (WF_UNLIKELY(d->scarce) && wf_mail_count(s->actor) > 0 && !waits_for_it) return wf_subscription_refuse(s);
     if (s->more != NULL && !wf_is_awaited(s)) return wf_subscription_put(s, d->body);
     if (s->more != NULL && wf_mailbox_full(s->actor)) return put_full(s, d);
     wf_body_keep(d->body);

@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
     size_t stack_bytes;      /* default: the node's stack size; rounded up to the next size class, at most 8 MiB */
-    uint32_t mailbox_max;    /* messages; default 65,536 */
+    uint32_t mailbox_max;    /* messages; default 65,536; more than 2^31 - 1 count as that */
     weft_full_policy policy; /* when the mailbox is full; default WEFT_FULL_SUSPEND */
     /* limit in bytes: 64 for each message, plus its body unless the body is shared. The mailbox is full once it holds
      * this many bytes, so the last message may exceed the limit. Default: no limit except the node's

@@ -66,12 +66,22 @@ static inline uint32_t wf_slab_chunks(const struct wf_slab *s)
     return atomic_load_explicit(&s->chunk_count, memory_order_acquire); /* pairs with the release in add_chunk */
 }
 
+/* Whether there was ever a slot of that number. Any thread. */
+static inline bool wf_slab_has(const struct wf_slab *s, uint32_t index)
+{
+    return index / WF_SLAB_CHUNK < wf_slab_chunks(s);
+}
+
+/* The slot of a number for which wf_slab_has holds. A constant `item_bytes` saves a register. */
+static inline void *wf_slab_slot(const struct wf_slab *s, uint32_t index, size_t item_bytes)
+{
+    return s->chunks[index / WF_SLAB_CHUNK] + (size_t)(index % WF_SLAB_CHUNK) * item_bytes;
+}
+
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
 static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 {
-    uint32_t chunk = index / WF_SLAB_CHUNK;
-    if (WF_UNLIKELY(chunk >= wf_slab_chunks(s))) return NULL;
-    return s->chunks[chunk] + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
+    return WF_LIKELY(wf_slab_has(s, index)) ? wf_slab_slot(s, index, s->item_bytes) : NULL;
 }
 
 /* Calls the body for each slot that is taken, on the owner's thread, which may take and give meanwhile. */

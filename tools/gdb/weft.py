@@ -120,6 +120,9 @@ class Actor:
     def waits_for(self):
         return text(self.task["waits_for"]) if WAITING <= self.state <= PARKED else ""
 
+    def mail_count(self):
+        return int(self.value["mailbox_max"]) - 1 - int(self.value["spare_places"])
+
     def has_stack(self):
         return self.state in (READY, WAITING, IDLE) and int(self.task["coro"]["stack"]["base"]) != 0
 
@@ -129,10 +132,8 @@ def actors(node):
     for worker in workers(node):
         slab = worker["actors"].cast(type_of("struct wf_actors").pointer())["slab"]
         size = int(slab["item_bytes"])
-        for chunk in range(int(slab["chunk_count"])):
-            base = atomic(slab["chunks"][chunk])
-            if base == 0:
-                break
+        for chunk in range(atomic(slab["chunk_count"])):
+            base = int(slab["chunks"][chunk])
             for i in range(CHUNK):
                 value = gdb.Value(base + i * size).cast(letters).cast(pointer).dereference()
                 if atomic(value["slot"]["generation"]) % 2 == 1 and bool(value["listed"]):
@@ -337,7 +338,7 @@ class Actors(gdb.Command):
             for actor in actors(node):
                 kind, name = text(actor.value["kind"]), actor.name()
                 line = f"  {pid_text(actor.id):<12} {name + ' (' + kind + ')' if name else kind:<24} " \
-                       f"{STATES[actor.state]:<10} {actor.waits_for():<12} mail {int(actor.value['mail_count'])}"
+                       f"{STATES[actor.state]:<10} {actor.waits_for():<12} mail {actor.mail_count()}"
                 if shown < LINES_MAX:
                     line += "  " + where(actor)
                 if argument in line:

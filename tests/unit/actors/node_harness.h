@@ -72,7 +72,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(wa->topics.subscribers, 0);
         want_int(atomic_load(&wa->subscriptions) + atomic_load(&wa->awaited) + atomic_load(&wa->full_awaited), 0);
         want_int(wa->owing.used[0] | wa->owing.used[1] | wa->owing.used[2] | wa->owing.used[3], 0);
-        want_int(wa->mail_bytes, 0);
+        want_int(wf_all_mail_bytes(wa), 0);
         want_int(wa->alive[0] + wa->alive[1], 0);
         want_int(w->events.used, 0);
         want_int(w->user_timers.used, 0);

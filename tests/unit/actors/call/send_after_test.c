@@ -266,7 +266,7 @@ static void bounds_body(const void *arg, size_t size)
             until(drops(weft_here(), WF_DROP_FULL) == before + 3);
             if (worker == 1) {
                 want_int(peek(to)->dropped, 3);
-                want_int(peek(to)->mail_count, 2);
+                want_int(wf_mail_count(peek(to)), 2);
                 want_int(value_of(peek(to)->mail.first), p == WEFT_FULL_DROP_OLDEST ? 3 : 0);
             }
             want_int(weft_stop(to), 0);
@@ -298,7 +298,7 @@ static void across_body(const void *arg, size_t size)
     for (int i = 0; i < 3; i++) clocks[i] = kid_on(1 + i % 2, tick, i);
     for (int i = 0; i < 300; i++) {
         sum += hear(DATA);
-        want(peek(weft_self())->mail_count <= 3);
+        want(wf_mail_count(peek(weft_self())) <= 3);
     }
     want(sum > 0);
     for (int i = 0; i < 3; i++) want_int(weft_stop(clocks[i]), 0);

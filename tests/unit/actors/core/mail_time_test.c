@@ -181,7 +181,7 @@ static void lost(const void *arg, size_t size)
     nap(WEFT_MS(200));
     want_int(count_of(slow), 1);
     want_int(about(slow, WEFT_MS(60)), 1);
-    want_int((int64_t)wf_actors_of(wf_here)->mail_bytes, 0);
+    want_int((int64_t)wf_all_mail_bytes(wf_actors_of(wf_here)), 0);
 }
 
 START_TEST(a_dropped_message_is_not_timed)
@@ -253,7 +253,7 @@ static void stays_small(const void *arg, size_t size)
         want(weft_publish("news", DATA, NULL, 0) > 0);
         want_int(weft_advance(WEFT_MS(10)), 0);
     }
-    size_t each = wf_actors_of(wf_here)->mail_bytes / PUBLISHED;
+    size_t each = wf_all_mail_bytes(wf_actors_of(wf_here)) / PUBLISHED;
     want(each < 24);
     weft_msg *m;
     for (int i = 0; i < PUBLISHED; i++) {

@@ -87,7 +87,7 @@ static void talks_to_both(const void *arg, size_t size)
         weft_actor *body = i == 0 ? careful : forgetful;
         want_int(weft_spawn(&to, body, NULL, 0, &(weft_spawn_options){.kind = i == 0 ? "careful" : "forgetful"}), 0);
         sends_many(to, WF_HELD_MANY);
-        until(peek(to)->mail_count == 0);
+        until(wf_mail_count(peek(to)) == 0);
         struct wf_actor_info info = info_of(to);
         want_int(info.held, i == 0 ? 0 : 2 * WF_HELD_MANY);
         want_int(info.memory.held, i == 0 ? 0 : 2 * WF_HELD_MANY * (sizeof(weft_msg) + 8));

@@ -55,7 +55,7 @@ static void count_mail(const void *arg, size_t size)
 {
     (void)size;
     struct kid k = *(const struct kid *)arg;
-    until(peek(k.other)->mail_count == (uint32_t)k.n);
+    until(wf_mail_count(peek(k.other)) == (uint32_t)k.n);
     want_int(say(k.parent, LOOKED, 0), 0);
 }
 
@@ -128,7 +128,7 @@ static void expired_body(const void *arg, size_t size)
     weft_pid to = kid_with(wait_any_then_hear, (struct kid){.n = 0},
                            &(weft_spawn_options){.mailbox_max = 1, .worker = 3});
     weft_pid asker = kid_with(ask_in_vain, (struct kid){.other = to}, &(weft_spawn_options){.worker = 3});
-    until(peek(to)->mail_count == 1);
+    until(wf_mail_count(peek(to)) == 1);
     weft_pid sender = kid_with(send_one, (struct kid){.other = to}, &(weft_spawn_options){.worker = 3});
     await_wait(sender, "space in a mailbox");
     await_end(asker);

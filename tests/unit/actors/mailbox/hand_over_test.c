@@ -47,9 +47,9 @@ static void order_body(const void *arg, size_t size)
     weft_pid to = waiting();
     want_int(say(to, A, 0), 0);
     want(peek(to)->held != NULL);
-    want_int(peek(to)->mail_count, 0);
+    want_int(wf_mail_count(peek(to)), 0);
     want_int(say(to, B, 0), 0);
-    want_int(peek(to)->mail_count, 1);
+    want_int(wf_mail_count(peek(to)), 1);
     want_int(say(to, END, 0), 0);
     want_heard(to, "AB.");
     to = waiting();

@@ -84,7 +84,7 @@ static struct item take(struct spec *s, size_t i)
 static uint32_t mail_of(const struct spec *s)
 {
     const struct wf_actor *a = wf_actor_find(wf_here, s->pid.actor);
-    return a == NULL ? 0 : a->mail_count;
+    return a == NULL ? 0 : wf_mail_count(a);
 }
 
 static void put(struct spec *s, struct item i)

@@ -156,7 +156,7 @@ static void own_bound_body(const void *arg, size_t size)
     weft_pid other = filled(3);
     weft_pid first = waiter(to, 2), second = waiter(next, 1);
     arrives(to, weft_self(), 0);
-    want_int(peek(to)->mail_count, 2);
+    want_int(wf_mail_count(peek(to)), 2);
     take(other);
     await_end(second);
     want_waiting(first);
@@ -237,10 +237,10 @@ static void fits(weft_spawn_options o, uint32_t fit)
     weft_pid to = kid_with(takes_when_told, (struct kid){.n = 1}, &o);
     uint64_t before = drops(weft_here(), WF_DROP_FULL);
     for (int i = 0; i < 3; i++) arrives(to, i % 2 == 0 ? there : weft_nobody(), 77);
-    want_int(peek(to)->mail_count, fit);
+    want_int(wf_mail_count(peek(to)), fit);
     want_int(drops(weft_here(), WF_DROP_FULL) - before, 3 - fit);
     arrives(to, weft_nobody(), 0);
-    want_int(peek(to)->mail_count, fit + 1);
+    want_int(wf_mail_count(peek(to)), fit + 1);
     want_int(weft_kill(to), 0);
     await_end(to);
 }

@@ -191,7 +191,9 @@ static void compare(struct spec *s)
             s->at[i].bunched = b != NULL;
         }
     }
-    check(place == a->mail_count, "mail counted", a->mail_count, place);
+    check(place == wf_mail_count(a), "mail counted", wf_mail_count(a), place);
+    check(a->task.heeds == (a->has_waiters || a->traced || a->signals.first != NULL), "what it heeds", a->task.heeds,
+          !a->task.heeds);
     check_signals_before(s, &i, &signal, &ahead, place);
     check(a->signals.first == NULL || a->signals.first->mail_total == ahead, "mail ahead of the last signal",
           a->signals.first == NULL ? 0 : a->signals.first->mail_total, ahead);

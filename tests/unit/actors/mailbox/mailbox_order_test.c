@@ -41,7 +41,7 @@ static void fill(int worker)
     want_int(weft_spawn(&x, send_two, &k, sizeof k, &o), 0);
     until(peek(weft_self())->signals.first != NULL);
     (void)kid_on(worker, send_other, 0);
-    until(peek(weft_self())->mail_count == 3);
+    until(wf_mail_count(peek(weft_self())) == 3);
 }
 
 static void take_a_later_one(const void *arg, size_t size)

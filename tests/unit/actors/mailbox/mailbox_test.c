@@ -69,12 +69,12 @@ static void seen_once(const void *arg, size_t size)
     await_end(kid);
     kid_on(2, count_up, 3); /* wakes us with 0, 1, 2 one batch at a time */
     weft_msg *m;
-    until(peek(weft_self())->mail_count == 53);
+    until(wf_mail_count(peek(weft_self())) == 53);
     want_int(say(weft_self(), GO, 100), 0);
     want_int(weft_recv_match(&m, count_looks, seen, WEFT_FOREVER), 0);
     weft_msg_free(m);
     for (int i = 0; i < 50; i++) want_int(seen[i], i < 3 ? 2 : 1); /* 0, 1 and 2 are there twice */
-    want_int(peek(weft_self())->mail_count, 53);
+    want_int(wf_mail_count(peek(weft_self())), 53);
 }
 
 static void trickle(const void *arg, size_t size)
@@ -191,7 +191,7 @@ static void policy_body(const void *arg, size_t size)
             for (int64_t i = 0; i < 10; i++) want_int(i % 2 == 0 ? say(to, DATA, i) : try_say(to, DATA, i), 0);
             until(drops(weft_here(), WF_DROP_FULL) == before + 7);
             if (worker == 1) {
-                want_int(peek(to)->mail_count, 3);
+                want_int(wf_mail_count(peek(to)), 3);
                 want_int(peek(to)->dropped, 7);
                 want_int(value_of(peek(to)->mail.first), p == 0 ? 0 : 7);
                 want_int(value_of(peek(to)->mail.last), p == 0 ? 2 : 9);
@@ -340,14 +340,14 @@ static void bytes_body(const void *arg, size_t size)
         weft_pid to = kid_with(sit, (struct kid){.n = 0}, &o);
         bool refuses = p == WEFT_FULL_SUSPEND || p == WEFT_FULL_FAIL;
         for (int i = 0; i < 10; i++) want_int(send_bytes(to, 1000), i >= 3 && refuses ? WEFT_EFULL : 0);
-        want_int(peek(to)->mail_count, 3);
-        want_int(peek(to)->mail_bytes, 3 * 1064);
+        want_int(wf_mail_count(peek(to)), 3);
+        want_int(wf_mail_bytes(peek(to)), 3 * 1064);
         want_int(peek(to)->dropped, refuses ? 0 : 7);
         if (p == WEFT_FULL_DROP_OLDEST) {
             want_int(send_bytes(to, 5000), 0); /* in place of one */
-            want_int(peek(to)->mail_count, 3);
+            want_int(wf_mail_count(peek(to)), 3);
             want_int(send_bytes(to, 1), 0); /* all must go for it */
-            want_int(peek(to)->mail_count, 1);
+            want_int(wf_mail_count(peek(to)), 1);
             want_int(peek(to)->dropped, 7 + 1 + 3);
         }
         want_int(weft_stop(to), 0);
@@ -413,7 +413,7 @@ static void hog(const void *arg, size_t size)
     const struct wf_actors *wa = wf_actors_of(wf_here);
     /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes space
      * for all that the three send. */
-    while (wa->mail_bytes + 1024 > wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
+    while (wf_all_mail_bytes(wa) + 1024 > wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
     want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
 }
 

@@ -193,7 +193,7 @@ static void full_body(const void *arg, size_t size)
              2); /* the two that drop take it as they are told to */
     want_int(drops(weft_here(), WF_DROP_FULL), 4);
     for (weft_full_policy p = WEFT_FULL_SUSPEND; p <= WEFT_FULL_FAIL; p++) {
-        want_int(peek(kid[p])->mail_count, 2);
+        want_int(wf_mail_count(peek(kid[p])), 2);
         want_int(peek(kid[p])->dropped, 1);
         want_int(value_of(peek(kid[p])->mail.last), p == WEFT_FULL_DROP_OLDEST ? 2 : 1);
         want_int(weft_stop(kid[p]), 0);

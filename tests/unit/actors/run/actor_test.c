@@ -374,7 +374,7 @@ static void stale_body(const void *arg, size_t size)
     want_int(weft_node_send(weft_here(), old, DATA, NULL, 0), WEFT_ENOACTOR);
     want_int(weft_stop(old), WEFT_ENOACTOR);
     want(is_alive(again));
-    want_int(peek(again)->mail_count, 0);
+    want_int(wf_mail_count(peek(again)), 0);
     want_int(weft_stop(again), 0);
 }
 

@@ -70,7 +70,7 @@ static unsigned left(enum kind kind, weft_pid p)
     case WATCHERS:
     case MONITORS: return slot_used(wa, WF_TIES_SLOT);
     case LINKS: return wf_ties_of(w)->ties.count;
-    case MAILS: return a == NULL ? 0 : a->mail_count;
+    case MAILS: return a == NULL ? 0 : wf_mail_count(a);
     case HELD: return a == NULL ? 0 : wf_held_count(a);
     case SIGNALS:
         if (a == NULL) return 0;

@@ -64,7 +64,7 @@ static void nothing_is_left(void)
     want_int(wa->slab.used - wa->spare.count, 1);
     want_int(wa->subscription_slab.used, 0);
     want_int(wf_ties_of(w)->monitors.used, 0);
-    want_int(wa->mail_bytes, 0);
+    want_int(wf_all_mail_bytes(wa), 0);
     want_int(wa->alive[0] + wa->alive[1], 1);
     want_int(wf_names_count(wf_names_of(wf_node_of(w))), 0);
     want_int(wf_names_waits(wf_names_of(wf_node_of(w))), 0);

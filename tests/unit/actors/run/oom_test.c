@@ -537,12 +537,12 @@ static void short_of_bytes(void)
 {
     struct wf_actors *wa = wf_actors_of(wf_here);
     weft_pid one, other;
-    size_t most = wa->mail_bytes_max;
+    int64_t all = wa->spare_bytes + 1;
     if (!ok(weft_spawn(&one, serve, NULL, 0, NULL))) return;
     if (ok(weft_spawn(&other, serve, NULL, 0, NULL)) && ok(weft_try_send(other, DATA, NULL, 0))) {
-        wa->mail_bytes_max = wa->mail_bytes;
+        wa->spare_bytes -= all;
         if (ok(weft_try_send(one, DATA, NULL, 0))) want(weft_try_send(one, DATA, NULL, 0) < 0);
-        wa->mail_bytes_max = most;
+        wa->spare_bytes += all;
     }
     (void)ok(weft_try_send(one, DATA, NULL, 0));
 }

@@ -51,9 +51,9 @@ static void advance_body(const void *arg, size_t size)
     (void)arg, (void)size;
     (void)kid_on(0, ticker, 0);
     want_int(weft_settle(), 0);
-    want_int(peek(weft_self())->mail_count, 0);
+    want_int(wf_mail_count(peek(weft_self())), 0);
     want_int(weft_advance(WEFT_MS(100)), 0);
-    want_int(peek(weft_self())->mail_count, 10); /* the one that is due at this very moment, too */
+    want_int(wf_mail_count(peek(weft_self())), 10); /* the one that is due at this very moment, too */
     for (int i = 1; i <= 10; i++) want_int(hear(TICK), i * 10);
     want_int(weft_advance(WEFT_MS(9)), 0);
     weft_expect_nothing(0);

@@ -193,7 +193,7 @@ static void bounded_kid(const void *arg, size_t size)
     want_int(weft_subscribe("a.b", NULL), 0);
     for (; value < max; value++) want_int(publish_value("a.b", value), 1);
     for (int i = 0; i < 3; i++, value++) want_int(publish_value("a.b", value), drops_oldest);
-    want_int(peek(weft_self())->mail_count, max);
+    want_int(wf_mail_count(peek(weft_self())), max);
     want_int(peek(weft_self())->dropped, 3);
     int64_t first = drops_oldest ? 3 : 0;
     expect(NEWS, first);
@@ -204,7 +204,7 @@ static void bounded_kid(const void *arg, size_t size)
     expect(NEWS, 1000);
     if (drops_oldest) expect(NEWS, 1001);
     expect_nothing();
-    want_int(peek(weft_self())->mail_bytes, 0);
+    want_int(wf_mail_bytes(peek(weft_self())), 0);
     for (int64_t i = 0; i < max; i++) want_int(publish_value("a.b", i), 1); /* and it ends with them */
     want_int(say(k.parent, DONE, 0), 0);
 }

@@ -79,8 +79,8 @@ static void full_body(const void *arg, size_t size)
     weft_pid large = kid_with(sleeper, (struct kid){0}, &(weft_spawn_options){.worker = 1, .mailbox_max = 6});
     hear(READY), hear(READY);
     for (int64_t i = 0; i < 8; i++) want_int(publish_value(i), 1);
-    want_int(peek(small)->mail_count, 2);
-    want_int(peek(large)->mail_count, 6);
+    want_int(wf_mail_count(peek(small)), 2);
+    want_int(wf_mail_count(peek(large)), 6);
     want_int(publish_value(8), 0);
     want_int(drops(weft_here(), WF_DROP_SLOW_READER), 1);
     want_int(weft_stop(small), 0);

@@ -134,7 +134,7 @@ static void slow(const void *arg, size_t size)
     want_int(weft_subscribe("room.*", NULL), 0);
     want_int(say(k.parent, READY, 0), 0);
     (void)weft_sleep(WEFT_FOREVER);
-    want_int(peek(weft_self())->mail_count, 3);
+    want_int(wf_mail_count(peek(weft_self())), 3);
     wf_mailbox_unpack(peek(weft_self()));
     want_int(value_of(peek(weft_self())->mail.first), k.n);
 }
