@@ -48,10 +48,9 @@ static bool is_blocked(uint64_t actor, void *arg)
     return a != NULL && wf_actor_is_full(a) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
 }
 
-bool wf_await_others(struct wf_actor *self, const char *topic)
+static __attribute__((noinline)) bool await_blocked(struct wf_actor *self, const char *topic)
 {
     struct wf_worker *w = self->task.worker;
-    if (WF_LIKELY(!somebody_may_be_blocked(w))) return true;
     int64_t start = weft_now(), longest = 0, wait;
     for (uint64_t actor; (actor = wf_queue_groups_blocked(wf_topics_of(wf_node_of(w)), weft_cstr(topic), is_blocked,
                                                           w, &wait)) != 0;) {
@@ -62,6 +61,11 @@ bool wf_await_others(struct wf_actor *self, const char *topic)
         wf_return_space(self, to); /* a publication may exceed the bound, so it needs no promise: note (3) */
     }
     return true;
+}
+
+bool wf_await_others(struct wf_actor *self, const char *topic)
+{
+    return WF_LIKELY(!somebody_may_be_blocked(self->task.worker)) || await_blocked(self, topic);
 }
 
 /* ---- On this worker -------------------------------------------------------------------------------------------- */

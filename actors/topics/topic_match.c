@@ -89,21 +89,23 @@ static void make_list(struct wf_actors *wa, struct wf_match *m)
     else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, compare);
 }
 
-struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
+/* The topic has this place, but no list, or one of before the last change of the trie. */
+static __attribute__((noinline)) struct wf_match *renew(struct wf_actors *wa, struct wf_match *m)
 {
-    *why = WEFT_OK;
-    uint32_t hash = wf_hash(topic.data, topic.size, wa->secret);
-    struct wf_match *m = wa->matches == NULL ? NULL : &wa->matches[hash % WF_MATCH_PLACES];
-    if (m != NULL && topic.size > 0 && m->hash == hash && m->size == topic.size &&
-        memcmp(m->topic, topic.data, topic.size) == 0) {
-        if (WF_UNLIKELY(m->changes != wa->topics.changes)) {
-            give_up(wa, m);
-            m->changes = wa->topics.changes;
-        } else if (WF_UNLIKELY(m->places == NULL)) {
-            make_list(wa, m);
-        }
-        return m;
+    if (m->changes == wa->topics.changes) {
+        make_list(wa, m);
+    } else {
+        give_up(wa, m);
+        m->changes = wa->topics.changes;
     }
+    return m;
+}
+
+/* Gives the topic its place. */
+static __attribute__((noinline)) struct wf_match *take_place(struct wf_actors *wa, weft_text topic, uint32_t hash,
+                                                             int *why)
+{
+    struct wf_match *m = wa->matches == NULL ? NULL : &wa->matches[hash % WF_MATCH_PLACES];
     *why = wf_topic_check(topic);
     if (*why < 0) return NULL;
     if (m == NULL) {
@@ -119,4 +121,15 @@ struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
     m->size = (uint32_t)topic.size;
     memcpy(m->topic, topic.data, topic.size);
     return m;
+}
+
+struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
+{
+    uint32_t hash = wf_hash(topic.data, topic.size, wa->secret);
+    struct wf_match *m = wa->matches == NULL ? NULL : &wa->matches[hash % WF_MATCH_PLACES];
+    if (WF_UNLIKELY(m == NULL || topic.size == 0 || m->hash != hash || m->size != topic.size ||
+                    memcmp(m->topic, topic.data, topic.size) != 0))
+        return take_place(wa, topic, hash, why);
+    *why = WEFT_OK;
+    return WF_LIKELY(m->changes == wa->topics.changes && m->places != NULL) ? m : renew(wa, m);
 }

@@ -144,7 +144,7 @@ static void forget_oldest(struct wf_retained_table *t, struct wf_retained_source
 }
 
 /* The source of that kind whose time is over first. */
-static struct wf_retained_source *first_to_go(const struct wf_retained_pool *p)
+static struct wf_retained_source *first_to_go(struct wf_retained_pool *p)
 {
     struct wf_timer *first = wf_heap_first(&p->sources);
     return first == NULL ? NULL : WF_CONTAINER(first, struct wf_retained_source, until);

@@ -5,13 +5,6 @@
 
 enum { CHILDREN = 4, CAPACITY_MIN = 16 };
 
-struct wf_heap_entry {
-    int64_t deadline;
-    uint32_t serial;
-    uint32_t ticket; /* index in wf_heap.where and wf_heap.timer */
-};
-_Static_assert(sizeof(struct wf_heap_entry) == 16, "four of them are a cache line");
-
 static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
 {
     return a->deadline != b->deadline ? a->deadline < b->deadline : a->serial < b->serial;
@@ -111,7 +104,12 @@ static void give_ticket(struct wf_heap *h, uint32_t ticket)
 static void lower_serials(struct wf_heap *h)
 {
     const uint32_t half = UINT32_C(1) << 31;
-    for (uint32_t i = 0; i < h->count; i++) h->entries[i].serial -= WF_MIN(h->entries[i].serial, half);
+    for (uint32_t i = 0; i < h->count; i++) {
+        struct wf_heap_entry *e = &h->entries[i];
+        uint32_t *serial = &h->timer[e->ticket]->serial;
+        e->serial -= WF_MIN(e->serial, half);
+        *serial -= WF_MIN(*serial, half);
+    }
     h->serial -= half;
 }
 
@@ -122,6 +120,7 @@ static void add(struct wf_heap *h, struct wf_timer *t)
     struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .ticket = take_ticket(h)};
     h->timer[e.ticket] = t;
     t->place = e.ticket + 1;
+    t->serial = e.serial;
     sift_up(h, h->count++, e);
 }
 
@@ -188,9 +187,37 @@ void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
     if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) shrink(h);
 }
 
-struct wf_timer *wf_heap_first(const struct wf_heap *h)
+bool wf_heap_move_first(struct wf_heap *h)
 {
+    if (h->count == 0) return false;
+    struct wf_heap_entry e = h->entries[0];
+    struct wf_timer *t = h->timer[e.ticket];
+    if (WF_LIKELY(t->deadline == e.deadline && t->serial == e.serial)) return false;
+    WF_ASSERT(t->deadline >= e.deadline);
+    if (t->deadline == WEFT_FOREVER) {
+        wf_heap_remove(h, t);
+    } else {
+        e.deadline = t->deadline;
+        e.serial = t->serial;
+        sift_down(h, 0, e);
+    }
+    return true;
+}
+
+struct wf_timer *wf_heap_first(struct wf_heap *h)
+{
+    while (wf_heap_move_first(h)) {}
     return h->count == 0 ? NULL : h->timer[h->entries[0].ticket];
+}
+
+int64_t wf_heap_earliest(const struct wf_heap *h)
+{
+    return h->count == 0 ? WEFT_FOREVER : h->entries[0].deadline;
+}
+
+void wf_heap_fetch_first(const struct wf_heap *h)
+{
+    if (h->count > 0) __builtin_prefetch(h->timer[h->entries[0].ticket], 1);
 }
 
 uint32_t wf_heap_first_serial(const struct wf_heap *h)

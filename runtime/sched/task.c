@@ -246,6 +246,13 @@ static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
     if (WF_UNLIKELY(used > 0) && w->set->hooks->task_stack_used != NULL) w->set->hooks->task_stack_used(t, used);
 }
 
+/* `t` has ended, and the layer above may give its memory to another one. */
+static inline void end(struct wf_worker *w, struct wf_task *t)
+{
+    if (WF_UNLIKELY(wf_timer_armed(&t->deadline))) wf_timer_disarm(w, &t->deadline);
+    w->set->hooks->task_done(t);
+}
+
 /* The stack in w->leaving is no longer used, nor is `t`, which ran on it, if it has ended (`over`). `next` was chosen
  * before the stack is given back: otherwise `next` might get this stack, which is still in use here. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next, bool over)
@@ -253,7 +260,7 @@ static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task 
     WF_ASSERT(w->leaving.stack.base != NULL);
     wf_stack_seen(&w->leaving.stack, w->leaving.sp);
     tell_used(w, t, wf_stack_give(w->stacks, &w->leaving.stack));
-    if (over) w->set->hooks->task_done(t);
+    if (over) end(w, t);
     if (next == NULL) {
         w->current = NULL;
         wf_coro_leave(&w->leaving, &w->loop);
@@ -300,7 +307,7 @@ static void trampoline(void *arg)
         if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib)
             leave_for(w, t, next, over);
         tell_used(w, t, wf_coro_succeed(&t->coro, &next->coro));
-        if (over) hooks->task_done(t);
+        if (over) end(w, t);
         wf_task_run_here(w, next);
         t = next;
     }
@@ -392,13 +399,13 @@ static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, 
         if (deadline != WEFT_NOW) wf_task_wrong_time(t, what, deadline);
         return WEFT_ETIMEDOUT;
     }
-    int rc = wf_timer_arm(w, &t->deadline, deadline);
+    int rc = wf_timer_set(w, &t->deadline, deadline);
     if (rc < 0) return rc;
     t->timed_out = false;
     wait_for_wake(w, t, what);
     /* the timer is that of its grace period */
     if (WF_UNLIKELY(t->deadline.fire != deadline_passed)) return WEFT_ECANCELED;
-    wf_timer_disarm(w, &t->deadline);
+    wf_timer_rest(&t->deadline); /* task.h, note (5) */
     if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
 }

@@ -12,7 +12,9 @@
  *     those that the same task has started. They run before tasks that are ready again, so that a tree of tasks runs
  *     depth first and few of them have a stack at a time. No task starves: a task that is ready again is due after at
  *     most two turns and then goes first, except that one in WF_DUE_RUN + 1 is a fresh one; and the oldest fresh task
- *     joins the others when WF_FRESH_RUN tasks have begun since it became the oldest. */
+ *     joins the others when WF_FRESH_RUN tasks have begun since it became the oldest.
+ * (5) A wait that ends before its deadline leaves the timer of its task armed, at rest: the next wait mostly has a
+ *     later deadline, and then only postpones it (heap.h). */
 #ifndef WF_TASK_H
 #define WF_TASK_H
 
@@ -63,7 +65,7 @@ struct wf_task {
         struct wf_coro coro;
         struct wf_call start; /* until it is started: the post to its worker */
     };
-    struct wf_timer deadline; /* of its present wait; once it was asked to end, of its grace period */
+    struct wf_timer deadline; /* of its present wait, else at rest; once it was asked to end, of its grace period */
     struct wf_list owned;     /* wf_owned.on_task: closed when the task ends */
 };
 

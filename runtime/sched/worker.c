@@ -17,29 +17,33 @@ static void fire_due_timers(struct wf_worker *w)
 {
     /* Timers armed by those that fire now wait for the next turn, so a timer that arms itself cannot hold up the
      * loop. */
-    struct wf_timer *t;
-    uint32_t serial = w->timers.serial;
-    int fired = 0;
-    while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now &&
-           wf_heap_first_serial(&w->timers) < serial && fired++ < FIRE_MOST) {
+    const uint32_t serial = w->timers.serial;
+    bool fired = false;
+    for (int i = 0; i < FIRE_MOST && wf_heap_earliest(&w->timers) <= w->now; i++) {
+        if (wf_heap_move_first(&w->timers)) continue; /* it was postponed, or rests */
+        if (wf_heap_first_serial(&w->timers) >= serial) break;
+        struct wf_timer *t = wf_heap_first(&w->timers);
         wf_heap_remove(&w->timers, t);
-        __builtin_prefetch(wf_heap_first(&w->timers), 1);
+        wf_heap_fetch_first(&w->timers);
         w->count.timers_fired++;
+        fired = true;
         t->fire(w, t);
     }
-    if (fired > 0) w->fired_at = w->now;
+    if (fired) w->fired_at = w->now;
 }
 
 /* When it has to be awake for its timers. */
-static int64_t next_timer_at(const struct wf_worker *w)
+static int64_t next_timer_at(struct wf_worker *w)
 {
-    const struct wf_timer *first = wf_heap_first(&w->timers);
-    if (first == NULL) return WEFT_FOREVER;
-    return first->deadline <= w->now ? WEFT_NOW : WF_MAX(first->deadline, w->fired_at + w->set->env->sleep_min);
+    /* If more of them were postponed, it wakes too early, and continues with them. */
+    for (int i = 0; i < FIRE_MOST && wf_heap_move_first(&w->timers); i++) {}
+    const int64_t first = wf_heap_earliest(&w->timers);
+    if (first == WEFT_FOREVER) return WEFT_FOREVER;
+    return first <= w->now ? WEFT_NOW : WF_MAX(first, w->fired_at + w->set->env->sleep_min);
 }
 
 /* When it has to be awake for its timers, or for stacks that are free. */
-static int64_t next_work_at(const struct wf_worker *w)
+static int64_t next_work_at(struct wf_worker *w)
 {
     return WF_MIN(next_timer_at(w), w->trim_at);
 }

@@ -71,6 +71,85 @@ START_TEST(random_operations_agree_with_a_naive_model)
 }
 END_TEST
 
+/* A timer that is postponed, or rests, stays in the heap until its entry is the first one. The timers have to fire in
+ * the same order as in the model, in which they are moved at once. Returns whether it was postponed. */
+static bool arm_again(struct wf_heap *h, struct model *m, int64_t deadline, uint64_t step)
+{
+    m->armed_at = step;
+    bool postponed = wf_heap_postpone(h, &m->timer, deadline);
+    if (!postponed) {
+        wf_heap_remove(h, &m->timer);
+        m->timer.deadline = deadline;
+        ck_assert_int_eq(wf_heap_add(h, &m->timer), WEFT_OK);
+    }
+    return postponed;
+}
+
+START_TEST(postponed_timers_fire_in_order)
+{
+    struct wf_heap h;
+    struct model *all = calloc(TIMERS, sizeof *all), *m;
+    uint32_t seed = 54321u + (uint32_t)_i, postponed = 0;
+    wf_heap_init(&h);
+    for (uint64_t step = 1; step <= STEPS / 4; step++) {
+        m = &all[next_random(&seed) % TIMERS];
+        switch (next_random(&seed) % 4) {
+        case 0:
+        case 1: {
+            int64_t deadline = next_random(&seed) % 50; /* many ties */
+            postponed += arm_again(&h, m, deadline, step);
+            ck_assert_int_eq(m->timer.deadline, deadline);
+            break;
+        }
+        case 2:
+            wf_timer_rest(&m->timer);
+            m->armed_at = 0;
+            break;
+        default:
+            if ((m = model_first(all)) == NULL) break;
+            ck_assert_int_le(wf_heap_earliest(&h), m->timer.deadline);
+            ck_assert_ptr_eq(wf_heap_first(&h), &m->timer);
+            ck_assert_int_eq(wf_heap_earliest(&h), m->timer.deadline);
+            ck_assert(!wf_heap_move_first(&h));
+            wf_heap_remove(&h, &m->timer);
+            m->armed_at = 0;
+        }
+    }
+    ck_assert_uint_gt(postponed, STEPS / 100);
+    while ((m = model_first(all)) != NULL) {
+        ck_assert_ptr_eq(wf_heap_first(&h), &m->timer);
+        wf_heap_remove(&h, &m->timer);
+        m->armed_at = 0;
+    }
+    ck_assert_ptr_null(wf_heap_first(&h)); /* those at rest are removed */
+    ck_assert_uint_eq(h.count, 0);
+    for (int i = 0; i < TIMERS; i++) ck_assert(!wf_timer_armed(&all[i].timer));
+    wf_heap_finish(&h);
+    free(all);
+}
+END_TEST
+
+START_TEST(a_timer_is_not_postponed_to_an_earlier_time)
+{
+    struct wf_heap h;
+    struct wf_timer t = {.deadline = 7}, other = {.deadline = 9};
+    wf_heap_init(&h);
+    ck_assert(!wf_heap_postpone(&h, &t, 8)); /* it is not armed */
+    ck_assert_int_eq(wf_heap_earliest(&h), WEFT_FOREVER);
+    ck_assert_int_eq(wf_heap_add(&h, &t), WEFT_OK);
+    ck_assert_int_eq(wf_heap_add(&h, &other), WEFT_OK);
+    ck_assert(!wf_heap_postpone(&h, &t, 6));
+    ck_assert_int_eq(t.deadline, 7);
+    wf_timer_rest(&t);
+    ck_assert(!wf_heap_postpone(&h, &t, 6)); /* nor if it rests */
+    ck_assert(wf_heap_postpone(&h, &t, 9));
+    ck_assert_ptr_eq(wf_heap_first(&h), &other); /* which was armed before */
+    h.serial = UINT32_MAX;
+    ck_assert(!wf_heap_postpone(&h, &t, 10)); /* arming it anew finds a serial number */
+    wf_heap_finish(&h);
+}
+END_TEST
+
 START_TEST(equal_deadlines_fire_in_the_order_armed)
 {
     enum { COUNT = 1000 };
@@ -191,6 +270,8 @@ int main(void)
     Suite *suite = suite_create("heap");
     TCase *c = tcase_create("heap");
     tcase_add_loop_test(c, random_operations_agree_with_a_naive_model, 0, 4);
+    tcase_add_loop_test(c, postponed_timers_fire_in_order, 0, 4);
+    tcase_add_test(c, a_timer_is_not_postponed_to_an_earlier_time);
     tcase_add_test(c, equal_deadlines_fire_in_the_order_armed);
     tcase_add_test(c, the_order_armed_outlives_the_last_serial);
     tcase_add_test(c, an_armed_timer_knows_it);

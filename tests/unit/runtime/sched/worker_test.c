@@ -231,6 +231,43 @@ START_TEST(a_kill_ends_a_task_that_ignores_its_cancellation)
 }
 END_TEST
 
+/* ---- Deadlines ------------------------------------------------------------------------------------------------- */
+
+/* Its timer is armed once for the first two waits: the second only postpones it. A wait for an earlier time moves it. */
+static void wait_with_deadlines(void *arg)
+{
+    const int64_t late = weft_after(WEFT_SEC(1000));
+    const struct wf_heap *timers = &wf_here->timers;
+    (void)arg;
+    want_int(wf_task_wait(late, "a wake"), WEFT_OK);
+    want_int(wf_heap_earliest(timers), late);
+    want_int(wf_task_wait(late + WEFT_SEC(1), "a wake"), WEFT_OK);
+    want_int(wf_heap_earliest(timers), late);
+    want_int(timers->count, 1);
+    want_int(wf_task_wait(weft_after(WEFT_MS(1)), "its deadline"), WEFT_ETIMEDOUT);
+    want_int(timers->count, 0);
+    want_int(wf_task_wait(late, "a wake"), WEFT_OK);
+    want_int(timers->count, 1);
+}
+
+static void wake_one_with_deadlines(void *arg)
+{
+    struct test_task *t = spawn_here(wait_with_deadlines, NULL);
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        until(is_waiting(t) && (i < 2 || t->task.deadline.deadline > weft_after(WEFT_SEC(900))));
+        wf_task_wake(&t->task);
+    }
+    until(t->done);
+    want_int(wf_here->timers.count, 0); /* it has taken its timer along */
+}
+
+START_TEST(a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next)
+{
+    run_alone(wake_one_with_deadlines, NULL);
+}
+END_TEST
+
 /* ---- Idle means idle ------------------------------------------------------------------------------------------- */
 
 #ifndef _WIN32 /* there integration/windows looks on, from Linux */
@@ -302,4 +339,6 @@ END_TEST
 
 TEST_MAIN("worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
           posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
-          a_kill_ends_a_task_that_ignores_its_cancellation ON_UNIX(, idle_workers_make_no_context_switches))
+          a_kill_ends_a_task_that_ignores_its_cancellation,
+          a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next ON_UNIX(
+              , idle_workers_make_no_context_switches))
