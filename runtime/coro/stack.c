@@ -201,18 +201,31 @@ static uint64_t *canaries(const struct wf_stack *s)
     return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
 }
 
+/* Brings the top pages of slots that were never used, the first at `base`, into memory together. They are taken next, as so
+ * many have been taken already. */
+static void populate_tops(struct wf_stack_arena *a, char *base, uint32_t slot_bytes)
+{
+    const size_t page = pf_page_size();
+    for (uint32_t i = 0; i < PF_RANGES_MAX; i++)
+        a->ranges[i] = (struct pf_range){base + (size_t)(i + 1) * slot_bytes - page, page};
+    (void)pf_pages_populate(a->ranges, PF_RANGES_MAX);
+}
+
 /* Whether the next slot of the segment that was never used has a guard. Guards are made for as many slots as are in use
- * already, at most PF_RANGES_MAX, in one call: with one for each slot a new stack takes a sixth more time. */
+ * already, at most PF_RANGES_MAX, in one call: with one for each slot a new stack takes a sixth more time. If they are
+ * so many, their top pages come in one call, too, which saves a fault for each. */
 static bool next_has_guard(struct wf_stack_arena *a, int index, struct segment *s)
 {
     struct pf_range *ranges = a->ranges;
     uint32_t count = WF_MIN(WF_MAX(s->used, 1), PF_RANGES_MAX), slot_bytes = slot_size(index);
+    char *base = s->base + (size_t)s->used * slot_bytes;
     if (s->used < s->guarded) return true;
     count = WF_MIN(count, slots_of_segment(index) - s->used);
-    for (uint32_t i = 0; i < count; i++)
-        ranges[i] = (struct pf_range){s->base + (size_t)(s->used + i) * slot_bytes, WF_GUARD_BYTES};
-    s->guarded += (uint32_t)pf_pages_guard(ranges, (int)count, &a->guard);
-    return s->used < s->guarded;
+    for (uint32_t i = 0; i < count; i++) ranges[i] = (struct pf_range){base + (size_t)i * slot_bytes, WF_GUARD_BYTES};
+    uint32_t made = (uint32_t)pf_pages_guard(ranges, (int)count, &a->guard);
+    s->guarded += made;
+    if (made == PF_RANGES_MAX) populate_tops(a, base, slot_bytes);
+    return made > 0;
 }
 
 /* One more slot that was never used. */

@@ -215,6 +215,9 @@ enum { PF_RANGES_MAX = 64 };
  * ranges, from the first on, have a guard now. */
 enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
 int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind *kind);
+/* Brings the pages of these ranges (at most PF_RANGES_MAX) into memory, if one call does that for less than a fault for
+ * each page costs. Whether it did: if not, each page comes when it is touched, as otherwise. */
+bool pf_pages_populate(const struct pf_range *ranges, int count);
 /* Gives the memory of the lower part of a stack, which may be the running one, back to the system. The stack can grow
  * into it again and finds zeroes there. Guards inside the range stay. */
 void pf_pages_trim(void *at, size_t size);

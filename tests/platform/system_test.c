@@ -277,6 +277,30 @@ START_TEST(closed_ranges_are_zero_once_they_are_open)
 }
 END_TEST
 
+START_TEST(pages_of_many_ranges_come_at_once)
+{
+    enum { RANGES = PF_RANGES_MAX };
+    size_t page = pf_page_size(), size = 3 * RANGES * page;
+    char *at = pf_pages_reserve(size, page);
+    struct pf_range ranges[RANGES];
+    ck_assert_ptr_nonnull(at);
+    ck_assert(pf_pages_stack(at, size, at));
+    for (int i = 0; i < RANGES; i++) ranges[i] = (struct pf_range){at + (size_t)(3 * i + 1) * page, page};
+    size_t before = pf_pages_resident(at, size);
+    bool done = pf_pages_populate(ranges, RANGES);
+    ck_assert_uint_eq(pf_pages_resident(at, size), before + (done ? RANGES * page : 0));
+    for (int i = 0; i < RANGES; i++) {
+        char *first = ranges[i].at;
+        ck_assert(!done || pf_pages_resident(first, page) == page);
+        ck_assert(first[0] == 0 && first[page - 1] == 0);
+        first[0] = 1;
+    }
+    (void)pf_pages_populate(ranges, RANGES);
+    for (int i = 0; i < RANGES; i++) ck_assert_int_eq(*(char *)ranges[i].at, 1); /* what is there stays */
+    pf_pages_release(at, size);
+}
+END_TEST
+
 START_TEST(resident_pages_are_counted)
 {
     size_t page = pf_page_size(), size = 256 * page;
@@ -374,6 +398,7 @@ int main(void)
         tcase_add_test(c, address_space_is_no_memory);
         tcase_add_test(c, trimmed_memory_is_zero_and_its_guard_stays);
         tcase_add_test(c, closed_ranges_are_zero_once_they_are_open);
+        tcase_add_test(c, pages_of_many_ranges_come_at_once);
         tcase_add_test(c, resident_pages_are_counted);
         suite_add_tcase(suite, c);
     }

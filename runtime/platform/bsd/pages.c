@@ -48,6 +48,12 @@ int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind 
     return 0;
 }
 
+bool pf_pages_populate(const struct pf_range *ranges, int count)
+{
+    (void)ranges, (void)count;
+    return false;
+}
+
 void pf_pages_trim(void *at, size_t size)
 {
     WF_ASSERT(map(at, size, MAP_FIXED) == at);

@@ -25,6 +25,9 @@
 #ifndef MADV_GUARD_REMOVE
 #define MADV_GUARD_REMOVE 103
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 #ifndef PIDFD_SELF_THREAD
 #define PIDFD_SELF_THREAD (-10000) /* Linux 6.15; the number for the thread group has changed since */
 #endif
@@ -60,20 +63,29 @@ _Static_assert(sizeof(struct pf_range) == sizeof(struct iovec) &&
                    offsetof(struct pf_range, size) == offsetof(struct iovec, iov_len),
                "a range is an iovec");
 
+/* One call for all ranges. False: it has not done all of them; `*refused` is then set if this kernel, or this process, never
+ * can. */
+static bool advise_at_once(const struct pf_range *ranges, int count, int advice, _Atomic bool *refused)
+{
+#ifdef SYS_process_madvise
+    if (atomic_load_explicit(refused, memory_order_relaxed)) return false;
+    long sum = 0;
+    for (int i = 0; i < count; i++) sum += (long)ranges[i].size;
+    long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, advice, 0);
+    if (done == sum) return true;
+    if (done < 0 && errno != EINTR && errno != EAGAIN && errno != ENOMEM)
+        atomic_store_explicit(refused, true, memory_order_relaxed);
+#else
+    (void)ranges, (void)count, (void)advice, (void)refused;
+#endif
+    return false;
+}
+
 /* Kernels that cannot advise many ranges at once, or not for the calling process, get one call a range. */
 static bool advise_all(const struct pf_range *ranges, int count, int advice)
 {
-#ifdef SYS_process_madvise
     static _Atomic bool one_by_one; /* relaxed: once true it stays true */
-    if (count > 1 && !atomic_load_explicit(&one_by_one, memory_order_relaxed)) {
-        long sum = 0;
-        for (int i = 0; i < count; i++) sum += (long)ranges[i].size;
-        long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, advice, 0);
-        if (done == sum) return true;
-        if (done < 0 && errno != EINTR && errno != EAGAIN && errno != ENOMEM)
-            atomic_store_explicit(&one_by_one, true, memory_order_relaxed);
-    }
-#endif
+    if (count > 1 && advise_at_once(ranges, count, advice, &one_by_one)) return true;
     bool done = true;
     for (int i = 0; i < count; i++) {
         int rc;
@@ -98,6 +110,14 @@ int pf_pages_guard(const struct pf_range *ranges, int count, enum pf_guard_kind 
         *kind = PF_GUARD_NONE;
     }
     return 0;
+}
+
+/* One by one, this would cost as much as the faults that it saves. */
+bool pf_pages_populate(const struct pf_range *ranges, int count)
+{
+    static _Atomic bool refused; /* relaxed: once true it stays true */
+    WF_ASSERT(count <= PF_RANGES_MAX);
+    return advise_at_once(ranges, count, MADV_POPULATE_WRITE, &refused);
 }
 
 void pf_pages_trim(void *at, size_t size)

@@ -74,6 +74,12 @@ static void decommit(char *at, size_t size)
     }
 }
 
+bool pf_pages_populate(const struct pf_range *ranges, int count)
+{
+    (void)ranges, (void)count;
+    return false;
+}
+
 void pf_pages_trim(void *at, size_t size)
 {
     NT_TIB *running = (NT_TIB *)NtCurrentTeb();
