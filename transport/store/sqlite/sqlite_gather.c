@@ -132,9 +132,10 @@ static int f_sector(sqlite3_file *f)
     return real_of(f)->pMethods->xSectorSize(real_of(f));
 }
 
+/* An atomic write of several pages would have to begin and end below, and a control that fails may go unnoticed. */
 static int f_character(sqlite3_file *f)
 {
-    return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f));
+    return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f)) & ~SQLITE_IOCAP_BATCH_ATOMIC;
 }
 
 static int f_map(sqlite3_file *f, int region, int size, int extend, void volatile **out)
