@@ -26,9 +26,9 @@ static sqlite3_file *real_of(sqlite3_file *f)
     return handle_of(f)->real;
 }
 
-/* The log has got bytes up to `end`. Another process may have let it grow, so its size is asked for: what is behind `end`
- * may be frames that were copied, and zeroes among them would make the others look newer than the file. Without space
- * for zeroes the log grows in small steps. */
+/* The log has got frames up to `end`. Its header was synced before them, so none of the frames behind `end` count any more;
+ * before that, zeroes among them would leave the first ones, which are older than the file. Another process may have
+ * let the log grow, so its size is asked for. Without space for zeroes it grows in small steps. */
 static int grow_log(struct handle *h, sqlite3_int64 end)
 {
     const sqlite3_io_methods *m = h->real->pMethods;
@@ -53,7 +53,8 @@ static int pass_on(sqlite3_file *f)
     h->size = 0;
     if (size == 0) return SQLITE_OK;
     int rc = h->real->pMethods->xWrite(h->real, h->held, size, h->at);
-    return rc == SQLITE_OK && h->is_log && h->at + size > h->end ? grow_log(h, h->at + size) : rc;
+    bool has_frames = h->is_log && h->at > 0; /* the header is at 0 */
+    return rc == SQLITE_OK && has_frames && h->at + size > h->end ? grow_log(h, h->at + size) : rc;
 }
 
 static int f_write(sqlite3_file *f, const void *data, int size, sqlite3_int64 at)

@@ -105,10 +105,10 @@ END_TEST
 
 /* ---- What reaches the disk ------------------------------------------------------------------------------------- */
 
-static void write_pages(int count)
+static void write_pages(int first, int count)
 {
     static const uint8_t page[PAGE] = {1};
-    for (int i = 0; i < count; i++)
+    for (int i = first; i < first + count; i++)
         ck_assert_int_eq(model.file->pMethods->xWrite(model.file, page, PAGE, (sqlite3_int64)i * PAGE), SQLITE_OK);
 }
 
@@ -116,7 +116,7 @@ START_TEST(neighbours_are_one_write)
 {
     open_as_part(SQLITE_OPEN_MAIN_DB);
     faulty_cut_power(2);
-    write_pages(SQ_GATHER_MAX / PAGE);
+    write_pages(0, SQ_GATHER_MAX / PAGE);
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
     ck_assert_int_ne(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK); /* the third change */
     close_model();
@@ -127,10 +127,10 @@ START_TEST(a_sync_reports_the_write_that_failed)
 {
     open_as_part(SQLITE_OPEN_MAIN_DB);
     faulty_space(PAGE);
-    write_pages(2);
+    write_pages(0, 2);
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_FULL);
     faulty_space(SIZE_MAX);
-    write_pages(2); /* as SQLite does in the next transaction */
+    write_pages(0, 2); /* as SQLite does in the next transaction */
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
     close_model();
 }
@@ -150,18 +150,37 @@ START_TEST(a_log_grows_in_large_steps)
 }
 END_TEST
 
+/* The power may be cut before the header of a log that is begun anew is on disk. Then all frames behind the old header have to
+ * be there still, or none: some of them would take pages of the file back to what they were. */
+START_TEST(a_log_does_not_grow_before_its_header_is_synced)
+{
+    static const uint8_t header[32] = {1};
+    size_t size;
+    open_as_part(SQLITE_OPEN_WAL);
+    ck_assert_int_eq(model.file->pMethods->xWrite(model.file, header, sizeof header, 0), SQLITE_OK);
+    ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+    ck_assert_ptr_nonnull(faulty_bytes("file", &size));
+    ck_assert_uint_eq(size, sizeof header);
+    ck_assert_int_eq(model.file->pMethods->xWrite(model.file, header, sizeof header, sizeof header), SQLITE_OK);
+    ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+    ck_assert_ptr_nonnull(faulty_bytes("file", &size));
+    ck_assert_uint_eq(size, SQ_LOG_STEP);
+    close_model();
+}
+END_TEST
+
 /* What another process has appended stays. */
 START_TEST(a_log_that_another_has_let_grow_is_left_as_it_is)
 {
     size_t size;
     open_as_part(SQLITE_OPEN_WAL);
-    write_pages(1);
+    write_pages(1, 1);
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
     sqlite3_vfs *below = sqlite3_vfs_find("faulty");
     sqlite3_file *other = calloc(1, (size_t)below->szOsFile);
     ck_assert_int_eq(below->xOpen(below, "file", other, SQLITE_OPEN_WAL | SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     ck_assert_int_eq(other->pMethods->xWrite(other, "theirs", 6, SQ_LOG_STEP * 3 / 2), SQLITE_OK);
-    write_pages(SQ_LOG_STEP / PAGE + 1);
+    write_pages(1, SQ_LOG_STEP / PAGE);
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
     const uint8_t *disk = faulty_bytes("file", &size);
     ck_assert_uint_eq(size, SQ_LOG_STEP * 3 / 2 + 6);
@@ -177,7 +196,7 @@ START_TEST(a_log_on_a_full_disk_grows_by_what_it_has)
     size_t size;
     open_as_part(SQLITE_OPEN_WAL);
     faulty_space(3 * PAGE);
-    write_pages(3);
+    write_pages(1, 2);
     ck_assert_int_eq(model.file->pMethods->xSync(model.file, SQLITE_SYNC_NORMAL), SQLITE_OK);
     ck_assert_ptr_nonnull(faulty_bytes("file", &size));
     ck_assert_uint_eq(size, 3 * PAGE);
@@ -196,6 +215,7 @@ int main(void)
     tcase_add_test(c, neighbours_are_one_write);
     tcase_add_test(c, a_sync_reports_the_write_that_failed);
     tcase_add_test(c, a_log_grows_in_large_steps);
+    tcase_add_test(c, a_log_does_not_grow_before_its_header_is_synced);
     tcase_add_test(c, a_log_that_another_has_let_grow_is_left_as_it_is);
     tcase_add_test(c, a_log_on_a_full_disk_grows_by_what_it_has);
     return run_suite(suite);
