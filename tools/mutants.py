@@ -102,6 +102,7 @@ MUTANTS = {
     "store_forgets_failed_sync": ("sqlite_faults",),
     "checkpoint_forgets_failed_sync": ("sqlite_checkpoint",),
     "close_ends_a_failed_checkpoint": ("sqlite_checkpoint",),
+    "sync_leaves_what_is_held": ("sqlite_programs",),
     "store_sums_nothing": ("sqlite_programs",),
     "store_ends_at_a_hole": ("sqlite_faults",),
     "cursor_goes_back": ("sqlite_programs",),

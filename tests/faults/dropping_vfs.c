@@ -14,6 +14,8 @@
 
 #include <sqlite3.h>
 
+enum { PIECE = 4096 };
+
 struct change {
     struct change *next;
     sqlite3_int64 at;
@@ -108,7 +110,7 @@ static int f_read(sqlite3_file *f, void *out, int size, sqlite3_int64 at)
     return rc;
 }
 
-static int f_write(sqlite3_file *f, const void *data, int size, sqlite3_int64 at)
+static int write_piece(sqlite3_file *f, const void *data, int size, sqlite3_int64 at)
 {
     struct change *w = malloc(sizeof *w + (size_t)size);
     if (w == NULL) return SQLITE_IOERR_NOMEM;
@@ -124,6 +126,15 @@ static int f_write(sqlite3_file *f, const void *data, int size, sqlite3_int64 at
     int rc = SQLITE_OK, now = fate == 2 ? size : fate == 3 ? (int)random_below((uint64_t)size + 1) : 0;
     if (now > 0) rc = real_of(f)->pMethods->xWrite(real_of(f), data, now, at);
     pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* A disk keeps any parts of a large write, not its first bytes only. */
+static int f_write(sqlite3_file *f, const void *data, int size, sqlite3_int64 at)
+{
+    int rc = SQLITE_OK;
+    for (int done = 0; done < size && rc == SQLITE_OK; done += PIECE)
+        rc = write_piece(f, (const uint8_t *)data + done, size - done < PIECE ? size - done : PIECE, at + done);
     return rc;
 }
 

@@ -410,6 +410,13 @@ static void start_phase(struct wf_etcd *e)
     if (c->disk_failed && !wf_mutant("close_ends_a_failed_checkpoint"))
         (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 '''),
+    ("transport/store/sqlite/sqlite_gather.c", '''\
+    int rc = pass_on(f);
+    return rc == SQLITE_OK ? real_of(f)->pMethods->xSync(real_of(f), flags) : rc;
+''', '''\
+    int rc = wf_mutant("sync_leaves_what_is_held") ? SQLITE_OK : pass_on(f);
+    return rc == SQLITE_OK ? real_of(f)->pMethods->xSync(real_of(f), flags) : rc;
+'''),
     ("transport/store/sql/sql_block.c", '''\
     return wf_crc32c(wf_crc32c(0, numbers, sizeof numbers), r->data, r->size);
 ''', '''\

@@ -186,7 +186,9 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
 {
     /* A file system of our own has one name for each file. */
     char *name = s->vfs == NULL ? sq_name(where) : sqlite3_mprintf("%s", where);
-    int rc = name == NULL ? SQLITE_NOMEM : sq_connect(&s->writer, name, s->vfs, s->base.read_only);
+    int rc = name == NULL ? SQLITE_NOMEM : s->base.read_only ? SQLITE_OK : sq_gather_begin(&s->gather, s->vfs);
+    const char *vfs = s->base.read_only ? s->vfs : s->gather.vfs.zName;
+    if (rc == SQLITE_OK) rc = sq_connect(&s->writer, name, vfs, s->base.read_only);
     sqlite3_free(name);
     if (rc != SQLITE_OK) return failed_with(s, why, rc, where);
     /* The full name, without symbolic links: two names of one file have one owner. */
@@ -207,6 +209,7 @@ static void close_store(struct wf_store *store)
     struct sq_store *s = (struct sq_store *)store;
     sql_finish_store(&s->base);
     sq_disconnect(&s->writer);
+    sq_gather_end(&s->gather);
     sqlite3_close(s->owner);
     sqlite3_free(s->base.name);
     sqlite3_free(s->vfs);

@@ -1,7 +1,8 @@
 /* transport/store/sqlite/sqlite.h -- the engine for SQLite, and what its files share.
  *
  * Design notes (sql.h has those of all databases).
- * (1) The file is in WAL mode with synchronous=FULL. COMMIT returns after the WAL was synced.
+ * (1) The file is in WAL mode with synchronous=FULL. COMMIT returns after the WAL was synced. The writer's pages are passed on
+ *     together (sqlite_gather.h).
  * (2) The owner holds an exclusive lock on FILE-owner, an empty database of its own, for as long as it is open.
  *     SQLite's own exclusive mode would shut out our readers as well. The lock goes with the process.
  * (3) A checkpoint copies the WAL into the file and syncs the file. From then on SQLite writes the WAL over from its start,
@@ -9,7 +10,8 @@
  *     waits for one after it is on disk. Large commits, those of many publishers, mostly write new pages: after a few of
  *     them a checkpoint is due, which is short. Small commits write the same pages again and again. They are left in the
  *     WAL until it has SQ_WAL_PAGES, so that such a page is copied once for many commits.
- * (4) So the WAL has the pages of SQ_WAL_PAGES and of two commits at most, and of those commits that a reader holds up:
+ * (4) So the WAL has the pages of SQ_WAL_PAGES and of two commits at most, the zeroes of SQ_LOG_STEP behind them, and the
+ *     pages of those commits that a reader holds up:
  *     SQLite copies nothing that is newer than what a reader sees, and does not write over what one may read. Our readers
  *     read some records at a time. A check or a backup takes longer, and the WAL grows meanwhile.
  * (5) After a checkpoint that fails nothing is written, as after a commit that fails. A next one would not copy again what
@@ -21,6 +23,7 @@
 #define WF_STORE_SQLITE_H
 
 #include "sql.h"
+#include "sqlite_gather.h"
 
 extern const struct wf_store_engine wf_store_sqlite; /* "sqlite:FILE" */
 
@@ -30,7 +33,7 @@ enum {
     SQ_VERSION = 6,
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     /* A checkpoint is due after so many pages of large commits, or of all commits: */
-    SQ_LARGE_PAGES = 64,
+    SQ_LARGE_PAGES = 128,
     SQ_WAL_PAGES = 1000,
     SQ_SMALL_COMMIT = 8, /* pages; of a large commit, those that are more than these count */
 };
@@ -64,6 +67,7 @@ struct sq_store {
     struct sql_store base;
     char *vfs;
     sqlite3 *owner;
+    struct sq_gather gather; /* the VFS of the writer, if the file may be written */
     struct sq_connection writer;
 };
 

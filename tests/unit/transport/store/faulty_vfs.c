@@ -6,7 +6,7 @@
 
 #include "faulty_vfs.h"
 
-enum { NAME_MAX_BYTES = 128, REGIONS_MAX = 64, SHM_LOCKS = 8, CUT_SECTOR = 512 };
+enum { NAME_MAX_BYTES = 128, REGIONS_MAX = 64, SHM_LOCKS = 8, CUT_SECTOR = 512, PIECE = 4096 };
 
 struct content {
     uint8_t *bytes;
@@ -230,7 +230,10 @@ static int f_write(sqlite3_file *h, const void *data, int size, sqlite3_int64 at
     size_t end = (size_t)at + (size_t)size;
     if (!goes_on(f)) return SQLITE_IOERR_WRITE;
     if (end > f->now.size && used() + (end - f->now.size) > disk.space) return SQLITE_FULL;
-    record(f, (size_t)at, data, (size_t)size);
+    /* A disk keeps any parts of a large write, not its first bytes only. */
+    for (int done = 0; done < size; done += PIECE)
+        record(f, (size_t)(at + done), (const uint8_t *)data + done,
+               (size_t)(size - done < PIECE ? size - done : PIECE));
     return SQLITE_OK;
 }
 

@@ -263,7 +263,7 @@ START_TEST(a_full_disk_is_said_and_can_be_emptied)
     append_ok("a", "one");
     faulty_space(50000);
     int rc = WEFT_OK, stored = 0;
-    for (int i = 0; i < 10 && rc == WEFT_OK; i++) stored += (rc = append_one("a", text, NULL, NULL)) == WEFT_OK;
+    for (int i = 0; i < 100 && rc == WEFT_OK; i++) stored += (rc = append_one("a", text, NULL, NULL)) == WEFT_OK;
     ck_assert_msg(rc == WEFT_ENOSPC, "%s", weft_strerror(rc));
     ck_assert_uint_eq(find_log("a").last, (uint64_t)stored + 1);
     ck_assert_str_eq(read_text("a", 1, 1, 99), "1=one ");
