@@ -117,7 +117,7 @@ struct line {
 struct importing {
     const struct cli *c;
     struct wf_store *store;
-    struct line *line; /* AT_ONCE lines of one topic fit */
+    struct line *line; /* AT_ONCE lines fit */
     size_t lines, bytes;
     uint64_t number, done;
 };
@@ -219,17 +219,15 @@ static const char *read_fields(struct line *l, weft_reader *r)
     return l->size > WF_STORE_RECORD_MAX ? "the record has more than a megabyte" : NULL;
 }
 
-/* How many of the lines, which are of one topic, begin its log or follow the last record. */
-static size_t count_following(const struct importing *im)
+/* Whether the line begins the log of its topic, or follows its last record: in the store, or in the lines before it. */
+static bool follows(const struct importing *im, size_t i)
 {
+    const struct line *l = &im->line[i];
     struct wf_store_log log;
-    size_t i = 0;
-    if (im->lines == 0) return 0;
-    const struct line *l = im->line;
-    if (im->store->engine->find(im->store, l->topic, &log) < 0)
-        log = (struct wf_store_log){.epoch = l->epoch, .last = l->offset - 1};
-    for (; i < im->lines && l[i].epoch == log.epoch && l[i].offset == log.last + 1; i++) log.last++;
-    return i;
+    for (const struct line *before = l; before-- > im->line;)
+        if (strcmp(before->topic, l->topic) == 0) return before->epoch == l->epoch && before->offset + 1 == l->offset;
+    if (im->store->engine->find(im->store, l->topic, &log) < 0) return true;
+    return log.epoch == l->epoch && log.last + 1 == l->offset;
 }
 
 /* The line does not follow what is stored now. */
@@ -257,8 +255,9 @@ static void drop_lines(struct importing *im)
 static int store_lines(struct importing *im)
 {
     struct wf_store_append batch[AT_ONCE];
-    const size_t count = count_following(im);
+    size_t count = 0;
     int code = CLI_OK;
+    while (count < im->lines && follows(im, count)) count++;
     for (size_t i = 0; i < count; i++) {
         const struct line *l = &im->line[i];
         batch[i] = (struct wf_store_append){.topic = l->topic,
@@ -304,8 +303,7 @@ static int take_line(struct importing *im, const char *text)
     struct line l = {.number = ++im->number};
     if (text[strspn(text, " \t\r\n")] == '\0') return CLI_OK;
     const char *wrong = read_line(&l, text);
-    bool full = wrong != NULL || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE ||
-                (im->lines > 0 && strcmp(im->line[0].topic, l.topic) != 0);
+    bool full = wrong != NULL || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE;
     int code = full ? store_lines(im) : CLI_OK;
     if (code == CLI_OK && wrong != NULL) code = cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
     if (code != CLI_OK) {

@@ -166,8 +166,8 @@ class Store(StoreCase):
         self.assertEqual(json.loads(self.export(copy).splitlines()[-1]), row | {"offset": 7, "time": -5})
 
     def test_an_import_stores_the_lines_before_a_wrong_one_and_none_behind_it(self):
-        def line(offset):
-            return json.dumps({"topic": "a", "epoch": "6fe2a1b09c4d3e58", "offset": offset, "time": 0, "tag": 7, "text": "x"})
+        def line(offset, topic="a"):
+            return json.dumps({"topic": topic, "epoch": "6fe2a1b09c4d3e58", "offset": offset, "time": 0, "tag": 7, "text": "x"})
         for number, (lines, stored) in enumerate((([line(1), line(2)[:-9]], [1]),
                                                   ([line(1), line(2), "{}", line(3)], [1, 2]),
                                                   ([line(1), line(1), line(2)], [1]),
@@ -180,6 +180,10 @@ class Store(StoreCase):
         self.assertEqual(again, "weft store import: line 1: record 1 of a does not follow its last one, 2: leave out the lines"
                                 " whose records are in the store already\n")
         self.assertIn("1 records", self.read_in(url, line(3)))
+        mixed = [line(1), line(7, "b"), line(2), line(8, "b"), line(1, "c"), line(10, "b"), line(9, "b"), line(3)]
+        self.assertIn("line 6: record 10 of b does not follow its last one, 8", self.read_in(self.url, "\n".join(mixed), code=1))
+        self.assertEqual([(json.loads(row)["topic"], json.loads(row)["offset"]) for row in self.export(self.url).splitlines()],
+                         [("a", 1), ("a", 2), ("b", 7), ("b", 8), ("c", 1)])
 
     def test_what_is_no_store_is_refused_with_a_reason(self):
         folder = self.cluster.folder.name

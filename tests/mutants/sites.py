@@ -400,15 +400,14 @@ static void start_phase(struct wf_etcd *e)
     if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
-    if (is_lasting(code)) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code)) c->disk_failed = s->broken = true;
 ''', '''\
-    if (is_lasting(code) && !wf_mutant("checkpoint_forgets_failed_sync")) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code) && !wf_mutant("checkpoint_forgets_failed_sync")) c->disk_failed = s->broken = true;
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
-    if (c->disk_failed) (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (c->disk_failed) {
 ''', '''\
-    if (c->disk_failed && !wf_mutant("close_ends_a_failed_checkpoint"))
-        (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (c->disk_failed && !wf_mutant("close_ends_a_failed_checkpoint")) {
 '''),
     ("transport/store/sqlite/sqlite_gather.c", '''\
     int rc = pass_on(f);

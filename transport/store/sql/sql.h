@@ -91,6 +91,7 @@ enum sql_statement {
     SQL_INSERT_LOG,
     SQL_UPDATE_LOG,
     SQL_READ_LOGS,
+    SQL_READ_LOG,
     SQL_COUNT_LOGS,
     SQL_READ_COUNT,
     SQL_ADVANCE,

@@ -126,6 +126,20 @@ static int read_count(struct sql_connection *c, int64_t *out)
     return damaged ? WEFT_EFORMAT : sql_error(rc);
 }
 
+int sql_log_load(struct sql_log *log, struct sql_connection *c)
+{
+    struct wf_store_log is = {0};
+    int rc;
+    struct sql_row *row = sql_prepare(c, SQL_READ_LOG, &rc);
+    if (row == NULL) return sql_error(rc);
+    sql_bind_int(row, 1, log->id);
+    rc = sql_step(row);
+    const bool fine = rc == SQL_ROW && read_row(row, log->id, &is) && strcmp(is.topic, log->is.topic) == 0;
+    sql_reset(row);
+    if (fine) log->is = is;
+    return fine ? WEFT_OK : rc < 0 ? sql_error(rc) : WEFT_EFORMAT;
+}
+
 int sql_logs_load(struct sql_store *s, struct sql_connection *c, struct wf_store_why *why)
 {
     int64_t count = 0;

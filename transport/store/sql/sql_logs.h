@@ -7,6 +7,8 @@
 
 struct sql_log *sql_log_find(const struct sql_store *s, const char *topic);
 struct sql_log *sql_log_add(struct sql_store *s, const char *topic); /* NULL: no memory */
+/* Reads the row of one log again. */
+int sql_log_load(struct sql_log *log, struct sql_connection *c);
 int sql_logs_load(struct sql_store *s, struct sql_connection *c, struct wf_store_why *why);
 void sql_logs_free(struct sql_store *s);
 int64_t sql_log_sum(int64_t id, const struct wf_store_log *log);

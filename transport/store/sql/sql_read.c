@@ -20,18 +20,21 @@ struct reading {
     int given;
 };
 
-/* A store that is open read-only has another process for an owner, so what it knows of the logs grows old. */
-static int refresh(struct sql_store *s)
+/* A store that is open read-only has another process for an owner, so what it knows of the logs grows old. A log that it knows
+ * is there for good, in its row, so its row is enough: a tool looks up one log after the other. */
+static int refresh(struct sql_store *s, struct sql_log *log)
 {
-    return s->read_only ? sql_logs_load(s, s->writer, NULL) : WEFT_OK;
+    if (!s->read_only) return WEFT_OK;
+    return log != NULL ? sql_log_load(log, s->writer) : sql_logs_load(s, s->writer, NULL);
 }
 
 static int look_up(struct sql_store *s, const char *topic, struct wf_store_log *out, int64_t *id)
 {
     sqlite3_mutex_enter(s->lock);
-    int rc = refresh(s);
-    const struct sql_log *log = rc == WEFT_OK ? sql_log_find(s, topic) : NULL;
-    if (log != NULL && log->stored) {
+    struct sql_log *log = sql_log_find(s, topic);
+    int rc = refresh(s, log);
+    if (log == NULL) log = sql_log_find(s, topic);
+    if (rc == WEFT_OK && log != NULL && log->stored) {
         *out = log->is;
         *id = log->id;
     } else if (rc == WEFT_OK) {
@@ -133,7 +136,7 @@ int sql_list(struct wf_store *store, const char *after, wf_store_each_log *each,
     size_t count = 0;
     bool goes_on = true;
     sqlite3_mutex_enter(s->lock);
-    int rc = refresh(s);
+    int rc = refresh(s, NULL);
     struct sql_log **all = rc < 0 ? NULL : find_logs(s, after, &count);
     sqlite3_mutex_leave(s->lock);
     if (all == NULL) return rc < 0 ? rc : WEFT_ENOMEM;

@@ -33,6 +33,7 @@ const struct sql_text sql_text_of[SQL_STATEMENTS] = {
                         " WHERE id = ?1",
                         false},
     [SQL_READ_LOGS] = {"SELECT id, topic, epoch, first, last, bytes, sum FROM logs ORDER BY id", true},
+    [SQL_READ_LOG] = {"SELECT id, topic, epoch, first, last, bytes, sum FROM logs WHERE id = ?1", false},
     [SQL_COUNT_LOGS] = {"UPDATE log_count SET count = ?1, sum = ?2 WHERE id = 1", false},
     [SQL_READ_COUNT] = {"SELECT count, sum FROM log_count WHERE id = 1", false},
     [SQL_ADVANCE] = {"INSERT INTO cursors(name, topic, epoch, last, sum) VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(name,"

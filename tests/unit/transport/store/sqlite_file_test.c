@@ -218,6 +218,65 @@ START_TEST(counts_cost_the_same_with_a_hundred_times_the_jobs)
 }
 END_TEST
 
+static void append_to_topics(int from, int upto)
+{
+    char topic[16];
+    for (int i = from; i < upto; i++) {
+        snprintf(topic, sizeof topic, "t%d", i);
+        append_ok(topic, "x");
+    }
+}
+
+static uint64_t steps_to_read_as_a_tool(void)
+{
+    struct wf_store *owner = store;
+    int rc;
+    store = open_as(true, &rc);
+    ck_assert_int_eq(rc, WEFT_OK);
+    ck_assert_str_eq(read_text("t0", 1, 9, 99), "1=x ");
+    steps = 0;
+    ck_assert_str_eq(read_text("t0", 1, 9, 99), "1=x ");
+    ck_assert_uint_eq(find_log("t0").last, 1);
+    const uint64_t counted = steps;
+    close_it();
+    store = owner;
+    return counted;
+}
+
+/* So what it takes to check or to export a store grows with the store, and not with its square. */
+START_TEST(a_tool_reads_a_topic_at_the_same_cost_however_many_there_are)
+{
+    close_it();
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    open_it();
+    append_to_topics(0, 10);
+    const uint64_t few = steps_to_read_as_a_tool();
+    append_to_topics(10, 200);
+    const uint64_t many = steps_to_read_as_a_tool();
+    ck_assert_msg(few > 0 && many == few, "%llu and %llu steps", (unsigned long long)few, (unsigned long long)many);
+    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+}
+END_TEST
+
+/* What the owner stores meanwhile is seen: in a log that is known, and in a new one. */
+START_TEST(a_tool_sees_what_was_stored_since)
+{
+    struct wf_store *owner = store;
+    int rc;
+    append_ok("a", "one");
+    struct wf_store *tool = open_as(true, &rc);
+    ck_assert_int_eq(rc, WEFT_OK);
+    append_ok("a", "two");
+    append_ok("b", "one");
+    store = tool;
+    ck_assert_uint_eq(find_log("a").last, 2);
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+    ck_assert_str_eq(read_text("b", 1, 9, 99), "1=one ");
+    close_it();
+    store = owner;
+}
+END_TEST
+
 int main(void)
 {
     use_a_folder();
@@ -236,5 +295,7 @@ int main(void)
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns_match_topics_by_word);
     tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
+    tcase_add_test(files, a_tool_reads_a_topic_at_the_same_cost_however_many_there_are);
+    tcase_add_test(files, a_tool_sees_what_was_stored_since);
     return run_suite(suite);
 }
