@@ -81,8 +81,8 @@ static inline void call_with(struct wf_actor *a, weft_msg *m)
 /* Whether it has nothing to do until the next message, which it may be handed. */
 static inline bool is_idle(const struct wf_actor *a)
 {
-    return !(a->has_waiters || a->traced || a->handing) && /* one byte */
-           a->mail.first == NULL && a->signals.first == NULL && a->held == NULL && !a->task.cancelled;
+    return !(a->task.cancelled || a->task.heeds) && /* one byte */
+           a->mail.first == NULL && a->held == NULL && !a->handing;
 }
 
 enum wf_turn wf_handler_turn(struct wf_actor *a)
