@@ -1,8 +1,8 @@
 /* transport/store/sqlite/sqlite.h -- the engine for SQLite, and what its files share.
  *
  * Design notes (sql.h has those of all databases).
- * (1) The file is in WAL mode with synchronous=FULL. COMMIT returns after the WAL was synced. The writer's pages are passed on
- *     together (sqlite_gather.h).
+ * (1) The file is in WAL mode with synchronous=FULL. COMMIT returns after the WAL was synced. The writes to the WAL are
+ *     passed on together (sqlite_gather.h).
  * (2) The owner holds an exclusive lock on FILE-owner, an empty database of its own, for as long as it is open.
  *     SQLite's own exclusive mode would shut out our readers as well. The lock goes with the process.
  * (3) A checkpoint copies the WAL into the file and syncs the file. From then on SQLite writes the WAL over from its start,
@@ -33,7 +33,7 @@ enum {
     SQ_VERSION = 6,
     SQ_APPLICATION = 0x77656674, /* "weft": PRAGMA application_id */
     /* A checkpoint is due after so many pages of large commits, or of all commits: */
-    SQ_LARGE_PAGES = 128,
+    SQ_LARGE_PAGES = 64,
     SQ_WAL_PAGES = 1000,
     SQ_SMALL_COMMIT = 8, /* pages; of a large commit, those that are more than these count */
 };

@@ -7,12 +7,10 @@
 
 struct handle {
     sqlite3_file base;
-    sqlite3_io_methods methods; /* those of `real` have an older version on some systems */
-    char *held;                 /* SQ_GATHER_MAX bytes; NULL: nothing was held yet */
-    int size;                   /* bytes of it that are not written yet */
-    sqlite3_int64 at;           /* their place in the file */
-    bool is_log;
-    sqlite3_int64 end; /* of the log: writes before it do not let it grow */
+    char *held;        /* SQ_GATHER_MAX bytes; NULL: nothing was held yet */
+    int size;          /* bytes of it that are not written yet */
+    sqlite3_int64 at;  /* their place in the file */
+    sqlite3_int64 end; /* of the file: writes before it do not let it grow */
     sqlite3_file real[];
 };
 
@@ -45,7 +43,7 @@ static int grow_log(struct handle *h, sqlite3_int64 end)
     return rc == SQLITE_FULL ? SQLITE_OK : rc;
 }
 
-/* What cannot be written is not tried again: the caller is told, and takes back the transaction or the checkpoint. */
+/* What cannot be written is not tried again: the caller is told, and takes back the transaction. */
 static int pass_on(sqlite3_file *f)
 {
     struct handle *h = handle_of(f);
@@ -53,7 +51,7 @@ static int pass_on(sqlite3_file *f)
     h->size = 0;
     if (size == 0) return SQLITE_OK;
     int rc = h->real->pMethods->xWrite(h->real, h->held, size, h->at);
-    bool has_frames = h->is_log && h->at > 0; /* the header is at 0 */
+    bool has_frames = h->at > 0; /* the header is at 0 */
     return rc == SQLITE_OK && has_frames && h->at + size > h->end ? grow_log(h, h->at + size) : rc;
 }
 
@@ -97,13 +95,6 @@ static int f_size(sqlite3_file *f, sqlite3_int64 *size)
     return rc == SQLITE_OK ? real_of(f)->pMethods->xFileSize(real_of(f), size) : rc;
 }
 
-/* The lock is given back in any case. */
-static int f_unlock(sqlite3_file *f, int level)
-{
-    int rc = pass_on(f), unlocked = real_of(f)->pMethods->xUnlock(real_of(f), level);
-    return rc == SQLITE_OK ? unlocked : rc;
-}
-
 static int f_close(sqlite3_file *f)
 {
     int rc = pass_on(f), closed = real_of(f)->pMethods->xClose(real_of(f));
@@ -116,6 +107,11 @@ static int f_close(sqlite3_file *f)
 static int f_lock(sqlite3_file *f, int level)
 {
     return real_of(f)->pMethods->xLock(real_of(f), level);
+}
+
+static int f_unlock(sqlite3_file *f, int level)
+{
+    return real_of(f)->pMethods->xUnlock(real_of(f), level);
 }
 
 static int f_reserved(sqlite3_file *f, int *out)
@@ -133,34 +129,13 @@ static int f_sector(sqlite3_file *f)
     return real_of(f)->pMethods->xSectorSize(real_of(f));
 }
 
-/* An atomic write of several pages would have to begin and end below, and a control that fails may go unnoticed. */
 static int f_character(sqlite3_file *f)
 {
-    return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f)) & ~SQLITE_IOCAP_BATCH_ATOMIC;
-}
-
-static int f_map(sqlite3_file *f, int region, int size, int extend, void volatile **out)
-{
-    return real_of(f)->pMethods->xShmMap(real_of(f), region, size, extend, out);
-}
-
-static int f_shm_lock(sqlite3_file *f, int first, int count, int flags)
-{
-    return real_of(f)->pMethods->xShmLock(real_of(f), first, count, flags);
-}
-
-static void f_barrier(sqlite3_file *f)
-{
-    real_of(f)->pMethods->xShmBarrier(real_of(f));
-}
-
-static int f_unmap(sqlite3_file *f, int delete)
-{
-    return real_of(f)->pMethods->xShmUnmap(real_of(f), delete);
+    return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f));
 }
 
 static const sqlite3_io_methods methods = {
-    .iVersion = 2, /* without memory maps, which would pass by what is held */
+    .iVersion = 1,
     .xClose = f_close,
     .xRead = f_read,
     .xWrite = f_write,
@@ -173,26 +148,19 @@ static const sqlite3_io_methods methods = {
     .xFileControl = f_control,
     .xSectorSize = f_sector,
     .xDeviceCharacteristics = f_character,
-    .xShmMap = f_map,
-    .xShmLock = f_shm_lock,
-    .xShmBarrier = f_barrier,
-    .xShmUnmap = f_unmap,
 };
 
 /* ---- The VFS --------------------------------------------------------------------------------------------------- */
 
-/* Journals and temporary files are as they are below. */
 static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
 {
     sqlite3_vfs *below = ((struct sq_gather *)vfs)->below;
-    if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)) == 0) return below->xOpen(below, name, f, flags, out);
+    if ((flags & SQLITE_OPEN_WAL) == 0) return below->xOpen(below, name, f, flags, out);
     struct handle *h = handle_of(f);
-    *h = (struct handle){.methods = methods, .is_log = (flags & SQLITE_OPEN_WAL) != 0};
+    *h = (struct handle){.size = 0};
     h->real->pMethods = NULL;
     int rc = below->xOpen(below, name, h->real, flags, out);
-    if (h->real->pMethods == NULL) return rc;
-    if (h->real->pMethods->iVersion < methods.iVersion) h->methods.iVersion = h->real->pMethods->iVersion;
-    f->pMethods = &h->methods; /* SQLite closes it also if this fails */
+    if (h->real->pMethods != NULL) f->pMethods = &methods; /* SQLite closes it also if this fails */
     return rc;
 }
 
