@@ -248,9 +248,9 @@ class Run(Cli):
             node.terminate()
             said = node.communicate(timeout=PATIENCE)[1]
             outcomes.add(node.returncode)
-            self.assertEqual(node.returncode, 0 if answers else 1, (limit, said))
-            if not answers:
-                self.assertRegex(said, "no memory|out of memory", limit)
+            failed = "no memory" in said or "out of memory" in said
+            self.assertEqual(node.returncode, 1 if failed else 0, (limit, said))
+            self.assertTrue(answers or failed, (limit, said))  # One that fails may have answered before.
         self.assertEqual(outcomes, {0, 1})
 
     @unittest.skipUnless(sys.platform == "linux" and not SANITIZED, "a sanitizer needs descriptors, too")
