@@ -275,8 +275,11 @@ static __attribute__((noinline)) void start_there(weft_node *node, struct wf_wor
 {
     struct wf_worker *w = a->task.worker;
     wf_node_busy(node, a->service, 1);
-    if (from == NULL) wf_worker_post(w, &a->task.start.post);
-    else wf_worker_send(from, w->index, &a->task.start.post);
+    if (from == NULL) {
+        wf_worker_post(w, &a->task.start.post);
+        return;
+    }
+    wf_worker_send(from, w->index, &a->task.start.post);
     if (at_once && from->batches[w->index].count > 0) wf_post_batch_flush(from, w->index);
 }
 

@@ -54,7 +54,7 @@ const char *wf_tool_actor_begin(const weft_msg *ask, const struct wf_tool_work *
 
 const char *wf_hand_to(weft_msg *ask, const struct wf_tool_work *work, bool *handed)
 {
-    weft_pid taker;
+    weft_pid taker = weft_nobody();
     const char *why = wf_tool_actor_begin(ask, work, &taker);
     if (why != NULL) return why;
     *handed = true;

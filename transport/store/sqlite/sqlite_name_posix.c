@@ -11,5 +11,6 @@ char *sq_name(const char *file)
 
 const char *sq_system_text(int number)
 {
+    /* For errors of the system the text is constant, or of this thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     return strerror(number);
 }
