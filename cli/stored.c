@@ -96,7 +96,7 @@ bool cli_is_topic(const struct cli *c, const char *topic)
     if (wf_store_topic_ok(topic)) return true;
     if (wf_store_pattern_ok(topic))
         (void)cli_fail(c, CLI_USAGE, "'%s' is a pattern, which stands for many topics: give one topic", topic);
-    else (void)cli_fail(c, CLI_USAGE, "'%s' is no topic: it is words with dots between them", topic);
+    else (void)cli_fail(c, CLI_USAGE, "'%s' is no topic: a topic is words with dots between them", topic);
     return false;
 }
 
@@ -406,7 +406,7 @@ static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
 
 static int no_queue(const struct cli *c)
 {
-    return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue: it is words with dots between them", c->argv[0]);
+    return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue: a name is words with dots between them", c->argv[0]);
 }
 
 int cli_store_dead(const struct cli *c)
@@ -655,8 +655,8 @@ static int check_pattern(const struct cli *c, const char *option, const char *pa
 {
     if (wf_store_pattern_ok(pattern)) return CLI_OK;
     return cli_fail(c, CLI_USAGE,
-                    "%s: '%s' is no pattern: it is words with dots between them, such as room.* or room.>", option,
-                    pattern);
+                    "%s: '%s' is no pattern: a pattern is words with dots between them, such as room.* or room.>",
+                    option, pattern);
 }
 
 /* Before the node starts: a line says what is wrong, and not a log. */

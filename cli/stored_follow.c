@@ -108,7 +108,7 @@ int cli_follow_cursor(struct cli_client *k)
     if (!wf_store_pattern_ok(k->c->argv[0]))
         return cli_fail(k->c, CLI_USAGE, "'%s' is no topic and no pattern", k->c->argv[0]);
     if (k->c->shared != NULL && !wf_shared_name_ok(k->c->shared))
-        return cli_fail(k->c, CLI_USAGE, "'%s' is no name of a shared cursor: it is words with dots between them",
+        return cli_fail(k->c, CLI_USAGE, "'%s' is no name of a shared cursor: a name is words with dots between them",
                         k->c->shared);
     const uint32_t bound = f.left < UNSAID_MAX ? (uint32_t)f.left : UNSAID_MAX;
     int rc = k->c->shared != NULL

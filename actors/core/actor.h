@@ -83,7 +83,7 @@ struct wf_actor {
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
     weft_msg *held;       /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
-    int64_t spare_bytes;  /* of mailbox_bytes_max; not above 0: the mailbox is full */
+    int64_t spare_bytes;  /* of mailbox_bytes_max; below 0: the mailbox is full */
     uint64_t gone;        /* messages that have left the mailbox, received or not */
     int32_t spare_places; /* the same for messages */
     uint32_t evicted;     /* how many of `gone` were dropped, not received; it stays at its maximum */
@@ -122,10 +122,10 @@ static inline __attribute__((always_inline)) void wf_actor_record_receive(struct
     WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
 }
 
-/* Call it when one of these has changed: while none of them holds, receiving tests only `heeds`. */
-static inline void wf_actor_heeds(struct wf_actor *a)
+/* Call it when one of these has changed: receiving tests only `slow_path`, and looks at them where that is set. */
+static inline void wf_actor_set_slow_path(struct wf_actor *a)
 {
-    a->task.heeds = a->has_waiters || a->traced || a->signals.first != NULL;
+    a->task.slow_path = a->has_waiters || a->traced || a->signals.first != NULL;
 }
 
 /* See actors/mailbox/send.c, note (1). */

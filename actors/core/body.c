@@ -124,6 +124,7 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b)
 void wf_owed_settle(struct wf_worker *w)
 {
     struct wf_owing *owing = &wf_actors_of(w)->owing;
+    _Static_assert(WF_COUNT(owing->used) == 4, "all of them are looked at");
     if (WF_LIKELY((owing->used[0] | owing->used[1] | owing->used[2] | owing->used[3]) == 0)) return;
     for (uint32_t i = 0; i < WF_COUNT(owing->used); i++) {
         for (; owing->used[i] != 0; owing->used[i] &= owing->used[i] - 1) {

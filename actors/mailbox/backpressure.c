@@ -29,7 +29,7 @@ void wf_mailbox_awaited(struct wf_actor *a, bool awaited)
 static void set_waiters(struct wf_actor *a, bool waiters)
 {
     a->has_waiters = waiters;
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
 }
 
 static struct wf_backlog *backlog(struct wf_actor *a)

@@ -51,12 +51,6 @@ static inline bool wf_holds_few(const struct wf_actor *a)
     return a->task.above < WF_HELD_MANY - 2;
 }
 
-/* As wf_hold, where the actor holds no message; the `next` of `m` is NULL. */
-static inline void wf_hold_only(struct wf_actor *a, weft_msg *m)
-{
-    a->held = m;
-}
-
 /* As wf_hold, where wf_holds_few: it calls nothing. */
 static inline void wf_hold_quickly(struct wf_actor *a, weft_msg *m)
 {

@@ -14,14 +14,14 @@ void wf_signals_push(struct wf_actor *a, weft_msg *m)
     m->mail_total = 0;
     wf_lane_push(&a->signals, m);
     (first == NULL ? m : first)->mail_total = wf_mail_count(a);
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
 }
 
 weft_msg *wf_signals_take(struct wf_actor *a, weft_msg *previous)
 {
     weft_msg *m = wf_lane_take_after(&a->signals, previous);
     WF_ASSERT(m != NULL);
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
     weft_msg *next = previous == NULL ? a->signals.first : (weft_msg *)previous->post.next;
     struct wf_backlog *b = backlog_of(a);
     if (b != NULL && (b->mark == m || b->mark == a->signals.first)) b->mark = NULL;

@@ -457,7 +457,7 @@ static __attribute__((noinline)) int take_published(weft_msg **out, int64_t dead
     wf_published_block_envelope(m, (struct wf_body *)(uintptr_t)body);
     a->spare_places++;
     a->gone++;
-    wf_hold_only(a, m);
+    a->held = m; /* it holds no other one, and `m` has no next one */
     *out = m;
     /* A publication to many subscribers is not recorded: it alone would fill the recorder. */
     WF_PROBE3(receive, a->id, body->from.actor, body->tag);
@@ -467,7 +467,7 @@ static __attribute__((noinline)) int take_published(weft_msg **out, int64_t dead
 /* Whether only the slower ways of receiving do all that is to be done. */
 static inline bool needs_care(const struct wf_task *t)
 {
-    return t->cancelled || t->bounded || t->handling || t->heeds; /* one byte */
+    return t->cancelled || t->bounded || t->handling || t->slow_path; /* one byte */
 }
 
 /* Takes the oldest mail, `m`, where the only reason for care may be that senders wait (`waiters`). The common case is a

@@ -296,7 +296,7 @@ static __attribute__((noinline)) int send_again(struct wf_worker *w, struct wf_a
 
 /* The next two functions count a message: the operation, and the messages until one is timed; and, if it goes into the
  * mailbox, its place and its bytes. Each counter is tested where it is changed, which takes half of the instructions.
- * False: the counter that was changed last has no more left, and `undo` puts them all back. */
+ * False: the counter that was changed last has no more left, and the undo_... functions put them all back. */
 static inline bool count_handed(struct wf_worker *w)
 {
     return WF_LIKELY(--w->current->ops != 0) && WF_LIKELY(--wf_actors_of(w)->timer.left != 0);
@@ -308,13 +308,13 @@ static inline __attribute__((always_inline)) bool count_pushed(struct wf_worker 
            WF_LIKELY((wf_actors_of(w)->spare_bytes -= (int64_t)weight) >= 0) && count_handed(w);
 }
 
-static void uncount_handed(struct wf_worker *w)
+static void undo_count_handed(struct wf_worker *w)
 {
     if (w->current->ops != 0) wf_actors_of(w)->timer.left++;
     w->current->ops++;
 }
 
-static void uncount_pushed(struct wf_worker *w, struct wf_actor *a, size_t weight)
+static void undo_count_pushed(struct wf_worker *w, struct wf_actor *a, size_t weight)
 {
     struct wf_actors *wa = wf_actors_of(w);
     const bool bytes = a->spare_bytes >= 0, places = bytes && a->spare_places >= 0,
@@ -322,21 +322,21 @@ static void uncount_pushed(struct wf_worker *w, struct wf_actor *a, size_t weigh
     a->spare_bytes += (int64_t)weight;
     if (bytes) a->spare_places++;
     if (places) wa->spare_bytes += (int64_t)weight;
-    if (all) uncount_handed(w);
+    if (all) undo_count_handed(w);
 }
 
 /* They are not inline, as the common case would then keep the counters in registers. */
-static __attribute__((noinline, cold)) int unhand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                  const void *data, size_t size)
+static __attribute__((noinline, cold)) int undo_hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                     const void *data, size_t size)
 {
-    uncount_handed(w);
+    undo_count_handed(w);
     return send_again(w, a, tag, data, size);
 }
 
-static __attribute__((noinline, cold)) int unpush(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                  const void *data, size_t size)
+static __attribute__((noinline, cold)) int undo_push(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                     const void *data, size_t size)
 {
-    uncount_pushed(w, a, sizeof(weft_msg) + size);
+    undo_count_pushed(w, a, sizeof(weft_msg) + size);
     return send_again(w, a, tag, data, size);
 }
 
@@ -347,7 +347,7 @@ static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_a
                                                       struct wf_worker *w, bool stackless)
 {
     if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
-    if (WF_UNLIKELY(!count_handed(w))) return unhand(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_handed(w))) return undo_hand(w, a, tag, data, size);
     weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
@@ -417,7 +417,7 @@ static inline __attribute__((always_inline)) int push(uint64_t node, struct wf_a
                                                       struct wf_worker *w)
 {
     if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
-    if (WF_UNLIKELY(!count_pushed(w, a, sizeof(weft_msg) + size))) return unpush(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_pushed(w, a, sizeof(weft_msg) + size))) return undo_push(w, a, tag, data, size);
     weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
     WF_PROBE3(send, m->from.actor, a->id, tag);
     wf_lane_push(&a->mail, m);

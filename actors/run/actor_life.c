@@ -443,7 +443,7 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     more->end = NULL;
     bool shares_stack = a->task.shares_stack;
     wf_task_init(&a->task, w, (size_t)a->task.stack_kib * 1024);
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
     a->task.shares_stack = shares_stack;
     wf_task_start(&a->task);
 }

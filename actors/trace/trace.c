@@ -63,7 +63,7 @@ static void leave(struct wf_actor *a)
 {
     if (!a->traced) return;
     a->traced = false;
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
     wf_tracing_of(wf_actors_of(a->task.worker))->traced--;
     look_again(a->task.worker);
 }
@@ -87,7 +87,7 @@ static int enter(struct wf_actor *a, const struct wf_trace *t)
     *mine = *t;
     if (a->traced) return WEFT_OK;
     a->traced = true;
-    wf_actor_heeds(a);
+    wf_actor_set_slow_path(a);
     wf_tracing_of(wf_actors_of(a->task.worker))->traced++;
     look_again(a->task.worker);
     return WEFT_OK;

@@ -77,7 +77,7 @@ bool wf_heap_move_first(struct wf_heap *h);
 int64_t wf_heap_earliest(const struct wf_heap *h);
 /* Fetches the timer of the first entry into the cache. */
 void wf_heap_fetch_first(const struct wf_heap *h);
-/* The serial number of the first entry; 0 if none. Serials grow by one with each wf_heap_add, until they are used up: then
+/* The serial number of the first entry; 0 if none. Serials grow by one each time that a timer is armed or postponed, until they are used up: then
  * all become smaller by 2^31, or 0. Timers that have got 0, older than 2^31 others, keep no order among themselves. */
 uint32_t wf_heap_first_serial(const struct wf_heap *h);
 static inline bool wf_timer_armed(const struct wf_timer *t)

@@ -148,14 +148,24 @@ START_TEST(a_client_asks_over_the_control_socket)
 }
 END_TEST
 
-START_TEST(a_client_asks_who_somebody_is)
+enum { FOLDER = sizeof "/tmp/weft-XXXXXX" };
+
+/* A node "n" with its control socket in a new folder; `url` gets the address of the socket. */
+static weft_node *node_in_folder(char folder[FOLDER], char url[80])
 {
-    char folder[] = "/tmp/weft-XXXXXX", path[64], url[80];
+    char path[64];
+    snprintf(folder, FOLDER, "/tmp/weft-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/n.sock", folder);
-    snprintf(url, sizeof url, "ipc://%s", path);
+    snprintf(url, 80, "ipc://%s", path);
     forget_all();
-    weft_node *n = node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
+    return node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
+}
+
+START_TEST(a_client_asks_who_somebody_is)
+{
+    char folder[FOLDER], url[80];
+    weft_node *n = node_in_folder(folder, url);
     watch(n);
     weft_node *other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
     HEAR("n up other");
@@ -184,18 +194,28 @@ END_TEST
 
 enum { TRACES = 16, AT_WORK = 64 };
 
-/* The number of requests that the node accepts before the first error, which is reported. At most `most`. */
-static uint32_t begin_many(uint32_t verb, const void *request, size_t size, uint32_t most)
+/* The number of requests that the node accepts before the first error, at most `most`. `*why` gets the error. */
+static uint32_t begin_many(uint32_t verb, const void *request, size_t size, uint32_t most, char why[128])
 {
     for (uint32_t i = 0; i < most; i++) {
         weft_msg *m;
         ck_assert_int_eq(weft_call_name("$node@n", verb, request, size, &m, patience()), 0);
         bool refused = weft_tag(m) == WF_CONTROL_ERROR;
-        if (refused) say("refused: %.*s", (int)weft_size(m), (const char *)weft_data(m));
+        if (refused) snprintf(why, 128, "%.*s", (int)weft_size(m), (const char *)weft_data(m));
         weft_msg_free(m);
         if (refused) return i;
     }
     return most;
+}
+
+static uint32_t begin_traces(uint32_t most, char why[128])
+{
+    return begin_many(WF_CONTROL_TRACE, "\x94\xc0\xa0\xa0\xc2", 5, most, why);
+}
+
+static uint32_t begin_subscriptions(uint32_t most, char why[128])
+{
+    return begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, most, why);
 }
 
 /* Frees a request HOLD, which ends a trace or a subscription. */
@@ -212,44 +232,42 @@ static void end_one(void)
 
 static void begin_too_many(const void *arg, size_t size)
 {
+    char why[128];
     (void)arg, (void)size;
-    ck_assert_uint_eq(begin_many(WF_CONTROL_TRACE, "\x94\xc0\xa0\xa0\xc2", 5, TRACES + 1), TRACES);
-    ck_assert_uint_eq(begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, AT_WORK + 1), AT_WORK - TRACES);
-    ck_assert_uint_eq(begin_many(WF_CONTROL_PUBLISH, "\x94\xa1x\x01\xc4\x00\x01", 7, 1), 0);
-    ck_assert_uint_eq(begin_many(WF_CONTROL_NODES, NULL, 0, 1), 1); /* $node answers this one itself */
+    ck_assert_uint_eq(begin_traces(TRACES + 1, why), TRACES);
+    ck_assert_str_eq(why, "the node has as many requests of this kind under way as it may: end one of them");
+    ck_assert_uint_eq(begin_subscriptions(AT_WORK + 1, why), AT_WORK - TRACES);
+    ck_assert_str_eq(why, "this tool has as many requests under way as it may: end one of them");
+    ck_assert_uint_eq(begin_many(WF_CONTROL_PUBLISH, "\x94\xa1x\x01\xc4\x00\x01", 7, 1, why), 0);
+    ck_assert_uint_eq(begin_many(WF_CONTROL_NODES, NULL, 0, 1, why), 1); /* $node answers this one itself */
     end_one();
-    while (begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, 1) == 0) {} /* until $node knows that the actor has ended */
+    while (begin_subscriptions(1, why) == 0) {} /* until $node knows that the actor has ended */
     say("one more");
     (void)weft_sleep(WEFT_FOREVER); /* until it is stopped: with this actor all its requests would end */
 }
 
-/* Another tool is not affected, but for the traces, which are counted for the node: at most one of
- * the sixteen has ended. */
+/* Another tool is not affected, but for the traces, which are counted for the node: at most one of the sixteen has
+ * ended. */
 static void begin_as_another(const void *arg, size_t size)
 {
+    char why[128];
     (void)arg, (void)size;
-    ck_assert_uint_eq(begin_many(WF_CONTROL_SUBSCRIBE, "\xa1x", 2, 1), 1);
-    ck_assert_uint_le(begin_many(WF_CONTROL_TRACE, "\x94\xc0\xa0\xa0\xc2", 5, 2), 1);
+    ck_assert_uint_eq(begin_subscriptions(1, why), 1);
+    ck_assert_uint_le(begin_traces(2, why), 1);
     say("another has begun");
 }
 
 /* A promise: docs/security.md, "Limits". */
 START_TEST(a_tool_has_only_so_many_requests_under_way)
 {
-    char folder[] = "/tmp/weft-XXXXXX", path[64], url[80];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/n.sock", folder);
-    snprintf(url, sizeof url, "ipc://%s", path);
-    forget_all();
-    weft_node *n = node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
+    char folder[FOLDER], url[80];
+    weft_node *n = node_in_folder(folder, url);
     weft_node *tool[2];
     for (int i = 0; i < 2; i++) {
         tool[i] = node_with((weft_node_options){.client = true, .workers = 1}, NULL, url);
         ck_assert_int_eq(wf_client_wait_up(tool[i], NULL, NULL, patience(), NULL, 0), 0);
     }
     run_actor(tool[0], begin_too_many, NULL, 0);
-    HEAR("refused: 16 tools trace at the node");
-    HEAR("refused: 64 requests of this tool are under way");
     HEAR("one more");
     run_actor(tool[1], begin_as_another, NULL, 0);
     HEAR("another has begun");

@@ -140,5 +140,6 @@ static void renewer_main(const void *arg, size_t size)
 
 const char *wf_certs_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
-    return wf_hand_to(ask, &(struct wf_tool_work){renewer_main, "$certs", &t, sizeof t}, handed);
+    return wf_hand_to(
+        ask, &(struct wf_tool_work){.body = renewer_main, .kind = "$certs", .arg = &t, .size = sizeof t}, handed);
 }

@@ -118,5 +118,7 @@ static void reloader_main(const void *arg, size_t size)
 const char *wf_reload_begin(wf_load_module *loader, weft_msg *ask, bool *handed)
 {
     if (loader == NULL) return "this node runs no module that could be replaced: weft run did not start it";
-    return wf_hand_to(ask, &(struct wf_tool_work){reloader_main, "$reload", &loader, sizeof loader}, handed);
+    return wf_hand_to(
+        ask, &(struct wf_tool_work){.body = reloader_main, .kind = "$reload", .arg = &loader, .size = sizeof loader},
+        handed);
 }

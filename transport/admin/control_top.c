@@ -199,5 +199,9 @@ const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
     struct request q;
     const char *why = read_request(ask, &q);
-    return why != NULL ? why : wf_hand_to(ask, &(struct wf_tool_work){top_main, "$top", &t, sizeof t}, handed);
+    return why != NULL
+               ? why
+               : wf_hand_to(ask,
+                            &(struct wf_tool_work){.body = top_main, .kind = "$top", .arg = &t, .size = sizeof t},
+                            handed);
 }

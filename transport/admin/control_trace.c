@@ -21,6 +21,7 @@
 #define LOOK_EVERY WEFT_MS(50)
 #define ANSWER_WITHIN WEFT_SEC(5)
 enum { AT_ONCE = 64, REQUEST_MAX = 512, NODES_MAX = 1024 };
+enum { TRACES_MAX = 16 }; /* at a node: each looks at every message that passes */
 
 /* A decoded request; its texts point into the message. */
 struct request {
@@ -183,7 +184,7 @@ static void errand_main(const void *arg, size_t size)
 static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
 {
     struct errand e = {.tool = t->tool, .verb = t->verb};
-    weft_spawn_options quiet = {.kind = WF_TRACE_KIND, .link = true};
+    weft_spawn_options quiet = {.kind = "$trace", .link = true};
     for (uint32_t i = 0; i < t->node_count; i++)
         if (t->nodes[i] == incarnation) return;
     if (t->node_count == NODES_MAX) return;
@@ -269,6 +270,10 @@ const char *wf_trace_begin(const weft_msg *ask)
     struct tracer t = {.node = weft_here(), .tool = weft_from(ask), .verb = weft_tag(ask)};
     const char *why = read_request(ask, &t.asked);
     if (why != NULL) return why;
-    struct wf_tool_work work = {tracer_main, WF_TRACE_KIND, &t, offsetof(struct tracer, node_count)};
+    struct wf_tool_work work = {.body = tracer_main,
+                                .kind = "$trace",
+                                .arg = &t,
+                                .size = offsetof(struct tracer, node_count),
+                                .most = TRACES_MAX};
     return wf_tool_actor_begin(ask, &work, NULL);
 }

@@ -326,5 +326,6 @@ static void who_main(const void *arg, size_t size)
 
 const char *wf_who_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
-    return wf_hand_to(ask, &(struct wf_tool_work){who_main, "$who", &t, sizeof t}, handed);
+    return wf_hand_to(ask, &(struct wf_tool_work){.body = who_main, .kind = "$who", .arg = &t, .size = sizeof t},
+                      handed);
 }

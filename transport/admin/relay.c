@@ -129,7 +129,8 @@ const char *wf_relay_subscribe(const weft_msg *ask)
     weft_text pattern = weft_get_str(&in);
     if (in.error < 0 || wf_pattern_check(pattern) < 0) return "the topic pattern is malformed";
     memcpy(r.pattern, pattern.data, pattern.size);
-    return wf_tool_actor_begin(ask, &(struct wf_tool_work){relay_main, "$relay", &r, sizeof r}, NULL);
+    return wf_tool_actor_begin(
+        ask, &(struct wf_tool_work){.body = relay_main, .kind = "$relay", .arg = &r, .size = sizeof r}, NULL);
 }
 
 /* A decoded PUBLISH; `ms` 0: do not wait. */

@@ -22,18 +22,19 @@ struct all_at_work {
 
 static const weft_local_key key = {sizeof(struct all_at_work), NULL};
 
-/* NULL, or why this tool gets no actor of that kind. */
-static const char *refusal(const struct all_at_work *all, uint64_t tool, const char *kind)
+/* NULL, or why this tool gets no such actor. */
+static const char *refusal(const struct all_at_work *all, uint64_t tool, const struct wf_tool_work *work)
 {
-    uint32_t of_tool = 0, traces = 0;
+    uint32_t of_tool = 0, of_kind = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         of_tool += all->of[i].tool == tool;
-        traces += strcmp(all->of[i].kind, WF_TRACE_KIND) == 0;
+        of_kind += strcmp(all->of[i].kind, work->kind) == 0;
     }
-    if (of_tool >= WF_ACTORS_OF_TOOL) return "64 requests of this tool are under way at the node; end one of them";
-    if (all->count >= WF_ACTORS_OF_ALL_TOOLS) return "1024 requests of tools are under way at the node; try it later";
-    if (strcmp(kind, WF_TRACE_KIND) == 0 && traces >= WF_TRACES_MAX)
-        return "16 tools trace at the node; end one of these traces";
+    if (of_tool >= WF_ACTORS_OF_TOOL) return "this tool has as many requests under way as it may: end one of them";
+    if (all->count >= WF_ACTORS_OF_ALL_TOOLS)
+        return "tools have as many requests under way at the node as they may: try again later";
+    if (work->most != 0 && of_kind >= work->most)
+        return "the node has as many requests of this kind under way as it may: end one of them";
     return NULL;
 }
 
@@ -42,7 +43,7 @@ const char *wf_tool_actor_begin(const weft_msg *ask, const struct wf_tool_work *
     struct all_at_work *all = weft_local(&key);
     if (all == NULL) return weft_strerror(WEFT_ENOMEM);
     uint64_t tool = weft_from(ask).node;
-    const char *why = refusal(all, tool, work->kind);
+    const char *why = refusal(all, tool, work);
     if (why != NULL) return why;
     weft_monitor_ref monitor;
     int rc = weft_spawn(out, work->body, work->arg, work->size,

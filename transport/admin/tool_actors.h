@@ -12,16 +12,14 @@
 enum {
     WF_ACTORS_OF_TOOL = 64,        /* of one tool */
     WF_ACTORS_OF_ALL_TOOLS = 1024, /* of all tools */
-    WF_TRACES_MAX = 16,            /* traces: each looks at every message that passes */
 };
-
-#define WF_TRACE_KIND "$trace"
 
 struct wf_tool_work {
     weft_actor *body;
     const char *kind; /* static */
     const void *arg;
     size_t size;
+    uint32_t most; /* actors of this kind that work at a time, for all tools; 0: no limit of its own */
 };
 
 /* Starts an actor for the tool that sent `ask`. `out` may be NULL. NULL, or the text of an error. In $node only. */

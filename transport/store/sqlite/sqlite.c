@@ -63,22 +63,27 @@ static int failed(struct wf_store_why *why, int error, const char *file, const c
     return error;
 }
 
+static const char *text_of(const struct sq_store *s, int error, int code)
+{
+    switch (error) {
+    case WEFT_ENOTFOUND: return "cannot be opened: the file or its folder is not there, or not ours";
+    case WEFT_EFORMAT: return "is damaged, or no store of weft";
+    case WEFT_EINUSE: return "another process uses it";
+    case WEFT_EACCESS:
+        return s->base.read_only ? "cannot be read: that makes a file beside it, and this user may make none in its"
+                                   " folder. Copy it to another folder, and read the copy"
+                                 : "cannot be written";
+    default: return sqlite3_errstr(code);
+    }
+}
+
 static int failed_with(const struct sq_store *s, struct wf_store_why *why, int code, const char *file)
 {
     char text[sizeof why->text], said[64] = "";
-    const int error = sq_error(code), number = s == NULL ? 0 : sqlite3_system_errno(s->writer.db);
-    const char *is =
-        error == WEFT_ENOTFOUND ? "cannot be opened: the file or its folder is not there, or not ours"
-        : error == WEFT_EFORMAT ? "is damaged, or no store of weft"
-        : error == WEFT_EINUSE  ? "another process uses it"
-        : error != WEFT_EACCESS ? sqlite3_errstr(code)
-        : s != NULL && s->base.read_only
-            ? "cannot be read: that makes a file beside it, and this user may make none in its folder. Copy it "
-              "to another folder, and read the copy"
-            : "cannot be written";
+    const int error = sq_error(code), number = sqlite3_system_errno(s->writer.db);
     const bool is_of_system = error == WEFT_ENOTFOUND || (code & 0xFF) == SQLITE_IOERR;
     if (is_of_system && number != 0) snprintf(said, sizeof said, " (%s)", sq_system_text(number));
-    snprintf(text, sizeof text, "%s%s", is, said);
+    snprintf(text, sizeof text, "%s%s", text_of(s, error, code), said);
     return failed(why, error, file, text);
 }
 
@@ -228,7 +233,7 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
     if (where == NULL || where[0] == '\0' || where[0] == ':')
         return failed(why, WEFT_EINVAL, "sqlite:", "needs a file");
     struct sq_store *s = calloc(1, sizeof *s);
-    if (s == NULL) return failed_with(s, why, SQLITE_NOMEM, where);
+    if (s == NULL) return failed(why, WEFT_ENOMEM, where, "out of memory");
     s->base.writer = &s->writer.base;
     bool fine = sql_init(&s->base, &wf_store_sqlite, &sq_driver, how->read_only);
     s->vfs = how->vfs == NULL ? NULL : sqlite3_mprintf("%s", how->vfs);

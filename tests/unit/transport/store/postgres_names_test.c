@@ -279,8 +279,8 @@ START_TEST(a_list_with_too_many_hosts_is_refused)
     ck_assert_int_eq(names.begun, 0);
     *strrchr(where, ',') = '\0';
     ck_assert_int_eq(open_at(where), WEFT_ESYSTEM); /* 16, of which none has an address */
-    ck_assert_int_ge(names.begun,
-                     1); /* of one name, unless the first look-up has ended before the last host is read */
+    /* They are one name: it is looked up once, unless that has ended before the last host is read. */
+    ck_assert_int_ge(names.begun, 1);
 }
 END_TEST
 
