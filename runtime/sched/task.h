@@ -54,7 +54,7 @@ struct wf_task {
     bool cancelled : 1;    /* note (3) */
     bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
     bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
-    bool slow_path : 1;        /* for the layer above: wf_actor_set_slow_path; false at the beginning */
+    bool slow_path : 1;    /* for the layer above: wf_actor_set_slow_path; false at the beginning */
     bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
     bool killed;
     bool timed_out;

@@ -192,8 +192,8 @@ static void compare(struct spec *s)
         }
     }
     check(place == wf_mail_count(a), "mail counted", wf_mail_count(a), place);
-    check(a->task.slow_path == (a->has_waiters || a->traced || a->signals.first != NULL), "what it slow_path", a->task.slow_path,
-          !a->task.slow_path);
+    check(a->task.slow_path == (a->has_waiters || a->traced || a->signals.first != NULL), "slow path",
+          a->task.slow_path, !a->task.slow_path);
     check_signals_before(s, &i, &signal, &ahead, place);
     check(a->signals.first == NULL || a->signals.first->mail_total == ahead, "mail ahead of the last signal",
           a->signals.first == NULL ? 0 : a->signals.first->mail_total, ahead);
