@@ -30,6 +30,7 @@ static struct {
     pf_mutex *lock;    /* the specification's as well, and the members'; never held while an actor suspends */
     struct crew_member at[CREW_MAX];
     atomic_uint_fast64_t activity; /* counts all that happens */
+    uint64_t rested_at;            /* the activity when all were last seen at rest; the driver's */
     weft_pid echo[CREW_MAX];       /* one on each worker but the driver's */
 } crew;
 
@@ -153,6 +154,7 @@ static void crew_rest(void)
         uint64_t before = atomic_load(&crew.activity);
         crew_round();
         quiet = crew_is_idle() && atomic_load(&crew.activity) == before ? quiet + 1 : 0;
+        crew.rested_at = before;
     }
 }
 
@@ -177,6 +179,18 @@ static void crew_settle(void)
         some = true;
     }
     if (some) crew_rest();
+}
+
+/* The same, and locks the crew while all are at rest. On several workers an actor whose deadline passes does what it
+ * was told next, perhaps after the others were seen at rest and before the lock: then the driver settles again. */
+__attribute__((unused)) static void crew_settle_and_lock(void)
+{
+    for (;;) {
+        crew_settle();
+        pf_mutex_lock(crew.lock);
+        if (crew.workers == 0 || atomic_load(&crew.activity) == crew.rested_at) return;
+        pf_mutex_unlock(crew.lock);
+    }
 }
 
 static void crew_begin(const struct crew_work *work, int size, int workers)

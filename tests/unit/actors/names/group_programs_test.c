@@ -359,8 +359,7 @@ static void collect(int self, uint64_t *random)
 
 static void compare_all(void)
 {
-    crew_settle();
-    crew_lock();
+    crew_settle_and_lock();
     spec.ended = 0;
     spec.rests++;
     for (int i = 0; i < ACTORS; i++)

@@ -27,8 +27,9 @@ struct spec {
     uint32_t sets, taken; /* of an automatic event: on two workers no more is known than that not more are taken */
     int queue[ACTORS];    /* who waits, the longest one first */
     int waits;
-    bool released[ACTORS]; /* the manual event was set since they began to wait */
     uint32_t rest[ACTORS]; /* how many rests there had been when they began */
+    bool may_go[ACTORS];   /* the manual event was set when they began to wait, or since */
+    bool must_go[ACTORS];  /* it was set when they surely waited: on two workers they do at the next rest */
     uint32_t newest;       /* rest[] of the newest waiter that was served since the last rest */
     bool passed;           /* since then something was taken without waiting, or left for others */
 };
@@ -56,7 +57,11 @@ static void spec_take(struct spec *s)
 
 static void spec_set(struct spec *s)
 {
-    for (int i = 0; i < s->waits && s->count == 0 && s - spec == MANUAL; i++) s->released[s->queue[i]] = true;
+    for (int i = 0; i < s->waits && s->count == 0 && s - spec == MANUAL; i++) {
+        const int who = s->queue[i];
+        s->may_go[who] = true;
+        s->must_go[who] = exact || s->rest[who] < rests;
+    }
     s->count = 1;
     s->sets++;
 }
@@ -70,7 +75,8 @@ static void spec_leave(struct spec *s, int self)
 static void spec_wait(struct spec *s, int self)
 {
     s->queue[s->waits++] = self;
-    s->released[self] = false;
+    s->may_go[self] = s - spec == MANUAL && is_ready(s);
+    s->must_go[self] = false;
     s->rest[self] = rests;
 }
 
@@ -82,12 +88,12 @@ static void spec_serve(struct spec *s, int self, bool takes)
 {
     const enum kind k = (enum kind)(s - spec);
     if (exact) {
-        CHECK(is_ready(s) || (k == MANUAL && s->released[self]), s, "actor %d is let go in vain", self);
+        CHECK(is_ready(s) || s->may_go[self], s, "actor %d is let go in vain", self);
         uint32_t before = 0;
         while (s->queue[before] != self) before++;
         if (is_taken(k)) CHECK(before < s->count, s, "actor %d overtakes actor %d", self, s->queue[0]);
     } else if (k != AUTOMATIC) {
-        CHECK(is_ready(s) || (k == MANUAL && s->released[self]) || !takes, s, "actor %d is let go in vain", self);
+        CHECK(is_ready(s) || s->may_go[self] || !takes, s, "actor %d is let go in vain", self);
     }
     s->newest = WF_MAX(s->newest, s->rest[self]);
     spec_leave(s, self);
@@ -111,7 +117,7 @@ static void spec_rest(struct spec *s)
         CHECK(weft_event_take(s->it.event) == 0, s, "actor %d waits for what is set", s->queue[0]);
     for (int i = 0; i < s->waits && is_taken(k) && !s->passed; i++)
         CHECK(s->rest[s->queue[i]] >= s->newest, s, "actor %d was overtaken", s->queue[i]);
-    for (int i = 0; i < s->waits; i++) CHECK(!s->released[s->queue[i]], s, "actor %d was not let go", s->queue[i]);
+    for (int i = 0; i < s->waits; i++) CHECK(!s->must_go[s->queue[i]], s, "actor %d was not let go", s->queue[i]);
     s->newest = 0;
     s->passed = false;
 }
@@ -303,8 +309,7 @@ static void gone(int self)
 
 static void rest(void)
 {
-    crew_settle();
-    crew_lock();
+    crew_settle_and_lock();
     for (struct spec *s = spec; s < spec + KINDS; s++) spec_rest(s);
     rests++;
     crew_unlock();
