@@ -199,7 +199,8 @@ static void awakes(struct wf_worker *w)
     wf_stuck_awake(w, w->last_poll);
 }
 
-static void poll_until(struct wf_worker *w, int64_t deadline)
+/* Returns how many entries there were. */
+static int poll_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_ready ready[WF_POLL_BATCH];
     struct pf_env *env = w->set->env;
@@ -212,6 +213,15 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
         atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     if (n > 0) w->set->on_ready(w, ready, n);
     if (slept) atomic_store_explicit(&w->pace.polled, w->last_poll, memory_order_relaxed);
+    return n;
+}
+
+static int poll_now(struct wf_worker *w, int64_t now)
+{
+    w->last_poll = now;
+    int n = poll_until(w, WEFT_NOW);
+    atomic_store_explicit(&w->pace.polled, now, memory_order_relaxed);
+    return n;
 }
 
 /* Whether it is worth looking for posts before sleeping: it is if posts have come soon lately. Two workers that
@@ -223,14 +233,30 @@ static bool may_look(const struct wf_worker *w)
            (w->idle_gap <= WF_LOOK || (w->idle_gap <= WF_LOOK_TRIAL && w->count.sleeps % WF_LOOK_TRIALS == 0));
 }
 
+/* A worker that timers or sockets wake learns nothing of posts from that, but that none has come meanwhile. */
+static void was_idle(struct wf_worker *w, int64_t time)
+{
+    const int64_t most = 100 * WF_LOOK;
+    w->idle += time;
+    if (w->idle < most && !has_posts(w, memory_order_relaxed)) return;
+    w->idle_gap = (3 * w->idle_gap + WF_MIN(w->idle, most)) / 4;
+    w->idle = 0;
+}
+
+/* Whether anything but a post can arrive. */
+static bool has_handles(const struct wf_worker *w)
+{
+    return w->fds.used > 0 || w->files.used > 0;
+}
+
 /* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
  * sleeper 6-26 us and the producer 2-12 us. It is done only if each worker can have a core. Most posts come before
- * the first look at the clock. */
+ * the first look at the clock. What arrives at a socket meanwhile does not wait until the worker sleeps. */
 static bool look_for_posts(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     if (!may_look(w) || deadline <= w->now) return false;
-    int64_t until = 0;
+    int64_t began = 0, now;
     do {
         for (int i = 0; i < 64; i++) {
             if (has_posts(w, memory_order_relaxed)) {
@@ -240,19 +266,14 @@ static bool look_for_posts(struct wf_worker *w, int64_t deadline)
             }
             pf_cpu_relax();
         }
-        if (until == 0) until = WF_MIN(deadline, env->now(env) + WF_LOOK);
-    } while (env->now(env) < until);
+        now = env->now(env);
+        if (began == 0) began = now;
+        if (has_handles(w) && now - w->last_poll >= WF_LOOK_POLL && poll_now(w, now) > 0) {
+            was_idle(w, now - began);
+            return true;
+        }
+    } while (now < WF_MIN(deadline, began + WF_LOOK));
     return false;
-}
-
-/* A worker that timers or sockets wake learns nothing of posts from that, but that none has come meanwhile. */
-static void was_idle(struct wf_worker *w, int64_t time)
-{
-    const int64_t most = 100 * WF_LOOK;
-    w->idle += time;
-    if (w->idle < most && !has_posts(w, memory_order_relaxed)) return;
-    w->idle_gap = (3 * w->idle_gap + WF_MIN(w->idle, most)) / 4;
-    w->idle = 0;
 }
 
 /* Timers follow each other so closely that neither looking for posts nor being woken by one would pay: a wake by another
@@ -268,7 +289,7 @@ static void nap_until(struct wf_worker *w, int64_t deadline)
 {
     w->count.sleeps++;
     rests(w, w->set->env->now(w->set->env));
-    poll_until(w, deadline);
+    (void)poll_until(w, deadline);
 }
 
 static void sleep_until(struct wf_worker *w, int64_t deadline)
@@ -280,7 +301,7 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
     if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
     else w->count.sleeps++;
     rests(w, idle_since);
-    poll_until(w, deadline);
+    (void)poll_until(w, deadline);
     was_idle(w, w->last_poll - idle_since);
 }
 
@@ -306,9 +327,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     } else if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {
-        w->last_poll = w->now;
-        poll_until(w, WEFT_NOW);
-        atomic_store_explicit(&w->pace.polled, w->now, memory_order_relaxed);
+        (void)poll_now(w, w->now);
     }
 }
 
@@ -335,7 +354,7 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
     deadline = WF_MIN(deadline, next_work_at(w));
     if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
     else if (deadline > WEFT_NOW) w->count.sleeps++;
-    poll_until(w, deadline);
+    (void)poll_until(w, deadline);
     w->count.turns++;
     w->now = w->last_poll = env->now(env);
     turn_begins(w, w->now);

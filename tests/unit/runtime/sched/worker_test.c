@@ -268,6 +268,64 @@ START_TEST(a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next)
 }
 END_TEST
 
+/* ---- Looking for posts ----------------------------------------------------------------------------------------- */
+
+enum { TOLD = 8 };
+
+/* An environment in which time passes by looking at the clock, and something arrives at a socket before the second poll. */
+static struct {
+    struct pf_env env;
+    int64_t time;
+    int polls, taken;
+    int64_t deadlines[TOLD];
+} looking;
+
+static int64_t step_time(struct pf_env *env)
+{
+    (void)env;
+    return looking.time += WEFT_US(1);
+}
+
+static int poll_twice(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline)
+{
+    (void)p;
+    want(max > 0 && looking.polls < TOLD);
+    looking.deadlines[looking.polls++] = deadline;
+    if (looking.polls < 2) return 0;
+    *out = (struct pf_ready){.tag = 1, .readable = true};
+    return 1;
+}
+
+static void take_ready(struct wf_worker *w, const struct pf_ready *ready, int n)
+{
+    (void)w, (void)ready;
+    looking.taken += n;
+}
+
+START_TEST(a_worker_that_looks_for_posts_takes_what_arrives_at_its_sockets)
+{
+    looking.env = *pf_env_native();
+    looking.env.now = step_time;
+    looking.env.poller_wait = poll_twice;
+    looking.time = WF_CLOCK_BEGIN;
+    struct wf_workers set = {.env = &looking.env, .hooks = &test_hooks, .parts = wf_runtime_parts, .count = 2};
+    want_int(wf_workers_init(&set), 0);
+    set.on_ready = take_ready;
+    set.may_look = true;
+    struct wf_worker *w = wf_here = set.at[0];
+    void *socket = wf_slab_take(&w->fds);
+    w->idle_gap = 0; /* posts have come soon lately */
+    w->last_poll = looking.time;
+    wf_worker_turn(w, WEFT_FOREVER);
+    wf_here = NULL;
+    ck_assert_int_eq(looking.polls, 2);
+    ck_assert_int_eq(looking.taken, 1);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(looking.deadlines[i], WEFT_NOW);
+    wf_slab_give(&w->fds, socket);
+    wf_workers_finish(&set);
+}
+END_TEST
+
 /* ---- Idle means idle ------------------------------------------------------------------------------------------- */
 
 #ifndef _WIN32 /* there integration/windows looks on, from Linux */
@@ -337,8 +395,9 @@ START_TEST(idle_workers_make_no_context_switches)
 END_TEST
 #endif
 
-TEST_MAIN("worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
-          posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
-          a_kill_ends_a_task_that_ignores_its_cancellation,
-          a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next ON_UNIX(
-              , idle_workers_make_no_context_switches))
+TEST_MAIN(
+    "worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
+    posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
+    a_kill_ends_a_task_that_ignores_its_cancellation,
+    a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next,
+    a_worker_that_looks_for_posts_takes_what_arrives_at_its_sockets ON_UNIX(, idle_workers_make_no_context_switches))
