@@ -146,7 +146,7 @@ struct wf_spare_slots {
     uint32_t count, max;
 };
 
-/* The actors of a worker: wf_worker.actors. */
+/* The actors of a worker: the memory behind it, so that no pointer to them has to be read. */
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
@@ -190,7 +190,7 @@ struct wf_actors {
 
 static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
 {
-    return w->actors;
+    return (struct wf_actors *)(uintptr_t)(w + 1);
 }
 static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 {
@@ -262,8 +262,8 @@ static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 /* The running actor; NULL outside of actors. */
 static inline struct wf_actor *wf_actor_self(void)
 {
-    struct wf_worker *w = wf_here;
-    return WF_UNLIKELY(w == NULL || w->current == NULL) ? NULL : wf_actor_of(w->current);
+    struct wf_task *t = wf_here_or_nobody->current;
+    return WF_UNLIKELY(t == NULL) ? NULL : wf_actor_of(t);
 }
 static inline weft_pid wf_actor_pid(const struct wf_actor *a)
 {
@@ -282,9 +282,7 @@ static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid
     const uint32_t index = wf_id_slot(to.actor);
     if (WF_UNLIKELY(to.node != w->unrecorded || !wf_slab_has(slab, index))) return NULL;
     struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
-    /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
-     * is not, as it spawns an actor here. */
-    return WF_UNLIKELY(!wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
+    return WF_UNLIKELY(!wf_slot_is(&a->slot, to.actor)) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

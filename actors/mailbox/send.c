@@ -465,8 +465,8 @@ static inline __attribute__((always_inline)) int send_small(struct wf_worker *w,
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
-    struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM))
+    struct wf_worker *w = wf_here_or_nobody;
+    if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     if (size == 0) return send_small(w, to, tag, NULL, 0);
     if (WF_UNLIKELY(size > WF_SMALL || data == NULL)) return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
