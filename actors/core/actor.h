@@ -122,7 +122,8 @@ static inline __attribute__((always_inline)) void wf_actor_record_receive(struct
     WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
 }
 
-/* Call it when one of these has changed: receiving tests only `slow_path`, and looks at them where that is set. */
+/* Call it when one of these has changed: sending and receiving test only `slow_path`, and look at them where that is
+ * set. */
 static inline void wf_actor_set_slow_path(struct wf_actor *a)
 {
     a->task.slow_path = a->has_waiters || a->traced || a->signals.first != NULL;
@@ -163,8 +164,9 @@ struct wf_actors {
     struct wf_mail_timer timer; /* it chooses the messages that are timed */
     /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
-    uint32_t alive[2];                         /* users, services */
-    uint64_t received;                         /* the messages that ended actors have received */
+    uintptr_t some_short; /* not 0: there may be some; a receive tests it together with pointers */
+    uint32_t alive[2];    /* users, services */
+    uint64_t received;    /* the messages that ended actors have received */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;

@@ -32,10 +32,10 @@ static size_t places(const struct wf_actor *a)
 static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;
-    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    struct wf_published_block *b = a->mail.first == NULL ? NULL : (struct wf_published_block *)a->mail.last;
     WF_ASSERT(!body->traced); /* published_block.h, note (4) */
     if (b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end == b->capacity) {
-        b = bunch_new(w, a->mail.last);
+        b = bunch_new(w, (weft_msg *)b);
         if (b == NULL) return false;
         wf_lane_push(&a->mail, (weft_msg *)b);
         a->spare_bytes -= (int64_t)bytes_of(b);

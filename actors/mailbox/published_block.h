@@ -34,8 +34,9 @@ static inline bool wf_is_published_block(const weft_msg *m)
  * not; call wf_mailbox_put_shared. */
 static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
 {
+    if (WF_UNLIKELY(a->mail.first == NULL)) return false;
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
-    if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
+    if (WF_UNLIKELY(b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
     b->at[b->end++] = body;
     a->spare_places--;
     return true;

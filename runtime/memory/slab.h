@@ -83,7 +83,9 @@ static inline bool wf_slab_has(const struct wf_slab *s, uint32_t index)
 /* The slot of a number for which wf_slab_has holds. A constant `item_bytes` saves a register. */
 static inline void *wf_slab_slot(const struct wf_slab *s, uint32_t index, size_t item_bytes)
 {
-    return s->chunks[index / WF_SLAB_CHUNK] + (size_t)(index % WF_SLAB_CHUNK) * item_bytes;
+    char *slot = s->chunks[index / WF_SLAB_CHUNK] + (size_t)(index % WF_SLAB_CHUNK) * item_bytes;
+    if (slot == NULL) __builtin_unreachable(); /* saves the callers' test whether they have found an item */
+    return slot;
 }
 
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
@@ -130,7 +132,8 @@ static inline uint64_t wf_slot_id_reserved(const struct wf_slot *slot)
  * taken is seen. */
 static inline bool wf_slot_is(const struct wf_slot *slot, uint64_t id)
 {
-    return atomic_load_explicit(&slot->word, memory_order_acquire) == id; /* pairs with the release in wf_slab_publish */
+    return atomic_load_explicit(&slot->word, memory_order_acquire) ==
+           id; /* pairs with the release in wf_slab_publish */
 }
 static inline uint32_t wf_id_worker(uint64_t id)
 {
