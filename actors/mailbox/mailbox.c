@@ -443,19 +443,19 @@ static WF_STEP int take_with_care(weft_msg **out, int64_t deadline, struct wf_ac
     return receive(a, m, weight, out);
 }
 
-/* Takes the first message out of the block at the head of the mail, where no sender waits. What it tests comes before
- * what it changes. */
-static WF_STEP int take_published(weft_msg **out, int64_t deadline, struct wf_actor *a)
+/* Takes the oldest mail, `first`, which is not a WF_MSG_SEND, where no sender waits: mostly a published block, of which it
+ * takes the first message. What it tests comes before what it changes. */
+static WF_STEP int take_other(weft_msg **out, int64_t deadline, struct wf_actor *a, struct wf_worker *w, weft_msg *first)
 {
-    struct wf_worker *w = a->task.worker;
-    struct wf_published_block *b = (struct wf_published_block *)a->mail.first;
-    const uint32_t first = b->first;
-    if (WF_UNLIKELY(b->end - first == 1 || a->held != NULL || !wf_pool_has_block(&w->pool, 0)))
+    struct wf_published_block *b = (struct wf_published_block *)first;
+    const size_t unread = b->post.word;
+    if (WF_UNLIKELY(!wf_is_published_block(first) || unread == (size_t)b->post.room + 1 || a->held != NULL ||
+                    !wf_pool_has_kept(&w->pool)))
         return recv_slowly(out, deadline, a);
-    weft_msg *m = wf_pool_take_last(&w->pool, 0);
-    const struct wf_body *body = b->at[first];
-    b->first++;
-    wf_published_block_envelope(m, (struct wf_body *)(uintptr_t)body);
+    weft_msg *m = wf_pool_take_kept(&w->pool);
+    struct wf_body *body = b->at[unread - 1];
+    b->post.word = (uint32_t)(unread - 1);
+    wf_published_block_envelope(m, body);
     a->spare_places++;
     a->gone++;
     a->held = m; /* it holds no other one, and `m` has no next one */
@@ -486,8 +486,7 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
                                                             weft_msg **out, int64_t deadline, bool waiters)
 {
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
-        return wf_is_published_block(m) && !waiters ? take_published(out, deadline, a)
-                                                    : recv_slowly(out, deadline, a);
+        return waiters ? recv_slowly(out, deadline, a) : take_other(out, deadline, a, w, m);
     struct wf_actors *wa = wf_actors_of(w);
     if (WF_UNLIKELY(((uintptr_t)m->shared | (uintptr_t)a->held | wa->some_short) != 0))
         return take_with_care(out, deadline, a);

@@ -30,9 +30,7 @@ static inline weft_msg *wf_small_envelope(struct wf_worker *w, uint64_t node, ui
                                           uint32_t tag, size_t size, uint64_t ref)
 {
     weft_msg *m = wf_pool_take_ready(&w->pool, class_);
-    m->post.kind = WF_POST_MESSAGE;
-    m->post.flags = (uint8_t)kind;
-    m->post.block_class = (uint16_t)class_;
+    m->post.head = wf_msg_head(kind, class_);
     m->post.word = tag;
     m->from.node = node;
     m->from.actor = wf_actor_of(w->current)->id;
