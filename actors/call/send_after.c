@@ -128,7 +128,7 @@ static int armed(struct wf_later *l, bool has_message, weft_later *out)
         end_later(w, l);
         return WEFT_ENOMEM;
     }
-    if (out != NULL) out->id = wf_id_make(&l->slot, w->index);
+    if (out != NULL) out->id = wf_slot_id(&l->slot);
     return WEFT_OK;
 }
 
@@ -180,7 +180,7 @@ int weft_later_cancel(weft_later later)
 
 static int worker_init(struct wf_actors *wa)
 {
-    wf_slab_init(wf_laters_of(wa), sizeof(struct wf_later), WF_SLAB_MAX);
+    wf_slab_init(wf_laters_of(wa), sizeof(struct wf_later), WF_SLAB_MAX, wa->worker->index);
     return WEFT_OK;
 }
 

@@ -122,7 +122,8 @@ static inline __attribute__((always_inline)) void wf_actor_record_receive(struct
     WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
 }
 
-/* Call it when one of these has changed: receiving tests only `slow_path`, and looks at them where that is set. */
+/* Call it when one of these has changed: sending and receiving test only `slow_path`, and look at them where that is
+ * set. */
 static inline void wf_actor_set_slow_path(struct wf_actor *a)
 {
     a->task.slow_path = a->has_waiters || a->traced || a->signals.first != NULL;
@@ -146,7 +147,7 @@ struct wf_spare_slots {
     uint32_t count, max;
 };
 
-/* The actors of a worker: wf_worker.actors. */
+/* The actors of a worker: the memory behind it, so that no pointer to them has to be read. */
 struct wf_actors {
     weft_node *node;
     struct wf_worker *worker;
@@ -163,8 +164,9 @@ struct wf_actors {
     struct wf_mail_timer timer; /* it chooses the messages that are timed */
     /* wf_backlog.on_short: mailboxes that are full only because this worker's share of bytes is used up */
     struct wf_list short_of_bytes;
-    uint32_t alive[2];                         /* users, services */
-    uint64_t received;                         /* the messages that ended actors have received */
+    uintptr_t some_short; /* not 0: there may be some; a receive tests it together with pointers */
+    uint32_t alive[2];    /* users, services */
+    uint64_t received;    /* the messages that ended actors have received */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;
@@ -190,7 +192,7 @@ struct wf_actors {
 
 static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
 {
-    return w->actors;
+    return (struct wf_actors *)(uintptr_t)(w + 1);
 }
 static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 {
@@ -262,8 +264,8 @@ static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 /* The running actor; NULL outside of actors. */
 static inline struct wf_actor *wf_actor_self(void)
 {
-    struct wf_worker *w = wf_here;
-    return WF_UNLIKELY(w == NULL || w->current == NULL) ? NULL : wf_actor_of(w->current);
+    struct wf_task *t = wf_here_or_nobody->current;
+    return WF_UNLIKELY(t == NULL) ? NULL : wf_actor_of(t);
 }
 static inline weft_pid wf_actor_pid(const struct wf_actor *a)
 {
@@ -282,9 +284,7 @@ static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid
     const uint32_t index = wf_id_slot(to.actor);
     if (WF_UNLIKELY(to.node != w->unrecorded || !wf_slab_has(slab, index))) return NULL;
     struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
-    /* The id names the worker, too. It is read only of a slot that is taken: another thread may be writing into one that
-     * is not, as it spawns an actor here. */
-    return WF_UNLIKELY(!wf_slot_is_taken(&a->slot) || a->id != to.actor) ? NULL : a;
+    return WF_UNLIKELY(!wf_slot_is(&a->slot, to.actor)) ? NULL : a;
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

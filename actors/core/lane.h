@@ -5,13 +5,13 @@
 #include "msg.h"
 
 struct wf_lane {
-    weft_msg *first, *last; /* linked by post.next */
+    weft_msg *first, *last; /* linked by post.next; `last` means nothing while `first` is NULL */
 };
 
 static inline void wf_lane_push(struct wf_lane *l, weft_msg *m)
 {
     m->post.next = NULL;
-    if (l->last == NULL) l->first = m;
+    if (l->first == NULL) l->first = m;
     else l->last->post.next = &m->post;
     l->last = m;
 }
@@ -21,7 +21,6 @@ static inline weft_msg *wf_lane_shift(struct wf_lane *l)
 {
     weft_msg *m = l->first;
     l->first = (weft_msg *)m->post.next;
-    if (l->first == NULL) l->last = NULL;
     return m;
 }
 

@@ -103,6 +103,12 @@ struct weft_msg {
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
 
+/* wf_post.head of a message. */
+static inline uint32_t wf_msg_head(enum wf_msg_kind kind, uint32_t class_)
+{
+    return ((struct wf_post){.kind = WF_POST_MESSAGE, .flags = (uint8_t)kind, .block_class = (uint8_t)class_}).head;
+}
+
 static inline bool wf_is_traced(const weft_msg *m)
 {
     return m->shared != NULL && m->shared->traced;
@@ -128,7 +134,7 @@ static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t siz
     uint16_t class_ = wf_pool_class(whole);
     weft_msg *m = (weft_msg *)wf_pool_take(w == NULL ? NULL : &w->pool, class_, whole);
     if (WF_UNLIKELY(m == NULL)) return NULL;
-    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = class_, .word = tag},
+    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = (uint8_t)class_, .word = tag},
                     .size = (uint32_t)size};
     return m;
 }

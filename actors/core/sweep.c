@@ -63,8 +63,8 @@ void wf_actor_woken(struct wf_task *t)
     struct wf_actor *a = wf_actor_of(t);
     WF_ASSERT(a->listed && t->worker == wf_here);
     struct wf_actors *wa = wf_actors_of(t->worker);
-    if (settled(&wa->sweep, a->slot.index))
-        wa->sweep.settled[a->slot.index / PER_WORD] &= ~(UINT64_C(1) << a->slot.index % PER_WORD);
+    const uint32_t number = wf_slot_number(&a->slot);
+    if (settled(&wa->sweep, number)) wa->sweep.settled[number / PER_WORD] &= ~(UINT64_C(1) << number % PER_WORD);
     wf_sweep_wanted(wa);
 }
 
@@ -78,8 +78,7 @@ static bool look(struct wf_sweep *s, struct wf_actor *a)
 {
     struct wf_task *t = &a->task;
     /* Acquire: another thread may have spawned it; see wf_slab_publish. */
-    if (atomic_load_explicit(&a->slot.generation, memory_order_acquire) % 2 == 0 || a->service || t->shares_stack)
-        return false;
+    if (!wf_slot_is_taken(&a->slot) || a->service || t->shares_stack) return false;
     switch ((enum wf_task_state)t->state) {
     case WF_TASK_WAITING:
         t->state = WF_TASK_IDLE;
@@ -87,9 +86,9 @@ static bool look(struct wf_sweep *s, struct wf_actor *a)
         return false;
     case WF_TASK_IDLE:
         if (wf_task_may_park(t) && !wakes_soon(s, t)) return true;
-        settle(s, a->slot.index);
+        settle(s, wf_slot_number(&a->slot));
         return false;
-    case WF_TASK_STACKLESS: settle(s, a->slot.index); return false;
+    case WF_TASK_STACKLESS: settle(s, wf_slot_number(&a->slot)); return false;
     case WF_TASK_DONE:
     case WF_TASK_PARKED: return false;
     default: s->restless = true; return false;
@@ -101,7 +100,7 @@ static void park(struct wf_actors *wa, struct wf_task *const *tasks, int count)
     WF_ASSERT(count > 0 && count <= PF_RANGES_MAX);
     wf_tasks_park(wa->worker, tasks, count);
     /* Also the actors that could not be parked for lack of memory: they are skipped until they have run again. */
-    for (int i = 0; i < count; i++) settle(&wa->sweep, wf_actor_of(tasks[i])->slot.index);
+    for (int i = 0; i < count; i++) settle(&wa->sweep, wf_slot_number(&wf_actor_of(tasks[i])->slot));
 }
 
 /* False: the round is over. */

@@ -102,7 +102,7 @@ int weft_connect_start(weft_connecting *out, const char *address, int64_t deadli
         return rc;
     }
     wf_list_push(&t->owned, &c->owned.on_task);
-    out->id = wf_id_make(&c->slot, t->worker->index);
+    out->id = wf_slot_id(&c->slot);
     return WEFT_OK;
 }
 
@@ -148,7 +148,7 @@ int weft_connect_drop(weft_connecting handle)
 
 static int worker_init(struct wf_actors *wa)
 {
-    wf_slab_init(wf_connecting_of(wa), sizeof(struct connecting), WF_SLAB_MAX);
+    wf_slab_init(wf_connecting_of(wa), sizeof(struct connecting), WF_SLAB_MAX, wa->worker->index);
     return WEFT_OK;
 }
 

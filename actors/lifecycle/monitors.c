@@ -137,7 +137,7 @@ static struct wf_monitor *monitor_new(struct wf_actor *self, weft_pid target, we
         wf_slab_give(&wf_ties_of(w)->monitors, mon);
         return NULL;
     }
-    uint64_t ref = wf_id_make(&mon->slot, w->index);
+    uint64_t ref = wf_slot_id(&mon->slot);
     *watch = signal_new(w, WF_MSG_WATCH, wf_actor_pid(self), ref);
     bool remote = target.node != wf_node_of(w)->incarnation;
     if (remote) mon->lost = signal_new(w, WF_MSG_DOWN, target, ref);
@@ -475,7 +475,7 @@ static uint32_t end_monitors(struct wf_actor *a, struct wf_tie_set *s, uint32_t 
     for (bool more = !wf_list_empty(&s->monitors); more && ended < most; ended++) {
         struct wf_list_node *k = wf_list_first(&s->monitors);
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
-        weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
+        weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_slot_id(&mon->slot));
         if (m != NULL) (void)wf_send_signal(w, mon->target, m);
         more = k->next != &s->monitors.head; /* the set may be freed with its last monitor */
         monitor_end(w, mon);
@@ -676,7 +676,7 @@ static bool node_lost(struct wf_worker *w, uint64_t peer, uint64_t *at)
 
 static int worker_init(struct wf_actors *wa)
 {
-    wf_slab_init(&wf_ties_of(wa->worker)->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
+    wf_slab_init(&wf_ties_of(wa->worker)->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX, wa->worker->index);
     return WEFT_OK;
 }
 

@@ -26,7 +26,7 @@ static uint32_t node_hash(const struct wf_actors *wa, uint64_t node)
 
 static uint32_t remote_hash(const struct wf_actors *wa, const struct wf_actor *a, uint64_t node)
 {
-    return (uint32_t)wf_mix(wf_mix(node ^ wa->secret) + a->slot.index);
+    return (uint32_t)wf_mix(wf_mix(node ^ wa->secret) + wf_slot_number(&a->slot));
 }
 
 static struct wf_tied_node *find_node(const struct wf_actors *wa, uint64_t node)
@@ -164,7 +164,7 @@ static bool is_tie(const weft_msg *e, unsigned kind, weft_pid other, uint64_t re
 static uint32_t tie_hash(const struct wf_actor *a, unsigned kind, weft_pid other, uint64_t ref)
 {
     uint64_t hash = wf_mix(wf_actors_of(a->task.worker)->secret ^ other.actor);
-    hash = wf_mix((hash ^ other.node) + a->slot.index);
+    hash = wf_mix((hash ^ other.node) + wf_slot_number(&a->slot));
     return (uint32_t)(kind == WF_MSG_WATCH ? wf_mix(hash ^ ref) : hash);
 }
 
@@ -182,7 +182,7 @@ static weft_msg *find(const struct wf_actor *a, unsigned kind, weft_pid other, u
     WF_HASHED_WITH(k, &wf_ties_of(a->task.worker)->ties, tie_hash(a, kind, other, ref))
     {
         e = WF_CONTAINER(k, weft_msg, in_ties);
-        if (e->post.word == a->slot.index && is_tie(e, kind, other, ref)) return e;
+        if (e->post.word == wf_slot_number(&a->slot) && is_tie(e, kind, other, ref)) return e;
     }
     return NULL;
 }
@@ -212,7 +212,7 @@ static bool put_in_table(struct wf_actor *a, weft_msg *few, weft_msg *m)
         clear_body(m);
         return false;
     }
-    m->post.word = a->slot.index;
+    m->post.word = wf_slot_number(&a->slot);
     m->previous = few;
     m->post.next = few->post.next;
     if (m->post.next != NULL) next_of(m)->previous = m;

@@ -73,9 +73,11 @@ void wf_space_used(struct wf_actor *a, size_t weight)
 /* Without memory nothing would notify its senders, so `full` must not make them wait then. */
 static void note_short(struct wf_actor *a)
 {
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
     struct wf_backlog *b = backlog(a);
     if (b == NULL) set_full(a, false);
-    else if (!wf_linked(&b->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &b->on_short);
+    else if (!wf_linked(&b->on_short)) wf_list_push(&wa->short_of_bytes, &b->on_short);
+    wa->some_short = 1;
 }
 
 void wf_mailbox_filled(struct wf_actor *a)
@@ -156,6 +158,7 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
         tell_space(a, &space);
         budget = space.budget;
     }
+    if (wf_list_empty(&wa->short_of_bytes)) wa->some_short = 0;
 }
 
 /* Removes the request of `from`. False: there is none, as that sender was notified already. */

@@ -65,7 +65,7 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     wf_mail_uncounted(wa, a, weight);
     wf_mail_left(a, place);
-    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_on_space_of_bytes(wa);
+    if (WF_UNLIKELY(wa->some_short != 0)) wf_on_space_of_bytes(wa);
 }
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
@@ -374,9 +374,9 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     if (!a->task.cancelled && (m->post.flags != WF_MSG_CALL || !request_is_dead(a->task.worker, m))) return false;
     size_t weight = wf_msg_weight(m);
     wf_chain_remove(&a->held, m);
+    if (a->mail.first == NULL) a->mail.last = m;
     m->post.next = a->mail.first == NULL ? NULL : &a->mail.first->post;
     a->mail.first = m;
-    if (a->mail.last == NULL) a->mail.last = m;
     wf_mail_counted(wa, a, weight);
     a->gone--;
     if (a->signals.first != NULL) wf_mail_put_back(a);
@@ -384,7 +384,7 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     return true;
 }
 
-static __attribute__((noinline)) int recv_slowly(weft_msg **out, int64_t deadline, struct wf_actor *a)
+static WF_STEP int recv_slowly(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
@@ -426,7 +426,7 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
     return m;
 }
 
-static __attribute__((noinline)) int recv_after_yield(weft_msg **out, int64_t deadline, struct wf_actor *a)
+static WF_STEP int recv_after_yield(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     wf_task_yield();
     return recv_slowly(out, deadline, a);
@@ -434,27 +434,28 @@ static __attribute__((noinline)) int recv_after_yield(weft_msg **out, int64_t de
 
 /* Takes the oldest mail, a WF_MSG_SEND. The end of weft_recv if its body is shared, other messages are held, or
  * mailboxes of this worker wait for bytes. */
-static __attribute__((noinline)) int take_with_care(weft_msg **out, struct wf_actor *a)
+static WF_STEP int take_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
+    (void)deadline;
     weft_msg *m = wf_lane_shift(&a->mail);
     size_t weight = wf_msg_weight(m);
     count_out(a, 0, weight);
     return receive(a, m, weight, out);
 }
 
-/* Takes the first message out of the block at the head of the mail, where no sender waits. What it tests comes before
- * what it changes. */
-static __attribute__((noinline)) int take_published(weft_msg **out, int64_t deadline, struct wf_actor *a)
+/* Takes the oldest mail, `first`, which is not a WF_MSG_SEND, where no sender waits: mostly a published block, of which it
+ * takes the first message. What it tests comes before what it changes. */
+static WF_STEP int take_other(weft_msg **out, int64_t deadline, struct wf_actor *a, struct wf_worker *w, weft_msg *first)
 {
-    struct wf_worker *w = a->task.worker;
-    struct wf_published_block *b = (struct wf_published_block *)a->mail.first;
-    const uint32_t first = b->first;
-    if (WF_UNLIKELY(b->end - first == 1 || a->held != NULL || !wf_pool_has_block(&w->pool, 0)))
+    struct wf_published_block *b = (struct wf_published_block *)first;
+    const size_t unread = b->post.word;
+    if (WF_UNLIKELY(!wf_is_published_block(first) || unread == (size_t)b->post.room + 1 || a->held != NULL ||
+                    !wf_pool_has_kept(&w->pool)))
         return recv_slowly(out, deadline, a);
-    weft_msg *m = wf_pool_take_last(&w->pool, 0);
-    const struct wf_body *body = b->at[first];
-    b->first++;
-    wf_published_block_envelope(m, (struct wf_body *)(uintptr_t)body);
+    weft_msg *m = wf_pool_take_kept(&w->pool);
+    struct wf_body *body = b->at[unread - 1];
+    b->post.word = (uint32_t)(unread - 1);
+    wf_published_block_envelope(m, body);
     a->spare_places++;
     a->gone++;
     a->held = m; /* it holds no other one, and `m` has no next one */
@@ -470,6 +471,14 @@ static inline bool needs_care(const struct wf_task *t)
     return t->cancelled || t->bounded || t->handling || t->slow_path; /* one byte */
 }
 
+/* The end of receiving a message of another node. */
+static WF_STEP int received_from_afar(weft_msg **out, int64_t deadline, struct wf_actor *a)
+{
+    (void)deadline;
+    wf_actor_record_receive(a->task.worker, a, *out, false);
+    return WEFT_OK;
+}
+
 /* Takes the oldest mail, `m`, where the only reason for care may be that senders wait (`waiters`). The common case is a
  * plain message with an inline body, and no message that the actor still holds. It calls nothing before its end, and
  * what it tests comes before what it changes, so the compiler needs no stack frame. */
@@ -477,24 +486,25 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
                                                             weft_msg **out, int64_t deadline, bool waiters)
 {
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND))
-        return wf_is_published_block(m) && !waiters ? take_published(out, deadline, a)
-                                                    : recv_slowly(out, deadline, a);
+        return waiters ? recv_slowly(out, deadline, a) : take_other(out, deadline, a, w, m);
     struct wf_actors *wa = wf_actors_of(w);
-    if (WF_UNLIKELY(m->shared != NULL || a->held != NULL || !wf_list_empty(&wa->short_of_bytes)))
-        return take_with_care(out, a);
+    if (WF_UNLIKELY(((uintptr_t)m->shared | (uintptr_t)a->held | wa->some_short) != 0))
+        return take_with_care(out, deadline, a);
     (void)wf_lane_shift(&a->mail);
     size_t weight = sizeof *m + m->size;
     wf_mail_uncounted(wa, a, weight);
     a->gone++;
-    wf_hold(a, m);
+    m->post.next = NULL;
+    a->held = m; /* it holds no other one */
     *out = m;
-    wf_actor_record_receive(w, a, m, false);
     if (waiters) wf_on_space_of_eighth(a, weight);
+    if (WF_UNLIKELY(m->from.node != w->identity)) return received_from_afar(out, deadline, a);
+    wf_actor_record_receive(w, a, m, true);
     return WEFT_OK;
 }
 
 /* The end of weft_recv if needs_care. */
-static __attribute__((noinline)) int recv_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
+static WF_STEP int recv_with_care(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     weft_msg *m = a->mail.first;
     if (WF_UNLIKELY(m == NULL || !a->has_waiters || a->signals.first != NULL || a->task.cancelled || a->traced))
@@ -517,7 +527,7 @@ static __attribute__((noinline)) int recv_woken(weft_msg **out, struct wf_actor 
 }
 
 /* There is no mail, and the actor does not need care. */
-static __attribute__((noinline)) int recv_waiting(weft_msg **out, int64_t deadline, struct wf_actor *a)
+static WF_STEP int recv_waiting(weft_msg **out, int64_t deadline, struct wf_actor *a)
 {
     if (WF_UNLIKELY(deadline != WEFT_FOREVER || a->held != NULL)) return recv_slowly(out, deadline, a);
     a->task.wants_mail = WF_MAIL_HAND;
@@ -534,13 +544,14 @@ static __attribute__((noinline)) int recv_waiting(weft_msg **out, int64_t deadli
 
 int weft_recv(weft_msg **out, int64_t deadline)
 {
+    struct wf_worker *w = wf_here_or_nobody;
     struct wf_actor *a = wf_actor_self();
     if (WF_UNLIKELY(a == NULL)) return WEFT_ENOTACTOR;
     if (WF_UNLIKELY(--a->task.ops == 0)) return recv_after_yield(out, deadline, a);
     weft_msg *m = a->mail.first;
     if (WF_UNLIKELY(needs_care(&a->task))) return recv_with_care(out, deadline, a);
     if (m == NULL) return recv_waiting(out, deadline, a);
-    return take_first(a, a->task.worker, m, out, deadline, false);
+    return take_first(a, w, m, out, deadline, false);
 }
 
 /* The state of a selective receive: the condition, and the position in the system lane; the position in the mail is

@@ -49,18 +49,18 @@ static __attribute__((noinline)) void free_slowly(weft_msg *m)
 /* Whether `m` is a SEND in a block of class 0, as publications are, which a pool has not passed on. */
 static inline bool is_plain_envelope(const weft_msg *m)
 {
-    return m->post.kind == WF_POST_MESSAGE && m->post.flags == WF_MSG_SEND && m->post.block_class == 0;
+    return m->post.head == wf_msg_head(WF_MSG_SEND, 0);
 }
 
-/* Frees a message with a shared body. As weft_msg_free. */
-static __attribute__((noinline)) void free_shared(weft_msg *m)
+/* Frees a message with a shared body. As weft_msg_free. wf_owe fails if the pool is bypassed. */
+static inline __attribute__((always_inline)) void free_shared(weft_msg *m)
 {
-    struct wf_worker *w = wf_here;
+    struct wf_worker *w = wf_here_or_nobody;
     struct wf_actor *self = wf_actor_self();
     if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && is_plain_envelope(m) &&
-                  wf_pool_has_space(&w->pool, 0) && wf_owe(&wf_actors_of(w)->owing, m->shared))) {
+                  wf_pool_may_keep(&w->pool) && wf_owe(&wf_actors_of(w)->owing, m->shared))) {
         self->held = NULL;
-        wf_pool_give(&w->pool, 0, m);
+        wf_pool_keep(&w->pool, m);
         return;
     }
     free_slowly(m);
@@ -74,7 +74,7 @@ void weft_msg_free(weft_msg *m)
         free_shared(m);
         return;
     }
-    struct wf_worker *w = wf_here;
+    struct wf_worker *w = wf_here_or_nobody;
     struct wf_actor *self = wf_actor_self();
     if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && m->post.kind == WF_POST_MESSAGE &&
                   m->post.flags == WF_MSG_SEND && wf_pool_has_space(&w->pool, m->post.block_class))) {

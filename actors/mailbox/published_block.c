@@ -3,23 +3,14 @@
 
 #include "mailbox.h"
 
-/* The first block in a row has one cache line, the next ones are larger. */
-static struct wf_published_block *bunch_new(struct wf_worker *w, const weft_msg *last)
+static size_t bytes_of(uint16_t class_)
 {
-    uint16_t class_ = last == NULL || !wf_is_published_block(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
-    size_t bytes = (size_t)64 << class_;
-    struct wf_published_block *b = wf_pool_take(&w->pool, class_, bytes);
-    if (b == NULL) return NULL;
-    b->post = (struct wf_post){.kind = WF_POST_MESSAGE, .flags = WF_MSG_PUBLISHED_BLOCK, .block_class = class_};
-    b->first = b->end = 0;
-    b->capacity = (uint16_t)((bytes - sizeof *b) / sizeof *b->at);
-    WF_ASSERT(b->capacity > 0);
-    return b;
+    return (size_t)64 << class_;
 }
 
-static size_t bytes_of(const struct wf_published_block *b)
+static size_t capacity_of(uint16_t class_)
 {
-    return (size_t)64 << b->post.block_class;
+    return (bytes_of(class_) - sizeof(struct wf_published_block)) / sizeof(struct wf_body *);
 }
 
 /* How many more messages fit so that there is still space for another one. */
@@ -29,21 +20,40 @@ static size_t places(const struct wf_actor *a)
     return (size_t)a->spare_places;
 }
 
-static bool bunch_put(struct wf_actor *a, struct wf_body *body)
+/* The first block in a row has one cache line, the next ones are larger, but not larger than the mailbox needs. */
+static uint16_t next_class(const struct wf_actor *a)
+{
+    const weft_msg *last = a->mail.first == NULL ? NULL : a->mail.last;
+    uint16_t class_ = last == NULL || !wf_is_published_block(last) ? 0 : last->post.block_class == 0 ? 2 : 3;
+    while (class_ > 0 && capacity_of((uint16_t)(class_ - 1)) > places(a)) class_--;
+    return class_;
+}
+
+/* Adds a block with that body, in which no other body waits yet. */
+static bool put_in_new_block(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;
-    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
-    WF_ASSERT(!body->traced); /* published_block.h, note (4) */
-    if (b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end == b->capacity) {
-        b = bunch_new(w, a->mail.last);
-        if (b == NULL) return false;
-        wf_lane_push(&a->mail, (weft_msg *)b);
-        a->spare_bytes -= (int64_t)bytes_of(b);
-        wf_actors_of(w)->spare_bytes -= (int64_t)bytes_of(b);
-    }
-    b->at[b->end++] = body;
+    const uint16_t class_ = next_class(a);
+    struct wf_published_block *b = wf_pool_take(&w->pool, class_, bytes_of(class_));
+    if (b == NULL) return false;
     a->spare_places--;
-    b->limit = (uint16_t)WF_MIN(b->capacity, b->end + places(a));
+    a->spare_bytes -= (int64_t)bytes_of(class_);
+    wf_actors_of(w)->spare_bytes -= (int64_t)bytes_of(class_);
+    const size_t whole = WF_MIN(capacity_of(class_), 1 + places(a));
+    b->post = (struct wf_post){.kind = WF_POST_MESSAGE,
+                               .flags = WF_MSG_PUBLISHED_BLOCK,
+                               .block_class = (uint8_t)class_,
+                               .room = (uint8_t)(whole - 1),
+                               .word = (uint32_t)whole};
+    b->at[whole - 1] = body;
+    wf_lane_push(&a->mail, (weft_msg *)b);
+    return true;
+}
+
+static bool bunch_put(struct wf_actor *a, struct wf_body *body)
+{
+    WF_ASSERT(!body->traced); /* published_block.h, note (4) */
+    if (!wf_published_block_add(a, body) && !put_in_new_block(a, body)) return false;
     if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
     wf_mail_came(a);
     return true;
@@ -53,12 +63,12 @@ struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, 
 {
     struct wf_published_block *b = (struct wf_published_block *)(previous == NULL ? a->mail.first
                                                                                   : (weft_msg *)previous->post.next);
-    WF_ASSERT(b->post.flags == WF_MSG_PUBLISHED_BLOCK && b->first < b->end);
-    struct wf_body *body = b->at[b->first++];
+    WF_ASSERT(b->post.flags == WF_MSG_PUBLISHED_BLOCK && b->post.word > b->post.room);
+    struct wf_body *body = b->at[--b->post.word];
     *freed = 0;
-    if (b->first < b->end) return body;
+    if (b->post.word > b->post.room) return body;
     (void)wf_lane_take_after(&a->mail, previous);
-    *freed = bytes_of(b);
+    *freed = bytes_of(b->post.block_class);
     wf_pool_give(&a->task.worker->pool, b->post.block_class, b);
     return body;
 }

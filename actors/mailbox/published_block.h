@@ -6,8 +6,10 @@
  *     received. So a delivery writes 8 bytes instead of a cache line, and the receiver's envelope is one it has just
  *     freed.
  * (2) A delivery to a block that is the last in its lane touches two cache lines: one of the actor and one of the
- *     block. `limit` says in advance how many fit within the bounds of the mailbox: while the block is the last one,
- *     only receiving changes how full the mailbox is. The place that would fill the mailbox is never below `limit`.
+ *     block. `post.room` says in advance how many fit within the block and the bounds of the mailbox: while the block is
+ *     the last one, only receiving changes how full the mailbox is. The body that would fill the mailbox never has room.
+ *     A block is filled from its end to its beginning, so that the room is also the place of the next body; all other
+ *     messages have 0 in `post.room`, so one test finds out that a body can be added.
  * (3) A block's bytes count against the byte bound of a mailbox, those of the bodies do not.
  * (4) A traced body gets an envelope at once, so that taking one out of a block need not look for a trace.
  * (5) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and
@@ -18,10 +20,9 @@
 #include "actor.h"
 
 struct wf_published_block {
-    struct wf_post post; /* .flags: WF_MSG_PUBLISHED_BLOCK; stands where a weft_msg would */
-    uint16_t first, end; /* at[first..end - 1] wait */
-    uint16_t limit;      /* note (2) */
-    uint16_t capacity;
+    /* It stands where a weft_msg would. .flags: WF_MSG_PUBLISHED_BLOCK; .room: note (2); .word: at[word - 1] is received
+     * next, and those before it down to at[room] wait, too. */
+    struct wf_post post;
     struct wf_body *at[];
 };
 
@@ -34,9 +35,12 @@ static inline bool wf_is_published_block(const weft_msg *m)
  * not; call wf_mailbox_put_shared. */
 static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *body)
 {
+    if (WF_UNLIKELY(a->mail.first == NULL)) return false;
     struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
-    if (WF_UNLIKELY(b == NULL || b->post.flags != WF_MSG_PUBLISHED_BLOCK || b->end >= b->limit)) return false;
-    b->at[b->end++] = body;
+    size_t room = b->post.room;
+    if (WF_UNLIKELY(room-- == 0)) return false;
+    b->at[room] = body;
+    b->post.room = (uint8_t)room;
     a->spare_places--;
     return true;
 }
@@ -46,7 +50,7 @@ struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, 
 static inline uint32_t wf_published_block_count(const weft_msg *m)
 {
     const struct wf_published_block *b = (const struct wf_published_block *)m;
-    return (uint32_t)b->end - b->first;
+    return b->post.word - b->post.room;
 }
 /* Puts a published body into a subscriber's mailbox; takes over a reference. False: the mailbox was full, or there
  * was no memory; that is counted, and the caller keeps the reference. */

@@ -285,13 +285,20 @@ static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const 
 /* The next functions send a small message to an actor of this worker, in steps that each end in a call, so that no
  * step needs a stack frame or saves registers that only another one uses. All checks of a step come before its first
  * change: if a check fails, send_again starts again from the beginning. Parameters stay in the registers in which they
- * come: so an empty message has the number of this node, `node`, with it; for others there is no register left. */
-static __attribute__((noinline)) int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+ * come: so the functions for empty messages have them in another order, with the number of this node, `node`. */
+static WF_STEP int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data, size_t size)
 {
     weft_pid to = {w->identity, a->id};
     return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, data, size)
                                                 : send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
+}
+
+static WF_STEP int send_empty_again(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
+{
+    (void)w;
+    weft_pid to = {node, a->id};
+    return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, NULL, 0)
+                                                : send_copy(to, tag, NULL, 0, WF_SEND_TIMEOUT);
 }
 
 /* The next two functions count a message: the operation, and the messages until one is timed; and, if it goes into the
@@ -326,18 +333,32 @@ static void undo_count_pushed(struct wf_worker *w, struct wf_actor *a, size_t we
 }
 
 /* They are not inline, as the common case would then keep the counters in registers. */
-static __attribute__((noinline, cold)) int undo_hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                     const void *data, size_t size)
+static WF_STEP __attribute__((cold)) int undo_hand(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                   const void *data, size_t size)
 {
     undo_count_handed(w);
     return send_again(w, a, tag, data, size);
 }
 
-static __attribute__((noinline, cold)) int undo_push(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                     const void *data, size_t size)
+static WF_STEP __attribute__((cold)) int undo_hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag,
+                                                         struct wf_worker *w)
+{
+    undo_count_handed(w);
+    return send_empty_again(node, a, tag, w);
+}
+
+static WF_STEP __attribute__((cold)) int undo_push(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                   const void *data, size_t size)
 {
     undo_count_pushed(w, a, sizeof(weft_msg) + size);
     return send_again(w, a, tag, data, size);
+}
+
+static WF_STEP __attribute__((cold)) int undo_push_empty(uint64_t node, struct wf_actor *a, uint32_t tag,
+                                                         struct wf_worker *w)
+{
+    undo_count_pushed(w, a, sizeof(weft_msg));
+    return send_empty_again(node, a, tag, w);
 }
 
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. Of `node` see
@@ -346,10 +367,13 @@ static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_a
                                                       uint32_t tag, const void *data, size_t size,
                                                       struct wf_worker *w, bool stackless)
 {
-    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
-    if (WF_UNLIKELY(!count_handed(w))) return undo_hand(w, a, tag, data, size);
-    weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
-    WF_PROBE3(send, m->from.actor, a->id, tag);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_)))
+        return class_ == 0 ? send_empty_again(node, a, tag, w) : send_again(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_handed(w)))
+        return class_ == 0 ? undo_hand_empty(node, a, tag, w) : undo_hand(w, a, tag, data, size);
+    weft_msg *m = wf_small_envelope(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, size, 0);
+    WF_PROBE3(send, m->from.actor, a->id, tag); /* after the body it would read what it needs again */
+    if (class_ > 0) wf_copy_small((unsigned char *)(m + 1), data, size);
     wf_mailbox_hand_over(a, m, WF_MAIL_HANDED);
     if (stackless) wf_task_wake_stackless(w, &a->task);
     else wf_task_wake_waiting(w, &a->task);
@@ -357,30 +381,28 @@ static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_a
 }
 
 /* One function for each block class and sort of receiver, so that both are constants and need no register. */
-static __attribute__((noinline)) int hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
+static WF_STEP int hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
     return hand(node, a, 0, tag, NULL, 0, w, false);
 }
 
-static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+static WF_STEP int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data, size_t size)
 {
     return hand(0, a, 1, tag, data, size, w, false);
 }
 
-static __attribute__((noinline)) int hand_empty_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag,
-                                                           struct wf_worker *w)
+static WF_STEP int hand_empty_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
     return hand(node, a, 0, tag, NULL, 0, w, true);
 }
 
-static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                           const void *data, size_t size)
+static WF_STEP int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data,
+                                         size_t size)
 {
     return hand(0, a, 1, tag, data, size, w, true);
 }
 
-static __attribute__((noinline)) int came(struct wf_actor *a)
+static WF_STEP int came(struct wf_actor *a)
 {
     wf_mail_came(a);
     return WEFT_OK;
@@ -405,72 +427,84 @@ static inline bool send_small_across(struct wf_worker *w, weft_pid to, uint32_t 
     return true;
 }
 
-static __attribute__((noinline)) int send_small_away(struct wf_worker *w, weft_pid to, uint32_t tag, const void *data,
-                                                     size_t size)
+static WF_STEP int send_small_away(struct wf_worker *w, weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     return WF_LIKELY(send_small_across(w, to, tag, data, size)) ? WEFT_OK : send_away(to, tag, data, size);
 }
 
-/* If there is space for it and for another one. No sender waits. */
+/* If there is space for it and for another one. No sender waits. `quietly`: the actor does not wait for mail. */
 static inline __attribute__((always_inline)) int push(uint64_t node, struct wf_actor *a, uint32_t class_,
                                                       uint32_t tag, const void *data, size_t size,
-                                                      struct wf_worker *w)
+                                                      struct wf_worker *w, bool quietly)
 {
-    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_))) return send_again(w, a, tag, data, size);
-    if (WF_UNLIKELY(!count_pushed(w, a, sizeof(weft_msg) + size))) return undo_push(w, a, tag, data, size);
-    weft_msg *m = wf_small_msg(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, data, size, 0);
-    WF_PROBE3(send, m->from.actor, a->id, tag);
+    if (WF_UNLIKELY(!wf_pool_has_block(&w->pool, class_)))
+        return class_ == 0 ? send_empty_again(node, a, tag, w) : send_again(w, a, tag, data, size);
+    if (WF_UNLIKELY(!count_pushed(w, a, sizeof(weft_msg) + size)))
+        return class_ == 0 ? undo_push_empty(node, a, tag, w) : undo_push(w, a, tag, data, size);
+    weft_msg *m = wf_small_envelope(w, class_ == 0 ? node : w->identity, class_, WF_MSG_SEND, tag, size, 0);
+    WF_PROBE3(send, m->from.actor, a->id, tag); /* after the body it would read what it needs again */
+    if (class_ > 0) wf_copy_small((unsigned char *)(m + 1), data, size);
     wf_lane_push(&a->mail, m);
-    if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
+    if (quietly || a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
     if (a->task.state != WF_TASK_WAITING) return came(a);
     wf_task_wake_waiting(w, &a->task);
     return WEFT_OK;
 }
 
-/* Senders wait for space in the mailbox, or believe that there is none. */
-static __attribute__((noinline)) int push_among_waiters(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                        const void *data, size_t size)
+static WF_STEP int push_empty_quietly(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    if (wf_mailbox_has_claims(a)) return send_again(w, a, tag, data, size);
-    return size == 0 ? push(w->identity, a, 0, tag, NULL, 0, w) : push(0, a, 1, tag, data, size, w);
+    return push(node, a, 0, tag, NULL, 0, w, true);
 }
 
-static __attribute__((noinline)) int push_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
+static WF_STEP int push_small_quietly(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data,
+                                      size_t size)
 {
-    if (WF_UNLIKELY(a->has_waiters)) return push_among_waiters(w, a, tag, NULL, 0);
-    return push(node, a, 0, tag, NULL, 0, w);
+    return push(0, a, 1, tag, data, size, w, true);
 }
 
-static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
-                                                const void *data, size_t size)
+/* The actor waits, or senders wait for space in its mailbox, or believe that there is none. */
+static WF_STEP int push_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    if (WF_UNLIKELY(a->has_waiters)) return push_among_waiters(w, a, tag, data, size);
-    return push(0, a, 1, tag, data, size, w);
+    if (a->has_waiters && wf_mailbox_has_claims(a)) return send_empty_again(node, a, tag, w);
+    return push(node, a, 0, tag, NULL, 0, w, false);
 }
+
+static WF_STEP int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data, size_t size)
+{
+    if (a->has_waiters && wf_mailbox_has_claims(a)) return send_again(w, a, tag, data, size);
+    return push(0, a, 1, tag, data, size, w, false);
+}
+
+/* The marks of a task in that state, with that wish, and nothing else; and of one whose mail needs care. */
+#define MARKS(state_, wish_) (((struct wf_task){.state = (state_), .wants_mail = (wish_)}).marks)
+#define MARKS_OF_CARE (((struct wf_task){.wants_mail = WF_MAIL_WAKES, .slow_path = true}).marks)
 
 /* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. */
 static inline __attribute__((always_inline)) int send_small(struct wf_worker *w, weft_pid to, uint32_t tag,
                                                             const void *data, size_t size)
 {
     const uint64_t node = to.node;
+    const uint32_t pair = MARKS(UINT8_MAX, UINT8_MAX); /* state and wish */
+    if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM))
+        return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     struct wf_actor *a = wf_actor_near(w, to);
     if (WF_UNLIKELY(a == NULL))
         return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
-    if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_WAITING)
+    const uint32_t marks = a->task.marks;
+    if ((marks & pair) == MARKS(WF_TASK_WAITING, WF_MAIL_HAND))
         return size == 0 ? hand_empty(node, a, tag, w) : hand_small(w, a, tag, data, size);
-    if (a->task.wants_mail == WF_MAIL_HAND && a->task.state == WF_TASK_STACKLESS)
+    if ((marks & MARKS_OF_CARE) == 0)
+        return size == 0 ? push_empty_quietly(node, a, tag, w) : push_small_quietly(w, a, tag, data, size);
+    if ((marks & pair) == MARKS(WF_TASK_STACKLESS, WF_MAIL_HAND))
         return size == 0 ? hand_empty_to_handler(node, a, tag, w) : hand_small_to_handler(w, a, tag, data, size);
     return size == 0 ? push_empty(node, a, tag, w) : push_small(w, a, tag, data, size);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
-    struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM))
-        return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    if (size == 0) return send_small(w, to, tag, NULL, 0);
+    if (size == 0) return send_small(wf_here_or_nobody, to, tag, NULL, 0);
     if (WF_UNLIKELY(size > WF_SMALL || data == NULL)) return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    return send_small(w, to, tag, data, size);
+    return send_small(wf_here_or_nobody, to, tag, data, size);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)

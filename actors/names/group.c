@@ -242,7 +242,7 @@ static struct wf_group_tie *new_watch(struct wf_actor *self)
     struct wf_worker *w = self->task.worker;
     struct wf_group_watch *watch = wf_actor_more(self) == NULL ? NULL : wf_slab_take(watches_of(wf_actors_of(w)));
     if (watch == NULL) return NULL;
-    watch->tie = (struct wf_group_tie){.member.who = wf_actor_pid(self), .watch = wf_id_make(&watch->slot, w->index)};
+    watch->tie = (struct wf_group_tie){.member.who = wf_actor_pid(self), .watch = wf_slot_id(&watch->slot)};
     return &watch->tie;
 }
 
@@ -346,7 +346,7 @@ static void node_finish(weft_node *n)
 
 static int worker_init(struct wf_actors *wa)
 {
-    wf_slab_init(watches_of(wa), sizeof(struct wf_group_watch), WF_SLAB_MAX);
+    wf_slab_init(watches_of(wa), sizeof(struct wf_group_watch), WF_SLAB_MAX, wa->worker->index);
     return WEFT_OK;
 }
 

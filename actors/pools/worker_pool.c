@@ -310,8 +310,7 @@ enum { NONE = -1, ALL_FULL = -2 };
 /* wf_slab_find without the way to the slot. */
 static bool lives(const struct place *place)
 {
-    return atomic_load_explicit(&place->actor->slot.generation, memory_order_acquire) ==
-           wf_id_generation(place->pid.actor);
+    return wf_slot_is(&place->actor->slot, place->pid.actor);
 }
 
 /* Returns `i` if that member has space, ALL_FULL if the pool has to wait for it, NONE if the place has no member. */

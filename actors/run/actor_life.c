@@ -30,12 +30,8 @@ static int init_feature(struct wf_actors *wa, const struct wf_feature *f)
 
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
-    WF_ASSERT(w->actors == NULL && node->workers.users > 0);
-    struct wf_actors *wa = pf_aligned_alloc(WF_CACHE_LINE,
-                                            (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
-    if (wa == NULL) return WEFT_ENOMEM;
-    memset(wa, 0, sizeof *wa);
-    w->actors = wa;
+    struct wf_actors *wa = wf_actors_of(w);
+    WF_ASSERT(wa->node == NULL && node->workers.users > 0);
     wa->node = node;
     wa->worker = w;
     wa->last_ref = (uint64_t)w->index << 56;
@@ -45,7 +41,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
     wf_sweep_init(wa, node->options.park_after);
-    wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
+    wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max, wa->worker->index);
     int rc = pf_mutex_create(&wa->lock);
     if (node->options.actors_max >= WF_SPARES_FROM) wa->spare.max = WF_COUNT(wa->spare.at);
     WF_FEATURES_EACH(f, node)
@@ -57,8 +53,8 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
 
 void wf_actors_finish(struct wf_worker *w)
 {
-    struct wf_actors *wa = w->actors;
-    if (wa == NULL) return;
+    struct wf_actors *wa = wf_actors_of(w);
+    if (wa->node == NULL) return; /* it was not begun */
     WF_ASSERT(wa->worker == w && wf_node_of(w) == wa->node);
     wf_sweep_finish(wa);
     wf_kinds_finish(&wa->kinds);
@@ -73,8 +69,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_remains_finish(w);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
-    pf_aligned_free(wa);
-    w->actors = NULL;
+    wa->node = NULL;
 }
 
 /* The node counts only workers that have actors, and spawns under way between workers, so most spawns touch no shared
@@ -194,7 +189,7 @@ static inline __attribute__((always_inline)) int init_actor(struct wf_actor *a, 
     clear(a, offsetof(struct wf_actor, gone), offsetof(struct wf_actor, task));
     a->more = NULL;
     if (copy_arg(a, from, b) < 0) return WEFT_ENOMEM;
-    a->id = wf_id_reserved(&a->slot, w->index);
+    a->id = wf_slot_id_reserved(&a->slot);
     a->kind = o->kind == NULL ? "actor" : o->kind;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : WF_MIN(o->mailbox_max, (uint32_t)INT32_MAX);
     a->spare_places = (int32_t)a->mailbox_max - 1;

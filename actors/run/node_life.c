@@ -60,6 +60,7 @@ static void name_of(struct wf_workers *set, uint64_t id, char *out, size_t size)
 }
 
 static const struct wf_hooks hooks = {
+    .worker_bytes = sizeof(struct wf_actors), /* whose last members have a cache line of their own */
     .task_id_at = (ptrdiff_t)offsetof(struct wf_actor, id) - (ptrdiff_t)offsetof(struct wf_actor, task),
     .task_kind_at = (ptrdiff_t)offsetof(struct wf_actor, kind) - (ptrdiff_t)offsetof(struct wf_actor, task),
     .task_name = name_of,

@@ -251,7 +251,7 @@ static int run_in(struct wf_test *t, const void *arg, size_t size)
     static const weft_spawn_options options = {.kind = "test"};
     struct pf_held_off held; /* the thread is the user's: an actor's write must not end the process */
     pf_signals_hold_off(&held);
-    wf_here = w;
+    wf_here_set(w);
     running = t;
     wf_coro_adopt_thread(&w->loop);
     t->reason = WEFT_ENOMEM; /* until the body has ended */
@@ -263,7 +263,7 @@ static int run_in(struct wf_test *t, const void *arg, size_t size)
     }
     wf_coro_release_thread(&w->loop);
     running = NULL;
-    wf_here = NULL;
+    wf_here_set(NULL);
     pf_signals_let_go(&held);
     return rc;
 }

@@ -14,7 +14,7 @@ int wf_subscriptions_init(struct wf_actors *wa)
 {
     wf_list_init(&wa->cut);
     wf_trie_init(&wa->topics, wa->secret);
-    wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
+    wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX, wa->worker->index);
     return WEFT_OK;
 }
 
@@ -32,7 +32,7 @@ static struct wf_actors *actors_of(const struct wf_subscription *s)
 
 static uint64_t id_of(const struct wf_subscription *s)
 {
-    return wf_id_make(&s->slot, s->actor->task.worker->index);
+    return wf_slot_id(&s->slot);
 }
 
 static bool is_in_node_table(const struct wf_subscription *s)

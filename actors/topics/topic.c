@@ -106,8 +106,9 @@ static inline void come_into_cache(const struct wf_match *m, uint32_t i)
     if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
     __builtin_prefetch(&m->places[i + 3 * AHEAD].quick->mail, 1);
     __builtin_prefetch(m->places[i + 2 * AHEAD].quick->mail.last, 1);
-    const struct wf_published_block *b = (struct wf_published_block *)m->places[i + AHEAD].quick->mail.last;
-    if (b != NULL && b->post.flags == WF_MSG_PUBLISHED_BLOCK) __builtin_prefetch(&b->at[b->end], 1);
+    const struct wf_lane *mail = &m->places[i + AHEAD].quick->mail;
+    const struct wf_published_block *b = (struct wf_published_block *)mail->last;
+    if (mail->first != NULL && b->post.room > 0) __builtin_prefetch(&b->at[b->post.room - 1], 1);
 }
 
 /* Delivers to the places from `from` to before `end`. Returns how many did not go the quick way; adds those of them

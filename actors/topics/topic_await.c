@@ -79,7 +79,7 @@ static char *ids_of(weft_msg *list)
 bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uint32_t most)
 {
     struct wf_worker *w = s->actor->task.worker;
-    uint64_t id = wf_id_make(&s->slot, w->index);
+    uint64_t id = wf_slot_id(&s->slot);
     uint32_t capacity = x->list == NULL ? 0 : x->list->size / (uint32_t)sizeof id;
     if (x->count == capacity) {
         capacity = capacity == 0 ? WF_MAX(most, 1) : capacity * 2;

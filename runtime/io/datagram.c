@@ -184,7 +184,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_UDP_WRITABLE,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->datagrams, sizeof(struct wf_socket), WF_SLAB_MAX);
+    wf_slab_init(&w->datagrams, sizeof(struct wf_socket), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

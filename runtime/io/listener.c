@@ -231,7 +231,7 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_LISTENER,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->listeners, sizeof(struct wf_listener), WF_SLAB_MAX);
+    wf_slab_init(&w->listeners, sizeof(struct wf_listener), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

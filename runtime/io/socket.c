@@ -14,7 +14,7 @@ struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, 
     s->user[0] = s->user[1] = NULL;
     s->home = w;
     s->finish = finish;
-    uint64_t generation = atomic_load_explicit(&s->slot.generation, memory_order_relaxed);
+    uint64_t generation = wf_id_generation(wf_slot_id(&s->slot));
     /* Release: pairs with the acquire in enter. */
     atomic_store_explicit(&s->state, generation << 32 | w->index, memory_order_release);
     return s;

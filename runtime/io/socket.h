@@ -42,7 +42,7 @@ struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, 
                                  void (*finish)(struct wf_socket *));
 static inline uint64_t wf_socket_id(const struct wf_socket *s)
 {
-    return wf_id_make(&s->slot, s->home->index);
+    return wf_slot_id(&s->slot);
 }
 
 /* Enters without a direction. WEFT_ECLOSED; WEFT_EBUSY: an actor of another worker is inside. */

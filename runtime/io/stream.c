@@ -470,7 +470,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_WRITABLE,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->streams, sizeof(struct wf_stream), WF_SLAB_MAX);
+    wf_slab_init(&w->streams, sizeof(struct wf_stream), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

@@ -152,6 +152,7 @@ void wf_pool_finish(struct wf_pool *p)
     }
     for (int i = 0; p->late != NULL && i < WF_LATE; i++) free(p->late[i]);
     free(p->late);
+    free(p->kept);
     memset(p, 0, sizeof *p);
 }
 

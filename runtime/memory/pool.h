@@ -55,6 +55,9 @@ struct wf_pool {
         struct wf_magazine *magazine; /* full or empty; may be NULL */
         bool is_full;
     } spare[WF_POOL_CLASSES];
+    /* A block of class 0 that was given back just now, or NULL: code that takes one and gives it back, again and again,
+     * does so with few instructions, wf_pool_take_kept. Without magazines it is always NULL. */
+    void *kept;
     bool bypass;      /* a tool watches memory, or a test its messages: do not reuse */
     void **late;      /* a ring of WF_LATE blocks or NULLs; may be NULL */
     uint32_t late_at; /* the oldest one */
@@ -101,16 +104,38 @@ static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size
     return wf_pool_take_ready(p, class_);
 }
 
-/* Where wf_pool_has_block, for a block that was probably given just now, so that it and the next ones are in the cache. */
-static inline void *wf_pool_take_last(struct wf_pool *p, uint32_t class_)
+/* Whether wf_pool_take_kept has a block. */
+static inline bool wf_pool_has_kept(const struct wf_pool *p)
 {
-    return *--p->top[class_];
+    return p->kept != NULL || wf_pool_has_block(p, 0);
+}
+
+/* Where wf_pool_has_kept: a block of class 0 that was probably given just now, so that it is in the cache. */
+static inline void *wf_pool_take_kept(struct wf_pool *p)
+{
+    void *block = p->kept;
+    if (WF_UNLIKELY(block == NULL)) return *--p->top[0];
+    p->kept = NULL;
+    return block;
 }
 
 /* Whether wf_pool_give need not spill. */
 static inline bool wf_pool_has_space(const struct wf_pool *p, uint16_t class_)
 {
     return p->top[class_] != p->end[class_];
+}
+
+/* Whether wf_pool_keep may be called. */
+static inline bool wf_pool_may_keep(const struct wf_pool *p)
+{
+    return WF_LIKELY(p->kept == NULL) || wf_pool_has_space(p, 0);
+}
+
+/* Gives a block of class 0 to a pool that is not bypassed. */
+static inline void wf_pool_keep(struct wf_pool *p, void *block)
+{
+    if (WF_LIKELY(p->kept == NULL)) p->kept = block;
+    else *p->top[0]++ = block;
 }
 
 static inline void wf_pool_give(struct wf_pool *p, uint16_t class_, void *block)

@@ -15,13 +15,14 @@ enum { SLOTS_MOST = 1 << 20 };
 enum { SLOTS_MOST = WF_SLAB_MAX };
 #endif
 
-void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
+void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max, uint32_t worker)
 {
     WF_ASSERT(max > 0 && max <= WF_SLAB_MAX && item_bytes >= sizeof(struct wf_slot));
     max = WF_MIN(max, (uint32_t)SLOTS_MOST);
     memset(s, 0, sizeof *s);
     s->item_bytes = (item_bytes + 15) / 16 * 16;
     s->used_max = max;
+    s->worker = worker;
 }
 
 void wf_slab_finish(struct wf_slab *s)
@@ -64,12 +65,11 @@ static bool add_chunk(struct wf_slab *s)
     memset(chunk, 0, bytes);
     for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++) {
         struct wf_slot *slot = (struct wf_slot *)(void *)(chunk + i * s->item_bytes);
-        slot->index = first + i;
-        atomic_init(&slot->generation, s->begin);
+        atomic_init(&slot->word, (uint64_t)s->begin << 32 | (uint64_t)s->worker << 24 | ((first + i) ^ 1));
     }
     for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
     s->chunks[chunks] = chunk;
-    /* Pairs with the acquire in wf_slab_chunks: a thread that sees the chunk sees its indices and even generations. */
+    /* Pairs with the acquire in wf_slab_chunks: a thread that sees the chunk sees its even generations. */
     atomic_store_explicit(&s->chunk_count, chunks + 1, memory_order_release);
     return true;
 }
@@ -92,11 +92,11 @@ void *wf_slab_take(struct wf_slab *s)
 void wf_slab_give(struct wf_slab *s, void *item)
 {
     struct wf_slot *slot = item;
-    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    WF_ASSERT(s->used > 0 && wf_slab_at(s, slot->index) == item);
-    /* Pairs with the acquire in wf_slab_find. */
-    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    const uint32_t number = wf_slot_number(slot);
+    WF_ASSERT(s->used > 0 && wf_slab_at(s, number) == item);
+    const bool usable = wf_slab_withdraw(item);
+    if (!usable) atomic_store_explicit(&slot->word, wf_slot_next(wf_slot_id(slot)), memory_order_release);
     WF_ASSERT(s->free_count < s->free_capacity);
     s->used--;
-    if (generation != UINT32_MAX) s->free[s->free_count++] = slot->index;
+    if (usable) s->free[s->free_count++] = number;
 }

@@ -2,16 +2,18 @@
  *
  * Design notes. (1) One worker owns a slab: only it takes and gives. (2) Any thread may look a slot up by number:
  * chunks are published with release and never move or go away before the slab, so a stale handle leads to a slot of
- * the same type, never to a crash. (3) The first 8 bytes of each item are a struct wf_slot, whose generation says
- * which life of the slot a handle meant; it is odd while taken. */
+ * the same type, never to a crash. (3) The first 8 bytes of each item are a struct wf_slot. While the slot is taken,
+ * they are its id, so one comparison finds out whether a handle means this life of the slot. */
 #ifndef WF_SLAB_H
 #define WF_SLAB_H
 
 #include "base.h"
 
+/* Ids: generation << 32 | worker << 24 | slot. The generation is odd while the slot is taken, so an id is never 0. */
 struct wf_slot {
-    _Atomic uint32_t generation; /* written by the owner (release), read by any thread (acquire); odd: taken */
-    uint32_t index;              /* fixed */
+    /* The id; written by the owner (release), read by any thread (acquire). While the slot is not taken, the generation
+     * is even and the lowest bit is inverted: so not even a forged id of this slot equals it. */
+    _Atomic uint64_t word;
 };
 
 struct wf_slab {
@@ -21,7 +23,8 @@ struct wf_slab {
     uint32_t *free; /* stack of free indices */
     uint32_t free_count, free_capacity;
     uint32_t used, used_max;
-    uint32_t begin; /* generation of a slot before its first life: even; set before the first is taken */
+    uint32_t worker; /* in its ids */
+    uint32_t begin;  /* generation of a slot before its first life: even; set before the first is taken */
 };
 
 enum {
@@ -29,8 +32,8 @@ enum {
     WF_SLAB_CHUNK = 64, /* slots: a constant power of two, so that looking up takes a shift and a mask */
 };
 
-/* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. Allocates nothing. */
-void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
+/* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX, of that worker. Allocates nothing. */
+void wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max, uint32_t worker);
 void wf_slab_finish(struct wf_slab *s);
 /* Takes a slot, with a new odd generation. The bytes after its wf_slot are zero in its first life, and unchanged
  * later. NULL: the limit is reached, or no memory. */
@@ -38,23 +41,28 @@ void *wf_slab_take(struct wf_slab *s);
 /* The same in two steps, as other threads might guess the handle: a reserved slot is not found; all that is written
  * before the publish is seen by threads that find it. */
 void *wf_slab_reserve(struct wf_slab *s);
+/* The word of a slot that is taken next, or given back next. */
+static inline uint64_t wf_slot_next(uint64_t word)
+{
+    return (word + (UINT64_C(1) << 32)) ^ 1;
+}
 static inline void wf_slab_publish(void *item)
 {
     struct wf_slot *slot = item;
-    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    WF_ASSERT(generation % 2 == 0);
+    uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+    WF_ASSERT((word >> 32) % 2 == 0);
     /* Pairs with the acquire in wf_slab_find: a thread that finds it sees what was written before. */
-    atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    atomic_store_explicit(&slot->word, wf_slot_next(word), memory_order_release);
 }
 /* Makes a taken slot a reserved one again: no id leads to it. False: that was its last life, and it has to be given
  * back. */
 static inline bool wf_slab_withdraw(void *item)
 {
     struct wf_slot *slot = item;
-    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    if (WF_UNLIKELY(generation == UINT32_MAX)) return false;
+    uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+    if (WF_UNLIKELY(word >> 32 == UINT32_MAX)) return false;
     /* Pairs with the acquire in wf_slab_find. */
-    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    if ((word >> 32) % 2 == 1) atomic_store_explicit(&slot->word, wf_slot_next(word), memory_order_release);
     return true;
 }
 /* Gives back a slot that was taken, or reserved and never published. */
@@ -75,13 +83,29 @@ static inline bool wf_slab_has(const struct wf_slab *s, uint32_t index)
 /* The slot of a number for which wf_slab_has holds. A constant `item_bytes` saves a register. */
 static inline void *wf_slab_slot(const struct wf_slab *s, uint32_t index, size_t item_bytes)
 {
-    return s->chunks[index / WF_SLAB_CHUNK] + (size_t)(index % WF_SLAB_CHUNK) * item_bytes;
+    char *slot = s->chunks[index / WF_SLAB_CHUNK] + (size_t)(index % WF_SLAB_CHUNK) * item_bytes;
+    if (slot == NULL) __builtin_unreachable(); /* saves the callers' test whether they have found an item */
+    return slot;
 }
 
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
 static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 {
     return WF_LIKELY(wf_slab_has(s, index)) ? wf_slab_slot(s, index, s->item_bytes) : NULL;
+}
+
+/* On the owner's thread. True: all that was written into the slot before it was taken is seen. */
+static inline bool wf_slot_is_taken(const struct wf_slot *slot)
+{
+    /* Pairs with the release in wf_slab_publish. */
+    return (atomic_load_explicit(&slot->word, memory_order_acquire) >> 32) % 2 != 0;
+}
+
+/* The number of the slot, taken or not. */
+static inline uint32_t wf_slot_number(const struct wf_slot *slot)
+{
+    uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+    return (uint32_t)(word ^ (~(word >> 32) & 1)) & WF_SLAB_MAX;
 }
 
 /* Calls the body for each slot that is taken, on the owner's thread, which may take and give meanwhile. */
@@ -91,26 +115,25 @@ static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 static inline void *wf_slab_taken_at(const struct wf_slab *s, uint32_t index)
 {
     struct wf_slot *slot = wf_slab_at(s, index);
-    return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 == 0 ? NULL : slot;
+    return wf_slot_is_taken(slot) ? slot : NULL;
 }
 
-/* On the owner's thread. True: all that was written into the slot before it was taken is seen. */
-static inline bool wf_slot_is_taken(const struct wf_slot *slot)
+/* The id of a slot that is taken. */
+static inline uint64_t wf_slot_id(const struct wf_slot *slot)
 {
-    /* Pairs with the release in wf_slab_publish. */
-    return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 != 0;
+    return atomic_load_explicit(&slot->word, memory_order_relaxed);
 }
-
-/* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */
-static inline uint64_t wf_id_make(const struct wf_slot *slot, uint32_t worker)
+/* The id that a reserved slot will have. */
+static inline uint64_t wf_slot_id_reserved(const struct wf_slot *slot)
 {
-    return (uint64_t)atomic_load_explicit(&slot->generation, memory_order_relaxed) << 32 | (uint64_t)worker << 24 |
-           slot->index;
+    return wf_slot_next(wf_slot_id(slot));
 }
-/* The id a reserved slot will have. */
-static inline uint64_t wf_id_reserved(const struct wf_slot *slot, uint32_t worker)
+/* Whether `id`, which leads to this slot, is its present life. True: all that was written into the slot before it was
+ * taken is seen. */
+static inline bool wf_slot_is(const struct wf_slot *slot, uint64_t id)
 {
-    return wf_id_make(slot, worker) + (UINT64_C(1) << 32);
+    return atomic_load_explicit(&slot->word, memory_order_acquire) ==
+           id; /* pairs with the release in wf_slab_publish */
 }
 static inline uint32_t wf_id_worker(uint64_t id)
 {
@@ -129,12 +152,7 @@ static inline uint32_t wf_id_generation(uint64_t id)
 static inline void *wf_slab_find(const struct wf_slab *s, uint64_t id)
 {
     struct wf_slot *slot = wf_slab_at(s, wf_id_slot(id));
-    if (WF_UNLIKELY(slot == NULL)) return NULL;
-    uint32_t generation = wf_id_generation(id); /* an even one was never given out, so it is forged */
-    if (WF_UNLIKELY(atomic_load_explicit(&slot->generation, memory_order_acquire) != generation ||
-                    generation % 2 == 0))
-        return NULL;
-    return slot;
+    return WF_LIKELY(slot != NULL && wf_slot_is(slot, id)) ? slot : NULL;
 }
 
 #endif

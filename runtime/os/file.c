@@ -74,7 +74,7 @@ static int open_slot(struct wf_worker *w, struct wf_open_file *file, weft_file *
     if (s == NULL) return WEFT_ENOMEM;
     s->file = file;
     s->home = w;
-    out->id = wf_id_make(&s->slot, w->index);
+    out->id = wf_slot_id(&s->slot);
     /* Release: pairs with the acquire of enter. */
     atomic_store_explicit(&s->state, (uint64_t)wf_id_generation(out->id) << 32, memory_order_release);
     return WEFT_OK;
@@ -403,7 +403,7 @@ int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->files, sizeof(struct file_slot), WF_SLAB_MAX);
+    wf_slab_init(&w->files, sizeof(struct file_slot), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

@@ -13,6 +13,14 @@
 #include <weft/error.h>
 #include <weft/time.h>
 
+/* A step of a chain of functions that each end in a call of the next one: its parameters stay in the registers in which the
+ * first function got them. GCC must not remove one that a step does not use, as the others would have to move then. */
+#if defined(__clang__)
+#define WF_STEP __attribute__((noinline))
+#else
+#define WF_STEP __attribute__((noipa))
+#endif
+
 #define WF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WF_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

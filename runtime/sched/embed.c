@@ -49,11 +49,11 @@ int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline)
     struct pf_held_off held; /* the thread is the user's: an actor's write must not end the process */
     WF_ASSERT(set->count == 1 && outer != w && w->thread == NULL);
     pf_signals_hold_off(&held);
-    wf_here = w;
+    wf_here_set(w);
     wf_coro_adopt_thread(&w->loop);
     int64_t next = wf_worker_visit(w, deadline);
     wf_coro_release_thread(&w->loop);
-    wf_here = outer;
+    wf_here_set(outer);
     pf_signals_let_go(&held);
     return next;
 }

@@ -13,6 +13,7 @@ struct wf_workers;
 enum wf_turn { WF_TURN_OVER, WF_TURN_IDLE, WF_TURN_AGAIN };
 
 struct wf_hooks {
+    size_t worker_bytes;    /* what the layer above keeps behind each struct wf_worker; a multiple of WF_CACHE_LINE */
     ptrdiff_t task_id_at;   /* offset from the task of a uint64_t, its id, for records */
     ptrdiff_t task_kind_at; /* offset of the const char * name of its kind, valid for its life */
     /* Any thread: the name of the task with that id, "" if it has none. May be NULL. */

@@ -80,7 +80,7 @@ void wf_post_batch_flush(struct wf_worker *w, uint32_t target)
     if (b == NULL) {
         hand_over_as_list(to, o);
     } else {
-        b->post = (struct wf_post){.kind = WF_POST_BUNDLE, .block_class = class_, .word = o->count};
+        b->post = (struct wf_post){.kind = WF_POST_BUNDLE, .block_class = (uint8_t)class_, .word = o->count};
         memcpy(b->at, o->at, o->count * sizeof *o->at);
         wf_worker_post_chain(to, &b->post, &b->post, o->count);
     }

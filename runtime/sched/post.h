@@ -24,9 +24,15 @@ enum wf_post_kind {
 /* Each struct that is posted to another worker begins with it. */
 struct wf_post {
     struct wf_post *next; /* batch and inbox: the one pushed before this one */
-    uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
-    uint8_t flags;        /* the kind says what they mean */
-    uint16_t block_class; /* the class of its memory block, for wf_pool_give */
+    union {
+        struct {
+            uint8_t kind;        /* wf_post_kind: wf_hooks.on_post[kind] takes it */
+            uint8_t flags;       /* the kind says what they mean */
+            uint8_t block_class; /* the class of its memory block, for wf_pool_give */
+            uint8_t room;        /* the kind says what it means; 0 in all messages */
+        };
+        uint32_t head; /* these together */
+    };
     uint32_t word;        /* the kind says what it means */
 };
 

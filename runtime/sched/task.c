@@ -433,7 +433,6 @@ int wf_task_wait(int64_t deadline, const char *what)
 
 void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what)
 {
-    WF_ASSERT(t->state == WF_TASK_RUNNING);
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
     struct wf_task *next = w->ready_first;

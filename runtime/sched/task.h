@@ -39,7 +39,8 @@ enum wf_task_state {
 
 /* HAND: wake it, or give it the message directly, which makes it HANDED, or IN_DOUBT if it first has to look whether
  * it may have the message; see actors/mailbox/mailbox.h. */
-enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_IN_DOUBT, WF_MAIL_WAKE, WF_MAIL_HAND };
+enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_IN_DOUBT, WF_MAIL_WAKE = 4, WF_MAIL_HAND = 5 };
+enum { WF_MAIL_WAKES = 4 /* the bit of the wishes for which mail wakes the task */ };
 
 /* First the members that switching and waking touch, then those that only some waits touch. */
 struct wf_task {
@@ -48,15 +49,19 @@ struct wf_task {
         const char *waits_for;      /* WAITING: static text, "mailbox", "read", "event, timer" */
     };
     struct wf_worker *worker;
-    /* These three are beside each other, as sending and receiving test two of them at once. */
-    uint8_t state;         /* wf_task_state */
-    uint8_t wants_mail;    /* wf_mail_wish: what to do when its mailbox gets a message */
-    bool cancelled : 1;    /* note (3) */
-    bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
-    bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
-    bool slow_path : 1;    /* for the layer above: wf_actor_set_slow_path; false at the beginning */
-    bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
-    bool killed;
+    union {
+        struct {
+            uint8_t state;         /* wf_task_state */
+            uint8_t wants_mail;    /* wf_mail_wish: what to do when its mailbox gets a message */
+            bool cancelled : 1;    /* note (3) */
+            bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
+            bool handling : 1;     /* a handler that was called with a message and has not freed, sent or kept it */
+            bool slow_path : 1;    /* for the layer above: wf_actor_set_slow_path; false at the beginning */
+            bool shares_stack : 1; /* other code uses its stack while it waits: it is never parked */
+            bool killed;
+        };
+        uint32_t marks; /* these together, as sending tests several of them at once */
+    };
     bool timed_out;
     uint16_t stack_kib; /* asked for */
     uint32_t ops;       /* operations that it may still do in this turn */

@@ -29,11 +29,11 @@ struct wf_workers;
 
 enum wf_worker_state { WF_RUNNING, WF_ASLEEP };
 
+/* Behind it lies what the layer above keeps for each worker: wf_hooks.worker_bytes, zero at the beginning. */
 struct wf_worker {
     /* Other threads read these members; they do not change after the start. */
     struct wf_workers *set;
     uint32_t index;
-    void *actors;    /* struct of actors/ */
     void *transport; /* struct of transport/ */
     struct pf_poller *poller;
     pf_thread *thread;

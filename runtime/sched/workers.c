@@ -67,14 +67,14 @@ static void end_parts(struct wf_worker *w)
 static void worker_thread(void *arg)
 {
     struct wf_worker *w = arg;
-    wf_here = w;
+    wf_here_set(w);
     wf_coro_adopt_thread(&w->loop);
     pf_glimpse_allow();
     while (!w->stop) wf_worker_turn(w, WEFT_FOREVER);
     wf_worker_rest(w);
     drain_parts(w);
     wf_coro_release_thread(&w->loop);
-    wf_here = NULL;
+    wf_here_set(NULL);
 }
 
 static void worker_destroy(struct wf_worker *w)
@@ -95,9 +95,11 @@ static void worker_destroy(struct wf_worker *w)
 static int worker_create(struct wf_workers *set, uint32_t index)
 {
     WF_ASSERT(index < set->count && set->at[index] == NULL);
-    struct wf_worker *w = pf_aligned_alloc(WF_CACHE_LINE, sizeof *w);
+    const size_t bytes = sizeof(struct wf_worker) + set->hooks->worker_bytes;
+    WF_ASSERT(bytes % WF_CACHE_LINE == 0);
+    struct wf_worker *w = pf_aligned_alloc(WF_CACHE_LINE, bytes);
     if (w == NULL) return WEFT_ENOMEM;
-    memset(w, 0, sizeof *w);
+    memset(w, 0, bytes);
     set->at[index] = w;
     w->set = set;
     w->index = index;

@@ -285,7 +285,7 @@ static void finish_event(struct wf_worker *home, struct wf_event *ev)
 static void notice_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_event *ev = WF_CONTAINER(c, struct wf_event, notice);
-    WF_ASSERT(wf_slab_at(&home->events, ev->slot.index) == ev);
+    WF_ASSERT(wf_slab_at(&home->events, wf_slot_number(&ev->slot)) == ev);
     /* Acquire: pairs with the release of the set or close that posted. A set after this posts again. */
     uint64_t word = atomic_fetch_and_explicit(&ev->word, ~(uint64_t)POSTED, memory_order_acq_rel);
     if (word >> 32 == 0) finish_event(home, ev);
@@ -314,7 +314,7 @@ static int close_event(struct wf_workers *set, uint64_t id)
 static void close_owned(struct wf_owned *o)
 {
     struct wf_event *ev = WF_CONTAINER(o, struct wf_event, owned);
-    (void)close_event(wf_here->set, wf_id_make(&ev->slot, wf_here->index));
+    (void)close_event(wf_here->set, wf_slot_id(&ev->slot));
 }
 
 int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
@@ -331,7 +331,7 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
     wf_list_init(&ev->called);
     ev->called_count = 0;
     wf_list_push(&t->owned, &ev->owned.on_task);
-    uint64_t id = wf_id_make(&ev->slot, w->index), word = (uint64_t)wf_id_generation(id) << 32;
+    uint64_t id = wf_slot_id(&ev->slot), word = (uint64_t)wf_id_generation(id) << 32;
     bool is_set = (kind == WF_SEMAPHORE && count > 0) || (kind == WF_LATCH && count == 0);
     word = with_count(word | (uint64_t)kind << KIND | (is_set ? SET : 0), count);
     /* Release: pairs with the acquire of a thread that was given the id. */
@@ -712,8 +712,8 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_EVENT,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->events, sizeof(struct wf_event), WF_SLAB_MAX);
-    wf_slab_init(&w->tickets, sizeof(struct wf_ticket), WF_SLAB_MAX);
+    wf_slab_init(&w->events, sizeof(struct wf_event), WF_SLAB_MAX, w->index);
+    wf_slab_init(&w->tickets, sizeof(struct wf_ticket), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

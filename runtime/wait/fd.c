@@ -31,7 +31,7 @@ static int add_record(struct wf_worker *w, struct wf_fd *f, struct wf_fd **out)
 {
     if (f == NULL) return WEFT_ENOMEM;
     struct pf_env *env = w->set->env;
-    uint64_t tag = wf_id_make(&f->slot, w->index);
+    uint64_t tag = wf_slot_id(&f->slot);
     WF_ASSERT(f->worker == w && (f->process != NULL) == (f->handle == PF_NO_HANDLE));
     int rc = f->process != NULL ? env->process_watch(w->poller, f->process, tag)
                                 : env->poller_add(w->poller, f->handle, tag);
@@ -71,7 +71,7 @@ void wf_fd_abandon(struct wf_fd *f)
 int wf_fd_arm(struct wf_fd *f, bool for_write)
 {
     struct wf_worker *w = f->worker;
-    return w->set->env->poller_arm(w->poller, f->handle, wf_id_make(&f->slot, w->index), for_write);
+    return w->set->env->poller_arm(w->poller, f->handle, wf_slot_id(&f->slot), for_write);
 }
 
 int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t)
@@ -232,7 +232,7 @@ static const struct wf_wait_kind writable = {.number = WF_ON_FD_WRITABLE,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->fds, sizeof(struct wf_fd), WF_SLAB_MAX);
+    wf_slab_init(&w->fds, sizeof(struct wf_fd), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

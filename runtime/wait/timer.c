@@ -73,7 +73,7 @@ int weft_timer_open(weft_timer *out, int64_t first, int64_t period)
         return WEFT_ENOMEM;
     }
     wf_list_push(&t->owned, &u->owned.on_task);
-    out->id = wf_id_make(&u->slot, w->index);
+    out->id = wf_slot_id(&u->slot);
     return 0;
 }
 
@@ -173,7 +173,7 @@ static const struct wf_wait_kind wait_kind = {.number = WF_ON_TIMER,
 
 static int part_begin(struct wf_worker *w)
 {
-    wf_slab_init(&w->user_timers, sizeof(struct wf_user_timer), WF_SLAB_MAX);
+    wf_slab_init(&w->user_timers, sizeof(struct wf_user_timer), WF_SLAB_MAX, w->index);
     return WEFT_OK;
 }
 

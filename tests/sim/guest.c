@@ -61,13 +61,13 @@ static void enter(unsigned host)
 {
     WF_ASSERT(wf_here == NULL);
     look_at_clock(host);
-    wf_here = all.host[host].worker;
+    wf_here_set(all.host[host].worker);
     wf_here->now = all.world->now();
 }
 
 static void leave(void)
 {
-    wf_here = NULL;
+    wf_here_set(NULL);
 }
 
 /* ---- The carrier: what the node says ---------------------------------------------------------------------------- */

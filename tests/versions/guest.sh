@@ -22,6 +22,10 @@ grep -q 'on_message)(.*size_t \*left)' "$carrier" || defines+=(-DGUEST_OLD_CARRI
 [[ -n $(find "$tree/transport" -name start.h) ]] || defines+=(-DGUEST_WORLD='"world.h"')
 [[ -n $(find "$tree/runtime" -name task.h) ]] || defines+=(-DGUEST_TASKS='"worker.h"')
 
+# Older versions have only the variable that this sets.
+here=$(find "$tree/runtime" -name here.h)
+[[ -n $here ]] && grep -q wf_here_set "$here" || defines+=('-Dwf_here_set(w)=(wf_here=(w))')
+
 # The command that links that version's libweft, for another file and with another list of symbols.
 cd "$folder/build"
 library=$(find . -maxdepth 1 -name 'libweft.so.*.*' -type f -printf '%f\n')

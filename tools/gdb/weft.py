@@ -130,13 +130,13 @@ class Actor:
 def actors(node):
     pointer, letters = type_of("struct wf_actor").pointer(), type_of("char").pointer()
     for worker in workers(node):
-        slab = worker["actors"].cast(type_of("struct wf_actors").pointer())["slab"]
+        slab = (worker.address + 1).cast(type_of("struct wf_actors").pointer())["slab"]
         size = int(slab["item_bytes"])
         for chunk in range(atomic(slab["chunk_count"])):
             base = int(slab["chunks"][chunk])
             for i in range(CHUNK):
                 value = gdb.Value(base + i * size).cast(letters).cast(pointer).dereference()
-                if atomic(value["slot"]["generation"]) % 2 == 1 and bool(value["listed"]):
+                if (atomic(value["slot"]["word"]) >> 32) % 2 == 1 and bool(value["listed"]):
                     yield Actor(value, worker)
 
 

@@ -356,7 +356,7 @@ static void on_start(struct wf_worker *w, struct wf_call *call)
     if (rc == WEFT_OK) {
         c->fd->watch = on_socket;
         c->fd->watch_arg = c;
-        c->registered = wf_id_make(&c->fd->slot, w->index);
+        c->registered = wf_slot_id(&c->fd->slot);
         if (!c->connecting) greet(c);
         else if (!set_limit(c, DIAL_TIME)) rc = WEFT_ENOMEM;
         else ask_for_space(c);

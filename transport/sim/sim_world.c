@@ -42,7 +42,7 @@ void wf_sim_enter(struct wf_sim_world *w, unsigned host)
 {
     struct wf_sim_host *h = &w->host[host];
     WF_ASSERT(wf_here == NULL && !w->scarce);
-    wf_here = h->worker;
+    wf_here_set(h->worker);
     w->sim.wall_ahead = h->wall_ahead;
     w->scarce = wf_sim_now(w) < h->scarce_by;
 }
@@ -50,7 +50,7 @@ void wf_sim_enter(struct wf_sim_world *w, unsigned host)
 void wf_sim_leave(struct wf_sim_world *w, unsigned host)
 {
     struct wf_sim_host *h = &w->host[host];
-    wf_here = NULL;
+    wf_here_set(NULL);
     w->scarce = false;
     const int64_t slow = wf_sim_now(w) < h->slow_by ? h->slow : h->always_slow;
     if (slow > 0)

@@ -160,7 +160,7 @@ static int64_t id_of(const weft_msg *m)
 static int64_t id_in_bunch(const struct wf_published_block *b, uint32_t i)
 {
     int64_t id;
-    memcpy(&id, wf_body_bytes(b->at[i]), sizeof id);
+    memcpy(&id, wf_body_bytes(b->at[b->post.word - 1 - i]), sizeof id);
     return id;
 }
 
@@ -184,7 +184,7 @@ static void compare(struct spec *s)
     size_t i = 0;
     for (const weft_msg *m = a->mail.first; m != NULL; m = (const weft_msg *)m->post.next) {
         const struct wf_published_block *b = wf_is_published_block(m) ? (const struct wf_published_block *)m : NULL;
-        for (uint32_t k = b == NULL ? 0 : b->first; k < (b == NULL ? 1 : b->end); k++, i++, place++) {
+        for (uint32_t k = 0; k < (b == NULL ? 1 : wf_published_block_count(m)); k++, i++, place++) {
             check_signals_before(s, &i, &signal, &ahead, place);
             int64_t id = b == NULL ? id_of(m) : id_in_bunch(b, k);
             check(i < s->n && s->at[i].id == id, "this mail waits", id, i < s->n ? s->at[i].id : -1);

@@ -223,7 +223,7 @@ static void prefer(uint32_t place, char *out)
     static const char *const names[] = {"R", "S", "a", "b"};
     stop = false;
     logged = 0;
-    wf_here = w;
+    wf_here_set(w);
     wf_coro_adopt_thread(&w->loop);
     for (int i = 0; i < 4; i++) {
         tasks[i] = (struct test_task){.harness = &h, .run = note_and_yield, .arg = (void *)(uintptr_t)names[i]};
@@ -241,7 +241,7 @@ static void prefer(uint32_t place, char *out)
     stop = true;
     while (w->ready_count > 0) wf_worker_turn(w, WEFT_NOW);
     wf_coro_release_thread(&w->loop);
-    wf_here = NULL;
+    wf_here_set(NULL);
     wf_workers_finish(&h.set);
     pf_cond_destroy(h.ended);
     pf_mutex_destroy(h.lock);
