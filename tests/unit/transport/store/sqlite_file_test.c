@@ -3,6 +3,8 @@
 #include <unistd.h>
 #ifdef _WIN32
 #include <windows.h>
+#else
+#include <sys/stat.h>
 #endif
 
 #include "conformance.h"
@@ -93,6 +95,55 @@ START_TEST(a_folder_that_is_missing)
     ck_assert_int_eq(rc, WEFT_EINVAL);
 }
 END_TEST
+
+static void expect_refused(const char *where, const char *kind)
+{
+    for (int reads = 0; reads < 2; reads++) {
+        int rc;
+        fixture.where = where;
+        ck_assert_ptr_null(open_as(reads == 1, &rc));
+        ck_assert_int_eq(rc, WEFT_EFORMAT);
+        ck_assert_msg(strstr(why.text, where) != NULL && strstr(why.text, kind) != NULL, "%s", why.text);
+    }
+}
+
+/* To open or to read one may wait without end. */
+START_TEST(what_is_no_file_is_refused_at_once)
+{
+    expect_refused(folder, "is a folder");
+#ifdef _WIN32
+    expect_refused("NUL", "is a device");
+#else
+    char name[100], link[100];
+    snprintf(name, sizeof name, "%s/a-longer-name.db", folder);
+    snprintf(link, sizeof link, "%s/link.db", folder);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    ck_assert_int_eq(symlink(name, link), 0);
+    expect_refused("/dev/null", "is a device");
+    expect_refused(name, "is a named pipe");
+    expect_refused(link, "is a named pipe");
+    ck_assert_int_ne(access("/dev/null-owner", F_OK), 0); /* nothing was made beside it */
+#endif
+}
+END_TEST
+
+#ifndef _WIN32
+START_TEST(what_is_no_file_beside_the_store_is_refused_at_once)
+{
+    static const char *const beside[] = {"-wal", "-shm", "-journal", "-owner", "-owner-journal"};
+    char name[100];
+    close_it();
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        snprintf(name, sizeof name, "%s%s", file, beside[i]);
+        (void)unlink(name);
+        ck_assert_int_eq(mkfifo(name, 0600), 0);
+        expect_refused(file, beside[i]);
+        ck_assert_int_eq(unlink(name), 0);
+    }
+    open_it();
+}
+END_TEST
+#endif
 
 /* A tool that has begun to write. */
 START_TEST(a_file_that_another_one_has_locked_stores_nothing_and_goes_on)
@@ -290,6 +341,10 @@ int main(void)
     tcase_add_test(files, another_name_of_the_file_has_the_same_records);
     tcase_add_test(files, the_name_of_a_file_is_in_utf_8);
     tcase_add_test(files, a_folder_that_is_missing);
+    tcase_add_test(files, what_is_no_file_is_refused_at_once);
+#ifndef _WIN32
+    tcase_add_test(files, what_is_no_file_beside_the_store_is_refused_at_once);
+#endif
     tcase_add_test(files, a_file_that_another_one_has_locked_stores_nothing_and_goes_on);
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
