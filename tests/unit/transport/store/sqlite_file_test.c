@@ -309,6 +309,55 @@ START_TEST(a_tool_reads_a_topic_at_the_same_cost_however_many_there_are)
 }
 END_TEST
 
+static bool count_to_200(void *arg, const struct wf_store_log *log)
+{
+    struct wf_store_log *last = arg;
+    uint64_t count = last->bytes + 1;
+    *last = *log;
+    last->bytes = count;
+    return count < 200;
+}
+
+/* Lists a page of topics behind `after`. Returns how many logs were looked at, or moved. */
+static uint64_t steps_to_list(const char *after, uint64_t expected)
+{
+    struct wf_store_log last = {.bytes = 0};
+    const uint64_t before = sql_of(store)->order_steps;
+    ck_assert_int_eq(fixture.engine->list(store, after, count_to_200, &last), WEFT_OK);
+    ck_assert_uint_eq(last.bytes, expected);
+    return sql_of(store)->order_steps - before;
+}
+
+static void append_many_topics(int from, int upto)
+{
+    static char topic[1000][16];
+    static struct wf_store_append batch[1000];
+    for (int i = from; i < upto; i++) {
+        snprintf(topic[i - from], sizeof topic[0], "t%d", i);
+        batch[i - from] = (struct wf_store_append){.topic = topic[i - from], .data = "x", .size = 1};
+    }
+    ck_assert_int_eq(fixture.engine->append(store, batch, (size_t)(upto - from)), WEFT_OK);
+}
+
+/* So all pages of all topics are no square of their number. */
+START_TEST(a_page_of_topics_costs_the_same_however_many_there_are)
+{
+    append_many_topics(0, 1000);
+    (void)steps_to_list(NULL, 200); /* puts them in order */
+    const uint64_t first = steps_to_list(NULL, 200), few = steps_to_list("t5", 200);
+    ck_assert_uint_le(first, 200);
+    ck_assert_uint_le(few, 200 + 10);
+    for (int i = 1000; i < 50 * 1000; i += 1000) append_many_topics(i, i + 1000);
+    (void)steps_to_list(NULL, 200);
+    ck_assert_uint_eq(steps_to_list(NULL, 200), first);
+    ck_assert_uint_le(steps_to_list("t5", 200), few + 6);
+    ck_assert_uint_le(steps_to_list("t9998", 1), 1 + 17);
+    append_many_topics(50000, 50001); /* one more is put in its place, not all of them */
+    ck_assert_uint_le(steps_to_list("t9998", 1), 50001);
+    ck_assert_uint_le(steps_to_list("t9998", 1), 1 + 17);
+}
+END_TEST
+
 /* What the owner stores meanwhile is seen: in a log that is known, and in a new one. */
 START_TEST(a_tool_sees_what_was_stored_since)
 {
@@ -351,6 +400,7 @@ int main(void)
     tcase_add_test(files, patterns_match_topics_by_word);
     tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
     tcase_add_test(files, a_tool_reads_a_topic_at_the_same_cost_however_many_there_are);
+    tcase_add_test(files, a_page_of_topics_costs_the_same_however_many_there_are);
     tcase_add_test(files, a_tool_sees_what_was_stored_since);
     return run_suite(suite);
 }
