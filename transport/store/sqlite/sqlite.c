@@ -183,6 +183,8 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
     if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
         return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
     if (rc == SQLITE_OK) sq_make_checkpoints(&s->writer);
+    /* A process that was killed may have left the note of what it had copied and not synced. */
+    if (rc == SQLITE_OK) sq_forget_what_was_copied(&s->writer);
     if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
     return rc == SQLITE_OK ? WEFT_OK : failed_with(s, why, rc, s->base.name);
 }
