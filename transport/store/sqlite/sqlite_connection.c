@@ -69,11 +69,6 @@ void sq_forget_what_was_copied(struct sq_connection *c)
 
 void sq_disconnect(struct sq_connection *c)
 {
-    /* SQLite would make a checkpoint, as if what an earlier one has copied were on disk. */
-    if (c->disk_failed) {
-        (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        if (c->has_log) sq_forget_what_was_copied(c);
-    }
     for (int i = 0; i < SQL_STATEMENTS; i++) sqlite3_finalize(c->row[i].statement);
     for (int i = 0; i < SQ_CONTROLS; i++) sqlite3_finalize(c->control[i]);
     sqlite3_close(c->db);
@@ -196,7 +191,6 @@ static int note_commit(void *arg, sqlite3 *db, const char *name, int pages)
 void sq_make_checkpoints(struct sq_connection *c)
 {
     (void)sqlite3_wal_hook(c->db, note_commit, c);
-    c->has_log = true;
 }
 
 /* Makes one if it is due. If a reader or a full disk hinders it, the next one does the rest: what was committed stays in
@@ -209,7 +203,8 @@ static void checkpoint(struct sql_store *s)
     int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     if (sq_is_lasting(code)) {
         c->disk_failed = s->broken = true;
-        sq_forget_what_was_copied(c); /* at once: this process may be killed, and another one make a checkpoint */
+        /* At once: this process may be killed, and another one make a checkpoint. */
+        sq_forget_what_was_copied(c);
     }
     wal->copied_at = wal->pages;
     wal->large = 0;

@@ -47,7 +47,7 @@ static struct {
     uint64_t state, syncs_left, changes_left;
     size_t space;
     bool off, read_only;
-    int process;
+    int process, killed_at_failed_sync;
     int64_t (*clock)(void);
     struct file *files;
 } disk;
@@ -260,6 +260,7 @@ static int f_sync(sqlite3_file *h, int flags)
     if (disk.syncs_left != UINT64_MAX && disk.syncs_left-- == 0) {
         disk.syncs_left = UINT64_MAX;
         sync_some(file_of(h));
+        if (disk.killed_at_failed_sync >= 0) faulty_kill(disk.killed_at_failed_sync);
         return SQLITE_IOERR_FSYNC;
     }
     sync_all(file_of(h));
@@ -526,6 +527,7 @@ void faulty_begin(uint64_t seed)
     disk.clock = NULL;
     disk.off = disk.read_only = false;
     disk.process = 0;
+    disk.killed_at_failed_sync = -1;
     if (sqlite3_vfs_register(&faulty, 1) != SQLITE_OK) abort();
     sqlite3_randomness(0, NULL); /* drawn from this disk again */
 }
@@ -607,6 +609,11 @@ void faulty_volume_on(const char *volume, bool power)
 void faulty_process(int number)
 {
     disk.process = number;
+}
+
+void faulty_kill_at_failed_sync(int number)
+{
+    disk.killed_at_failed_sync = number;
 }
 
 void faulty_kill(int number)
