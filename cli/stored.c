@@ -257,6 +257,8 @@ struct printing_cursors {
     const struct cli *c;
     struct wf_store *store;
     struct shared_counts shared;
+    bool has_counted; /* all jobs are counted for that, so only if there is a shared cursor */
+    int rc;
 };
 
 static bool add_counts(void *arg, const struct wf_store_queue *q)
@@ -279,20 +281,25 @@ static int by_name(const void *name, const void *queue)
     return strcmp(name, ((const struct wf_store_queue *)queue)->name);
 }
 
-/* NULL: its queue has no jobs. */
-static const struct wf_store_queue *counts_of(const struct shared_counts *all, const char *name)
+/* NULL: its queue has no jobs, or `p->rc` is an error. */
+static const struct wf_store_queue *counts_of(struct printing_cursors *p, const char *name)
 {
+    struct shared_counts *all = &p->shared;
+    const struct wf_store_engine *engine = p->store->engine;
+    if (!p->has_counted) p->rc = engine->queues(p->store, engine->clock(p->store), add_counts, all);
+    p->has_counted = true;
     return all->count == 0 ? NULL : bsearch(name, all->of, all->count, sizeof *all->of, by_name);
 }
 
 static bool print_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
 {
-    const struct printing_cursors *p = arg;
+    struct printing_cursors *p = arg;
     struct wf_store_log log;
     bool has_log = p->store->engine->find(p->store, topic, &log) == WEFT_OK;
     uint64_t behind = has_log ? wf_store_behind(&log, at) : 0;
     bool is_shared = wf_shared_is(name);
-    const struct wf_store_queue *q = is_shared ? counts_of(&p->shared, name) : NULL;
+    const struct wf_store_queue *q = is_shared ? counts_of(p, name) : NULL;
+    if (p->rc < 0) return false;
     const uint64_t given = q == NULL ? 0 : q->ready + q->delayed + q->leased, dead = q == NULL ? 0 : q->dead;
     if (is_shared) name += WF_SHARED_PREFIX_SIZE;
     if (p->c->json) {
@@ -319,8 +326,8 @@ int cli_store_cursors(const struct cli *c)
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     struct printing_cursors p = {.c = c, .store = f->store};
-    rc = f->store->engine->queues(f->store, f->store->engine->clock(f->store), add_counts, &p.shared);
-    if (rc == WEFT_OK) rc = f->store->engine->cursors(f->store, "", "", print_cursor, &p);
+    rc = f->store->engine->cursors(f->store, "", "", print_cursor, &p);
+    if (p.rc < 0) rc = p.rc;
     free(p.shared.of);
     return end(c, f, rc);
 }
