@@ -242,7 +242,9 @@ static const struct cli_verb verbs[] = {
     {"store read",
      "TOPIC",
      "Prints the records of a topic in a store",
-     "Reads the store, also while a node has it open. A line for each record: epoch and offset, tag, body.",
+     "Reads the store, also while a node has it open. A line for each record: epoch and offset, tag, body. If the\n"
+     "log ends before the record of --from, code 1 and the records that it has; if only that record is not\n"
+     "stored yet, code 0 and a line on standard error.",
      "weft store read room.tea --store sqlite:rooms.db --from 17",
      {CLI_STORE, CLI_FROM, CLI_COUNT, CLI_JSON, CLI_CONFIG, CLI_END},
      1,
@@ -253,7 +255,9 @@ static const struct cli_verb verbs[] = {
      "[TOPIC]",
      "Writes the records of a store to standard output, one JSON object a line",
      "Reads the store, also while a node has it open. Each object has topic, epoch, offset, time,\n"
-     "tag, and the bytes as text, or as base64 where they are no text. 'weft store import' reads them.",
+     "tag, and the bytes as text, or as base64 where they are no text. The first one has \"export\" besides, the\n"
+     "version of the format, and the last one \"records\", their number: by these 'weft store import', which\n"
+     "reads them, notices that a file was cut off.",
      "weft store export --store sqlite:rooms.db > rooms.jsonl",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,
@@ -264,8 +268,9 @@ static const struct cli_verb verbs[] = {
      "",
      "Adds the records that 'weft store export' has written, from standard input",
      "They keep their epochs, offsets and times. So each has to begin a topic, or to follow the last record\n"
-     "of its topic; another one is refused, and the lines before it stay. No node may have the file of\n"
-     "--store open; it is made if there is none.",
+     "of its topic; another one is refused, and the lines before it stay. Code 1 if the export is cut off, or\n"
+     "lacks lines: what is there is imported. No node may have the file of --store open; it is made if there\n"
+     "is none.",
      "weft store import --store sqlite:copy.db < rooms.jsonl",
      {CLI_STORE, CLI_JSON, CLI_CONFIG, CLI_END},
      0,

@@ -145,18 +145,50 @@ static bool print_stored(void *arg, const struct wf_store_record *r)
     return --p->left > 0;
 }
 
+/* A position that the log does not have. The next record that is stored may have the place behind the last one. */
+static int ends_before(const struct cli *c, uint64_t from, uint64_t first, uint64_t last, const char *what_to_do)
+{
+    const char *topic = c->argv[0];
+    if (last == 0)
+        return cli_fail(c, CLI_FAILED, "%s has no record %" PRIu64 ": it has no records yet; %s", topic, from,
+                        what_to_do);
+    return cli_fail(c, CLI_FAILED, "%s has no record %" PRIu64 ": it has the records %" PRIu64 " to %" PRIu64 "; %s",
+                    topic, from, first, last, what_to_do);
+}
+
+static void say_removed(const struct cli *c, uint64_t from, uint64_t first)
+{
+    fprintf(stderr, "weft %s: records %" PRIu64 " to %" PRIu64 " are not stored any more\n", c->verb->name, from,
+            first - 1);
+}
+
+/* Looks where the reading begins in the log. An exit code. */
+static int find_begin(const struct cli *c, const struct wf_store_log *log, struct cli_position from, uint64_t *next)
+{
+    if (from.epoch != 0 && from.epoch != log->epoch)
+        return cli_fail(c, CLI_FAILED, "the log has another epoch: %016" PRIx64, log->epoch);
+    if (from.offset > log->last + 1)
+        return ends_before(c, from.offset, log->first, log->last, "give one of these to --from");
+    if (from.offset == log->last + 1)
+        fprintf(stderr, "weft %s: %s has no record %" PRIu64 " yet: its last one is %" PRIu64 "\n", c->verb->name,
+                c->argv[0], from.offset, log->last);
+    if (from.offset != 0 && from.offset < log->first) say_removed(c, from.offset, log->first);
+    *next = from.offset < log->first ? log->first : from.offset;
+    return CLI_OK;
+}
+
 /* Prints from `from` on, to the end of the log as it is. An exit code. */
 static int read_log(struct wf_store_file *f, struct printing *p, struct cli_position from)
 {
     const struct cli *c = p->c;
     struct wf_store_log log = {.epoch = 0};
+    uint64_t next = 1;
     int rc = f->store->engine->find(f->store, c->argv[0], &log);
     if (rc == WEFT_ENOTFOUND)
         return cli_fail(c, CLI_FAILED, "%s has no topic %s", cli_store_shown(c->store), c->argv[0]);
-    if (rc == WEFT_OK && from.epoch != 0 && from.epoch != log.epoch)
-        return cli_fail(c, CLI_FAILED, "the log has another epoch: %016" PRIx64, log.epoch);
+    int code = rc < 0 ? CLI_OK : find_begin(c, &log, from, &next);
+    if (code != CLI_OK) return code;
     p->epoch = log.epoch;
-    uint64_t next = from.offset < log.first ? log.first : from.offset;
     while (rc >= 0 && p->left > 0 && next <= log.last) {
         rc = f->store->engine->read(f->store, log.topic, next, WF_STORE_PAGE_RECORDS, WF_STORE_PAGE_BYTES,
                                     print_stored, p, NULL);
@@ -174,9 +206,12 @@ int cli_store_read(const struct cli *c)
     struct printing p = {.c = c, .left = c->has_count ? c->count : INT64_MAX};
     int rc;
     if (!cli_is_topic(c, c->argv[0])) return CLI_USAGE;
+    if (c->from != NULL) (void)cli_read_position(c->from, &from);
+    if (from.offset == UINT64_MAX)
+        return cli_fail(c, CLI_USAGE,
+                        "--from now: this prints what is stored; 'weft subscribe --from now' waits for what comes");
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
-    if (c->from != NULL) (void)cli_read_position(c->from, &from);
     rc = read_log(f, &p, from);
     wf_store_file_release(f);
     return rc;
@@ -222,6 +257,8 @@ struct printing_cursors {
     const struct cli *c;
     struct wf_store *store;
     struct shared_counts shared;
+    bool has_counted; /* all jobs are counted for that, so only if there is a shared cursor */
+    int rc;
 };
 
 static bool add_counts(void *arg, const struct wf_store_queue *q)
@@ -244,20 +281,25 @@ static int by_name(const void *name, const void *queue)
     return strcmp(name, ((const struct wf_store_queue *)queue)->name);
 }
 
-/* NULL: its queue has no jobs. */
-static const struct wf_store_queue *counts_of(const struct shared_counts *all, const char *name)
+/* NULL: its queue has no jobs, or `p->rc` is an error. */
+static const struct wf_store_queue *counts_of(struct printing_cursors *p, const char *name)
 {
+    struct shared_counts *all = &p->shared;
+    const struct wf_store_engine *engine = p->store->engine;
+    if (!p->has_counted) p->rc = engine->queues(p->store, engine->clock(p->store), add_counts, all);
+    p->has_counted = true;
     return all->count == 0 ? NULL : bsearch(name, all->of, all->count, sizeof *all->of, by_name);
 }
 
 static bool print_cursor(void *arg, const char *name, const char *topic, struct wf_store_cursor at)
 {
-    const struct printing_cursors *p = arg;
+    struct printing_cursors *p = arg;
     struct wf_store_log log;
     bool has_log = p->store->engine->find(p->store, topic, &log) == WEFT_OK;
     uint64_t behind = has_log ? wf_store_behind(&log, at) : 0;
     bool is_shared = wf_shared_is(name);
-    const struct wf_store_queue *q = is_shared ? counts_of(&p->shared, name) : NULL;
+    const struct wf_store_queue *q = is_shared ? counts_of(p, name) : NULL;
+    if (p->rc < 0) return false;
     const uint64_t given = q == NULL ? 0 : q->ready + q->delayed + q->leased, dead = q == NULL ? 0 : q->dead;
     if (is_shared) name += WF_SHARED_PREFIX_SIZE;
     if (p->c->json) {
@@ -284,8 +326,8 @@ int cli_store_cursors(const struct cli *c)
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     struct printing_cursors p = {.c = c, .store = f->store};
-    rc = f->store->engine->queues(f->store, f->store->engine->clock(f->store), add_counts, &p.shared);
-    if (rc == WEFT_OK) rc = f->store->engine->cursors(f->store, "", "", print_cursor, &p);
+    rc = f->store->engine->cursors(f->store, "", "", print_cursor, &p);
+    if (p.rc < 0) rc = p.rc;
     free(p.shared.of);
     return end(c, f, rc);
 }
@@ -488,7 +530,9 @@ int cli_publish_stored(struct cli_client *k)
     return CLI_OK;
 }
 
-/* Finds the position to begin at, with the present state of the log. */
+static const char wait_for_next[] = "--from now waits for the next one";
+
+/* Finds the position to begin at, with the present state of the log. An exit code. */
 static int begin(struct cli_client *k, const char *name, struct cli_position *at)
 {
     struct store_read ask = {.topic = weft_cstr(k->c->argv[0])};
@@ -496,12 +540,15 @@ static int begin(struct cli_client *k, const char *name, struct cli_position *at
     weft_msg *answer;
     int rc = wf_store_ask(name, WF_STORE_FIND, store_read_type(), &ask, store_page_type(), &log, &answer,
                           k->deadline);
-    if (rc < 0) return rc;
+    if (rc < 0) return refused(k, rc);
     weft_msg_free(answer);
-    if (log.error != 0 && log.error != WEFT_ENOTFOUND) return wf_store_error(log.error);
-    if (at->offset == UINT64_MAX) at->offset = log.error == 0 ? log.last + 1 : 1;
-    if (at->offset == 0) at->offset = log.error == 0 ? log.first : 1;
-    return WEFT_OK;
+    if (log.error == WEFT_ENOTFOUND) log = (struct store_page){.first = 1};
+    if (log.error != 0) return refused(k, wf_store_error(log.error));
+    if (at->offset == UINT64_MAX) at->offset = log.last + 1;
+    if (at->offset == 0) at->offset = log.first;
+    bool is_other = at->epoch != 0 && log.epoch != 0 && at->epoch != log.epoch; /* the first page tells it */
+    bool is_behind = !is_other && (at->offset > log.last + 1 || (at->epoch != 0 && log.epoch == 0));
+    return is_behind ? ends_before(k->c, at->offset, log.first, log.last, wait_for_next) : CLI_OK;
 }
 
 /* Prints a page; `*at` is the next place. Returns the number of records, or an exit code below 0. */
@@ -512,8 +559,7 @@ static int64_t print_page(struct cli_client *k, struct store_page *page, struct 
         return -cli_fail(k->c, CLI_FAILED, "the log has a new epoch: %016" PRIx64, page->epoch);
     at->epoch = page->epoch;
     if (at->offset < page->first) {
-        fprintf(stderr, "weft subscribe: records %" PRIu64 " to %" PRIu64 " are not stored any more\n", at->offset,
-                page->first - 1);
+        say_removed(k->c, at->offset, page->first);
         at->offset = page->first;
     }
     for (struct store_row row; count < left && store_row_next(&page->rows, &row); count++) {
@@ -531,7 +577,7 @@ int cli_subscribe_stored(struct cli_client *k)
     (void)cli_read_position(k->c->from, &at);
     store_of(k, name);
     int rc = begin(k, name, &at);
-    if (rc < 0) return refused(k, rc);
+    if (rc != CLI_OK) return rc;
     int64_t left = k->c->has_count ? k->c->count : INT64_MAX;
     while (left > 0) {
         struct store_read ask = {weft_cstr(k->c->argv[0]), at.epoch, at.offset, WF_STORE_PAGE_RECORDS,
@@ -545,9 +591,8 @@ int cli_subscribe_stored(struct cli_client *k)
         int64_t count = rc < 0 ? 0 : print_page(k, &page, &at, left);
         weft_msg_free(answer);
         if (rc == WEFT_ENOTFOUND)
-            return cli_fail(k->c, CLI_FAILED,
-                            "the log of %s ends before record %" PRIu64 ": --from now waits for the next one",
-                            k->c->argv[0], at.offset);
+            return cli_fail(k->c, CLI_FAILED, "%s has no record %" PRIu64 " any more: %s", k->c->argv[0], at.offset,
+                            wait_for_next);
         if (rc < 0) return refused(k, rc);
         if (count < 0) return (int)-count;
         if (cli_output_failed()) return CLI_OK;

@@ -1,4 +1,7 @@
-/* cli/stored_copy.c -- weft store export and import: the records of a store as lines of JSON. */
+/* cli/stored_copy.c -- weft store export and import: the records of a store as lines of JSON.
+ *
+ * The first record of an export has "export" besides, the version of the format, and the last one has "records", their number. So
+ * import can say that a file was cut off, also at the end of a line. Older versions write neither, and pass over both. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +21,13 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /* ---- Export ---------------------------------------------------------------------------------------------------- */
 
+enum { FORMAT = 1 }; /* of an export */
+
 struct exporting {
     const struct cli *c;
     struct wf_store *store;
     struct wf_store_log log;
-    uint64_t next;
+    uint64_t next, records;
     int rc;
 };
 
@@ -51,17 +56,20 @@ static void print_base64(const uint8_t *at, size_t size)
     }
 }
 
+/* The line of the last record ends when it is known that it is the last one. */
 static bool export_record(void *arg, const struct wf_store_record *r)
 {
     struct exporting *e = arg;
     bool text = is_text((const char *)r->data, r->size);
-    printf("{\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
+    fputs(e->records == 0 ? "{" : "}\n{", stdout);
+    if (e->records == 0) printf("\"export\": %d, ", FORMAT);
+    printf("\"topic\": \"%s\", \"epoch\": \"%016" PRIx64 "\", \"offset\": %" PRIu64 ", \"time\": %" PRId64
            ", \"tag\": %" PRIu32 ", \"%s\": ",
            e->log.topic, e->log.epoch, r->offset, r->time, r->tag, text ? "text" : "base64");
     if (text) cli_print_string(stdout, r->data, r->size);
     else putchar('"'), print_base64(r->data, r->size), putchar('"');
-    puts("}");
     e->next = r->offset + 1;
+    e->records++;
     return true;
 }
 
@@ -92,6 +100,9 @@ int cli_store_export(const struct cli *c)
     const struct wf_store_engine *engine = f->store->engine;
     int rc = c->argc == 0 ? engine->list(f->store, NULL, export_log, &e) : engine->find(f->store, c->argv[0], &log);
     if (rc == WEFT_OK && c->argc > 0) (void)export_log(&e, &log);
+    const bool is_whole = rc == WEFT_OK && e.rc >= 0;
+    if (e.records > 0 && is_whole) printf(", \"records\": %" PRIu64 "}\n", e.records);
+    else if (e.records > 0) puts("}");
     wf_store_file_release(f);
     if (rc == WEFT_ENOTFOUND)
         return cli_fail(c, CLI_FAILED, "%s has no topic %s", cli_store_shown(c->store), c->argv[0]);
@@ -105,6 +116,7 @@ int cli_store_export(const struct cli *c)
 
 /* A record that was read, with its bytes; `data` is for free(). */
 struct line {
+    uint64_t format, records; /* 0, but in the first, or the last, record of an export */
     char topic[WF_STORE_TOPIC_MAX + 1];
     uint64_t epoch, offset, number; /* number: of the line */
     int64_t time;
@@ -120,6 +132,8 @@ struct importing {
     struct line *line; /* AT_ONCE lines fit */
     size_t lines, bytes;
     uint64_t number, done;
+    bool has_begun;   /* an export, whose last record has not come yet */
+    uint64_t records; /* of this export, or of one without a begin */
 };
 
 static int value_of(char c)
@@ -201,6 +215,15 @@ static const char *read_field(struct line *l, weft_text key, weft_reader *r)
         weft_text value = weft_get_str(r);
         return r->error != 0 ? "\"text\" and \"base64\" have to be texts"
                              : read_body(l, value, is_key(key, "base64"));
+    }
+    if (is_key(key, "export")) {
+        l->format = weft_get_uint(r);
+        bool fine = r->error == 0 && l->format >= 1 && l->format <= FORMAT;
+        return fine ? NULL : "\"export\" is a format that this weft does not know: use a newer weft";
+    }
+    if (is_key(key, "records")) {
+        l->records = weft_get_uint(r);
+        return r->error == 0 && l->records >= 1 ? NULL : "\"records\" has to be a whole number from 1 on";
     }
     weft_skip(r);
     return NULL;
@@ -297,22 +320,67 @@ static const char *read_line(struct line *l, const char *text)
     return wrong;
 }
 
+/* An export begins behind line `behind`, or the input ends there. Several exports may follow each other. */
+static int end_without_last(struct importing *im, uint64_t behind)
+{
+    const uint64_t records = im->records;
+    im->records = 0;
+    if (im->has_begun)
+        return cli_fail(im->c, CLI_FAILED,
+                        "the export is cut off behind line %" PRIu64 ": its last record is not here", behind);
+    if (records > 0)
+        fprintf(stderr,
+                "weft store import: line %" PRIu64
+                " does not say that it is the last one of an export: an older weft "
+                "has written it, or lines behind it are missing\n",
+                behind);
+    return CLI_OK;
+}
+
+/* The last record of an export was stored. */
+static int end_with_last(struct importing *im, const struct line *l)
+{
+    const uint64_t records = im->records;
+    const bool has_begun = im->has_begun;
+    im->records = 0;
+    im->has_begun = false;
+    if (records == l->records) return CLI_OK;
+    if (has_begun)
+        return cli_fail(im->c, CLI_FAILED,
+                        "line %" PRIu64 ": the export had %" PRIu64 " records, and here are %" PRIu64
+                        ": lines are missing, or were added",
+                        l->number, l->records, records);
+    fprintf(stderr,
+            "weft store import: line %" PRIu64 " is the last one of an export of %" PRIu64 " records, whose begin is"
+            " not here\n",
+            l->number, l->records);
+    return CLI_OK;
+}
+
+static int add_line(struct importing *im, const struct line *l)
+{
+    im->line[im->lines++] = *l;
+    im->bytes += l->size;
+    im->has_begun |= l->format != 0;
+    im->records++;
+    if (l->records == 0) return CLI_OK;
+    int code = store_lines(im);
+    return code == CLI_OK ? end_with_last(im, l) : code;
+}
+
 /* The lines before one that is wrong are stored. */
 static int take_line(struct importing *im, const char *text)
 {
     struct line l = {.number = ++im->number};
     if (text[strspn(text, " \t\r\n")] == '\0') return CLI_OK;
     const char *wrong = read_line(&l, text);
-    bool full = wrong != NULL || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE;
+    bool full = wrong != NULL || l.format != 0 || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE;
     int code = full ? store_lines(im) : CLI_OK;
     if (code == CLI_OK && wrong != NULL) code = cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
-    if (code != CLI_OK) {
-        free(l.data);
-        return code;
-    }
-    im->line[im->lines++] = l;
-    im->bytes += l.size;
-    return CLI_OK;
+    if (code == CLI_OK && l.format != 0) code = end_without_last(im, l.number - 1);
+    if (code == CLI_OK) return add_line(im, &l);
+    free(l.data);
+    return code;
 }
 
 int cli_store_import(const struct cli *c)
@@ -331,6 +399,7 @@ int cli_store_import(const struct cli *c)
     if (code == CLI_OK) code = store_lines(&im);
     if (code == CLI_OK && feof(stdin) == 0)
         code = cli_fail(c, CLI_FAILED, "the standard input cannot be read after line %" PRIu64, im.number);
+    if (code == CLI_OK) code = end_without_last(&im, im.number);
     wf_store_file_release(f);
     free(im.line);
     free(text);

@@ -29,7 +29,7 @@ SYSTEM_CALLS = re.compile(
 SYSTEM_ALLOWED = ("runtime/platform/", "cli/", "tests/", "examples/", "bench/", "tools/",
                   # libweft-store has nothing of libweft's platform
                   "transport/store/postgres/postgres_relay.c", "transport/store/postgres/host_lookup.c",
-                  "transport/store/sqlite/sqlite_name_windows.c")
+                  "transport/store/sqlite/sqlite_name_posix.c", "transport/store/sqlite/sqlite_name_windows.c")
 SYSTEMS = re.compile(r"^\s*#\s*(?:el)?if\w*\b.*\b(__linux__|_WIN\d\d|__APPLE__|__\w*BSD__|__unix__|__MACH__)\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FOR_WINDOWS = "x86_64-w64-mingw32-gcc"

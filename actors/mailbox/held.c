@@ -67,10 +67,19 @@ size_t wf_held_bytes(const struct wf_actor *a, uint32_t most)
     return looked == count ? bytes : (size_t)((double)bytes * count / looked);
 }
 
+/* Whether most of the messages are requests without a reply. They are not forgotten: their callers wait, as those that read
+ * at the end of a stored topic wait for the next record. */
+static bool are_requests(const struct wf_actor *a)
+{
+    uint32_t requests = 0;
+    for (const weft_msg *m = a->held; m != NULL; m = (const weft_msg *)m->post.next) requests += weft_wants_reply(m);
+    return requests > wf_held_count(a) / 2;
+}
+
 __attribute__((noinline, cold)) void wf_holds_many(struct wf_actor *a)
 {
     WF_ASSERT(a->held != NULL && a->task.worker == wf_here);
-    if (a->service || !wf_misuse_is_new(wf_node_of(a->task.worker), a->kind, "held")) return;
+    if (a->service || are_requests(a) || !wf_misuse_is_new(wf_node_of(a->task.worker), a->kind, "held")) return;
     uint32_t count, tag = most_frequent_tag(a->held, &count);
     weft_log(WEFT_WARN,
              "actor %s: holds %u messages that it received or made and has not freed, %zu bytes; %u of them have the "

@@ -83,8 +83,7 @@ class Store(StoreCase):
         err = self.weft("store", "read", "room.tea", "--store", self.url, "--from", "1:1", code=1)[1]
         self.assertIn("another epoch", err)
         self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
-        err = self.weft("subscribe", "room.tea", "--from", "9", "--node", "a", code=1)[1]
-        self.assertIn("ends before record 9: --from now", err)
+        self.weft("subscribe", "room.tea", "--from", "3", "--timeout", "0.2", "--node", "a", code=4)
         for topic, what in (("room.*", "is a pattern"), ("a b", "is no topic"), ("", "is no topic")):
             self.assertIn(what, self.weft("publish", topic, "1", "--stored", "--node", "a", code=2)[1])
             self.assertIn(what, self.weft("subscribe", topic, "--from", "start", "--node", "a", code=2)[1])
@@ -100,14 +99,74 @@ class Store(StoreCase):
         node.stop()
         self.weft("store", "topics", "--store", self.url)
 
+    def test_a_position_that_the_log_does_not_have(self):
+        node = self.node("idle", options=("--stored", "few.*:count=2"))
+        for text in "abcd":
+            self.weft("publish", "few.x", "--text", text, "--stored", "--node", "a")
+        epoch = self.weft("publish", "room.tea", "1", "--stored", "--node", "a")[0].split()[-1].split(":")[0]
+        def read(topic, position, code=0):
+            return self.weft("store", "read", topic, "--store", self.url, "--from", position, code=code)
+        def subscribe(topic, position):
+            return self.weft("subscribe", topic, "--from", position, "--count", "1", "--node", "a", code=1)[1]
+        self.assertEqual(read("room.tea", "2"), ("", "weft store read: room.tea has no record 2 yet: its last one is 1\n"))
+        self.assertEqual(read("room.tea", f"{epoch}:2")[0], "")
+        self.assertEqual(read("few.x", "6", code=1), ("", "weft store read: few.x has no record 6: it has the records 3 to 4; give"
+                                                         " one of these to --from\n"))
+        out, err = read("few.x", "1")
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertEqual(err, "weft store read: records 1 to 2 are not stored any more\n")
+        for position in ("0", "3", "start"):
+            self.assertEqual(read("few.x", position)[1], "")
+        self.assertIn("'weft subscribe --from now' waits", read("few.x", "now", code=2)[1])
+        self.assertIn("few.x has no record 6: it has the records 3 to 4; --from now waits", subscribe("few.x", "6"))
+        self.assertIn("room.milk has no record 2: it has no records yet; --from now", subscribe("room.milk", "2"))
+        self.assertIn("room.milk has no record 1: it has no records yet", subscribe("room.milk", f"{epoch}:1"))
+        self.assertIn("new epoch", subscribe("room.tea", "1:9"))
+        node.stop()
+
     def export(self, url, *topic):
-        return self.weft("store", "export", *topic, "--store", url)[0]
+        """Returns the lines of an export without what its first and its last one have besides, which is checked."""
+        rows = [json.loads(line) for line in self.weft("store", "export", *topic, "--store", url)[0].splitlines()]
+        self.assertEqual([row.pop("export") for row in rows[:1]], [1][:len(rows)])
+        self.assertEqual([row.pop("records") for row in rows[-1:]], [len(rows)][:len(rows)])
+        self.assertFalse([row for row in rows if "export" in row or "records" in row])
+        return "".join(json.dumps(row) + "\n" for row in rows)
 
     def read_in(self, url, text, code=0):
         done = subprocess.run([WEFT, "store", "import", "--store", url], input=text, capture_output=True, text=True,
                               timeout=PATIENCE, env=patient(self.env))
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
+
+    def test_an_import_says_that_its_export_is_cut_off(self):
+        def record(offset, topic="a", **more):
+            return json.dumps({"topic": topic, "epoch": "6fe2a1b09c4d3e58", "offset": offset, "time": 0, "tag": 7, "text": "x"}
+                              | more)
+        def first(offset, topic="a", **more):
+            return record(offset, topic, export=1, **more)
+        def last(offset, records, topic="a"):
+            return record(offset, topic, records=records)
+        cut, note, imported = "is cut off behind line ", " does not say that it is the last one", "are imported: "
+        for number, (lines, code, texts, stored) in enumerate((
+                ([first(1), record(2), last(3, 3)], 0, [": 3 records"], 3), ([first(1, records=1)], 0, [": 1 records"], 1),
+                ([], 0, [": 0 records"], 0),
+                ([first(1)], 1, [cut + "1", imported + "1"], 1), ([first(1), record(2)], 1, [cut + "2", imported + "2"], 2),
+                ([first(1), "", record(2), ""], 1, [cut + "3", imported + "2"], 2),
+                ([first(1), last(2, 3)], 1, ["line 2: the export had 3 records, and here are 2", imported + "2"], 2),
+                ([first(1), record(2), last(3, 2)], 1, ["line 3: the export had 2 records, and here are 3", imported + "3"], 3),
+                ([first(1), record(2), first(1, "b", records=1)], 1, [cut + "2", imported + "2"], 2),
+                ([first(1), last(2, 2), first(1, "b"), last(3, 2)], 0, [": 4 records"], 4),
+                ([record(2), last(3, 3)], 0, ["line 2 is the last one of an export of 3 records, whose begin", ": 2 records"], 2),
+                ([record(1), record(2)], 0, ["line 2" + note, ": 2 records"], 2),
+                ([record(1), first(1, "b", records=1)], 0, ["line 1" + note, ": 2 records"], 2),
+                ([record(1), record(2, export=2)], 1, ["line 2: ", "use a newer weft", imported + "1"], 1),
+                ([record(1, export="1")], 1, ["use a newer weft"], 0), ([record(1, records=0)], 1, ["from 1 on"], 0))):
+            url = f"{self.url}.{number}"
+            said = self.read_in(url, "\n".join(lines), code=code)
+            for text in texts:
+                self.assertIn(text, said)
+            self.assertEqual("weft store import" in said, code == 1 or "line" in texts[0], said)
+            self.assertEqual(len(self.export(url).splitlines()), stored)
 
     def test_an_import_says_that_its_input_cannot_be_read(self):
         folder = os.open(self.cluster.folder.name, os.O_RDONLY)
@@ -134,7 +193,9 @@ class Store(StoreCase):
         self.assertIn("no topic", self.weft("store", "export", "room.x", "--store", self.url, code=1)[1])
         self.assertIn("open", self.read_in(self.url, all_of_it, code=1))  # A node has the store open.
         copy = self.url + ".copy"
-        self.assertIn("7 records", self.read_in(copy, all_of_it))
+        whole = self.weft("store", "export", "--store", self.url)[0]
+        self.assertEqual(self.read_in(copy, whole), f"{copy}: 7 records\n")
+        self.assertEqual(self.weft("store", "export", "--store", copy)[0], whole)
         self.assertEqual(self.export(copy), all_of_it)
         self.assertIn("no fault", self.weft("store", "check", "--store", copy)[0])
         node.stop()
@@ -205,7 +266,10 @@ class Store(StoreCase):
                 db.execute(sql)
             db.close()
         long = "l" * 240 + ".db"
-        cases = [(folder, "directory"), (path("missing.db"), "No such file"), (path("no/x.db"), "No such file"),
+        pipes = [path("pipe")] if hasattr(os, "mkfifo") else []
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        cases = [(folder, "is a folder"), *((pipe, "is a named pipe: a store has to be a file") for pipe in pipes), (path("missing.db"), "No such file"), (path("no/x.db"), "No such file"),
                  (path("text.db", b"some notes of mine, which are long enough to be a page\n" * 99), "no store of weft"),
                  (path("empty.db", b""), "no store of weft"), (other, "no store of weft"),
                  (newer, "use a newer weft"), (path(long), long[-30:] + ": cannot be opened"),

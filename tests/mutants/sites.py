@@ -400,14 +400,19 @@ static void start_phase(struct wf_etcd *e)
     if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
-    if (sq_is_lasting(code)) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code)) {
 ''', '''\
-    if (sq_is_lasting(code) && !wf_mutant("checkpoint_forgets_failed_sync")) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code) && !wf_mutant("checkpoint_forgets_failed_sync")) {
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
-    if (c->disk_failed) {
+        sq_forget_what_was_copied(c);
 ''', '''\
-    if (c->disk_failed && !wf_mutant("close_ends_a_failed_checkpoint")) {
+        if (!wf_mutant("failed_checkpoint_keeps_its_note")) sq_forget_what_was_copied(c);
+'''),
+    ("transport/store/sqlite/sqlite.c", '''\
+    if (rc == SQLITE_OK) sq_forget_what_was_copied(&s->writer);
+''', '''\
+    if (rc == SQLITE_OK && !wf_mutant("opening_believes_the_note")) sq_forget_what_was_copied(&s->writer);
 '''),
     ("transport/store/sqlite/sqlite_gather.c", '''\
     int rc = pass_on(f);

@@ -124,8 +124,7 @@ struct ahead {
     bool runs;
     weft_job job;
     char topic[WF_STORE_TOPIC_MAX + 1];
-    struct store_read of;    /* without its topic; from 0: none */
-    struct wf_effort effort; /* of the reader */
+    struct store_read of; /* without its topic; from 0: none */
 };
 
 static bool is_ahead(const struct ahead *a, const struct store_read *in)
@@ -173,23 +172,68 @@ static struct page *take_ahead(struct ahead *a, const weft_msg *ask, const struc
     return NULL;
 }
 
-static void read_for(struct wf_store_file *file, struct ahead *a, const weft_msg *ask)
+/* ---- Pages that many ask for ----------------------------------------------------------------------------------- */
+
+/* When a topic with thousands of readers has a record, each of them asks for the same page: the one at the end of the log. It is
+ * read once, and kept until another one is read; it counts as long as the log stays as it was. */
+struct reading {
+    struct ahead ahead;
+    struct page *last; /* NULL: none */
+    struct wf_effort effort;
+};
+
+static bool is_last(const struct wf_store_file *file, const struct page *p, const struct store_read *in)
+{
+    struct wf_store_log log;
+    if (p == NULL || !weft_text_equal(in->topic, p->topic) || in->epoch != p->epoch || in->from != p->from ||
+        in->count != p->count || in->bytes != p->bytes)
+        return false;
+    return file->store->engine->find(file->store, p->topic, &log) == WEFT_OK && log.epoch == p->log.epoch &&
+           log.first == p->log.first && log.last == p->log.last;
+}
+
+static bool is_at_end(const struct page *p)
+{
+    return p->rc == WEFT_OK && p->rows > 0 && p->from >= p->log.first && p->from + p->rows > p->log.last;
+}
+
+static void drop_last(struct reading *a)
+{
+    if (a->last != NULL) free_page(&a->last);
+    a->last = NULL;
+}
+
+static void keep_last(struct reading *a, struct page *p)
+{
+    drop_last(a);
+    a->last = is_at_end(p) ? p : NULL;
+    if (a->last == NULL) free_page(&p);
+}
+
+/* Returns the page, which belongs to the caller, or NULL: `*rc` says why. */
+static struct page *page_for(struct wf_store_file *file, struct reading *a, const weft_msg *ask,
+                             const struct store_read *in, int *rc)
+{
+    struct page *p = take_ahead(&a->ahead, ask, in);
+    *rc = WEFT_OK;
+    if (p == NULL) {
+        p = new_page(file, in);
+        *rc = p == NULL ? WEFT_ENOMEM : wf_reader_run(ask, read_page, free_page, &p);
+    }
+    if (*rc < 0) return NULL;
+    read_ahead(&a->ahead, in, p);
+    return p;
+}
+
+static void read_for(struct wf_store_file *file, struct reading *a, const weft_msg *ask)
 {
     struct store_read in;
     int rc = weft_typed_read(store_read_type(), weft_data(ask), weft_size(ask), &in, NULL);
-    struct page *p = rc < 0 ? NULL : take_ahead(a, ask, &in);
-    if (p == NULL) {
-        p = rc < 0 ? NULL : new_page(file, &in);
-        if (p == NULL) {
-            answer_page(ask, NULL, rc < 0 ? rc : WEFT_ENOMEM);
-            return;
-        }
-        rc = wf_reader_run(ask, read_page, free_page, &p);
-    }
-    if (rc == WEFT_OK) read_ahead(a, &in, p);
+    const bool is_kept = rc == WEFT_OK && is_last(file, a->last, &in);
+    struct page *p = is_kept ? a->last : rc == WEFT_OK ? page_for(file, a, ask, &in, &rc) : NULL;
     answer_page(ask, p, rc);
-    size_t size = rc == WEFT_OK ? p->size : 0;
-    if (rc == WEFT_OK) free_page(&p);
+    const size_t size = p == NULL ? 0 : p->size;
+    if (p != NULL && !is_kept) keep_last(a, p);
     wf_effort_count(&a->effort, WF_EFFORT_ANSWER + wf_effort_bytes(size));
 }
 
@@ -354,16 +398,18 @@ static void await_ahead(struct ahead *a)
     free_page(&p);
 }
 
-static void release_ahead(void *ahead)
+static void release_reading(void *reading)
 {
-    drop_ahead(ahead);
-    free(ahead);
+    struct reading *a = reading;
+    drop_ahead(&a->ahead);
+    drop_last(a);
+    free(a);
 }
 
-static void answer(struct wf_store_file *file, struct ahead *ahead, const weft_msg *ask)
+static void answer(struct wf_store_file *file, struct reading *reading, const weft_msg *ask)
 {
     switch (weft_tag(ask)) {
-    case WF_STORE_READ: read_for(file, ahead, ask); break;
+    case WF_STORE_READ: read_for(file, reading, ask); break;
     case WF_STORE_LIST: wf_listing_for(file, ask, &logs_kind); break;
     case WF_STORE_QUEUES: wf_listing_for(file, ask, &queues_kind); break;
     case WF_STORE_CURSOR: wf_listing_for(file, ask, &cursor_kind); break;
@@ -394,18 +440,19 @@ void wf_store_reader(const void *arg, size_t size)
         wf_store_file_leave(file);
         return;
     }
-    struct ahead *ahead = calloc(1, sizeof *ahead);
-    if (ahead == NULL) return;
-    if (weft_defer(release_ahead, ahead) < 0) {
-        free(ahead);
+    struct reading *reading = calloc(1, sizeof *reading);
+    if (reading == NULL) return;
+    if (weft_defer(release_reading, reading) < 0) {
+        free(reading);
         return;
     }
     weft_msg *m;
     for (bool quits = false; !quits && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
         quits = weft_tag(m) == WF_STORE_QUIT;
-        if (!weft_expired(m)) answer(file, ahead, m);
+        if (!weft_expired(m)) answer(file, reading, m);
         tell_doubt(file);
         weft_msg_free(m);
     }
-    await_ahead(ahead);
+    await_ahead(&reading->ahead);
+    drop_last(reading);
 }

@@ -9,6 +9,7 @@
 #include "bucket.h"
 #include "effort.h"
 #include "engine.h"
+#include "list.h"
 #include "node_counts.h"
 
 enum {
@@ -21,19 +22,28 @@ enum {
 struct wf_parked_read {
     weft_msg *ask;
     weft_monitor_ref caller; /* the request of an actor that has ended is freed */
-    char topic[WF_STORE_TOPIC_MAX + 1];
-    struct wf_chained of_topic, of_caller; /* in buckets */
+    struct wf_parked_topic *topic;
+    struct wf_list_node of_topic; /* wf_parked_topic.reads */
+    struct wf_chained of_caller;  /* in a bucket */
 };
 
 struct wf_parked_reads {
     struct wf_chained *by_topic[WF_PARKED_BUCKETS], *by_caller[WF_PARKED_BUCKETS];
+    struct wf_list
+        woken;       /* topics that have a record, for whose readers wf_parked_reads_next has not been called yet */
     uint64_t secret; /* the store's key for hashes, because readers choose the topics */
     size_t count;
     struct wf_node_counts of_node;
 };
 
+void wf_parked_reads_init(struct wf_parked_reads *p, uint64_t secret); /* `p` is all zero */
 /* Keeps the request. After an error the caller still owns it: WEFT_EFULL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 int wf_parked_reads_add(struct wf_parked_reads *p, const char *topic, weft_msg *ask);
+/* The topic has a record: from now on wf_parked_reads_next returns the requests that wait for it. This costs the same however
+ * many there are. */
+void wf_parked_reads_wake(struct wf_parked_reads *p, const char *topic);
+/* Takes one of the requests whose topics have a record, of each topic in turn; NULL: there is none. */
+weft_msg *wf_parked_reads_next(struct wf_parked_reads *p);
 /* Takes one of the requests for that topic; NULL: there is none. */
 weft_msg *wf_parked_reads_take(struct wf_parked_reads *p, const char *topic);
 /* Frees the requests of the caller with this monitor, which has ended. */

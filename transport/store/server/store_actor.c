@@ -8,6 +8,7 @@
  * (4) A stop is trapped: accepted requests are stored and acknowledged before the actor ends.
  * (5) If other nodes stand by, a store that cannot store any more ends at once, and gives up its name: then one that can
  *     takes over. What was accepted and not stored gets no answer, so its callers ask again where that is safe. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,10 @@
 #include "store_states.h"
 #include "stored_topic.h"
 
-enum { READERS = 4 };
+enum {
+    READERS = 4,
+    AT_ONCE = 256, /* messages taken, and readers woken, before the actor looks whether a batch has ended */
+};
 
 struct keep {
     char pattern[WF_STORE_TOPIC_MAX + 1];
@@ -210,7 +214,6 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
     if (rc == WEFT_OK) {
         wf_standby_marks_take(&s->marks, o->file);
         s->file = wf_store_file_share(o->file);
-        s->parked.secret = s->file->store->secret;
         s->keep = o->keep;
         s->keeps = o->keeps;
         o->keep = NULL;
@@ -449,9 +452,11 @@ static void take_read(struct store_actor *s, weft_msg *ask)
     weft_msg_free(ask);
 }
 
-static void wake_readers(struct store_actor *s, const char *topic)
+/* Thousands may read one topic. So they are woken between the other work, some at a time, as readers turn to the store again. */
+static void forward_woken(struct store_actor *s)
 {
-    for (weft_msg *ask; (ask = wf_parked_reads_take(&s->parked, topic)) != NULL;) {
+    weft_msg *ask;
+    for (int i = 0; i < AT_ONCE && (ask = wf_parked_reads_next(&s->parked)) != NULL; i++) {
         forward(s, ask);
         wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
     }
@@ -506,7 +511,7 @@ static void finish_batch(struct store_actor *s)
     for (const struct wf_store_append *x = b->item; s->requests.running != NULL; x++, end_stored(s)) {
         const struct publication *w = publication_of(s->requests.running);
         answer(w->request.ask, x->error, x->epoch, x->offset);
-        if (x->error == WEFT_OK) wake_readers(s, w->topic);
+        if (x->error == WEFT_OK) wf_parked_reads_wake(&s->parked, w->topic);
         if (x->error == WEFT_OK) wf_queues_appended(&s->queues, w->topic);
         if (x->offset == 1) tell_watchers(s, w->topic);
     }
@@ -616,6 +621,7 @@ static bool has_work(const struct store_actor *s)
 
 static int64_t deadline_of(const struct store_actor *s)
 {
+    if (!wf_list_empty(&s->parked.woken)) return WEFT_NOW;
     int64_t queues = s->runs != NOTHING ? WEFT_FOREVER : wf_queues_deadline(&s->queues);
     int64_t marks = wf_standby_marks_deadline(&s->marks);
     return queues < marks ? queues : marks;
@@ -639,11 +645,14 @@ static void serve(struct store_actor *s)
         if (is_lost && s->stops && !s->gives_up) drop_the_rest(s);
         else if (is_lost && s->has_standbys && !s->gives_up) give_up(s);
         weft_msg *m;
-        while (!s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
+        /* If nothing runs, all that came is for the next batch. */
+        const int most = s->runs == NOTHING ? INT_MAX : AT_ONCE;
+        for (int i = 0; i < most && !s->stops && has_space(s) && weft_recv(&m, WEFT_NOW) == WEFT_OK; i++) {
             take_message(s, m);
             wf_states_give_on(&s->states);
             wf_effort_count(&s->effort, WF_EFFORT_ANSWER);
         }
+        forward_woken(s);
     }
 }
 
@@ -701,6 +710,7 @@ void wf_store_actor(const void *config, size_t size)
     }
     wf_pending_requests_init(&s->requests, &s->effort);
     wf_new_topics_init(&s->fresh, weft_trace_new().low >> 1);
+    wf_parked_reads_init(&s->parked, weft_trace_new().low);
     if (weft_defer(free_actor, s) < 0) return;
     int rc = open_store(s, config, size);
     if (rc == WEFT_OK) rc = weft_register_global(WEFT_STORE_NAME);

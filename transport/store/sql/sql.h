@@ -213,6 +213,10 @@ struct sql_store {
         server; /* grows when the writer has connected again: perhaps to another server, which readers have to use, too */
     struct sql_log **bucket; /* a power of two of them */
     size_t buckets, logs;
+    struct sql_log *
+        *order; /* all logs: the first `ordered` ones in the order of their topics, behind them later ones */
+    size_t ordered;
+    uint64_t order_steps; /* so many elements of it were looked at, or moved */
     int64_t stored_logs;
     int64_t cursors;                                         /* the writer's; -1: it has to count them */
     bool has_queues, has_states, has_workers, has_reminders; /* the database has their tables */

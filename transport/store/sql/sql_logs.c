@@ -1,4 +1,5 @@
-/* transport/store/sql/sql_logs.c -- the logs in memory, found by topic, and as the table has them. */
+/* transport/store/sql/sql_logs.c -- the logs in memory, found by topic and in the order of their topics, and as the table has
+ * them. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,9 @@ struct sql_log *sql_log_find(const struct sql_store *s, const char *topic)
 static bool grow(struct sql_store *s)
 {
     size_t buckets = s->buckets == 0 ? 64 : s->buckets * 2;
+    struct sql_log **order = realloc(s->order, buckets * sizeof(struct sql_log *));
+    if (order == NULL) return false;
+    s->order = order;
     struct sql_log **bucket = calloc(buckets, sizeof(struct sql_log *));
     if (bucket == NULL) return false;
     for (size_t i = 0; i < s->buckets; i++) {
@@ -55,9 +59,68 @@ struct sql_log *sql_log_add(struct sql_store *s, const char *topic)
     struct sql_log **to = &s->bucket[bucket_of(s, topic, s->buckets)];
     log->next = *to;
     *to = log;
-    s->logs++;
+    s->order[s->logs++] = log;
     return log;
 }
+
+/* ---- In the order of their topics ------------------------------------------------------------------------------- */
+
+static int by_topic(const void *a, const void *b)
+{
+    return strcmp((*(struct sql_log *const *)a)->is.topic, (*(struct sql_log *const *)b)->is.topic);
+}
+
+/* Moves the later logs, which are sorted, to their places among the others. False: there is no memory. */
+static bool merge(struct sql_store *s)
+{
+    const size_t later = s->logs - s->ordered;
+    struct sql_log **copy = malloc(later * sizeof(struct sql_log *));
+    if (copy == NULL) return false;
+    memcpy(copy, s->order + s->ordered, later * sizeof(struct sql_log *));
+    for (size_t left = s->ordered, more = later, to = s->logs; more > 0; s->order_steps++) {
+        const bool is_later = left == 0 || by_topic(&s->order[left - 1], &copy[more - 1]) < 0;
+        s->order[--to] = is_later ? copy[--more] : s->order[--left];
+    }
+    free(copy);
+    return true;
+}
+
+/* Logs are added and never removed, and their topics stay as they are. */
+static void put_in_order(struct sql_store *s)
+{
+    const size_t later = s->logs - s->ordered;
+    if (later == 0) return;
+    s->order_steps += later;
+    qsort(s->order + s->ordered, later, sizeof(struct sql_log *), by_topic);
+    if (!merge(s)) qsort(s->order, s->logs, sizeof(struct sql_log *), by_topic);
+    s->ordered = s->logs;
+}
+
+static size_t first_behind(struct sql_store *s, const char *topic)
+{
+    size_t low = 0, high = s->ordered;
+    for (; low < high; s->order_steps++) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(s->order[middle]->is.topic, topic) > 0) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+/* The place is still right if no log came since: then the one before it has the topic `after`. */
+bool sql_log_next(struct sql_store *s, const char *after, size_t *place, struct wf_store_log *out)
+{
+    put_in_order(s);
+    const bool is_right = *place > 0 && *place <= s->ordered && strcmp(s->order[*place - 1]->is.topic, after) == 0;
+    size_t at = is_right ? *place : after == NULL ? 0 : first_behind(s, after);
+    for (s->order_steps++; at < s->ordered && !s->order[at]->stored; s->order_steps++) at++;
+    if (at == s->ordered) return false;
+    *out = s->order[at]->is;
+    *place = at + 1;
+    return true;
+}
+
+/* ---- As the database has them ------------------------------------------------------------------------------------ */
 
 void sql_logs_free(struct sql_store *s)
 {
@@ -68,8 +131,9 @@ void sql_logs_free(struct sql_store *s)
         }
     }
     free(s->bucket);
-    s->bucket = NULL;
-    s->buckets = s->logs = 0;
+    free(s->order);
+    s->bucket = s->order = NULL;
+    s->buckets = s->logs = s->ordered = 0;
     s->stored_logs = 0;
 }
 

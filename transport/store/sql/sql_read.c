@@ -1,6 +1,4 @@
 /* transport/store/sql/sql_read.c -- readers: pages of records, each from one snapshot of the database. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "sql_block.h"
 #include "sql_connection.h"
@@ -114,39 +112,20 @@ int sql_find(struct wf_store *store, const char *topic, struct wf_store_log *out
 
 /* ---- The list of logs ------------------------------------------------------------------------------------------ */
 
-/* Logs are added and never removed while a store is open, and their topics stay as they are. */
-static int by_topic(const void *a, const void *b)
-{
-    return strcmp((*(struct sql_log *const *)a)->is.topic, (*(struct sql_log *const *)b)->is.topic);
-}
-
-static struct sql_log **find_logs(struct sql_store *s, const char *after, size_t *count)
-{
-    struct sql_log **all = calloc(s->logs + 1, sizeof(struct sql_log *));
-    *count = 0;
-    for (size_t i = 0; i < s->buckets && all != NULL; i++)
-        for (struct sql_log *log = s->bucket[i]; log != NULL; log = log->next)
-            if (log->stored && (after == NULL || strcmp(log->is.topic, after) > 0)) all[(*count)++] = log;
-    return all;
-}
-
+/* Of a log that comes meanwhile, it depends on its topic whether it is listed. */
 int sql_list(struct wf_store *store, const char *after, wf_store_each_log *each, void *arg)
 {
     struct sql_store *s = sql_of(store);
-    size_t count = 0;
-    bool goes_on = true;
+    struct wf_store_log log;
+    size_t place = 0;
     sqlite3_mutex_enter(s->lock);
     int rc = refresh(s, NULL);
-    struct sql_log **all = rc < 0 ? NULL : find_logs(s, after, &count);
+    bool goes_on = rc == WEFT_OK && sql_log_next(s, after, &place, &log);
     sqlite3_mutex_leave(s->lock);
-    if (all == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
-    qsort(all, count, sizeof(struct sql_log *), by_topic);
-    for (size_t i = 0; i < count && goes_on; i++) {
+    while (goes_on && each(arg, &log)) {
         sqlite3_mutex_enter(s->lock);
-        struct wf_store_log log = all[i]->is;
+        goes_on = sql_log_next(s, log.topic, &place, &log);
         sqlite3_mutex_leave(s->lock);
-        goes_on = each(arg, &log);
     }
-    free(all);
-    return WEFT_OK;
+    return rc;
 }

@@ -183,12 +183,39 @@ static int prepare_file(struct sq_store *s, struct wf_store_why *why)
     if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
         return failed(why, WEFT_ENOTSUP, s->base.name, "the file system allows no write-ahead log");
     if (rc == SQLITE_OK) sq_make_checkpoints(&s->writer);
+    /* A process that was killed may have left the note of what it had copied and not synced. */
+    if (rc == SQLITE_OK) sq_forget_what_was_copied(&s->writer);
     if (rc == SQLITE_OK) rc = exec(s, "PRAGMA wal_checkpoint(TRUNCATE)");
     return rc == SQLITE_OK ? WEFT_OK : failed_with(s, why, rc, s->base.name);
 }
 
+/* SQLite would wait without end for the other end of a pipe, and write into a device. A file system of our own has neither. */
+static int refuse_other_kind(const struct sq_store *s, const char *file, struct wf_store_why *why)
+{
+    const char *kind = s->vfs == NULL ? sq_other_kind(file) : NULL;
+    char text[96];
+    if (kind == NULL) return WEFT_OK;
+    snprintf(text, sizeof text, "is %s: a store has to be a file, which is made if there is none", kind);
+    return failed(why, WEFT_EFORMAT, file, text);
+}
+
+/* The same for what SQLite has beside a file. */
+static int refuse_other_kinds(const struct sq_store *s, struct wf_store_why *why)
+{
+    static const char *const beside[] = {"wal", "shm", "journal", "owner", "owner-journal"};
+    int error = WEFT_OK;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside && error == WEFT_OK; i++) {
+        char *name = sqlite3_mprintf("%s-%s", s->base.name, beside[i]);
+        error = name == NULL ? failed_with(s, why, SQLITE_NOMEM, s->base.name) : refuse_other_kind(s, name, why);
+        sqlite3_free(name);
+    }
+    return error;
+}
+
 static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
 {
+    int error = refuse_other_kind(s, where, why);
+    if (error < 0) return error;
     /* A file system of our own has one name for each file. */
     char *name = s->vfs == NULL ? sq_name(where) : sqlite3_mprintf("%s", where);
     int rc = name == NULL ? SQLITE_NOMEM : s->base.read_only ? SQLITE_OK : sq_gather_begin(&s->gather, s->vfs);
@@ -199,7 +226,8 @@ static int open_file(struct sq_store *s, const char *where, struct wf_store_why 
     /* The full name, without symbolic links: two names of one file have one owner. */
     s->base.name = sqlite3_mprintf("%s", sqlite3_db_filename(s->writer.db, "main"));
     if (s->base.name == NULL) return failed_with(s, why, SQLITE_NOMEM, where);
-    int error = s->base.read_only ? WEFT_OK : lock_owner(s, why);
+    error = refuse_other_kinds(s, why);
+    if (error == WEFT_OK && !s->base.read_only) error = lock_owner(s, why);
     if (error == WEFT_OK) error = prepare_file(s, why);
     if (error < 0) return error;
     snprintf(why->text, sizeof why->text, "%s: the table of logs cannot be read", where);

@@ -15,8 +15,10 @@
  *     SQLite copies nothing that is newer than what a reader sees, and does not write over what one may read. Our readers
  *     read some records at a time. A check or a backup takes longer, and the WAL grows meanwhile.
  * (5) After a checkpoint that fails nothing is written, as after a commit that fails. A next one would not copy again what
- *     the last ones have copied but not synced, and after a failed sync that may be missing on disk. The next opening copies
- *     it again, also if another process has the file open.
+ *     the last ones have copied but not synced, and after a failed sync that may be missing on disk. So the note of what was
+ *     copied is taken back at once, and at each opening: the next checkpoint copies all of the WAL, whichever process makes
+ *     it. One case is left: this process is killed between the failed sync and the next few instructions, and a program
+ *     that is no store is the last one to close the file. SQLite makes its checkpoint, without that part.
  * (6) At the start the WAL is copied into the file and both are synced, so nothing is served that is in the system's
  *     cache only, left there by a process that died between a write and its sync. */
 #ifndef WF_STORE_SQLITE_H
@@ -57,7 +59,6 @@ struct sq_connection {
     struct sql_connection base;
     sqlite3 *db;
     struct sq_wal wal;
-    bool has_log;     /* it is the writer, and the file is in WAL mode */
     bool disk_failed; /* it is not known what is on disk: sq_is_lasting */
     struct sq_row row[SQL_STATEMENTS];
     sqlite3_stmt *control[SQ_CONTROLS]; /* each prepared when it is first needed */

@@ -52,7 +52,7 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
  * once how much was copied. A sync that fails may lose that part, and while another process has the file open, the note stays
  * in the memory that they share (FILE-shm). So the note is taken back, and the next checkpoint copies all of the log. Its place
  * is part of SQLite's file format (https://sqlite.org/walformat.html#the_wal_index_file_format). */
-static void forget_what_was_copied(struct sq_connection *c)
+void sq_forget_what_was_copied(struct sq_connection *c)
 {
     enum { COPIED_AT = 96, CHECKPOINT_LOCK = 1, REGION = 32 * 1024 };
     sqlite3_file *file = NULL;
@@ -69,11 +69,6 @@ static void forget_what_was_copied(struct sq_connection *c)
 
 void sq_disconnect(struct sq_connection *c)
 {
-    /* SQLite would make a checkpoint, as if what an earlier one has copied were on disk. */
-    if (c->disk_failed) {
-        (void)sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        if (c->has_log) forget_what_was_copied(c);
-    }
     for (int i = 0; i < SQL_STATEMENTS; i++) sqlite3_finalize(c->row[i].statement);
     for (int i = 0; i < SQ_CONTROLS; i++) sqlite3_finalize(c->control[i]);
     sqlite3_close(c->db);
@@ -196,7 +191,6 @@ static int note_commit(void *arg, sqlite3 *db, const char *name, int pages)
 void sq_make_checkpoints(struct sq_connection *c)
 {
     (void)sqlite3_wal_hook(c->db, note_commit, c);
-    c->has_log = true;
 }
 
 /* Makes one if it is due. If a reader or a full disk hinders it, the next one does the rest: what was committed stays in
@@ -207,7 +201,11 @@ static void checkpoint(struct sql_store *s)
     struct sq_wal *wal = &c->wal;
     if (wal->large < SQ_LARGE_PAGES && wal->pages - wal->copied_at < SQ_WAL_PAGES) return;
     int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (sq_is_lasting(code)) c->disk_failed = s->broken = true;
+    if (sq_is_lasting(code)) {
+        c->disk_failed = s->broken = true;
+        /* At once: this process may be killed, and another one make a checkpoint. */
+        sq_forget_what_was_copied(c);
+    }
     wal->copied_at = wal->pages;
     wal->large = 0;
 }

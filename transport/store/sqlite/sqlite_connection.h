@@ -15,5 +15,7 @@ int sq_connect(struct sq_connection *c, const char *file, const char *vfs, bool 
 void sq_disconnect(struct sq_connection *c);
 /* From now on the writer makes the checkpoints (sqlite.h), and SQLite none by itself. */
 void sq_make_checkpoints(struct sq_connection *c);
+/* Lets the next checkpoint copy all of the log, for such a writer. */
+void sq_forget_what_was_copied(struct sq_connection *c);
 
 #endif

@@ -25,12 +25,23 @@ static char *to_text(const wchar_t *wide)
     return name;
 }
 
+static bool to_wide(const char *file, wchar_t wide[LONGEST])
+{
+    return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, file, -1, wide, LONGEST) > 0;
+}
+
+/* Opens it only to ask what it is. */
+static HANDLE open_to_ask(const wchar_t *wide)
+{
+    const DWORD others = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+    return CreateFileW(wide, 0, others, NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+}
+
 /* Writes the final name of the file. False: there is no such file, or it has no such name. */
 static bool find_final(const char *file, wchar_t wide[LONGEST])
 {
-    if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, file, -1, wide, LONGEST) == 0) return false;
-    HANDLE h = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
-                           NULL);
+    if (!to_wide(file, wide)) return false;
+    HANDLE h = open_to_ask(wide);
     if (h == INVALID_HANDLE_VALUE) return false;
     DWORD size = GetFinalPathNameByHandleW(h, wide, LONGEST, VOLUME_NAME_DOS);
     CloseHandle(h);
@@ -44,6 +55,25 @@ char *sq_name(const char *file)
     char *name = find_final(file, wide) ? to_text(wide) : sqlite3_mprintf("%s", file);
     sqlite3_free(wide);
     return name;
+}
+
+static const char *kind_of(const wchar_t *wide)
+{
+    const DWORD attributes = GetFileAttributesW(wide);
+    if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) return "a folder";
+    HANDLE h = open_to_ask(wide);
+    if (h == INVALID_HANDLE_VALUE) return NULL;
+    const DWORD type = GetFileType(h);
+    CloseHandle(h);
+    return type == FILE_TYPE_CHAR ? "a device" : type == FILE_TYPE_PIPE ? "a named pipe" : NULL;
+}
+
+const char *sq_other_kind(const char *file)
+{
+    wchar_t *wide = sqlite3_malloc(LONGEST * (int)sizeof *wide);
+    const char *kind = wide != NULL && to_wide(file, wide) ? kind_of(wide) : NULL;
+    sqlite3_free(wide);
+    return kind;
 }
 
 const char *sq_system_text(int number)

@@ -107,6 +107,41 @@ START_TEST(an_actor_that_never_frees_is_named_once_for_its_kind)
 }
 END_TEST
 
+static void parks_requests(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == 0) (void)m;
+}
+
+static void caller(const void *to, size_t size)
+{
+    weft_msg *answer = NULL;
+    want_int((int)size, sizeof(weft_pid));
+    (void)weft_call(*(const weft_pid *)to, DATA, NULL, 0, &answer, WEFT_FOREVER);
+    weft_msg_free(answer);
+}
+
+/* As the store does, until there is an answer. */
+static void calls_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid to;
+    want_int(weft_spawn(&to, parks_requests, NULL, 0, &(weft_spawn_options){.kind = "parking"}), 0);
+    for (int i = 0; i < WF_HELD_MANY + 10; i++) want_int(weft_spawn(NULL, caller, &to, sizeof to, NULL), 0);
+    until(info_of(to).held == WF_HELD_MANY + 10);
+    want_int(weft_kill(to), 0);
+}
+
+START_TEST(an_actor_with_many_requests_that_wait_for_a_reply_has_forgotten_none)
+{
+    log_begin();
+    run_on(1, calls_many);
+    log_end();
+    EXPECT_LINES(" holds ", 0);
+}
+END_TEST
+
 static void many_tags(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -365,6 +400,8 @@ START_TEST(callers_that_are_no_actors_learn_it_from_the_result)
 END_TEST
 
 TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts, an_actor_knows_how_many_messages_it_holds,
-          an_actor_that_never_frees_is_named_once_for_its_kind, the_most_frequent_tag_is_found_among_many,
-          warnings_about_messages_with_one_tag_are_bounded, a_call_with_wrong_arguments_says_which,
-          a_second_answer_is_logged, callers_that_are_no_actors_learn_it_from_the_result)
+          an_actor_that_never_frees_is_named_once_for_its_kind,
+          an_actor_with_many_requests_that_wait_for_a_reply_has_forgotten_none,
+          the_most_frequent_tag_is_found_among_many, warnings_about_messages_with_one_tag_are_bounded,
+          a_call_with_wrong_arguments_says_which, a_second_answer_is_logged,
+          callers_that_are_no_actors_learn_it_from_the_result)

@@ -266,6 +266,36 @@ START_TEST(logs_are_listed_in_order)
 }
 END_TEST
 
+/* Before each topic but the last ones, and behind each, a new one begins while the list is read. */
+static bool add_more_topics(void *arg, const struct wf_store_log *log)
+{
+    (void)add_topic(arg, log);
+    const char before[] = {(char)(log->topic[0] - 1), '5', '\0'}, behind[] = {log->topic[0], '5', '\0'};
+    if (log->topic[1] != '\0') return true;
+    append_ok(before, "x");
+    append_ok(behind, "x");
+    return true;
+}
+
+START_TEST(logs_that_begin_while_they_are_listed)
+{
+    char text[256] = "";
+    for (const char *topics = "fbd"; *topics != '\0'; topics++) append_ok((char[]){*topics, '\0'}, "x");
+    ck_assert_int_eq(fixture.engine->list(store, NULL, add_more_topics, text), WEFT_OK);
+    ck_assert_str_eq(text, "b b5 d d5 f f5 ");
+    text[0] = '\0';
+    ck_assert_int_eq(fixture.engine->list(store, "b5", add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "c5 d ");
+    text[0] = '\0';
+    ck_assert_int_eq(fixture.engine->list(store, "d", add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "d5 e5 f f5 ");
+    text[0] = '\0';
+    ck_assert_int_eq(fixture.engine->list(store, "f5", add_topic, text), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->list(store, "zz", add_topic, text), WEFT_OK);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
 START_TEST(a_store_has_a_thousand_logs)
 {
     char topic[32], text[32];
@@ -731,6 +761,7 @@ __attribute__((unused)) static TCase *conformance_case(const char *name)
     tcase_add_test(c, topics_are_bounded);
     tcase_add_test(c, a_page_has_bounds);
     tcase_add_test(c, logs_are_listed_in_order);
+    tcase_add_test(c, logs_that_begin_while_they_are_listed);
     tcase_add_test(c, a_store_has_a_thousand_logs);
     tcase_add_test(c, a_trim_removes_old_records);
     tcase_add_test(c, a_trim_removes_many_records_at_once);

@@ -37,6 +37,8 @@ struct handle {
     struct file *file;
     int lock;
     bool has_shm;
+    int process;
+    bool killed;                /* its process was */
     unsigned shared, exclusive; /* bits of locks of the shared memory */
     struct handle *next;
 };
@@ -45,6 +47,7 @@ static struct {
     uint64_t state, syncs_left, changes_left;
     size_t space;
     bool off, read_only;
+    int process, killed_at_failed_sync;
     int64_t (*clock)(void);
     struct file *files;
 } disk;
@@ -212,10 +215,16 @@ static struct file *file_of(sqlite3_file *h)
     return ((struct handle *)h)->file;
 }
 
+static bool is_dead(sqlite3_file *base)
+{
+    const struct handle *h = (struct handle *)base;
+    return h->killed || is_off(h->file);
+}
+
 static int f_read(sqlite3_file *h, void *out, int size, sqlite3_int64 at)
 {
     const struct content *c = &file_of(h)->now;
-    if (is_off(file_of(h))) return SQLITE_IOERR_READ;
+    if (is_dead(h)) return SQLITE_IOERR_READ;
     size_t from = (size_t)at, count = from >= c->size ? 0 : c->size - from;
     if (count > (size_t)size) count = (size_t)size;
     if (count > 0) memcpy(out, c->bytes + from, count);
@@ -228,7 +237,7 @@ static int f_write(sqlite3_file *h, const void *data, int size, sqlite3_int64 at
 {
     struct file *f = file_of(h);
     size_t end = (size_t)at + (size_t)size;
-    if (!goes_on(f)) return SQLITE_IOERR_WRITE;
+    if (is_dead(h) || !goes_on(f)) return SQLITE_IOERR_WRITE;
     if (end > f->now.size && used() + (end - f->now.size) > disk.space) return SQLITE_FULL;
     /* A disk keeps any parts of a large write, not its first bytes only. */
     for (int done = 0; done < size; done += PIECE)
@@ -239,7 +248,7 @@ static int f_write(sqlite3_file *h, const void *data, int size, sqlite3_int64 at
 
 static int f_truncate(sqlite3_file *h, sqlite3_int64 size)
 {
-    if (!goes_on(file_of(h))) return SQLITE_IOERR_TRUNCATE;
+    if (is_dead(h) || !goes_on(file_of(h))) return SQLITE_IOERR_TRUNCATE;
     record(file_of(h), (size_t)size, NULL, 0);
     return SQLITE_OK;
 }
@@ -247,10 +256,11 @@ static int f_truncate(sqlite3_file *h, sqlite3_int64 size)
 static int f_sync(sqlite3_file *h, int flags)
 {
     (void)flags;
-    if (!goes_on(file_of(h))) return SQLITE_IOERR_FSYNC;
+    if (is_dead(h) || !goes_on(file_of(h))) return SQLITE_IOERR_FSYNC;
     if (disk.syncs_left != UINT64_MAX && disk.syncs_left-- == 0) {
         disk.syncs_left = UINT64_MAX;
         sync_some(file_of(h));
+        if (disk.killed_at_failed_sync >= 0) faulty_kill(disk.killed_at_failed_sync);
         return SQLITE_IOERR_FSYNC;
     }
     sync_all(file_of(h));
@@ -259,7 +269,7 @@ static int f_sync(sqlite3_file *h, int flags)
 
 static int f_size(sqlite3_file *h, sqlite3_int64 *size)
 {
-    if (is_off(file_of(h))) return SQLITE_IOERR_FSTAT;
+    if (is_dead(h)) return SQLITE_IOERR_FSTAT;
     *size = (sqlite3_int64)file_of(h)->now.size;
     return SQLITE_OK;
 }
@@ -278,7 +288,7 @@ static int f_lock(sqlite3_file *base, int level)
 {
     struct handle *h = (struct handle *)base;
     int others = others_lock(h);
-    if (is_off(h->file)) return SQLITE_IOERR_LOCK;
+    if (is_dead(base)) return SQLITE_IOERR_LOCK;
     if (h->lock >= level) return SQLITE_OK;
     bool free = level == SQLITE_LOCK_SHARED     ? others < SQLITE_LOCK_PENDING
                 : level == SQLITE_LOCK_RESERVED ? others < SQLITE_LOCK_RESERVED
@@ -325,7 +335,7 @@ static int shm_map(sqlite3_file *base, int number, int size, int extend, void vo
 {
     struct handle *h = (struct handle *)base;
     *out = NULL;
-    if (is_off(h->file) || number >= REGIONS_MAX) return SQLITE_IOERR_SHMMAP;
+    if (is_dead(base) || number >= REGIONS_MAX) return SQLITE_IOERR_SHMMAP;
     h->has_shm = true;
     void **region = &h->file->region[number];
     if (*region == NULL && extend != 0 && (*region = calloc(1, (size_t)size)) == NULL) abort();
@@ -342,7 +352,7 @@ static int shm_lock(sqlite3_file *base, int first, int count, int flags)
         h->exclusive &= ~mask;
         return SQLITE_OK;
     }
-    if (is_off(h->file)) return SQLITE_IOERR_SHMLOCK;
+    if (is_dead(base)) return SQLITE_IOERR_SHMLOCK;
     bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
     for (struct handle *o = h->file->handles; o != NULL; o = o->next)
         if (o != h && ((o->exclusive & mask) != 0 || (exclusive && (o->shared & mask) != 0))) return SQLITE_BUSY;
@@ -411,6 +421,7 @@ static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int fl
     if (f == NULL) f = create(name);
     h->base.pMethods = &methods;
     h->file = f;
+    h->process = disk.process;
     h->next = f->handles;
     f->handles = h;
     if (out != NULL) *out = disk.read_only ? SQLITE_OPEN_READONLY : flags;
@@ -515,6 +526,8 @@ void faulty_begin(uint64_t seed)
     disk.space = SIZE_MAX;
     disk.clock = NULL;
     disk.off = disk.read_only = false;
+    disk.process = 0;
+    disk.killed_at_failed_sync = -1;
     if (sqlite3_vfs_register(&faulty, 1) != SQLITE_OK) abort();
     sqlite3_randomness(0, NULL); /* drawn from this disk again */
 }
@@ -591,6 +604,27 @@ void faulty_volume_on(const char *volume, bool power)
         f->off = false;
         if (power) read_again(f);
     }
+}
+
+void faulty_process(int number)
+{
+    disk.process = number;
+}
+
+void faulty_kill_at_failed_sync(int number)
+{
+    disk.killed_at_failed_sync = number;
+}
+
+void faulty_kill(int number)
+{
+    for (struct file *f = disk.files; f != NULL; f = f->next)
+        for (struct handle *h = f->handles; h != NULL; h = h->next) {
+            if (h->process != number) continue;
+            h->killed = true;
+            h->lock = SQLITE_LOCK_NONE;
+            h->shared = h->exclusive = 0;
+        }
 }
 
 bool faulty_flip_bit(const char *name)

@@ -34,6 +34,13 @@ void faulty_power_on(void);
 void faulty_volume_off(const char *volume, bool power);
 void faulty_volume_on(const char *volume, bool power);
 
+/* What is opened from now on belongs to this process of the machine; 0 at first. */
+void faulty_process(int number);
+/* The process is killed: what it has written stays, its locks go. It can do nothing more but close what it has open. */
+void faulty_kill(int number);
+void faulty_kill_at_failed_sync(
+    int number); /* it is killed while the next sync that fails is under way; -1: it is not */
+
 bool faulty_flip_bit(const char *name); /* a random one, of a file that nobody has open; false: it is empty */
 uint8_t *faulty_bytes(const char *name, size_t *size); /* of the disk; NULL: no such file */
 

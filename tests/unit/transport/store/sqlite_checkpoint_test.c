@@ -236,6 +236,56 @@ START_TEST(a_failed_checkpoint_is_made_again_while_another_process_has_the_file_
 }
 END_TEST
 
+enum { OTHER = 1 }; /* a process that is no store */
+
+/* As have_it_open, in a process of its own, which may also write: when it closes the file as the last one, SQLite makes a
+ * checkpoint there. */
+static sqlite3 *have_it_open_elsewhere(void)
+{
+    sqlite3 *other;
+    faulty_process(OTHER);
+    ck_assert_int_eq(sqlite3_open_v2("s.db", &other, SQLITE_OPEN_READWRITE, "faulty"), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(other, "SELECT count(*) FROM logs", NULL, NULL, NULL), SQLITE_OK);
+    faulty_process(0);
+    return other;
+}
+
+/* Fails a sync, and kills the process of the store, at once or before it closes the file. */
+static void fail_and_kill(uint64_t syncs, bool at_once)
+{
+    faulty_fail_sync(syncs);
+    faulty_kill_at_failed_sync(at_once ? 0 : -1);
+    ck_assert_int_eq(append_batches(4 * STEP), WEFT_ESYSTEM);
+    faulty_kill_at_failed_sync(-1);
+    faulty_kill(0);
+    close_it();
+    store = NULL;
+}
+
+/* `_i` & 1: a part was copied before. 2: the other process closes the file first, as the last one. 4: the store is killed while
+ * the sync fails. */
+START_TEST(a_store_that_is_killed_behind_a_failed_sync_loses_nothing_acknowledged)
+{
+    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 3 : 1) {
+        fresh(300 + syncs);
+        if ((_i & 1) != 0) begin_with_half_a_checkpoint();
+        else ck_assert_int_eq(append_batch(), WEFT_OK);
+        sqlite3 *other = have_it_open_elsewhere();
+        fail_and_kill(syncs, (_i & 4) != 0);
+        if ((_i & 2) != 0) {
+            ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+        } else {
+            open_it();
+            expect_acknowledged();
+            ck_assert_int_eq(append_batches(2 * STEP), WEFT_OK);
+            ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+        }
+        crash();
+        expect_acknowledged();
+    }
+}
+END_TEST
+
 /* An opening makes a checkpoint, too. */
 START_TEST(an_opening_that_fails_is_made_again_while_another_process_has_the_file_open)
 {
@@ -271,6 +321,7 @@ int main(void)
     tcase_add_loop_test(c, a_power_cut_in_a_checkpoint_loses_nothing_acknowledged, 0, 2);
     tcase_add_loop_test(c, a_sync_that_fails_in_a_checkpoint_loses_nothing_acknowledged, 0, 2);
     tcase_add_loop_test(c, a_failed_checkpoint_is_made_again_while_another_process_has_the_file_open, 0, 2);
+    tcase_add_loop_test(c, a_store_that_is_killed_behind_a_failed_sync_loses_nothing_acknowledged, 0, 6);
     tcase_add_test(c, an_opening_that_fails_is_made_again_while_another_process_has_the_file_open);
     return run_suite(suite);
 }

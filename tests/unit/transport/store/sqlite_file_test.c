@@ -3,6 +3,8 @@
 #include <unistd.h>
 #ifdef _WIN32
 #include <windows.h>
+#else
+#include <sys/stat.h>
 #endif
 
 #include "conformance.h"
@@ -93,6 +95,55 @@ START_TEST(a_folder_that_is_missing)
     ck_assert_int_eq(rc, WEFT_EINVAL);
 }
 END_TEST
+
+static void expect_refused(const char *where, const char *kind)
+{
+    for (int reads = 0; reads < 2; reads++) {
+        int rc;
+        fixture.where = where;
+        ck_assert_ptr_null(open_as(reads == 1, &rc));
+        ck_assert_int_eq(rc, WEFT_EFORMAT);
+        ck_assert_msg(strstr(why.text, where) != NULL && strstr(why.text, kind) != NULL, "%s", why.text);
+    }
+}
+
+/* To open or to read one may wait without end. */
+START_TEST(what_is_no_file_is_refused_at_once)
+{
+    expect_refused(folder, "is a folder");
+#ifdef _WIN32
+    expect_refused("NUL", "is a device");
+#else
+    char name[100], link[100];
+    snprintf(name, sizeof name, "%s/a-longer-name.db", folder);
+    snprintf(link, sizeof link, "%s/link.db", folder);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    ck_assert_int_eq(symlink(name, link), 0);
+    expect_refused("/dev/null", "is a device");
+    expect_refused(name, "is a named pipe");
+    expect_refused(link, "is a named pipe");
+    ck_assert_int_ne(access("/dev/null-owner", F_OK), 0); /* nothing was made beside it */
+#endif
+}
+END_TEST
+
+#ifndef _WIN32
+START_TEST(what_is_no_file_beside_the_store_is_refused_at_once)
+{
+    static const char *const beside[] = {"-wal", "-shm", "-journal", "-owner", "-owner-journal"};
+    char name[100];
+    close_it();
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        snprintf(name, sizeof name, "%s%s", file, beside[i]);
+        (void)unlink(name);
+        ck_assert_int_eq(mkfifo(name, 0600), 0);
+        expect_refused(file, beside[i]);
+        ck_assert_int_eq(unlink(name), 0);
+    }
+    open_it();
+}
+END_TEST
+#endif
 
 /* A tool that has begun to write. */
 START_TEST(a_file_that_another_one_has_locked_stores_nothing_and_goes_on)
@@ -258,6 +309,55 @@ START_TEST(a_tool_reads_a_topic_at_the_same_cost_however_many_there_are)
 }
 END_TEST
 
+static bool count_to_200(void *arg, const struct wf_store_log *log)
+{
+    struct wf_store_log *last = arg;
+    uint64_t count = last->bytes + 1;
+    *last = *log;
+    last->bytes = count;
+    return count < 200;
+}
+
+/* Lists a page of topics behind `after`. Returns how many logs were looked at, or moved. */
+static uint64_t steps_to_list(const char *after, uint64_t expected)
+{
+    struct wf_store_log last = {.bytes = 0};
+    const uint64_t before = sql_of(store)->order_steps;
+    ck_assert_int_eq(fixture.engine->list(store, after, count_to_200, &last), WEFT_OK);
+    ck_assert_uint_eq(last.bytes, expected);
+    return sql_of(store)->order_steps - before;
+}
+
+static void append_many_topics(int from, int upto)
+{
+    static char topic[1000][16];
+    static struct wf_store_append batch[1000];
+    for (int i = from; i < upto; i++) {
+        snprintf(topic[i - from], sizeof topic[0], "t%d", i);
+        batch[i - from] = (struct wf_store_append){.topic = topic[i - from], .data = "x", .size = 1};
+    }
+    ck_assert_int_eq(fixture.engine->append(store, batch, (size_t)(upto - from)), WEFT_OK);
+}
+
+/* So all pages of all topics are no square of their number. */
+START_TEST(a_page_of_topics_costs_the_same_however_many_there_are)
+{
+    append_many_topics(0, 1000);
+    (void)steps_to_list(NULL, 200); /* puts them in order */
+    const uint64_t first = steps_to_list(NULL, 200), few = steps_to_list("t5", 200);
+    ck_assert_uint_le(first, 200);
+    ck_assert_uint_le(few, 200 + 10);
+    for (int i = 1000; i < 50 * 1000; i += 1000) append_many_topics(i, i + 1000);
+    (void)steps_to_list(NULL, 200);
+    ck_assert_uint_eq(steps_to_list(NULL, 200), first);
+    ck_assert_uint_le(steps_to_list("t5", 200), few + 6);
+    ck_assert_uint_le(steps_to_list("t9998", 1), 1 + 17);
+    append_many_topics(50000, 50001); /* one more is put in its place, not all of them */
+    ck_assert_uint_le(steps_to_list("t9998", 1), 50001);
+    ck_assert_uint_le(steps_to_list("t9998", 1), 1 + 17);
+}
+END_TEST
+
 /* What the owner stores meanwhile is seen: in a log that is known, and in a new one. */
 START_TEST(a_tool_sees_what_was_stored_since)
 {
@@ -290,12 +390,17 @@ int main(void)
     tcase_add_test(files, another_name_of_the_file_has_the_same_records);
     tcase_add_test(files, the_name_of_a_file_is_in_utf_8);
     tcase_add_test(files, a_folder_that_is_missing);
+    tcase_add_test(files, what_is_no_file_is_refused_at_once);
+#ifndef _WIN32
+    tcase_add_test(files, what_is_no_file_beside_the_store_is_refused_at_once);
+#endif
     tcase_add_test(files, a_file_that_another_one_has_locked_stores_nothing_and_goes_on);
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns_match_topics_by_word);
     tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
     tcase_add_test(files, a_tool_reads_a_topic_at_the_same_cost_however_many_there_are);
+    tcase_add_test(files, a_page_of_topics_costs_the_same_however_many_there_are);
     tcase_add_test(files, a_tool_sees_what_was_stored_since);
     return run_suite(suite);
 }

@@ -143,7 +143,7 @@ static void reads_are_left(const void *arg, size_t size)
     static struct wf_parked_reads parked; /* it is large */
     (void)arg, (void)size;
     memset(&parked, 0, sizeof parked); /* a literal would be on the stack of a build without optimization */
-    parked.secret = 11;
+    wf_parked_reads_init(&parked, 11);
     for (size_t i = 0; i < LEFT; i++) {
         weft_msg *ask = weft_msg_new(WF_STORE_READ, 8);
         weft_require(ask != NULL);
@@ -159,6 +159,59 @@ START_TEST(reads_that_are_left_are_freed_in_many_turns)
     int rc = weft_test_run(reads_are_left, NULL, 0, NULL);
     ck_assert_msg(rc == 0, "%s", weft_test_report());
     want_turns(LEFT, WF_EFFORT_ANSWER);
+}
+END_TEST
+
+/* ---- Readers that wait for a record ------------------------------------------------------------------------------ */
+
+static weft_msg *park(struct wf_parked_reads *p, const char *topic, uint64_t actor)
+{
+    weft_msg *ask = weft_msg_new(WF_STORE_READ, 8);
+    weft_require(ask != NULL);
+    ask->from = (weft_pid){.node = 7, .actor = actor};
+    weft_require(wf_parked_reads_add(p, topic, ask) == WEFT_OK);
+    return ask;
+}
+
+/* Thousands read "t", two read "u", and one reads "v", which gets no record. */
+static void topics_have_records(const void *arg, size_t size)
+{
+    static struct wf_parked_reads parked; /* it is large */
+    const size_t count = *(const size_t *)arg;
+    weft_require(size == sizeof count);
+    memset(&parked, 0, sizeof parked);
+    wf_parked_reads_init(&parked, 11);
+    for (size_t i = 0; i < count; i++) (void)park(&parked, "t", i);
+    weft_msg *const u[] = {park(&parked, "u", 1), park(&parked, "u", 2)};
+    (void)park(&parked, "v", 3);
+    weft_require(wf_parked_reads_next(&parked) == NULL);
+    wf_parked_reads_wake(&parked, "t");
+    wf_parked_reads_wake(&parked, "none");
+    wf_parked_reads_wake(&parked, "u");
+    weft_require(parked.count == count + 3);
+    weft_msg *const later = park(&parked, "t", count); /* it waits for the next record */
+    size_t of_t = 0, of_u = 0;
+    for (weft_msg *m; (m = wf_parked_reads_next(&parked)) != NULL; weft_msg_free(m)) {
+        weft_require(m != later);
+        of_u += of_u < 2 && m == u[of_u];
+        of_t += m != u[0] && m != u[1];
+        weft_require(of_u == 2 || of_t < 4); /* the many of "t" do not keep those of "u" waiting */
+    }
+    weft_require(of_t == count && of_u == 2 && parked.count == 2);
+    wf_parked_reads_wake(&parked, "t");
+    weft_require(wf_parked_reads_next(&parked) == later && wf_parked_reads_next(&parked) == NULL);
+    weft_msg_free(later);
+    effort = (struct wf_effort){0};
+    wf_parked_reads_free(&parked, &effort);
+}
+
+START_TEST(readers_of_one_topic_do_not_keep_those_of_another_waiting)
+{
+    const size_t counts[] = {1, 3, WF_PARKED_OF_NODE - 4};
+    for (int i = 0; i < 3; i++) {
+        int rc = weft_test_run(topics_have_records, &counts[i], sizeof *counts, NULL);
+        ck_assert_msg(rc == 0, "%s", weft_test_report());
+    }
 }
 END_TEST
 
@@ -310,6 +363,7 @@ int main(void)
     tcase_add_test(c, owners_that_are_left_are_freed_in_many_turns);
     tcase_add_test(c, openings_that_are_left_are_freed_in_many_turns);
     tcase_add_test(c, reads_that_are_left_are_freed_in_many_turns);
+    tcase_add_test(c, readers_of_one_topic_do_not_keep_those_of_another_waiting);
     tcase_add_test(c, queues_that_are_left_are_freed_in_many_turns);
     return run_suite(suite);
 }
