@@ -134,8 +134,9 @@ static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t siz
     uint16_t class_ = wf_pool_class(whole);
     weft_msg *m = (weft_msg *)wf_pool_take(w == NULL ? NULL : &w->pool, class_, whole);
     if (WF_UNLIKELY(m == NULL)) return NULL;
-    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = (uint8_t)class_, .word = tag},
-                    .size = (uint32_t)size};
+    *m = (weft_msg){
+        .post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = (uint8_t)class_, .word = tag},
+        .size = (uint32_t)size};
     return m;
 }
 /* The same, a WF_MSG_CALL. */

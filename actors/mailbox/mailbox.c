@@ -445,7 +445,8 @@ static WF_STEP int take_with_care(weft_msg **out, int64_t deadline, struct wf_ac
 
 /* Takes the oldest mail, `first`, which is not a WF_MSG_SEND, where no sender waits: mostly a published block, of which it
  * takes the first message. What it tests comes before what it changes. */
-static WF_STEP int take_other(weft_msg **out, int64_t deadline, struct wf_actor *a, struct wf_worker *w, weft_msg *first)
+static WF_STEP int take_other(weft_msg **out, int64_t deadline, struct wf_actor *a, struct wf_worker *w,
+                              weft_msg *first)
 {
     struct wf_published_block *b = (struct wf_published_block *)first;
     const size_t unread = b->post.word;

@@ -380,17 +380,7 @@ static inline __attribute__((always_inline)) int hand(uint64_t node, struct wf_a
     return WEFT_OK;
 }
 
-/* One function for each block class and sort of receiver, so that both are constants and need no register. */
-static WF_STEP int hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
-{
-    return hand(node, a, 0, tag, NULL, 0, w, false);
-}
-
-static WF_STEP int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data, size_t size)
-{
-    return hand(0, a, 1, tag, data, size, w, false);
-}
-
+/* One function for each block class, so that it is a constant and needs no register. */
 static WF_STEP int hand_empty_to_handler(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
     return hand(node, a, 0, tag, NULL, 0, w, true);
@@ -451,17 +441,6 @@ static inline __attribute__((always_inline)) int push(uint64_t node, struct wf_a
     return WEFT_OK;
 }
 
-static WF_STEP int push_empty_quietly(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
-{
-    return push(node, a, 0, tag, NULL, 0, w, true);
-}
-
-static WF_STEP int push_small_quietly(struct wf_worker *w, struct wf_actor *a, uint32_t tag, const void *data,
-                                      size_t size)
-{
-    return push(0, a, 1, tag, data, size, w, true);
-}
-
 /* The actor waits, or senders wait for space in its mailbox, or believe that there is none. */
 static WF_STEP int push_empty(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
@@ -475,27 +454,27 @@ static WF_STEP int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t 
     return push(0, a, 1, tag, data, size, w, false);
 }
 
-/* The marks of a task in that state, with that wish, and nothing else; and of one whose mail needs care. */
+/* The marks of a task in that state, with that wish, and nothing else; and those that need more than a push. */
 #define MARKS(state_, wish_) (((struct wf_task){.state = (state_), .wants_mail = (wish_)}).marks)
 #define MARKS_OF_CARE (((struct wf_task){.wants_mail = WF_MAIL_WAKES, .slow_path = true}).marks)
 
-/* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. */
+/* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. What most messages
+ * need is inline, too, as long as the compiler needs no stack frame for it. */
 static inline __attribute__((always_inline)) int send_small(struct wf_worker *w, weft_pid to, uint32_t tag,
                                                             const void *data, size_t size)
 {
     const uint64_t node = to.node;
-    const uint32_t pair = MARKS(UINT8_MAX, UINT8_MAX); /* state and wish */
     if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM))
         return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
     struct wf_actor *a = wf_actor_near(w, to);
     if (WF_UNLIKELY(a == NULL))
         return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
     const uint32_t marks = a->task.marks;
-    if ((marks & pair) == MARKS(WF_TASK_WAITING, WF_MAIL_HAND))
-        return size == 0 ? hand_empty(node, a, tag, w) : hand_small(w, a, tag, data, size);
+    if ((marks & MARKS(UINT8_MAX, UINT8_MAX)) == MARKS(WF_TASK_WAITING, WF_MAIL_HAND))
+        return size == 0 ? hand(node, a, 0, tag, NULL, 0, w, false) : hand(0, a, 1, tag, data, size, w, false);
     if ((marks & MARKS_OF_CARE) == 0)
-        return size == 0 ? push_empty_quietly(node, a, tag, w) : push_small_quietly(w, a, tag, data, size);
-    if ((marks & pair) == MARKS(WF_TASK_STACKLESS, WF_MAIL_HAND))
+        return size == 0 ? push(node, a, 0, tag, NULL, 0, w, true) : push(0, a, 1, tag, data, size, w, true);
+    if (a->task.state == WF_TASK_STACKLESS && a->task.wants_mail == WF_MAIL_HAND)
         return size == 0 ? hand_empty_to_handler(node, a, tag, w) : hand_small_to_handler(w, a, tag, data, size);
     return size == 0 ? push_empty(node, a, tag, w) : push_small(w, a, tag, data, size);
 }

@@ -33,7 +33,7 @@ struct wf_post {
         };
         uint32_t head; /* these together */
     };
-    uint32_t word;        /* the kind says what it means */
+    uint32_t word; /* the kind says what it means */
 };
 
 /* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be prefetched; in a list each

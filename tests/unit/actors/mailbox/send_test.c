@@ -369,6 +369,63 @@ START_TEST(arguments_are_checked_and_bodies_of_all_sizes_pass)
 }
 END_TEST
 
+enum { SMALL_MOST = 70 }; /* bodies up to 64 bytes are copied in a way of their own */
+
+static void fill(unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < SMALL_MOST; i++) bytes[i] = (unsigned char)(i < size ? size * 3 + i * 7 + 1 : 0);
+}
+
+/* Receives a message of `size` bytes. */
+static weft_pid hear_whole(size_t size)
+{
+    unsigned char wanted[SMALL_MOST];
+    weft_msg *m;
+    fill(wanted, size);
+    want_int(weft_recv(&m, WEFT_FOREVER), 0);
+    want_int(weft_size(m), size);
+    want(memcmp(weft_data(m), wanted, size) == 0);
+    weft_pid from = weft_from(m);
+    weft_msg_free(m);
+    return from;
+}
+
+static void returns_small(const void *arg, size_t length)
+{
+    (void)arg, (void)length;
+    unsigned char bytes[SMALL_MOST];
+    for (size_t size = 0; size < SMALL_MOST; size++) {
+        weft_pid from = hear_whole(size);
+        fill(bytes, size);
+        want_int(weft_send(from, DATA, bytes, size), 0);
+    }
+}
+
+static void small_body(const void *arg, size_t length)
+{
+    (void)arg, (void)length;
+    unsigned char bytes[SMALL_MOST];
+    for (size_t size = 0; size < SMALL_MOST; size++) { /* to an actor that runs */
+        fill(bytes, size);
+        want_int(weft_send(weft_self(), DATA, bytes, size), 0);
+        (void)hear_whole(size);
+    }
+    for (int worker = 1; worker <= 2; worker++) { /* to actors that wait, here and on another worker */
+        weft_pid to = kid_on(worker, returns_small, 0);
+        for (size_t size = 0; size < SMALL_MOST; size++) {
+            fill(bytes, size);
+            want_int(weft_send(to, DATA, bytes, size), 0);
+            (void)hear_whole(size);
+        }
+    }
+}
+
+START_TEST(small_bodies_of_each_size_arrive_whole)
+{
+    run_on(2, small_body);
+}
+END_TEST
+
 START_TEST(functions_of_actors_are_refused_outside_of_actors)
 {
     weft_pid p = {1, 1};
@@ -413,4 +470,5 @@ TEST_MAIN("send", a_call_fails_with_the_error_of_its_cause,
           the_end_of_the_receiver_fails_what_it_took_and_what_it_did_not,
           the_answer_to_a_forwarded_request_goes_to_the_asker, a_message_that_is_sent_on_comes_from_who_sent_it_on,
           an_asker_that_is_stopped_or_killed_leaves_nothing, names_are_found_and_vanish_with_their_actor,
-          arguments_are_checked_and_bodies_of_all_sizes_pass, functions_of_actors_are_refused_outside_of_actors)
+          arguments_are_checked_and_bodies_of_all_sizes_pass, small_bodies_of_each_size_arrive_whole,
+          functions_of_actors_are_refused_outside_of_actors)

@@ -50,6 +50,41 @@ START_TEST(blocks_are_whole_aligned_and_distinct)
 }
 END_TEST
 
+START_TEST(a_kept_block_is_taken_first_and_freed_with_its_pool)
+{
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    ck_assert(!wf_pool_has_kept(&p));
+    void *a = wf_pool_take(&p, 0, 64), *b = wf_pool_take(&p, 0, 64), *c = wf_pool_take(&p, 0, 64);
+    ck_assert(wf_pool_may_keep(&p));
+    wf_pool_keep(&p, a);
+    ck_assert(wf_pool_has_kept(&p));
+    ck_assert(!wf_pool_may_keep(&p)); /* it keeps one, and has no magazine yet */
+    ck_assert_ptr_eq(wf_pool_take_kept(&p), a);
+    wf_pool_give(&p, 0, c); /* makes a magazine, except where blocks are not pooled */
+    if (!wf_pool_has_block(&p, 0)) {
+        ck_assert(p.bypass);
+        wf_pool_give(&p, 0, a);
+        wf_pool_give(&p, 0, b);
+    } else {
+        wf_pool_keep(&p, a);
+        ck_assert(wf_pool_may_keep(&p));
+        wf_pool_keep(&p, b); /* the second one goes into the magazine */
+        ck_assert_ptr_eq(wf_pool_take_kept(&p), a);
+        ck_assert_ptr_eq(wf_pool_take_kept(&p), b);
+        ck_assert_ptr_eq(wf_pool_take_kept(&p), c);
+        ck_assert(!wf_pool_has_kept(&p));
+        wf_pool_give(&p, 0, b);
+        wf_pool_give(&p, 0, c);
+        wf_pool_keep(&p, a);
+    }
+    wf_pool_finish(&p);
+    wf_depot_destroy(d);
+}
+END_TEST
+
 START_TEST(threads_without_a_pool_may_join_in)
 {
     struct wf_depot *d;
@@ -216,6 +251,7 @@ int main(void)
     TCase *c = tcase_create("pool");
     tcase_add_test(c, every_size_has_the_smallest_class_that_holds_it);
     tcase_add_test(c, blocks_are_whole_aligned_and_distinct);
+    tcase_add_test(c, a_kept_block_is_taken_first_and_freed_with_its_pool);
     tcase_add_test(c, threads_without_a_pool_may_join_in);
     tcase_add_test(c, blocks_given_elsewhere_come_back_through_the_depot);
     tcase_add_test(c, the_depot_is_bounded);

@@ -65,8 +65,7 @@ START_TEST(forged_ids_find_nothing)
         ck_assert_uint_eq(wf_slot_id_reserved(&items[i]->slot), id + 2 * life);
         for (uint64_t n = 0; n < 4; n++) ck_assert_ptr_null(wf_slab_find(&s, id + n * life));
         wf_slab_publish(items[i]);
-        for (uint64_t n = 0; n < 4; n++)
-            ck_assert_ptr_eq(wf_slab_find(&s, id + n * life), n == 2 ? items[i] : NULL);
+        for (uint64_t n = 0; n < 4; n++) ck_assert_ptr_eq(wf_slab_find(&s, id + n * life), n == 2 ? items[i] : NULL);
     }
     wf_slab_finish(&s);
 }
