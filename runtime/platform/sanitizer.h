@@ -66,7 +66,7 @@ void __tsan_release(void *at) WF_WEAK;
 #endif
 
 /* Set before main: one check for both sanitizers, for code where speed counts. */
-extern bool wf_sanitized;
+WF_INTERNAL extern bool wf_sanitized;
 
 static inline bool wf_is_sanitized(void)
 {
