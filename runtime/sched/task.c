@@ -53,9 +53,13 @@ static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *
         w->due_run++;
         return wf_task_take_ready(w);
     }
-    struct wf_task *t = w->fresh_first;
-    WF_ASSERT(t != NULL && t->state == WF_TASK_NEW);
-    take_fresh(w, t);
+    struct wf_task *t = w->fresh_first, *after = t->next_ready;
+    WF_ASSERT(t->state == WF_TASK_NEW && older(t) == NULL);
+    w->fresh_first = after;
+    if (after == NULL) w->fresh_last = NULL;
+    else after->coro.sp = NULL;
+    w->fresh_count--;
+    w->ready_count--;
     w->fresh_at = NULL; /* the children of the task that begins now stand before all other fresh tasks */
     w->begun++;
     w->due_run = 0;
