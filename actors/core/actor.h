@@ -40,6 +40,7 @@ struct wf_asking;
 /* wf_actor.arg of a handler that began as a body, or whose state is larger than a pointer. From malloc. */
 struct wf_handling {
     weft_handler *handle;
+    void *given; /* what the function is given: `state`, or NULL if it has no bytes */
     alignas(16) unsigned char state[];
 };
 

@@ -136,15 +136,22 @@ static inline bool wf_was_handed(const struct wf_actor *a)
 /* For a HANDED or IN_DOUBT actor that runs: true if it must not get its message, as it has to end, or as the message is
  * a request whose caller no longer waits. The message is then put back, before all mail that has come since. */
 bool wf_mailbox_takes_back(struct wf_actor *a);
+/* A HANDED actor runs, and is not asked to end: returns its message. */
+static inline __attribute__((always_inline)) weft_msg *wf_mailbox_handed_plainly(struct wf_worker *w,
+                                                                                 struct wf_actor *a)
+{
+    weft_msg *m = a->held;
+    a->task.wants_mail = WF_MAIL_NONE;
+    wf_actor_record_receive(w, a, m, true);
+    return m;
+}
 /* A HANDED or IN_DOUBT actor runs: returns its message, or NULL if the message was put back. */
 static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
 {
-    weft_msg *m = a->held;
     bool in_doubt = a->task.wants_mail == WF_MAIL_IN_DOUBT;
     a->task.wants_mail = WF_MAIL_NONE;
     if (WF_UNLIKELY(a->task.cancelled || in_doubt) && wf_mailbox_takes_back(a)) return NULL;
-    wf_actor_record_receive(w, a, m, true);
-    return m;
+    return wf_mailbox_handed_plainly(w, a);
 }
 
 /* Puts a SEND or CALL into the mailbox, following its policy. A sender that can wait has checked wf_mailbox_full

@@ -55,6 +55,7 @@ static struct wf_handling *block_with(const void *state, size_t size)
     struct wf_handling *h = wf_block_new(WF_POOL_LARGE, sizeof *h + size);
     if (h == NULL) return NULL;
     h->handle = NULL;
+    h->given = size == 0 ? NULL : h->state;
     if (size > 0) memcpy(h->state, state, size);
     return h;
 }
@@ -196,7 +197,7 @@ static void go_on(struct wf_actor *a)
     a->handing = false;
     take_reply(l, ANSWER_MOVED, "");
     if (l->body != NULL) {
-        l->body(l->size == 0 ? NULL : block->state, l->size);
+        l->body(block->given, l->size);
     } else {
         wf_actor_free_arg(a, a->task.worker);
         a->arg = block;

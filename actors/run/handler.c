@@ -9,7 +9,10 @@
  *     meanwhile, so that wf_release notices (wf_let_go) that the function has freed or sent it; if it has not, the
  *     message is freed after the call.
  * (3) It starts idle: a handler that gets no message never has a stack. Without memory for a stack it stays at the
- *     end of the run queue. */
+ *     end of the run queue.
+ * (4) If the task that would run after a handler is another handler with one message, wf_handler_turn goes on with that
+ *     one, and saves the way back to the loop of the stack. The worker's queue, its budget and the recorder see what they
+ *     would see otherwise. */
 #include "handler.h"
 
 #include "actor_life.h"
@@ -29,6 +32,7 @@ static int init_with_block(struct wf_actor *a, weft_handler *handle, const void 
     struct wf_handling *h = wf_block_new(WF_POOL_LARGE, sizeof *h + size);
     if (h == NULL) return WEFT_ENOMEM;
     h->handle = handle;
+    h->given = size == 0 ? NULL : h->state;
     if (size > 0) memcpy(h->state, state, size);
     a->arg = h;
     a->arg_size = (uint32_t)size;
@@ -52,63 +56,77 @@ static __attribute__((noinline)) void free_slowly(struct wf_actor *a, weft_msg *
 }
 
 /* The function has neither freed nor kept the message. The common case is that of weft_msg_free, without its tests that
- * do not apply here; a function for both would cost each message two to five instructions. */
-static inline void free_handled(struct wf_actor *a, weft_msg *m)
+ * do not apply here; a function for both would cost each message two to five instructions. False: it is another case, and
+ * the message was not freed. */
+static inline bool free_quickly(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    struct wf_pool *pool = &a->task.worker->pool;
-    if (WF_LIKELY(m->post.next == NULL && m->post.kind == WF_POST_HANDLED && m->post.flags == WF_MSG_SEND) &&
-        WF_LIKELY(a->held == m && m->shared == NULL && wf_pool_has_space(pool, m->post.block_class))) {
-        a->task.handling = false;
-        a->held = NULL;
-        wf_pool_give(pool, m->post.block_class, m);
-    } else {
-        free_slowly(a, m);
-    }
+    if (WF_UNLIKELY(m->post.next != NULL || m->post.kind != WF_POST_HANDLED || m->post.flags != WF_MSG_SEND) ||
+        WF_UNLIKELY(a->held != m || m->shared != NULL || !wf_pool_has_space(&w->pool, m->post.block_class)))
+        return false;
+    wf_pool_give(&w->pool, m->post.block_class, m);
+    a->task.handling = false;
+    a->held = NULL;
+    return true;
 }
 
 static inline void call_with(struct wf_actor *a, weft_msg *m)
 {
-    m->post.kind = WF_LIKELY(m->post.kind == WF_POST_MESSAGE) ? WF_POST_HANDLED : WF_POST_HANDLED_WORK;
+    m->post.kind = (uint8_t)(m->post.kind + (WF_POST_HANDLED - WF_POST_MESSAGE));
     a->task.handling = true;
     if (a->in_place) {
         a->handle(a->arg_size == 0 ? NULL : a->state, m);
     } else {
         struct wf_handling *h = a->arg;
-        h->handle(a->arg_size == 0 ? NULL : h->state, m);
+        h->handle(h->given, m);
     }
-    if (a->task.handling) free_handled(a, m);
 }
 
-/* Whether it has nothing to do until the next message, which it may be handed. */
-static inline bool is_idle(const struct wf_actor *a)
+/* Its function has returned from a call with `m`. Whether it has nothing to do until the next message, which it may be
+ * handed. If so, `m` is freed. */
+static inline bool is_idle_after(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    return !(a->task.cancelled || a->task.slow_path) && /* one byte */
-           a->mail.first == NULL && a->held == NULL && !a->handing;
+    if (WF_UNLIKELY(a->task.cancelled || a->task.slow_path || a->mail.first != NULL || a->handing)) return false;
+    return WF_LIKELY(a->task.handling) ? free_quickly(w, a, m) : a->held == NULL;
+}
+
+/* `a` has nothing to do until the next message. If the next runnable task is a handler that was handed a message and
+ * is not asked to end, it runs in the place of `a`. NULL: it is not that, and nothing was changed. */
+static inline struct wf_actor *next_handler(struct wf_worker *w, struct wf_actor *a)
+{
+    struct wf_task *t = w->ready_first;
+    /* NEW and HANDED: it waited without a stack, as only handlers do. */
+    if (t == NULL || t->state != WF_TASK_NEW || t->wants_mail != WF_MAIL_HANDED || t->cancelled) return NULL;
+    return wf_task_give_way(w, &a->task, t) ? wf_actor_of(t) : NULL;
 }
 
 enum wf_turn wf_handler_turn(struct wf_actor *a)
 {
-    struct wf_task *t = &a->task;
-    weft_msg *m = wf_was_handed(a) ? wf_mailbox_handed(t->worker, a) : NULL;
-    t->wants_mail = WF_MAIL_NONE;
-    for (; WF_LIKELY(!t->cancelled); m = NULL) {
+    struct wf_worker *w = a->task.worker;
+    weft_msg *m = wf_was_handed(a) ? wf_mailbox_handed(w, a) : NULL;
+    a->task.wants_mail = WF_MAIL_NONE;
+    for (; WF_LIKELY(!a->task.cancelled); m = NULL) {
         if (m == NULL && !wf_mailbox_is_bare(a)) {
-            if (t->ops <= TURN_OPS) return WF_TURN_AGAIN;
+            if (a->task.ops <= TURN_OPS) return WF_TURN_AGAIN;
             m = wf_mailbox_next(a);
         }
         if (m == NULL) {
-            t->wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
+            a->task.wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
             return WF_TURN_IDLE;
         }
-        t->ops--;
-        call_with(a, m);
-        if (WF_LIKELY(is_idle(a))) {
-            t->wants_mail = WF_MAIL_HAND;
-            return WF_TURN_IDLE;
+        for (;;) { /* note (4) */
+            a->task.ops--;
+            call_with(a, m);
+            if (WF_UNLIKELY(!is_idle_after(w, a, m))) break;
+            a->task.wants_mail = WF_MAIL_HAND;
+            struct wf_actor *next = next_handler(w, a);
+            if (next == NULL) return WF_TURN_IDLE;
+            a = next;
+            m = wf_mailbox_handed_plainly(w, a);
         }
-        if (WF_UNLIKELY(a->handing)) wf_node_of(t->worker)->features.goes_on(a);
+        if (a->task.handling) free_slowly(a, m);
+        if (WF_UNLIKELY(a->handing)) wf_node_of(w)->features.goes_on(a);
     }
-    return wf_actor_main(t); /* it has to end */
+    return wf_actor_main(&a->task); /* it has to end */
 }
 
 int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, size_t size,

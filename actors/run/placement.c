@@ -62,7 +62,7 @@ static __attribute__((noinline)) struct wf_worker *choose(struct wf_worker *from
     return lent == NULL ? from : lent;
 }
 
-struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once)
+struct wf_worker *wf_place_by_choice(weft_node *node, struct wf_worker *from, int wanted, bool *at_once)
 {
     struct wf_workers *set = &node->workers;
     if (WF_UNLIKELY(wanted > 0)) return set->at[wanted - 1];

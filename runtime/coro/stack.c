@@ -37,14 +37,12 @@ enum {
     SEGMENTS = 2048, /* per class: 1 TiB of small slots */
     BLOCK = 32,      /* segments */
     COLOURS = 48,
-    MARKERS = 8,
     CANARIES = 8,
     UNTRIMMED = 1,    /* in a free slot's address */
     FREE_KEPT = 1024, /* free slots of a class that keep their memory */
-    SLOT_MASK = (1 << 30) - 1,
+    SLOT_MASK = (1 << 29) - 1,
     MARGIN = 1024, /* below a running frame, for the calls it makes itself */
 };
-static const uint64_t MARKER = 0x6b72616d20666577;
 static const uint64_t CANARY = 0x7972616e61632066;
 
 /* Sanitizers keep shadow memory for what is reserved, too. */
@@ -90,14 +88,13 @@ const char *wf_stack_low(const struct wf_stack *s)
     return s->base + WF_GUARD_BYTES;
 }
 
-/* pf_page_size, known since the first arena was made. Relaxed: each arena stores the same. */
-static _Atomic size_t page_bytes;
+_Atomic uintptr_t wf_stack_page_mask;
 
 int wf_stack_arena_create(struct wf_stack_arena **out)
 {
     struct wf_stack_arena *a = calloc(1, sizeof *a);
     if (a == NULL) return WEFT_ENOMEM;
-    atomic_store_explicit(&page_bytes, pf_page_size(), memory_order_relaxed);
+    atomic_store_explicit(&wf_stack_page_mask, ~((uintptr_t)pf_page_size() - 1), memory_order_relaxed);
     WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
     a->guard = PF_GUARD_BEST;
     a->period_ends = WEFT_FOREVER;
@@ -183,17 +180,13 @@ static char *page_floor(const void *at)
     return (char *)((uintptr_t)at & ~((uintptr_t)pf_page_size() - 1));
 }
 
-static uint64_t *markers(const struct wf_stack *s)
-{
-    return (uint64_t *)(void *)(s->base + s->slot_bytes - atomic_load_explicit(&page_bytes, memory_order_relaxed));
-}
-
 __attribute__((no_sanitize("address", "thread"))) static void mark(const struct wf_stack *s)
 {
 #ifdef WF_VALGRIND
-    (void)VALGRIND_MAKE_MEM_UNDEFINED(markers(s), MARKERS * sizeof MARKER); /* perhaps below the stack pointer */
+    /* They are perhaps below the stack pointer. */
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(wf_stack_markers(s), WF_STACK_MARKERS * sizeof WF_STACK_MARKER);
 #endif
-    for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
+    for (int i = 0; i < WF_STACK_MARKERS; i++) wf_stack_markers(s)[i] = WF_STACK_MARKER;
 }
 
 static uint64_t *canaries(const struct wf_stack *s)
@@ -235,8 +228,8 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     struct segment *s = c->segment_count == 0 ? NULL : segment_at(c, c->segment_count - 1);
     if (s == NULL || s->used == slots_of_segment(index)) s = add_segment(c, index);
     if (s == NULL) return NULL;
-    struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
-                            .slot_bytes = slot_size(index) & SLOT_MASK};
+    char *base = s->base + (size_t)s->used * slot_size(index);
+    struct wf_stack slot = {.base = base, .top = base + slot_size(index), .slot_bytes = slot_size(index) & SLOT_MASK};
     if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
     if (!next_has_guard(a, index, s)) {
         static _Atomic bool said; /* relaxed: once for the process is enough */
@@ -280,13 +273,14 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     *out = (struct wf_stack){.base = base,
                              .top = base + slot_bytes - colour * WF_CACHE_LINE,
                              .slot_bytes = slot_bytes & SLOT_MASK,
+                             .watched = on_memcheck,
                              .used_before = used_before};
     if (cold) mark(out);
     a->in_use++;
     WF_IF_ASAN(__asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES));
 #ifdef WF_VALGRIND
     out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
-    (void)VALGRIND_MAKE_MEM_DEFINED(markers(out), MARKERS * sizeof MARKER);
+    (void)VALGRIND_MAKE_MEM_DEFINED(wf_stack_markers(out), WF_STACK_MARKERS * sizeof WF_STACK_MARKER);
 #endif
     return WEFT_OK;
 }
@@ -313,31 +307,31 @@ static void check_canaries(const struct wf_stack_arena *a, int index, const stru
 
 void wf_stack_seen(struct wf_stack *s, const void *sp)
 {
-    if (sp != NULL && sp < (const void *)markers(s)) s->grown = true;
+    if (sp != NULL && sp < (const void *)wf_stack_markers(s)) s->grown = s->watched = true;
 }
 
 __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct wf_stack *s)
 {
-    const uint64_t *m = markers(s);
+    const uint64_t *m = wf_stack_markers(s);
 #ifdef WF_VALGRIND
-    (void)VALGRIND_MAKE_MEM_DEFINED(m, MARKERS * sizeof MARKER);
+    (void)VALGRIND_MAKE_MEM_DEFINED(m, WF_STACK_MARKERS * sizeof WF_STACK_MARKER);
 #endif
     uint64_t difference = 0;
-    for (int i = 0; i < MARKERS; i++) difference |= m[i] ^ MARKER;
+    for (int i = 0; i < WF_STACK_MARKERS; i++) difference |= m[i] ^ WF_STACK_MARKER;
     return s->grown || difference != 0;
 }
 
 size_t wf_stack_used(const struct wf_stack *s)
 {
     if (s->used_before) return 0;
-    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES;
+    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES;
     if (!grown(s)) return (size_t)(s->top - page);
     return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
 }
 
 size_t wf_stack_held(const struct wf_stack *s)
 {
-    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
     if (!grown(s) && !s->used_before) return (size_t)(end - page);
     return (size_t)(end - pf_pages_first(low, (size_t)(page - low)));
 }
@@ -345,9 +339,9 @@ size_t wf_stack_held(const struct wf_stack *s)
 /* Everything below the top page, or below `frame` if that lies on this stack. */
 __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {
-    char *low = s->base + WF_GUARD_BYTES, *high = (char *)markers(s);
+    char *low = s->base + WF_GUARD_BYTES, *high = (char *)wf_stack_markers(s);
     bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
-    bool may_mark = !inside || frame - MARGIN > high + MARKERS * sizeof MARKER;
+    bool may_mark = !inside || frame - MARGIN > high + WF_STACK_MARKERS * sizeof WF_STACK_MARKER;
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
     if (high > low) pf_pages_trim(low, (size_t)(high - low));
     /* If not, they stay broken, and the slot is trimmed when it comes back the next time. */
@@ -355,26 +349,18 @@ __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_sta
     return may_mark;
 }
 
-__attribute__((noinline, no_sanitize("address", "thread"))) static size_t pass_on_slowly(struct wf_stack *s,
-                                                                                         const void *sp)
+__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on_slowly(struct wf_stack *s, const void *sp)
 {
     wf_stack_seen(s, sp);
 #ifdef WF_VALGRIND
-    (void)VALGRIND_MAKE_MEM_DEFINED(markers(s) + MARKERS - 1, sizeof MARKER); /* perhaps below the stack pointer */
+    /* It is perhaps below the stack pointer. */
+    (void)VALGRIND_MAKE_MEM_DEFINED(wf_stack_markers(s) + WF_STACK_MARKERS - 1, sizeof WF_STACK_MARKER);
 #endif
-    if (WF_LIKELY(!s->grown && markers(s)[MARKERS - 1] == MARKER)) return 0;
+    if (WF_LIKELY(!s->grown && wf_stack_markers(s)[WF_STACK_MARKERS - 1] == WF_STACK_MARKER)) return 0;
     size_t used = wf_stack_used(s);
     s->grown = s->used_before = !trim(s, __builtin_frame_address(0));
+    s->watched = s->grown || on_memcheck;
     return used;
-}
-
-/* Handlers and short-lived actors pass here with each message. */
-__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
-{
-    const uint64_t *m = markers(s);
-    if (WF_LIKELY(!on_memcheck && !s->grown && (sp == NULL || sp >= (const void *)m) && m[MARKERS - 1] == MARKER))
-        return 0;
-    return pass_on_slowly(s, sp);
 }
 
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
@@ -474,7 +460,7 @@ void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low
     bool has_memory = pf_pages_stack(s->base, s->slot_bytes, low);
     WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
     s->grown = s->used_before = false; /* the whole slot is clean */
-    if (low >= (char *)(markers(s) + MARKERS)) mark(s);
+    if (low >= (char *)(wf_stack_markers(s) + WF_STACK_MARKERS)) mark(s);
 }
 
 bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)

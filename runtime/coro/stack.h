@@ -29,8 +29,9 @@
 struct wf_stack {
     char *base;               /* lowest address of the slot, the guard included; NULL: none */
     char *top;                /* 16-byte aligned; where the first frame goes */
-    uint32_t slot_bytes : 30; /* from base: guard, stack and colour; see wf_stack_bytes */
+    uint32_t slot_bytes : 29; /* from base: guard, stack and colour; see wf_stack_bytes */
     bool grown : 1;           /* use below the top page has been seen: see wf_stack_seen */
+    bool watched : 1;         /* it has grown, or Memcheck has to be told before its markers are read */
     bool used_before : 1;     /* by another, and not trimmed since: what it grew to says nothing of this one */
 #ifdef WF_VALGRIND
     unsigned valgrind_id;
@@ -38,6 +39,17 @@ struct wf_stack {
 };
 
 struct wf_stack_arena; /* opaque */
+
+/* At the lower end of the top page: note (2) of stack.c. */
+#define WF_STACK_MARKER UINT64_C(0x6b72616d20666577)
+enum { WF_STACK_MARKERS = 8 };
+/* Of an address, the part that names its page; known since the first arena was made. Relaxed: each stores the same. */
+WF_INTERNAL extern _Atomic uintptr_t wf_stack_page_mask;
+static inline uint64_t *wf_stack_markers(const struct wf_stack *s)
+{
+    /* The top is in the last page of the slot, as colours take less than a page. */
+    return (uint64_t *)(((uintptr_t)s->top - 1) & atomic_load_explicit(&wf_stack_page_mask, memory_order_relaxed));
+}
 
 /* A free stack keeps its memory for one to two times as long. To give a page back and to touch a new one takes 3 us of a
  * core; to keep the page for 3 s takes as large a part of the memory, where a machine has 4 GB for each core. */
@@ -75,9 +87,21 @@ size_t wf_stack_used(const struct wf_stack *s);
 /* How many bytes of memory the slot takes, in whole pages: down to the lowest one that was written since it was last
  * trimmed, by its coroutine or by one before. A system call if it is more than one page. */
 size_t wf_stack_held(const struct wf_stack *s);
+/* Whether its coroutine, which was never suspended, may hand it on as it is: use did not go below the top page, as far as
+ * one marker tells. */
+static inline __attribute__((no_sanitize("address", "thread"))) bool wf_stack_is_shallow(const struct wf_stack *s)
+{
+    return WF_LIKELY(!s->watched) && WF_LIKELY(wf_stack_markers(s)[WF_STACK_MARKERS - 1] == WF_STACK_MARKER);
+}
 /* Its coroutine, last suspended at `sp`, has ended and hands its stack on. If use went below the top page, which it
- * guesses from one marker, it is trimmed, and the result is how far; else 0. Runs on that stack. */
-size_t wf_stack_pass_on(struct wf_stack *s, const void *sp);
+ * guesses from one marker, it is trimmed, and the result is how far; else 0. Runs on that stack. Handlers and short-lived
+ * actors pass here with each message. */
+size_t wf_stack_pass_on_slowly(struct wf_stack *s, const void *sp);
+static inline size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
+{
+    const bool shallow = wf_stack_is_shallow(s) && (sp == NULL || sp >= (const void *)wf_stack_markers(s));
+    return WF_LIKELY(shallow) ? 0 : wf_stack_pass_on_slowly(s, sp);
+}
 
 /* Suspended coroutines, at most PF_RANGES_MAX, whose contents the caller has saved: gives back their memory. Until it
  * is opened any access to it is a fault, where the kernel has guards that cost nothing. */

@@ -66,10 +66,7 @@ void __tsan_release(void *at) WF_WEAK;
 #endif
 
 /* Set before main: one check for both sanitizers, for code where speed counts. */
-#if defined(__ELF__)
-__attribute__((visibility("hidden"))) /* so that its address need not be read */
-#endif
-extern bool wf_sanitized;
+WF_INTERNAL extern bool wf_sanitized;
 
 static inline bool wf_is_sanitized(void)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-const char wf_waits_for_mail[] = "mailbox", wf_waits_for_time[] = "sleep";
+const char wf_waits_for_time[] = "sleep";
 
 /* Stands in for the stack pointer of a parked task: wf_coro.sp. Half the words of a stack are zero, as are the pages
  * it gets back: of each 64 words from pf_context_low(sp) up there is a mask, and then those that are not zero. */

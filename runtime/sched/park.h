@@ -20,7 +20,7 @@
 #include "task.h"
 
 /* Values for `what` of wf_task_wait; compared by address. */
-extern const char wf_waits_for_mail[], wf_waits_for_time[];
+extern const char wf_waits_for_time[];
 
 /* Whether tasks of this process are parked at all. */
 static inline bool wf_parks(void)

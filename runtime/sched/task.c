@@ -7,10 +7,11 @@
 
 #include <string.h>
 
+const char wf_waits_for_mail[] = "mailbox";
+
 /* ---- The run queue --------------------------------------------------------------------------------------------- */
 
 enum { PREFER_FRESH = 1, PREFER_READY };
-enum { LONG_QUEUE = 4, FRAME_LINES = 8 };
 enum { WORK_SHIFT = 8 }; /* 16 MiB are WF_TURN_WORK */
 
 static struct wf_task *older(const struct wf_task *t)
@@ -44,51 +45,25 @@ static void take_fresh(struct wf_worker *w, struct wf_task *t)
     if (w->fresh_at == t) w->fresh_at = NULL;
 }
 
-/* Fetches the stack of the task that runs after the next one, where the queue is long: the lines that wf_task_wake has
- * fetched may have left the cache again, and a call on a stream needs more lines of its stack. The number of lines is
- * not critical: docs/performance.md, "A thousand connections". It returns its argument, because GCC 12 drops calls of a
- * function that only prefetches. */
-static inline __attribute__((always_inline)) struct wf_task *fetch_stack(const struct wf_worker *w, struct wf_task *t)
-{
-    if (w->ready_count >= LONG_QUEUE && t != NULL && t->coro.sp != NULL) {
-        const char *frames = t->coro.sp;
-#pragma GCC unroll 8
-        for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
-    }
-    return t;
-}
-
-static inline struct wf_task *take_ready(struct wf_worker *w)
-{
-    struct wf_task *t = w->ready_first;
-    w->ready_count--;
-    w->ready_first = fetch_stack(w, t->next_ready);
-    return t;
-}
-
 /* There are fresh tasks: see task.h, note (4). */
 static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *w)
 {
     if (w->due > 0 && w->due_run < WF_DUE_RUN && w->ready_first != NULL) {
         w->due--;
         w->due_run++;
-        return take_ready(w);
+        return wf_task_take_ready(w);
     }
-    struct wf_task *t = w->fresh_first;
-    WF_ASSERT(t != NULL && t->state == WF_TASK_NEW);
-    take_fresh(w, t);
+    struct wf_task *t = w->fresh_first, *after = t->next_ready;
+    WF_ASSERT(t->state == WF_TASK_NEW && older(t) == NULL);
+    w->fresh_first = after;
+    if (after == NULL) w->fresh_last = NULL;
+    else after->coro.sp = NULL;
+    w->fresh_count--;
+    w->ready_count--;
     w->fresh_at = NULL; /* the children of the task that begins now stand before all other fresh tasks */
     w->begun++;
     w->due_run = 0;
     return t;
-}
-
-/* Counts a task that is run. False: this turn has run as many as it may. The counter is tested where it is changed. */
-static inline bool count_run(struct wf_worker *w)
-{
-    if (WF_LIKELY((int32_t)--w->budget >= 0)) return true;
-    w->budget = 0;
-    return false;
 }
 
 /* The next task to run in this turn; NULL sends the caller back to the loop. */
@@ -96,7 +71,7 @@ static inline struct wf_task *next_ready(struct wf_worker *w)
 {
     if (w->ready_count == 0 || w->budget == 0) return NULL;
     w->budget--;
-    return WF_UNLIKELY(w->fresh_first != NULL) ? next_of_both(w) : take_ready(w);
+    return WF_UNLIKELY(w->fresh_first != NULL) ? next_of_both(w) : wf_task_take_ready(w);
 }
 
 /* Moves the oldest fresh task to the other list if it has waited too long. Returns how many it has moved. */
@@ -165,13 +140,6 @@ void wf_task_prefer(struct wf_worker *w, uint32_t place)
     uint32_t at = place < both ? place / 2 : place - both / 2;
     if (of_ready) prefer_ready(w, at);
     else prefer_fresh(w, at);
-}
-
-void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
-{
-    w->current = t;
-    t->state = WF_TASK_RUNNING;
-    t->ops = WF_TASK_BUDGET;
 }
 
 static void trampoline(void *arg);
@@ -300,6 +268,7 @@ static void trampoline(void *arg)
     const struct wf_hooks *hooks = w->set->hooks;
     for (;;) {
         enum wf_turn turn = hooks->task_main(t);
+        t = w->current; /* others may have run in its place: wf_task_give_way */
         const bool over = turn == WF_TURN_OVER;
         if (over) t->state = WF_TASK_DONE;
         else put_down(w, t, turn);
@@ -436,11 +405,11 @@ void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *wh
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
     struct wf_task *next = w->ready_first;
-    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !count_run(w))) {
+    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !wf_task_count_run(w))) {
         suspend_slowly(w, t);
         return;
     }
-    (void)take_ready(w);
+    (void)wf_task_take_ready(w);
     wf_task_run_here(w, next);
     wf_coro_switch(&t->coro, &next->coro);
 }
@@ -520,14 +489,14 @@ void wf_task_yield(void)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current, *next = w->ready_first;
-    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !count_run(w))) {
+    if (WF_UNLIKELY(next == NULL || w->fresh_first != NULL || next->state < WF_TASK_READY || !wf_task_count_run(w))) {
         yield_slowly(w, t);
     } else { /* one task comes into the queue, and one leaves it */
         t->state = WF_TASK_READY;
         t->next_ready = NULL;
         w->ready_last->next_ready = t;
         w->ready_last = t;
-        w->ready_first = fetch_stack(w, next->next_ready);
+        w->ready_first = wf_task_fetch_stack(w, next->next_ready);
         wf_task_run_here(w, next);
         wf_coro_switch(&t->coro, &next->coro);
     }

@@ -92,6 +92,8 @@ struct wf_owned_handle {
     uint64_t id;
 };
 
+extern const char wf_waits_for_mail[]; /* wf_task.waits_for, also of a STACKLESS task */
+
 /* The running task; NULL outside of tasks. */
 static inline struct wf_task *wf_task_self(void)
 {
@@ -224,7 +226,57 @@ struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_
 
 /* For the loop: the next task to run in this turn, with its stack; NULL: back to the loop. */
 struct wf_task *wf_task_next(struct wf_worker *w);
-void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
+static inline void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
+{
+    w->current = t;
+    t->state = WF_TASK_RUNNING;
+    t->ops = WF_TASK_BUDGET;
+}
+/* Counts a task that is run. False: this turn has run as many as it may. The counter is tested where it is changed. */
+static inline bool wf_task_count_run(struct wf_worker *w)
+{
+    if (WF_LIKELY((int32_t)--w->budget >= 0)) return true;
+    w->budget = 0;
+    return false;
+}
+/* Fetches the stack of the task that runs after the next one, where the queue is long: the lines that wf_task_wake has
+ * fetched may have left the cache again, and a call on a stream needs more lines of its stack. The number of lines is
+ * not critical: docs/performance.md, "A thousand connections". It returns its argument, because GCC 12 drops calls of a
+ * function that only prefetches. */
+static inline __attribute__((always_inline)) struct wf_task *wf_task_fetch_stack(const struct wf_worker *w,
+                                                                                 struct wf_task *t)
+{
+    enum { LONG_QUEUE = 4, FRAME_LINES = 8 };
+    if (w->ready_count >= LONG_QUEUE && t != NULL && t->coro.sp != NULL) {
+        const char *frames = t->coro.sp;
+#pragma GCC unroll 8
+        for (int i = 0; i < FRAME_LINES; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
+    }
+    return t;
+}
+static inline struct wf_task *wf_task_take_ready(struct wf_worker *w)
+{
+    struct wf_task *t = w->ready_first;
+    w->ready_count--;
+    w->ready_first = wf_task_fetch_stack(w, t->next_ready);
+    return t;
+}
+/* The running task `t` waits for its next message without a stack, and `next`, which is NEW and the first of
+ * w->ready_first, runs in its place and on its stack: what the loop on each stack (trampoline in task.c) does after
+ * WF_TURN_IDLE, in the common case. False: it is not that, and nothing was changed. */
+static inline bool wf_task_give_way(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
+{
+    if (WF_UNLIKELY(w->fresh_first != NULL || next->stack_kib != t->stack_kib || t->coro.sp != NULL) ||
+        !wf_stack_is_shallow(&t->coro.stack) || WF_UNLIKELY(!wf_task_count_run(w)))
+        return false;
+    (void)wf_task_take_ready(w);
+    t->state = WF_TASK_STACKLESS;
+    t->waits_for = wf_waits_for_mail;
+    next->coro.stack = t->coro.stack;
+    t->coro.stack.base = NULL;
+    wf_task_run_here(w, next);
+    return true;
+}
 /* At the beginning of a turn: which tasks are due, see note (4). */
 void wf_task_begin_turn(struct wf_worker *w);
 /* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many; those of
