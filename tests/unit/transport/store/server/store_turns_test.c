@@ -142,7 +142,8 @@ static void reads_are_left(const void *arg, size_t size)
 {
     static struct wf_parked_reads parked; /* it is large */
     (void)arg, (void)size;
-    parked = (struct wf_parked_reads){.secret = 11};
+    memset(&parked, 0, sizeof parked); /* an assignment would build it on the stack first */
+    parked.secret = 11;
     for (size_t i = 0; i < LEFT; i++) {
         weft_msg *ask = weft_msg_new(WF_STORE_READ, 8);
         weft_require(ask != NULL);
