@@ -258,8 +258,8 @@ def try_timed(build, mutant):
 
 def try_all(build, chosen):
     """Returns whether each was found. Many of them compute on one processor, so as many run at a time as there are
-    processors. Who reads only the last lines reads the names of those that were not found."""
-    faults = []
+    processors. The last line names those that were not found, because some logs keep only the end."""
+    faults, missed = [], []
     here = in_sites()
     for name in sorted(here ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
         faults.append(f"{name}: {'not in tools/mutants.py' if name in here else 'not in tests/mutants/sites.py'}")
@@ -272,9 +272,10 @@ def try_all(build, chosen):
             print(f"{mutant:30} {scenario:12} {seeds or f'>{most}':>6} {span:6.1f}  {why if seeds else 'NOT FOUND'}",
                   flush=True)
             if not seeds:
-                faults.append(f"{mutant}: NOT FOUND by {scenario}; alone: ./dev mutants {mutant}")
-    print("\n".join(faults) if faults else f"{len(known)} mutants, all found")
-    return not faults
+                missed.append(mutant)
+    end = f"not found: {' '.join(missed)}" if missed else "all found"
+    print(*faults, f"{len(known)} mutants, {end}", sep="\n")
+    return not faults and not missed
 
 
 def main():

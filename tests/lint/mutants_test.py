@@ -12,26 +12,30 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class Mutants(unittest.TestCase):
-    def try_all(self, found):
+    def try_all(self, found, *more):
         known = {"found_soon": ("links", 100), "never_found": ("links", 100), "found_by_a_unit": ("linked",)}
         with mock.patch.object(mutants, "MUTANTS", known), mock.patch.object(mutants, "in_sites", lambda: set(known)), \
                 mock.patch.object(mutants, "try_one", lambda build, name: (3, "lost") if name in found else (None, "")):
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
-                good = mutants.try_all("build", list(known))
+                good = mutants.try_all("build", [*known, *more])
         return good, said.getvalue().splitlines()
 
     def test_those_that_were_not_found_are_named_last(self):
         good, lines = self.try_all({"found_soon"})
         self.assertFalse(good)
-        self.assertEqual([line.split(":")[0] for line in lines[-2:]], ["never_found", "found_by_a_unit"])
-        self.assertIn("NOT FOUND", lines[-1])
-        self.assertIn("lost", lines[1])
+        self.assertEqual(lines[-1], "3 mutants, not found: never_found found_by_a_unit")
+        self.assertEqual(["NOT FOUND" in line for line in lines[1:-1]], [False, True, True])
 
     def test_all_are_found(self):
         good, lines = self.try_all({"found_soon", "never_found", "found_by_a_unit"})
         self.assertTrue(good)
         self.assertEqual(lines[-1], "3 mutants, all found")
+
+    def test_a_name_of_no_mutant_is_a_failure(self):
+        good, lines = self.try_all({"found_soon", "never_found", "found_by_a_unit"}, "misspelt")
+        self.assertFalse(good)
+        self.assertEqual(lines[-2], "misspelt: not in tests/mutants/sites.py")
 
 
 class Unit(unittest.TestCase):

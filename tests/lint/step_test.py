@@ -13,6 +13,7 @@ logs=. flaky=./flaky passed=0 failed=0 skipped=0 faults=() last_start=100 last_e
 source <(sed -n '/^flaky_count()/,/^}/p; /^flaky_names()/,/^}/p; /^total()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p; /^or_again()/,/^}/p' "$DEV")
 good() { echo it is good; }
 bad() { echo it is bad; return 1; }
+build() { printf 'FAILED: a.o\ngcc a.c\nninja: build stopped: subcommand failed.\n'; return 1; }
 skips() { echo no tool for it; return 77; }
 first_bad() { if [[ -e tried ]]; then echo it is good; else touch tried; return 3; fi; }
 flakes() { or_again first_bad; }
@@ -53,13 +54,13 @@ class Steps(unittest.TestCase):
         self.assertIn("-- skips: skipped: no tool for it", lines)
 
     def test_the_end_names_what_failed(self):
-        lines, total, _ = self.run_steps("with_tests", "bad", "good")
-        self.assertEqual(total, [3, 2, 0])
+        lines, total, _ = self.run_steps("with_tests", "bad", "good", "build")
+        self.assertEqual(total, [3, 3, 0])
         [at] = [n for n, line in enumerate(lines) if line.startswith("-- with_tests: FAILED")]
         self.assertTrue(lines[at].endswith(": unit/bad"), lines[at])
-        self.assertEqual([line for line in lines[-4:] if line.startswith("FAILED ")],
-                         ["FAILED with_tests: unit/bad", "FAILED bad: it is bad"])
-        self.assertEqual(lines[-1], "3 passed, 2 failed, 0 skipped, 1 FLAKY")
+        self.assertEqual([line for line in lines[-5:] if line.startswith("FAILED ")],
+                         ["FAILED with_tests: unit/bad", "FAILED bad: it is bad", "FAILED build: FAILED: a.o"])
+        self.assertEqual(lines[-1], "3 passed, 3 failed, 0 skipped, 1 FLAKY")
 
     def test_a_script_that_fails_once_is_flaky(self):
         lines, total, folder = self.run_steps("flakes", "fails")
