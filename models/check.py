@@ -69,12 +69,15 @@ def check(path, defines, faulty):
 def main():
     paths = [os.path.join(HERE, name if name.endswith(".pml") else name + ".pml") for name in sys.argv[1:]] or \
         sorted(os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".pml"))
-    good = True
+    faults = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for right, line in pool.map(lambda case: check(*case), [(p, *case) for p in paths for case in cases(p)]):
             print(line, flush=True)
-            good = good and right
-    sys.exit(0 if good else 1)
+            if not right:
+                faults.append(line)
+    if faults:  # again, because some logs keep only the last lines
+        print("\n".join(faults))
+    sys.exit(1 if faults else 0)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def run_alone(build, name, log, options):
 def main():
     build, tool, notes, options = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     results = logs_of(build, tool)
-    failed = [test["name"].split(" / ")[-1] for kind, test in tally.results(results) if kind == "failed"]
+    failed = [tally.name_of(test) for kind, test in tally.results(results) if kind == "failed"]
     before = len(noted(notes))
     if not failed or before + len(failed) > ALLOWED:
         print(f"{len(failed)} tests failed, {before} were flaky before: no test is run again")

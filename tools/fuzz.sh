@@ -4,7 +4,7 @@
 # have run.
 # usage: tools/fuzz.sh BUILD_FOLDER [SECONDS|quick [TARGET...]]; tools/fuzz.sh --seeds BUILD_FOLDER writes the seeds
 # that are made of frames.
-# quick: 20 seconds, from the seeds alone, in the order of one random seed: as a rule it is the change that fails, and
+# quick: ten seconds, from the seeds alone, in the order of one random seed: as a rule it is the change that fails, and
 # not its day.
 # An input that fails is printed, last of all: where this runs the folder may be gone when somebody reads of it.
 set -euo pipefail
@@ -55,7 +55,7 @@ fuzz()
     if [[ $seconds == quick ]]; then
         learned="$build/corpus-quick/$name"
         rm -rf "$learned"
-        limit=(-max_total_time=20 -seed=1)
+        limit=(-max_total_time=10 -seed=1)
         # Addresses are compared, too, and what is compared leads to the next inputs.
         setarch -R true 2>/dev/null && command=(setarch -R)
     fi

@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from sim import NO_CLOCK, PROGRAMS, command
+from sim import CORES, NO_CLOCK, PROGRAMS, command
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HERE = os.path.join(ROOT, "tests", "mutants")
@@ -26,7 +27,8 @@ from sites import SITES  # noqa: E402  (beside the header it needs)
 NOT_SOURCE = re.compile(r"build|\.")  # folders and files at the top
 TIME = 600  # s for one mutant
 
-# name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim. Or (test,).
+# name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim. Or (test,), or (test, case)
+# where the rest of the test takes long.
 MUTANTS = {
     "link_forgets_flight": ("links", 100),
     "link_takes_sent_for_acked": ("cluster", 100),
@@ -121,8 +123,8 @@ MUTANTS = {
     "reminder_stays_when_done": ("sqlite_programs",),
     "state_takes_any_owner": ("sqlite_programs",),
     "state_believes_commit": ("sqlite_programs",),
-    "standby_opens_what_lacks_commits": ("postgres",),
-    "commit_believes_a_cancelled_wait": ("postgres",),
+    "standby_opens_what_lacks_commits": ("postgres", "commits"),
+    "commit_believes_a_cancelled_wait": ("postgres", "commits"),
     "state_begins_in_place_of_damaged": ("sqlite_states",),
     "event_keeps_what_it_did_not_take": ("event_programs",),
     "event_apart_keeps_what_it_did_not_take": ("event_programs",),
@@ -219,12 +221,15 @@ def make_tree(tree):
 
 def try_unit(build, mutant):
     """Returns the seed with which the test has failed, or 1 if it has none; and its output."""
-    done = subprocess.run([os.path.join(build, "tests", unit_of(MUTANTS[mutant][0]))], timeout=TIME,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1", STORE_SEEDS="2000"), check=False)
+    test, *case = MUTANTS[mutant]
+    env = dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1", STORE_SEEDS="2000")
+    if case:
+        env["CK_RUN_CASE"] = case[0]
+    done = subprocess.run([os.path.join(build, "tests", unit_of(test))], timeout=TIME, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
     seed = re.search(r"^[A-Z_]+ seed (\d+): (.*)|^[A-Z_]+_SEED=(\d+) ", done.stdout, re.M)
     why = re.search(r"_test\.c:\d+:[FE]:[^:]*:([^\n]*)", done.stdout)
-    if done.returncode == 0:
+    if done.returncode in (0, 77):  # 77: it was skipped
         return None, ""
     return int(seed.group(1) or seed.group(3)) if seed else 1, seed.group(2) or "it was aborted" if seed else why.group(1) if why else ""
 
@@ -242,6 +247,38 @@ def try_one(build, mutant):
     return int(found.group(1)) if found else None, next((w for w in why.groups() if w), "") if why else ""
 
 
+def try_timed(build, mutant):
+    """Returns the seconds that it took, and what try_one returns. A test that does not end has not found the mutant."""
+    began = time.monotonic()
+    try:
+        found = try_one(build, mutant)
+    except subprocess.TimeoutExpired:
+        found = None, ""
+    return time.monotonic() - began, *found
+
+
+def try_all(build, chosen):
+    """Returns whether each was found. Many of them compute on one processor, so as many run at a time as there are
+    processors. The last line names those that were not found, because some logs keep only the end."""
+    faults, missed = [], []
+    here = in_sites()
+    for name in sorted(here ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
+        faults.append(f"{name}: {'not in tools/mutants.py' if name in here else 'not in tests/mutants/sites.py'}")
+    print(f"{'mutant':30} {'scenario':12} {'seeds':>6} {'s':>6}  what was found")
+    known = [c for c in chosen if c in MUTANTS]
+    with ThreadPoolExecutor(CORES) as pool:
+        for mutant, (span, seeds, why) in zip(known, pool.map(lambda m: try_timed(build, m), known)):
+            scenario, bound = (*MUTANTS[mutant], 1)[:2]
+            most = 1 if scenario in UNITS else bound
+            print(f"{mutant:30} {scenario:12} {seeds or f'>{most}':>6} {span:6.1f}  {why if seeds else 'NOT FOUND'}",
+                  flush=True)
+            if not seeds:
+                missed.append(mutant)
+    end = f"not found: {' '.join(missed)}" if missed else "all found"
+    print(*faults, f"{len(known)} mutants, {end}", sep="\n")
+    return not faults and not missed
+
+
 def main():
     build, words = sys.argv[1], sys.argv[2:]
     if build == "--check":
@@ -254,22 +291,7 @@ def main():
         programs = [f"tests/{p}" for p in PROGRAMS.values()] + [f"tests/{unit_of(u)}" for u in UNITS]
         print("\n".join(["cli/weft", *programs, *(f"tests/sim_{m}.so" for m in modules)]))
         return
-    chosen = words or list(MUTANTS)
-    here = in_sites()
-    good = True
-    for name in sorted(here ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
-        print(f"{name}: {'not in tools/mutants.py' if name in here else 'not in tests/mutants/sites.py'}")
-        good = False
-    print(f"{'mutant':30} {'scenario':12} {'seeds':>6} {'s':>6}  what was found")
-    for mutant in [c for c in chosen if c in MUTANTS]:
-        scenario, bound = (*MUTANTS[mutant], 1)[:2]
-        began = time.monotonic()
-        seeds, why = try_one(build, mutant)
-        span = time.monotonic() - began
-        good &= seeds is not None
-        print(f"{mutant:30} {scenario:12} {seeds or f'>{bound}':>6} {span:6.1f}  {why if seeds else 'NOT FOUND'}",
-              flush=True)
-    sys.exit(0 if good else 1)
+    sys.exit(0 if try_all(build, words or list(MUTANTS)) else 1)
 
 
 if __name__ == "__main__":

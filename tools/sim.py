@@ -172,7 +172,7 @@ def main():
     seeds = int(numbers[0]) if numbers else 2000
     first = int(numbers[1]) if len(numbers) > 1 else 1
     all_parts = sum(s.part for s in scenarios)
-    good, before, began_all = True, 0, time.monotonic()
+    faults, before, began_all = [], 0, time.monotonic()
     for scenario in scenarios:
         if not scenario.is_built(build):
             continue
@@ -183,11 +183,12 @@ def main():
         began = time.monotonic()
         passed = passes(scenario, build, count, first, began, limits)
         span = time.monotonic() - began
-        good &= passed
+        if not passed:
+            faults.append(f"{scenario.name} ({scenario.proves})")
         print(f"\r{scenario.name:12} {count} seeds from {first}, {count / span:.0f} a second: "
               f"{'nothing found' if passed else 'FAILED'} ({scenario.proves})", flush=True)
-    print(f"{seeds} seeds in {time.monotonic() - began_all:.0f} s")
-    sys.exit(0 if good else 1)
+    print(f"{seeds} seeds in {time.monotonic() - began_all:.0f} s" + "".join(f"; FAILED {fault}" for fault in faults))
+    sys.exit(1 if faults else 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads meson's results of tests: `tally.py testlog.json...` prints how many passed, failed and were skipped;
-`tally.py --failed testlog.json...` prints the last output of those that failed."""
+`tally.py --failed testlog.json...` prints the last output of those that failed, and `tally.py --names testlog.json...`
+their names."""
 import json
 import sys
 
@@ -26,9 +27,17 @@ def show_failed(paths):
                 print(*said.splitlines()[-SHOWN:], sep="\n")
 
 
+def name_of(test):
+    """Without the project and the suites, which meson writes before it."""
+    return test["name"].split(" / ")[-1]
+
+
 def main():
     if sys.argv[1] == "--failed":
         show_failed(sys.argv[2:])
+        return
+    if sys.argv[1] == "--names":
+        print(*(name_of(test) for kind, test in results(sys.argv[2:]) if kind == "failed"), sep="\n")
         return
     count = {"passed": 0, "failed": 0, "skipped": 0}
     for kind, _ in results(sys.argv[1:]):

@@ -16,9 +16,9 @@ from harness import Cluster, PATIENCE, Program, built
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 QUEUEING = built("tests", "test_queueing.so")
-FEW, MANY = 500, int(os.environ.get("WEFT_COST", "3000"))
+FEW, MANY = 500, int(os.environ.get("WEFT_COST", "1500"))
 MANY_RETAINED = min(MANY, 50_000)  # A node retains at most 65,536 messages.
-MOST = 1.5  # A table with quadratic cost would have 7, or as many times as there are more entries.
+MOST = 1.5  # A table with quadratic cost would have 3, or as many times as there are more entries.
 
 
 CALLGRIND = "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"

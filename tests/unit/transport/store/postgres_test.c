@@ -511,9 +511,11 @@ int main(void)
     fixture.run_sql = run_sql;
     fixture.threads = true;
     Suite *suite = suite_create("the store in PostgreSQL");
-    TCase *damage = case_of("damage"), *own = case_of("sessions");
+    /* Those of lost commits are a case of their own for tools/mutants.py, which runs no other. */
+    TCase *damage = case_of("damage"), *own = case_of("sessions"), *commits = case_of("commits");
     suite_add_tcase(suite, damage);
     suite_add_tcase(suite, own);
+    suite_add_tcase(suite, commits);
     suite_add_tcase(suite, conformance_case("conformance"));
     add_damage_tests(damage);
     add_state_damage_tests(damage);
@@ -526,16 +528,16 @@ int main(void)
     tcase_add_test(own, a_session_that_ended_is_replaced);
     tcase_add_test(own, an_owner_that_was_replaced_writes_nothing);
     tcase_add_loop_test(own, a_writer_whose_owner_number_has_changed_is_refused, 0, 2);
-    tcase_add_test(own, a_database_that_lacks_commits_gets_no_more);
+    tcase_add_test(commits, a_database_that_lacks_commits_gets_no_more);
     tcase_add_test(own, commits_are_synchronous);
     tcase_add_test(own, a_mark_is_the_owner_and_its_commits);
-    tcase_add_test(own, a_database_that_lacks_known_commits_is_not_opened);
+    tcase_add_test(commits, a_database_that_lacks_known_commits_is_not_opened);
     tcase_add_test(own, a_store_that_cannot_store_is_lost);
     tcase_add_test(own, a_store_is_asked_whether_it_is_the_owner);
     tcase_add_test(own, the_next_host_is_tried);
     tcase_add_test(own, of_several_servers_the_primary_is_taken);
     tcase_add_test(own, readers_follow_the_writer_to_another_server);
-    tcase_add_test(own, a_cancelled_wait_for_a_standby_is_no_acknowledgement);
+    tcase_add_test(commits, a_cancelled_wait_for_a_standby_is_no_acknowledgement);
     tcase_add_test(own, a_commit_that_gets_no_answer_is_not_known_until_its_session_ends);
     tcase_add_test(own, the_time_for_an_answer_is_a_word_of_weft);
     tcase_add_test(own, what_is_no_time_for_an_answer_is_left_and_refused);

@@ -582,8 +582,8 @@ static void add_queue_tests(TCase *c)
     tcase_add_test(c, all_dead_jobs_of_a_queue_are_revived_at_once);
     tcase_add_test(c, a_key_is_put_once);
     tcase_add_test(c, a_batch_is_many_changes);
-    tcase_add_test(c, queues_without_jobs_take_no_place);
-    tcase_add_test(c, queues_with_jobs_are_bounded);
+    add_bound_test(c, queues_without_jobs_take_no_place);
+    add_bound_test(c, queues_with_jobs_are_bounded);
 }
 
 #endif

@@ -272,7 +272,7 @@ END_TEST
 static void add_shared_tests(TCase *c)
 {
     tcase_add_test(c, each_record_behind_a_shared_cursor_becomes_one_job);
-    tcase_add_test(c, the_jobs_of_a_shared_cursor_are_bounded);
+    add_bound_test(c, the_jobs_of_a_shared_cursor_are_bounded);
     tcase_add_test(c, dead_records_leave_space_for_others);
     tcase_add_test(c, records_that_were_stored_together_are_shared_in_parts);
     tcase_add_test(c, a_record_of_the_largest_size_is_shared);

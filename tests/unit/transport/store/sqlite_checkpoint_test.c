@@ -177,7 +177,7 @@ END_TEST
 
 START_TEST(a_sync_that_fails_in_a_checkpoint_loses_nothing_acknowledged)
 {
-    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 3 : 1) {
+    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 5 : 1) {
         fresh(syncs);
         if (_i == 1) begin_with_half_a_checkpoint();
         faulty_fail_sync(syncs);
@@ -214,7 +214,7 @@ static sqlite3 *have_it_open(void)
  * stays, which says how much of the log was copied into the file, and nobody reads the whole log again. */
 START_TEST(a_failed_checkpoint_is_made_again_while_another_process_has_the_file_open)
 {
-    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 3 : 1) {
+    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 5 : 1) {
         fresh(100 + syncs);
         if (_i == 1) begin_with_half_a_checkpoint();
         else ck_assert_int_eq(append_batch(), WEFT_OK);

@@ -58,6 +58,12 @@ static uint64_t record_with_byte(int at)
     return offset;
 }
 
+/* Two changes of each byte. Under a tool one of seven is made: the fuzz target store_file damages rows as well. */
+static int byte_step(void)
+{
+    return under_tools() ? 7 : 1;
+}
+
 START_TEST(a_damaged_byte_costs_one_record)
 {
     struct wf_store_append batch[6];
@@ -65,11 +71,11 @@ START_TEST(a_damaged_byte_costs_one_record)
     for (int i = 0; i < 6; i++) batch[i] = (struct wf_store_append){.topic = "a", .data = "xxxxx", .size = (size_t)i};
     ck_assert_int_eq(fixture.engine->append(store, batch, 6), WEFT_OK);
     close_it();
-    const int at = _i / 2;
+    const int change = _i * byte_step(), at = change / 2;
     snprintf(sql, sizeof sql,
              "UPDATE records SET body = CAST(substr(body, 1, %d) || CASE substr(body, %d, 1) WHEN x'%s' THEN x'07' "
              "ELSE x'%s' END || substr(body, %d) AS BLOB)",
-             at, at + 1, _i % 2 == 0 ? "21" : "ee", _i % 2 == 0 ? "21" : "ee", at + 2);
+             at, at + 1, change % 2 == 0 ? "21" : "ee", change % 2 == 0 ? "21" : "ee", at + 2);
     run_sql(sql);
     open_it();
     for (uint64_t offset = 1; offset <= 6; offset++) {
@@ -312,7 +318,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_damaged_record_spoils_none_that_were_stored_with_it);
     tcase_add_loop_test(c, a_damaged_size_hides_no_other_record, 33, 37);
-    tcase_add_loop_test(c, a_damaged_byte_costs_one_record, 0, 2 * SIX_BYTES);
+    tcase_add_loop_test(c, a_damaged_byte_costs_one_record, 0, 2 * SIX_BYTES / byte_step());
     tcase_add_test(c, limits_pass_a_damaged_size);
     tcase_add_test(c, limits_pass_what_is_missing);
     tcase_add_test(c, limits_look_at_each_record_a_few_times_however_many_are_missing);

@@ -220,7 +220,7 @@ int main(void)
     TCase *c = tcase_create("gathered");
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, begin_gather, end_gather);
-    tcase_add_loop_test(c, a_file_has_what_was_written, 0, PROGRAMS);
+    tcase_add_loop_test(c, a_file_has_what_was_written, 0, repeats(PROGRAMS));
     tcase_add_test(c, neighbours_are_one_write);
     tcase_add_test(c, a_sync_reports_the_write_that_failed);
     tcase_add_test(c, a_log_grows_in_large_steps);

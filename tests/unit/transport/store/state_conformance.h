@@ -256,7 +256,7 @@ static void add_state_tests(TCase *c)
     tcase_add_test(c, a_removed_state_begins_anew);
     tcase_add_test(c, a_batch_of_states);
     tcase_add_test(c, a_page_of_a_state_has_bounds);
-    tcase_add_test(c, events_are_bounded);
+    add_bound_test(c, events_are_bounded);
 }
 
 #endif
