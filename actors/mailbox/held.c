@@ -72,7 +72,8 @@ size_t wf_held_bytes(const struct wf_actor *a, uint32_t most)
 static bool are_requests(const struct wf_actor *a)
 {
     uint32_t requests = 0;
-    for (const weft_msg *m = a->held; m != NULL; m = (const weft_msg *)m->post.next) requests += weft_wants_reply(m);
+    for (const weft_msg *m = a->held; m != NULL; m = (const weft_msg *)m->post.next)
+        requests += m->post.flags == WF_MSG_CALL;
     return requests > wf_held_count(a) / 2;
 }
 

@@ -266,7 +266,7 @@ static void fail_and_kill(uint64_t syncs, bool at_once)
  * the sync fails. */
 START_TEST(a_store_that_is_killed_behind_a_failed_sync_loses_nothing_acknowledged)
 {
-    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 3 : 1) {
+    for (uint64_t syncs = 0; syncs < 2 * STEP; syncs += RUNNING_ON_VALGRIND ? 5 : 1) {
         fresh(300 + syncs);
         if ((_i & 1) != 0) begin_with_half_a_checkpoint();
         else ck_assert_int_eq(append_batch(), WEFT_OK);
