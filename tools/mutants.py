@@ -88,7 +88,7 @@ MUTANTS = {
     "mailbox_keeps_expired_requests": ("overload", 20, "--settle", "150", "--", "unbounded"),
     "mailbox_tells_no_space": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
-    "timers_lose_order": ("groups", 100),
+    "timers_lose_order": ("timer_programs",),
     "link_keeps_lost_bodies": ("links", 100, "--nodes", "2", "--heap", "128"),
     "subscription_stays_untold": ("link_oom",),
     "link_says_one_frame": ("linked",),
