@@ -22,7 +22,8 @@ def needed(build, wanted, unwanted):
         suites = {suite.split(":")[-1] for suite in test["suite"]}
         if is_selected(suites, wanted, unwanted):
             chosen.update(file for target in test["depends"] for file in files[target])
-    return sorted(os.path.relpath(file, os.path.realpath(build)) for file in chosen)
+    folder = read("meson-info.json")["directories"]["build"]  # the name that meson has for it, which may have links
+    return sorted(os.path.relpath(file, folder) for file in chosen)
 
 
 def main():

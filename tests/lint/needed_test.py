@@ -27,12 +27,17 @@ class Needed(unittest.TestCase):
         cls.build = os.path.join(folder, "build")
         subprocess.run(["meson", "setup", cls.build, folder], check=True, capture_output=True)
 
-    def needed(self, *options):
-        done = subprocess.run([sys.executable, NEEDED, self.build, *options], capture_output=True, text=True, check=True)
+    def needed(self, *options, build=None):
+        done = subprocess.run([sys.executable, NEEDED, build or self.build, *options], capture_output=True, text=True, check=True)
         return done.stdout.split()
 
     def test_only_what_tests_need_is_named(self):
         self.assertEqual(self.needed(), ["one", "run", "two"])
+
+    def test_the_folder_may_have_another_name(self):
+        link = self.build + "-link"
+        os.symlink(self.build, link)
+        self.assertEqual(self.needed("--suite", "scripts", build=link), ["run"])
 
     def test_suites_are_chosen_as_meson_chooses_them(self):
         self.assertEqual(self.needed("--suite", "unit"), ["one", "two"])
