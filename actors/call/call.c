@@ -310,8 +310,8 @@ static __attribute__((noinline)) int call_until(struct wf_worker *w, struct wf_a
 
 int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
-    struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL_REQUEST ||
+    struct wf_worker *w = wf_here_or_nobody;
+    if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL_REQUEST ||
                     (size > 0 && data == NULL) || answer == NULL))
         return call_slowly(to, tag, data, size, answer, deadline);
     struct wf_actor *a = wf_actor_near(w, to);
@@ -597,15 +597,15 @@ static __attribute__((noinline)) int put_reply_to_work(struct wf_worker *w, stru
 
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
-    struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w == NULL || w->current == NULL || ask == NULL || ask->post.flags != WF_MSG_CALL ||
-                    tag >= WEFT_TAG_SYSTEM || size > WF_SMALL || (size > 0 && data == NULL)))
+    struct wf_worker *w = wf_here_or_nobody;
+    if (WF_UNLIKELY(w->current == NULL || ask == NULL || ask->post.flags != WF_MSG_CALL || tag >= WEFT_TAG_SYSTEM ||
+                    size > WF_SMALL || (size > 0 && data == NULL)))
         return reply_slowly(ask, tag, data, size);
     struct wf_actor *a = wf_actor_near(w, ask->from);
     if (WF_UNLIKELY(a == NULL || !waits_alone_for(a, ask->ref) || !wf_holds_few(a)))
         return reply_slowly(ask, tag, data, size);
     if (WF_UNLIKELY(wf_is_work(ask))) return put_reply_to_work(w, a, ask, tag, data, size);
-    return size == 0 ? put_empty_reply(w, a, ask, tag) : put_small_reply(w, a, ask, tag, data, size);
+    return size == 0 ? put_reply(w, a, ask, 0, tag, NULL, 0) : put_small_reply(w, a, ask, tag, data, size);
 }
 
 /* Whether `m` can be the answer. */
