@@ -477,6 +477,7 @@ static WF_STEP int received_from_afar(weft_msg **out, int64_t deadline, struct w
 {
     (void)deadline;
     wf_actor_record_receive(a->task.worker, a, *out, false);
+    if (a->has_waiters) wf_on_space_of_eighth(a, wf_msg_weight(*out));
     return WEFT_OK;
 }
 
@@ -498,9 +499,9 @@ static inline __attribute__((always_inline)) int take_first(struct wf_actor *a, 
     m->post.next = NULL;
     a->held = m; /* it holds no other one */
     *out = m;
-    if (waiters) wf_on_space_of_eighth(a, weight);
     if (WF_UNLIKELY(m->from.node != w->identity)) return received_from_afar(out, deadline, a);
     wf_actor_record_receive(w, a, m, true);
+    if (waiters) wf_on_space_of_eighth(a, weight);
     return WEFT_OK;
 }
 
