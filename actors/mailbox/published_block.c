@@ -3,6 +3,8 @@
 
 #include "mailbox.h"
 
+#include <string.h>
+
 static size_t bytes_of(uint16_t class_)
 {
     return (size_t)64 << class_;
@@ -50,10 +52,28 @@ static bool put_in_new_block(struct wf_actor *a, struct wf_body *body)
     return true;
 }
 
+/* The last block has no room, but perhaps only because the mailbox had no space when it was made, as where each
+ * publication replaces the oldest message. Then its bodies move to its end. */
+static bool put_in_last_block(struct wf_actor *a, struct wf_body *body)
+{
+    if (a->mail.first == NULL || !wf_is_published_block(a->mail.last)) return false;
+    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
+    WF_ASSERT(b->post.room == 0);
+    const size_t count = b->post.word, gap = capacity_of(b->post.block_class) - count;
+    if (gap == 0) return false;
+    a->spare_places--;
+    const size_t room = WF_MIN(gap, 1 + places(a));
+    memmove(&b->at[room], b->at, count * sizeof *b->at);
+    b->at[room - 1] = body;
+    b->post.room = (uint8_t)(room - 1);
+    b->post.word = (uint32_t)(room + count);
+    return true;
+}
+
 static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 {
     WF_ASSERT(!body->traced); /* published_block.h, note (4) */
-    if (!wf_published_block_add(a, body) && !put_in_new_block(a, body)) return false;
+    if (!wf_published_block_add(a, body) && !put_in_last_block(a, body) && !put_in_new_block(a, body)) return false;
     if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
     wf_mail_came(a);
     return true;

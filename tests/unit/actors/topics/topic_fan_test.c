@@ -233,6 +233,35 @@ START_TEST(the_bound_of_a_mailbox_holds_wherever_a_block_ends)
 }
 END_TEST
 
+/* Each publication replaces the oldest one. */
+static void replacing_kid(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    want_int(weft_subscribe("a.b", NULL), 0);
+    for (int64_t value = 0; value < 10 * k.n; value++) want_int(publish_value("a.b", value), 1);
+    want_int(wf_mail_count(peek(weft_self())), k.n);
+    want(wf_mail_bytes(peek(weft_self())) <= (size_t)k.n * 2 * sizeof(void *)); /* not a cache line for each */
+    for (int64_t value = 9 * k.n; value < 10 * k.n; value++) expect(NEWS, value);
+    expect_nothing();
+    want_int(say(k.parent, DONE, 0), 0);
+}
+
+static void replacing_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_spawn_options o = {.worker = 1, .mailbox_max = 100, .policy = WEFT_FULL_DROP_OLDEST};
+    weft_pid kid = kid_with(replacing_kid, (struct kid){.n = o.mailbox_max}, &o);
+    hear(DONE);
+    await_end(kid);
+}
+
+START_TEST(publications_that_replace_the_oldest_share_blocks)
+{
+    run_on(1, replacing_body);
+}
+END_TEST
+
 /* ---- References ------------------------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 400 };
@@ -359,5 +388,5 @@ END_TEST
 
 TEST_MAIN("topic_fan", a_change_of_any_subscription_makes_the_lists_stale, the_entries_of_cached_lists_are_bounded,
           published_messages_keep_their_place_among_others, the_bound_of_a_mailbox_holds_wherever_a_block_ends,
-          a_body_lives_as_long_as_anybody_has_it, thousands_get_it_each_time,
-          a_publisher_waits_for_all_of_its_slow_subscribers)
+          publications_that_replace_the_oldest_share_blocks, a_body_lives_as_long_as_anybody_has_it,
+          thousands_get_it_each_time, a_publisher_waits_for_all_of_its_slow_subscribers)
