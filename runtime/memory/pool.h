@@ -22,7 +22,7 @@
 enum {
     WF_POOL_CLASSES = 5,             /* 64, 128, 256, 512, 1024 bytes */
     WF_POOL_LARGE = WF_POOL_CLASSES, /* class of a block that is not pooled */
-    WF_MAGAZINE = 64,                /* blocks */
+    WF_MAGAZINE = 128,               /* blocks: two hold as many as a task sends in a turn, WF_TASK_BUDGET */
     WF_POOL_AHEAD = 4,               /* the block that many takes ahead is fetched into the cache */
     WF_DEPOT_BYTES = 4 << 20,        /* per class; more is freed */
     WF_LATE = 1024,                  /* blocks that are freed late, see (5) */
