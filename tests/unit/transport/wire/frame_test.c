@@ -216,7 +216,7 @@ static int read_bytes(const void *data, size_t size, char *fault)
     struct wf_frame f;
     int got;
     while ((got = wf_frame_next(&r, &f)) == 1) {}
-    wf_frame_fault(&r, &f, fault, 100);
+    if (got < 0) wf_frame_fault(&r, &f, fault, 100);
     return got;
 }
 
