@@ -70,7 +70,7 @@ static bool put_in_last_block(struct wf_actor *a, struct wf_body *body)
     return true;
 }
 
-static bool bunch_put(struct wf_actor *a, struct wf_body *body)
+static bool put_in_block(struct wf_actor *a, struct wf_body *body)
 {
     WF_ASSERT(!body->traced); /* published_block.h, note (4) */
     if (!wf_published_block_add(a, body) && !put_in_last_block(a, body) && !put_in_new_block(a, body)) return false;
@@ -117,7 +117,7 @@ static bool put_one(struct wf_actor *a, struct wf_body *body)
     struct wf_mail_timer *t = &wf_actors_of(a->task.worker)->timer;
     if (WF_UNLIKELY(t->left == 1) && put_timed(a, body, t)) return true;
     if (WF_UNLIKELY(body->traced)) return put_in_envelope(a, body);
-    if (!bunch_put(a, body)) return false;
+    if (!put_in_block(a, body)) return false;
     t->left--;
     return true;
 }

@@ -9,7 +9,8 @@
  *     block. `post.room` says in advance how many fit within the block and the bounds of the mailbox: while the block is
  *     the last one, only receiving changes how full the mailbox is. The body that would fill the mailbox never has room.
  *     A block is filled from its end to its beginning, so that the room is also the place of the next body; all other
- *     messages have 0 in `post.room`, so one test finds out that a body can be added.
+ *     messages have 0 in `post.room`, so one test finds out that a body can be added. If it was the mailbox that had no
+ *     more space, and it has some again, the bodies of the block move to its end.
  * (3) A block's bytes count against the byte bound of a mailbox, those of the bodies do not.
  * (4) A traced body gets an envelope at once, so that taking one out of a block need not look for a trace.
  * (5) Such a delivery need not wake the actor: an actor that waits for mail has none, or has looked at all of it, and

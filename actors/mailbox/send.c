@@ -295,10 +295,8 @@ static WF_STEP int send_again(struct wf_worker *w, struct wf_actor *a, uint32_t 
 
 static WF_STEP int send_empty_again(uint64_t node, struct wf_actor *a, uint32_t tag, struct wf_worker *w)
 {
-    (void)w;
-    weft_pid to = {node, a->id};
-    return a->has_waiters || wf_mailbox_full(a) ? send_away(to, tag, NULL, 0)
-                                                : send_copy(to, tag, NULL, 0, WF_SEND_TIMEOUT);
+    (void)node;
+    return send_again(w, a, tag, NULL, 0);
 }
 
 /* The next two functions count a message: the operation, and the messages until one is timed; and, if it goes into the
@@ -343,8 +341,8 @@ static WF_STEP __attribute__((cold)) int undo_hand(struct wf_worker *w, struct w
 static WF_STEP __attribute__((cold)) int undo_hand_empty(uint64_t node, struct wf_actor *a, uint32_t tag,
                                                          struct wf_worker *w)
 {
-    undo_count_handed(w);
-    return send_empty_again(node, a, tag, w);
+    (void)node;
+    return undo_hand(w, a, tag, NULL, 0);
 }
 
 static WF_STEP __attribute__((cold)) int undo_push(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
@@ -357,8 +355,8 @@ static WF_STEP __attribute__((cold)) int undo_push(struct wf_worker *w, struct w
 static WF_STEP __attribute__((cold)) int undo_push_empty(uint64_t node, struct wf_actor *a, uint32_t tag,
                                                          struct wf_worker *w)
 {
-    undo_count_pushed(w, a, sizeof(weft_msg));
-    return send_empty_again(node, a, tag, w);
+    (void)node;
+    return undo_push(w, a, tag, NULL, 0);
 }
 
 /* `a` waits and gets the message at once. `stackless`: it is a handler, which waits without a stack. Of `node` see

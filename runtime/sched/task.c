@@ -53,6 +53,7 @@ static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *
         w->due_run++;
         return wf_task_take_ready(w);
     }
+    /* take_fresh for the first one: none is before it, and it has no pointer to one. */
     struct wf_task *t = w->fresh_first, *after = t->next_ready;
     WF_ASSERT(t->state == WF_TASK_NEW && older(t) == NULL);
     w->fresh_first = after;

@@ -243,7 +243,7 @@ static void was_idle(struct wf_worker *w, int64_t time)
     w->idle = 0;
 }
 
-/* Whether anything but a post can arrive. */
+/* Whether its poller can report anything but a wake. */
 static bool has_handles(const struct wf_worker *w)
 {
     return w->fds.used > 0 || w->files.used > 0;

@@ -312,12 +312,13 @@ START_TEST(a_worker_that_looks_for_posts_takes_what_arrives_at_its_sockets)
     want_int(wf_workers_init(&set), 0);
     set.on_ready = take_ready;
     set.may_look = true;
-    struct wf_worker *w = wf_here = set.at[0];
+    struct wf_worker *w = set.at[0];
+    wf_here_set(w);
     void *socket = wf_slab_take(&w->fds);
     w->idle_gap = 0; /* posts have come soon lately */
     w->last_poll = looking.time;
     wf_worker_turn(w, WEFT_FOREVER);
-    wf_here = NULL;
+    wf_here_set(NULL);
     ck_assert_int_eq(looking.polls, 2);
     ck_assert_int_eq(looking.taken, 1);
     for (int i = 0; i < 2; i++) ck_assert_int_eq(looking.deadlines[i], WEFT_NOW);
