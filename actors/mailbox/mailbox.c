@@ -122,6 +122,7 @@ void wf_mailbox_unpack(struct wf_actor *a)
 static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
+    if (previous != NULL && a->mail.last == previous) wf_published_block_close(a);
     count_out(a, place, wf_msg_weight(m));
     return m;
 }
@@ -374,6 +375,7 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     if (!a->task.cancelled && (m->post.flags != WF_MSG_CALL || !request_is_dead(a->task.worker, m))) return false;
     size_t weight = wf_msg_weight(m);
     wf_chain_remove(&a->held, m);
+    wf_published_block_close(a);
     if (a->mail.first == NULL) a->mail.last = m;
     m->post.next = a->mail.first == NULL ? NULL : &a->mail.first->post;
     a->mail.first = m;

@@ -7,7 +7,9 @@
  *     freed.
  * (2) A delivery to a block that is the last in its lane touches two cache lines: one of the actor and one of the
  *     block. `post.room` says in advance how many fit within the block and the bounds of the mailbox: while the block is
- *     the last one, only receiving changes how full the mailbox is. The body that would fill the mailbox never has room.
+ *     the last one, only receiving changes how full the mailbox is. A message that is put back takes the room away, and
+ *     so does what leaves from behind the block (wf_published_block_close). The body that would fill the mailbox never
+ *     has room.
  *     A block is filled from its end to its beginning, so that the room is also the place of the next body; all other
  *     messages have 0 in `post.room`, so one test finds out that a body can be added. If it was the mailbox that had no
  *     more space, and it has some again, the bodies of the block move to its end.
@@ -45,6 +47,9 @@ static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *bo
     a->spare_places--;
     return true;
 }
+/* The block at the end of the mailbox gets no more bodies by wf_published_block_add, if there is one: the mailbox has less
+ * space than its room says. */
+void wf_published_block_close(struct wf_actor *a);
 /* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first
  * block. The caller has to subtract `*freed` bytes, and one message, from the counts of the mailbox. */
 struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);

@@ -170,7 +170,48 @@ START_TEST(a_request_whose_caller_was_asked_to_end_or_killed_meanwhile_is_droppe
 }
 END_TEST
 
+static atomic_bool may_end;
+
+/* An actor that subscribes, waits for a message, and takes its time to end. */
+static void ends_late(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    want_int(weft_subscribe("news", NULL), 0);
+    want_int(weft_recv(&m, WEFT_FOREVER), WEFT_ECANCELED);
+    while (!atomic_load(&may_end)) (void)weft_yield();
+}
+
+/* The publications are in one block, which was made while the message was not in the mailbox. */
+static void full_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    atomic_store(&may_end, false);
+    weft_pid to = kid_with(ends_late, (struct kid){0}, &(weft_spawn_options){.worker = 1, .mailbox_max = 3});
+    await_wait(to, "mailbox");
+    wf_actors_of(wf_here)->timer.left = 100;
+    want_int(say(to, A, 0), 0);
+    want_int(weft_publish("news", B, NULL, 0), 1);
+    want_int(weft_stop(to), 0);
+    until(peek(to)->held == NULL);
+    want_int(wf_mail_count(peek(to)), 2);
+    want_int(weft_publish("news", B, NULL, 0), 1);
+    want_int(wf_mail_count(peek(to)), 3);
+    want(atomic_load(&peek(to)->full)); /* otherwise senders of other workers believe that there is space */
+    want_int(weft_publish("news", B, NULL, 0), 0);
+    want_int(wf_mail_count(peek(to)), 3);
+    atomic_store(&may_end, true);
+    await_end(to);
+}
+
+START_TEST(a_message_that_is_put_back_counts_for_the_publications_behind_it)
+{
+    run_on(1, full_body);
+}
+END_TEST
+
 TEST_MAIN("hand_over", messages_and_notifications_keep_their_order,
           an_actor_that_is_asked_to_end_leaves_the_handed_over_message_unread,
           a_request_that_has_expired_meanwhile_is_dropped,
-          a_request_whose_caller_was_asked_to_end_or_killed_meanwhile_is_dropped)
+          a_request_whose_caller_was_asked_to_end_or_killed_meanwhile_is_dropped,
+          a_message_that_is_put_back_counts_for_the_publications_behind_it)
