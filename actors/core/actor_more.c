@@ -23,6 +23,7 @@ struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w)
     struct wf_backlog *b = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *b), sizeof *b);
     if (b == NULL) return NULL;
     *b = (struct wf_backlog){.actor = a, .skipped_max = SKIPPED_DEFAULT};
+    wf_list_init(&b->evict_marks);
     return m->backlog = b;
 }
 
@@ -30,7 +31,8 @@ void wf_actor_more_free(struct wf_actor *a, struct wf_worker *w)
 {
     struct wf_actor_more *m = a->more;
     WF_ASSERT(m != NULL && m->defers == NULL && m->locals == NULL);
-    WF_ASSERT(m->backlog == NULL || (m->backlog->space.first == NULL && !wf_linked(&m->backlog->on_short)));
+    WF_ASSERT(m->backlog == NULL || (m->backlog->space.first == NULL && !wf_linked(&m->backlog->on_short) &&
+                                     wf_list_empty(&m->backlog->evict_marks)));
     struct wf_pool *pool = w == NULL ? NULL : &w->pool;
     if (m->backlog != NULL) wf_pool_give(pool, wf_pool_class(sizeof *m->backlog), m->backlog);
     wf_pool_give(pool, wf_pool_class(sizeof *m), m);

@@ -23,8 +23,18 @@ struct wf_backlog {
     weft_msg *scanned; /* weft_recv_match: the last message it has looked at */
     uint32_t skipped;  /* weft_recv_match: how many messages it has skipped */
     uint32_t skipped_max;
-    uint32_t promised;     /* senders of this worker for which space is reserved: told of it, but not used yet */
-    size_t promised_bytes; /* how many bytes are reserved */
+    uint32_t promised;          /* senders of this worker for which space is reserved: told of it, but not used yet */
+    size_t promised_bytes;      /* how many bytes are reserved */
+    struct wf_list evict_marks; /* wf_evict_mark.on_marks */
+};
+
+/* Where the last search for the oldest message of a subscription ended: wf_mailbox_evict begins there. The subscription
+ * counts neither the message `at`, which may be a published block, nor any message ahead of it. `ahead` includes
+ * wf_actor.gone, so it stays the same when the oldest mail leaves. */
+struct wf_evict_mark {
+    struct wf_list_node on_marks; /* wf_backlog.evict_marks; on no list: the search begins with the oldest mail */
+    weft_msg *at;
+    uint64_t ahead; /* how many messages are ahead of it, plus wf_actor.gone */
 };
 
 /* Monitors and links of one actor with those of one node: lifecycle/ties.h. */

@@ -21,7 +21,12 @@
  *     actor needs to look only if it is IN_DOUBT: a caller of this worker knows the actor that it has handed its
  *     request to, and tells it when it stops waiting (wf_mailbox_doubt); of a request that has a deadline, or that
  *     somebody else has passed on, this is never known.
- * (6) Publications may stand in the lane of mail as a struct wf_published_block instead of as messages. */
+ * (6) Publications may stand in the lane of mail as a struct wf_published_block instead of as messages.
+ * (7) A subscription may drop its oldest message with each publication (wf_mailbox_evict), while the mailbox is full of
+ *     other mail. So it remembers where its last search ended (struct wf_evict_mark): all that comes later is behind that
+ *     place. Mail that is received in order does not change a mark, as the mark counts it together with wf_actor.gone:
+ *     if no mail is ahead of the mark by that count, it is the first message or has left, and the mark means nothing.
+ *     What leaves or is taken apart elsewhere in the lane looks at the actor's marks. */
 #include "mailbox.h"
 
 #include "deliver.h"
@@ -68,11 +73,60 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
     if (WF_UNLIKELY(wa->some_short != 0)) wf_on_space_of_bytes(wa);
 }
 
-static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
+static uint32_t count_of(const weft_msg *m)
+{
+    return wf_is_published_block(m) ? wf_published_block_count(m) : 1;
+}
+
+static struct wf_evict_mark *mark_of(struct wf_list_node *k)
+{
+    return WF_CONTAINER(k, struct wf_evict_mark, on_marks);
+}
+
+/* How much mail is ahead of the message at the mark; 0: the mark means nothing, or the message is the first one. */
+static uint32_t ahead_of(const struct wf_actor *a, const struct wf_evict_mark *mark)
+{
+    const int64_t ahead = wf_linked(&mark->on_marks) ? (int64_t)(mark->ahead - a->gone) : 0;
+    return ahead > 0 ? (uint32_t)ahead : 0;
+}
+
+/* The message after `previous`, the last of `place` messages, is about to leave. `m`: it is that one; NULL: it is in a
+ * block, where others remain. If `previous` is NULL all marks stay right. */
+static void move_marks(struct wf_actor *a, const weft_msg *m, weft_msg *previous, uint32_t place)
+{
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    if (previous == NULL || b == NULL) return;
+    WF_LIST_EACH(k, &b->evict_marks) {
+        struct wf_evict_mark *mark = mark_of(k);
+        const uint32_t ahead = ahead_of(a, mark);
+        if (ahead == 0) {
+            wf_unlink(k);
+        } else if (mark->at == m) {
+            mark->at = previous;
+            mark->ahead = a->gone + 1 + place - count_of(previous);
+        } else if (ahead <= place) {
+            mark->ahead++;
+        }
+    }
+}
+
+/* `m` is the envelope of the first message of the block `from`, and is put before it. */
+static void move_marks_out(struct wf_actor *a, const weft_msg *from, weft_msg *m)
+{
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    if (b == NULL) return;
+    WF_LIST_EACH(k, &b->evict_marks)
+        if (mark_of(k)->at == from) mark_of(k)->at = m;
+}
+
+/* Drops the first message of the block after `previous`; `place` messages are before it. */
+static void drop_published(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
     WF_ASSERT(wf_mail_count(a) > 0);
     struct wf_worker *w = a->task.worker;
+    const weft_msg *block = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next;
     size_t freed;
+    move_marks(a, wf_published_block_count(block) == 1 ? block : NULL, previous, place);
     wf_body_drop(w, wf_published_block_take(a, previous, &freed));
     wf_count_drop(w, why);
     count_out(a, place, freed);
@@ -85,8 +139,8 @@ static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32
     weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
     if (WF_LIKELY(m != NULL)) return m;
     wf_actor_dropped(a);
+    drop_published(a, previous, place, WF_DROP_MEMORY);
     count_evicted(a);
-    drop_bunched(a, previous, place, WF_DROP_MEMORY);
     return NULL;
 }
 
@@ -98,6 +152,7 @@ static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
     weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
+    move_marks_out(a, previous == NULL ? a->mail.first : (weft_msg *)previous->post.next, m);
     wf_published_block_envelope(m, wf_published_block_take(a, previous, &freed));
     a->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
     wf_actors_of(a->task.worker)->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
@@ -121,6 +176,7 @@ void wf_mailbox_unpack(struct wf_actor *a)
 /* Takes the mail after `previous`, the last of `place` messages, out of the lane; with NULL and 0, the oldest. */
 static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
+    if (previous != NULL) move_marks(a, (weft_msg *)previous->post.next, previous, place);
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
     if (previous != NULL && a->mail.last == previous) wf_published_block_close(a);
     count_out(a, place, wf_msg_weight(m));
@@ -131,9 +187,9 @@ static void drop_oldest(struct wf_actor *a)
 {
     WF_ASSERT(a->mail.first != NULL);
     if (wf_is_published_block(a->mail.first)) { /* no scan has come to it */
-        count_evicted(a);
         wf_actor_dropped(a);
-        drop_bunched(a, NULL, 0, WF_DROP_FULL);
+        drop_published(a, NULL, 0, WF_DROP_FULL);
+        count_evicted(a);
         return;
     }
     weft_msg *oldest = take_out(a, NULL, 0);
@@ -151,13 +207,27 @@ void wf_mailbox_make_space(struct wf_actor *a)
     while (wf_mail_count(a) > 0 && wf_mailbox_own_full(a));
 }
 
-void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
+/* `place` messages are up to `last`, which is not counted by the subscription; NULL: none are. */
+static void set_mark(struct wf_actor *a, struct wf_evict_mark *mark, weft_msg *last, uint32_t place)
 {
-    uint32_t place = 0;
-    weft_msg *previous = NULL, *m = a->mail.first;
+    struct wf_backlog *b = last == NULL ? NULL : wf_backlog_from(a, a->task.worker);
+    if (b == NULL) { /* or there is no memory: the next search begins with the oldest mail */
+        wf_unlink(&mark->on_marks);
+        return;
+    }
+    mark->at = last;
+    mark->ahead = a->gone + place - count_of(last);
+    if (!wf_linked(&mark->on_marks)) wf_list_push(&b->evict_marks, &mark->on_marks);
+}
+
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription, struct wf_evict_mark *mark)
+{
+    const uint32_t passed = ahead_of(a, mark);
+    uint32_t place = passed;
+    weft_msg *previous = NULL, *m = passed > 0 ? mark->at : a->mail.first;
     WF_ASSERT(a->more != NULL && m != NULL);
     while (wf_is_published_block(m) || m->ref != subscription || !is_counted(m)) {
-        place += wf_is_published_block(m) ? wf_published_block_count(m) : 1;
+        place += count_of(m);
         previous = m;
         m = (weft_msg *)m->post.next;
         WF_ASSERT(m != NULL); /* a message of that subscription waits */
@@ -165,9 +235,11 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
     if (b != NULL && place < b->skipped) b->skipped--;
-    wf_worker_charge(a->task.worker, place); /* the messages that it had to pass over */
+    wf_worker_charge(a->task.worker, place - passed); /* the messages that it had to pass over */
+    (void)take_out(a, previous, place);
     count_evicted(a);
-    drop_at(a, take_out(a, previous, place), WF_DROP_SLOW_READER);
+    set_mark(a, mark, previous, place);
+    drop_at(a, m, WF_DROP_SLOW_READER);
 }
 
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
@@ -345,7 +417,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 }
 
 /* Receives the first message of a block. False: it is dropped. */
-static bool receive_bunched(struct wf_actor *a, weft_msg **out)
+static bool receive_published(struct wf_actor *a, weft_msg **out)
 {
     weft_msg *m = envelope_for_one(a, NULL, 0);
     size_t freed;
@@ -394,7 +466,7 @@ static WF_STEP int recv_slowly(weft_msg **out, int64_t deadline, struct wf_actor
         if (a->mail.first != NULL) {
             if (drop_if_dead(a, NULL, 0, a->mail.first)) continue;
             if (wf_is_published_block(a->mail.first)) {
-                if (receive_bunched(a, out)) return WEFT_OK;
+                if (receive_published(a, out)) return WEFT_OK;
                 continue;
             }
             weft_msg *m = wf_lane_shift(&a->mail);
@@ -419,7 +491,7 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
         } else if (drop_if_dead(a, NULL, 0, a->mail.first)) {
             continue;
         } else if (wf_is_published_block(a->mail.first)) {
-            (void)receive_bunched(a, &m);
+            (void)receive_published(a, &m);
         } else {
             m = take_out(a, NULL, 0);
             (void)receive(a, m, wf_msg_weight(m), &m);
@@ -716,9 +788,11 @@ bool wf_mailbox_drop_mail(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     if (a->mail.first == NULL) return false;
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    while (b != NULL && wf_list_pop(&b->evict_marks) != NULL) {} /* what it drops is not counted as gone */
     weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
     if (m == NULL) {
-        drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
+        drop_published(a, NULL, 0, WF_DROP_UNREAD);
     } else if (wf_remains_may_take(w, m)) {
         wf_note_drop(w, WF_DROP_UNREAD, a->id, m->from, m->post.word);
         wf_remains_take(w, m);

@@ -184,8 +184,9 @@ static inline bool wf_mailbox_is_bare(const struct wf_actor *a)
 weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* Drops the oldest messages: at least one, and until the mailbox is below its own bounds. */
 void wf_mailbox_make_space(struct wf_actor *a);
-/* Drops the oldest message that this subscription counts. */
-void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
+/* Drops the oldest message that this subscription counts: there is one. `mark` is the subscription's, and 0 at first; its
+ * owner unlinks it when the subscription ends. */
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription, struct wf_evict_mark *mark);
 /* The actor ends: frees or refuses one message that it holds or that is in the system lane; one message of its mail. False:
  * there is none. */
 bool wf_mailbox_drop_other(struct wf_actor *a);

@@ -191,7 +191,7 @@ static bool make_place(struct wf_subscription *s)
     }
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
     WF_SOMETIMES("topics: the oldest message of a slow subscriber is dropped", true);
-    wf_mailbox_evict(a, id_of(s));
+    wf_mailbox_evict(a, id_of(s), &more->oldest);
     wf_subscription_lost(s);
     return !wf_mailbox_full(a);
 }
@@ -436,7 +436,10 @@ static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
     char pattern[WF_TOPIC_MAX + 1];
     bool queued = is_queued(s);
     take_off_actor(s);
-    if (s->more != NULL) wf_unlink(&s->more->on_cut);
+    if (s->more != NULL) {
+        wf_unlink(&s->more->on_cut);
+        wf_unlink(&s->more->oldest.on_marks);
+    }
     if (leave(wa, s, pattern) && route != NULL) (void)route->interest(wa->worker, pattern, false, queued);
     give(wa, s);
 }

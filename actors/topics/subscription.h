@@ -27,6 +27,7 @@ struct wf_subscription_more {
     uint64_t lost;                 /* losses not yet notified */
     int64_t wait;                  /* how long a publisher waits, with WEFT_SLOW_SUSPEND */
     uint32_t max, waiting;         /* messages in the mailbox: the bound, the count */
+    struct wf_evict_mark oldest;   /* where its oldest message is looked for */
     uint8_t slow;                  /* weft_slow_policy */
     bool counts;                   /* note (3) */
     bool news_sent;                /* `news` is in the system lane */

@@ -9,16 +9,16 @@
 
 #define SIGNAL (WEFT_TAG_SYSTEM + 200)
 
-enum { TAGS = 3, PLACES = 512, SUBSCRIBED_MAX = 3, STEPS = 400 };
+enum { TAGS = 3, PLACES = 512, SUBSCRIBED_MAX = 3, COUNTING = 2, STEPS = 400 };
 
 /* ---- The specification ----------------------------------------------------------------------------------------- */
 
 struct item {
-    int64_t id; /* 0: news of a subscription */
+    int64_t id; /* below 0: news of a subscription */
     uint32_t tag;
-    bool counted; /* by the subscription that drops the oldest */
-    bool dead;    /* a request whose caller no longer waits */
-    bool bunched; /* it needs an envelope: as the real mailbox says */
+    int counted;   /* by that one of the subscriptions that drop their oldest message; 0: none */
+    bool dead;     /* a request whose caller no longer waits */
+    bool in_block; /* it needs an envelope: as the real mailbox says */
 };
 
 struct spec {
@@ -46,14 +46,14 @@ static void add(struct spec *s, struct item i)
     s->at[s->n++] = i;
 }
 
-/* The first of the mail from `i` on, or s->n; or of what is counted. */
-static size_t first_mail(const struct spec *s, size_t i, bool counted)
+/* The first of the mail from `i` on, or s->n; or of what that subscription counts. */
+static size_t first_mail(const struct spec *s, size_t i, int counted)
 {
-    while (i < s->n && (is_signal(&s->at[i]) || (counted && !s->at[i].counted))) i++;
+    while (i < s->n && (is_signal(&s->at[i]) || (counted != 0 && s->at[i].counted != counted))) i++;
     return i;
 }
 
-static uint32_t count_mail(const struct spec *s, bool counted)
+static uint32_t count_mail(const struct spec *s, int counted)
 {
     uint32_t n = 0;
     for (size_t i = first_mail(s, 0, counted); i < s->n; i = first_mail(s, i + 1, counted)) n++;
@@ -62,33 +62,33 @@ static uint32_t count_mail(const struct spec *s, bool counted)
 
 static bool is_full(const struct spec *s)
 {
-    return count_mail(s, false) >= s->max;
+    return count_mail(s, 0) >= s->max;
 }
 
 /* Whether there is space, or was made by dropping the oldest. */
 static bool make_space(struct spec *s)
 {
-    while (is_full(s) && s->policy == WEFT_FULL_DROP_OLDEST) (void)take(s, first_mail(s, 0, false));
+    while (is_full(s) && s->policy == WEFT_FULL_DROP_OLDEST) (void)take(s, first_mail(s, 0, 0));
     return !is_full(s);
 }
 
-static void tell_lost(struct spec *s)
+static void tell_lost(struct spec *s, int counted)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (s->at[i].tag == WEFT_TAG_SUBSCRIPTION) return;
-    add(s, (struct item){.tag = WEFT_TAG_SUBSCRIPTION});
+        if (s->at[i].tag == WEFT_TAG_SUBSCRIPTION && s->at[i].id == -counted) return;
+    add(s, (struct item){.id = -counted, .tag = WEFT_TAG_SUBSCRIPTION});
 }
 
-/* Publishes to the subscription that drops its oldest message. */
+/* Publishes to a subscription that drops its oldest message. */
 static void add_counted(struct spec *s, struct item i)
 {
-    if (is_full(s) || count_mail(s, true) >= SUBSCRIBED_MAX) {
-        if (count_mail(s, true) > 0) {
-            (void)take(s, first_mail(s, 0, true));
-            tell_lost(s);
+    if (is_full(s) || count_mail(s, i.counted) >= SUBSCRIBED_MAX) {
+        if (count_mail(s, i.counted) > 0) {
+            (void)take(s, first_mail(s, 0, i.counted));
+            tell_lost(s, i.counted);
         }
-        if (is_full(s) || count_mail(s, true) >= SUBSCRIBED_MAX) {
-            tell_lost(s);
+        if (is_full(s) || count_mail(s, i.counted) >= SUBSCRIBED_MAX) {
+            tell_lost(s, i.counted);
             return;
         }
     }
@@ -98,12 +98,12 @@ static void add_counted(struct spec *s, struct item i)
 /* Dead requests, and mail for which there is no memory, go when they are come to. */
 static void skip_dead(struct spec *s, size_t i, bool memory)
 {
-    while ((i = first_mail(s, i, false)) < s->n && (s->at[i].dead || (s->at[i].bunched && !memory))) (void)take(s, i);
+    while ((i = first_mail(s, i, 0)) < s->n && (s->at[i].dead || (s->at[i].in_block && !memory))) (void)take(s, i);
 }
 
 static int receive(struct spec *s, struct item *out, bool memory)
 {
-    while (s->n > 0 && !is_signal(&s->at[0]) && (s->at[0].dead || (s->at[0].bunched && !memory))) (void)take(s, 0);
+    while (s->n > 0 && !is_signal(&s->at[0]) && (s->at[0].dead || (s->at[0].in_block && !memory))) (void)take(s, 0);
     if (s->n == 0) return WEFT_ETIMEDOUT;
     *out = take(s, 0);
     return WEFT_OK;
@@ -141,6 +141,7 @@ static int receive_wanted(struct spec *s, const struct wanted *w, struct item *o
 
 static uint64_t now_seed; /* for who reports */
 static int now_step;
+static weft_subscription counting[COUNTING];
 
 static void check(bool holds, const char *what, int64_t real, int64_t wanted)
 {
@@ -152,12 +153,13 @@ static void check(bool holds, const char *what, int64_t real, int64_t wanted)
 
 static int64_t id_of(const weft_msg *m)
 {
-    int64_t id = 0;
-    if (weft_tag(m) != WEFT_TAG_SUBSCRIPTION) memcpy(&id, weft_data(m), sizeof id);
+    int64_t id;
+    if (weft_tag(m) == WEFT_TAG_SUBSCRIPTION) return m->ref == counting[0].id ? -1 : -2;
+    memcpy(&id, weft_data(m), sizeof id);
     return id;
 }
 
-static int64_t id_in_bunch(const struct wf_published_block *b, uint32_t i)
+static int64_t id_in_block(const struct wf_published_block *b, uint32_t i)
 {
     int64_t id;
     memcpy(&id, wf_body_bytes(b->at[b->post.word - 1 - i]), sizeof id);
@@ -175,6 +177,21 @@ static void check_signals_before(const struct spec *s, size_t *i, const weft_msg
     }
 }
 
+/* The marks that mean something know how much mail is ahead of them. */
+static void check_marks(const struct wf_actor *a)
+{
+    WF_LIST_EACH(k, &a->more->backlog->evict_marks) {
+        const struct wf_evict_mark *mark = WF_CONTAINER(k, struct wf_evict_mark, on_marks);
+        const int64_t ahead = (int64_t)(mark->ahead - a->gone);
+        const weft_msg *m = a->mail.first;
+        int64_t place = 0;
+        if (ahead <= 0) continue;
+        for (; m != NULL && m != mark->at; m = (const weft_msg *)m->post.next)
+            place += wf_is_published_block(m) ? wf_published_block_count(m) : 1;
+        check(m != NULL && place == ahead, "mail ahead of a mark", ahead, m == NULL ? -1 : place);
+    }
+}
+
 /* Lists all messages that wait, in the order of their arrival, and notes which of them are in published blocks. */
 static void compare(struct spec *s)
 {
@@ -186,9 +203,9 @@ static void compare(struct spec *s)
         const struct wf_published_block *b = wf_is_published_block(m) ? (const struct wf_published_block *)m : NULL;
         for (uint32_t k = 0; k < (b == NULL ? 1 : wf_published_block_count(m)); k++, i++, place++) {
             check_signals_before(s, &i, &signal, &ahead, place);
-            int64_t id = b == NULL ? id_of(m) : id_in_bunch(b, k);
+            int64_t id = b == NULL ? id_of(m) : id_in_block(b, k);
             check(i < s->n && s->at[i].id == id, "this mail waits", id, i < s->n ? s->at[i].id : -1);
-            s->at[i].bunched = b != NULL;
+            s->at[i].in_block = b != NULL;
         }
     }
     check(place == wf_mail_count(a), "mail counted", wf_mail_count(a), place);
@@ -198,6 +215,7 @@ static void compare(struct spec *s)
     check(a->signals.first == NULL || a->signals.first->mail_total == ahead, "mail ahead of the last signal",
           a->signals.first == NULL ? 0 : a->signals.first->mail_total, ahead);
     check(signal == NULL && i == s->n, "messages", (int64_t)i, (int64_t)s->n);
+    check_marks(a);
 }
 
 static bool match_wanted(const weft_msg *m, void *wanted)
@@ -257,9 +275,10 @@ static void signal_both(struct spec *s, struct item i)
 
 static void publish_both(struct spec *s, struct item i)
 {
+    const char *const topic[] = {"plain", "counted.1", "counted.2"};
     if (i.counted) add_counted(s, i);
     else if (make_space(s)) add(s, i);
-    want_int(weft_publish(i.counted ? "counted" : "plain", i.tag, &i.id, sizeof i.id) <= 1, true);
+    want_int(weft_publish(topic[i.counted], i.tag, &i.id, sizeof i.id) <= 1, true);
 }
 
 /* The caller of one of the waiting requests no longer waits. */
@@ -287,8 +306,7 @@ static void forget_signal_both(struct spec *s, uint32_t choice)
 
 static void look_both(struct spec *s)
 {
-    while (first_mail(s, 0, false) < s->n && s->at[first_mail(s, 0, false)].dead)
-        (void)take(s, first_mail(s, 0, false));
+    while (first_mail(s, 0, 0) < s->n && s->at[first_mail(s, 0, 0)].dead) (void)take(s, first_mail(s, 0, 0));
     bool ready = wf_mailbox_ready(&peek(weft_self())->task);
     check(ready == (s->n > 0), "something is ready", ready, s->n > 0);
 }
@@ -296,7 +314,7 @@ static void look_both(struct spec *s)
 static void unpack_both(struct spec *s, bool memory)
 {
     for (size_t i = 0; !memory && i < s->n;) {
-        if (!is_signal(&s->at[i]) && s->at[i].bunched) (void)take(s, i);
+        if (!is_signal(&s->at[i]) && s->at[i].in_block) (void)take(s, i);
         else i++;
     }
     if (!memory) faults_arm(0, true);
@@ -325,7 +343,7 @@ static void receive_some(struct spec *s, uint64_t *random)
 static void step(struct spec *s, uint64_t *random, int64_t id)
 {
     struct item i = {.id = id, .tag = 1 + random_below(random, TAGS)};
-    switch (random_below(random, 16)) {
+    switch (random_below(random, 18)) {
     case 0:
     case 1: send_both(s, i); break;
     case 2: ask_both(s, i); break;
@@ -338,7 +356,8 @@ static void step(struct spec *s, uint64_t *random, int64_t id)
     case 6:
     case 7: publish_both(s, i); break;
     case 8:
-        i.counted = true;
+    case 14:
+        i.counted = 1 + (int)random_below(random, COUNTING);
         publish_both(s, i);
         break;
     case 9: expire_both(s, random_below(random, 4)); break;
@@ -364,9 +383,9 @@ static void compare_with_model(const void *arg, size_t size)
     want_int(weft_recv_tag(&m, 1, WEFT_NOW), WEFT_ETIMEDOUT); /* what it needs is there from now on */
     s->skipped_max = a->more->backlog->skipped_max;
     want_int(weft_subscribe("plain", NULL), 0);
-    want_int(weft_subscribe_with(
-                 "counted", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = SUBSCRIBED_MAX}, NULL),
-             0);
+    const weft_subscribe_options oldest = {.slow = WEFT_SLOW_DROP_OLDEST, .max = SUBSCRIBED_MAX};
+    want_int(weft_subscribe_with("counted.1", &oldest, &counting[0]), 0);
+    want_int(weft_subscribe_with("counted.2", &oldest, &counting[1]), 0);
     for (now_step = 1; now_step <= STEPS; now_step++) {
         step(s, &random, now_step);
         compare(s);

@@ -197,6 +197,59 @@ START_TEST(the_oldest_goes_from_behind_what_others_published)
 }
 END_TEST
 
+/* The work that the worker is charged with for one publication. */
+static uint32_t work_of_publishing(const char *topic, int64_t value)
+{
+    (void)weft_yield(); /* so that the turn does not end within the publication */
+    const uint32_t before = wf_here->work;
+    want_int(weft_publish(topic, NEWS, &value, sizeof value), 1);
+    want(wf_here->work >= before);
+    return wf_here->work - before;
+}
+
+/* The mailbox is full of other messages, among which are publications in blocks, and two subscriptions drop their oldest
+ * messages in turns, while the subscriber receives some of the mail, in order and out of order. */
+static void many_others_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { OTHERS = 3000, EACH = 300 };
+    weft_subscription s[2];
+    const weft_subscribe_options o = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 2};
+    want_int(weft_subscribe("plain", NULL), 0);
+    for (int i = 0; i < 2; i++) want_int(weft_subscribe_with(i == 0 ? "room.a" : "room.b", &o, &s[i]), 0);
+    for (int64_t n = 0; n < OTHERS; n++) want_int(try_say(weft_self(), n % 2 == 0 ? GO : READY, n), 0);
+    for (int64_t n = 0; n < 4; n++) want_int(work_of_publishing(n % 2 == 0 ? "room.a" : "room.b", n) < 10, 1);
+    for (int i = 0; i < 2; i++) want(work_of_publishing(i == 0 ? "room.a" : "room.b", 4 + i) >= OTHERS);
+    uint32_t work = 0;
+    weft_msg *m;
+    for (int64_t n = 0; n < EACH; n++) {
+        work += work_of_publishing(n % 2 == 0 ? "room.a" : "room.b", 6 + n);
+        want_int(weft_publish("plain", NEWS, &n, sizeof n), 1);
+        if (n % 10 != 0) continue;
+        want_int(hear_only(READY), n / 5 + 1);
+        expect(GO, n / 5);
+    }
+    if (work >= EACH * 20) fprintf(stderr, "%u messages were passed over\n", work);
+    want(work < EACH * 20);
+    for (int64_t n = EACH / 5; n < OTHERS; n++) expect(n % 2 == 0 ? GO : READY, n);
+    for (int i = 0; i < 2; i++) {
+        want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_NOW), 0);
+        weft_msg_free(m);
+    }
+    int64_t last[4] = {EACH + 2, EACH + 3, EACH + 4, EACH + 5}; /* the counted ones, each before a plain one */
+    for (int64_t n = 0, i = 0; n < EACH; n++) {
+        if (EACH - n <= 4) expect(NEWS, last[i++]);
+        expect(NEWS, n);
+    }
+    expect_nothing();
+}
+
+START_TEST(dropping_the_oldest_does_not_pass_over_all_other_mail_each_time)
+{
+    run_on(1, many_others_body);
+}
+END_TEST
+
 static bool is_go(const weft_msg *m, void *arg)
 {
     (void)arg;
@@ -476,7 +529,8 @@ END_TEST
 
 TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_space_and_signals_keep_their_place,
           order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
-          the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
+          the_oldest_goes_in_the_middle_of_a_selective_receive,
+          dropping_the_oldest_does_not_pass_over_all_other_mail_each_time, a_slow_reader_is_disconnected_and_told,
           a_full_mailbox_is_dealt_with_by_the_subscription,
           a_subscriber_that_its_publisher_waited_for_in_vain_is_told,
           a_subscriber_that_ends_one_of_two_subscriptions_is_still_waited_for,
