@@ -71,13 +71,13 @@ int64_t wf_queue_table_next_due(const struct wf_queue_table *t)
     return t->due_count == 0 ? INT64_MAX : t->by_due[1]->due;
 }
 
-bool wf_queue_table_tick(struct wf_queue_table *t, int64_t now)
+struct wf_work_queue *wf_queue_table_tick(struct wf_queue_table *t, int64_t now)
 {
-    if (t->due_count == 0 || t->by_due[1]->due > now) return false;
+    if (t->due_count == 0 || t->by_due[1]->due > now) return NULL;
     struct wf_work_queue *w = t->by_due[1];
     leave_due(t, w);
     wf_queue_look_again(t, w);
-    return true;
+    return w;
 }
 
 /* Reserves space, so that each queue of the table can always be put into the heap. */

@@ -81,14 +81,22 @@ void wf_hold_release_queue(struct wf_store_queues *q, struct wf_work_queue *w)
     wf_queue_release(&q->table, w);
 }
 
+/* The taker waits in line, behind the others. */
+static void get_in_line(struct wf_store_queues *q, struct wf_hold *h)
+{
+    struct wf_work_queue *w = h->queue;
+    wf_list_push(&w->takers, &h->in_line);
+    w->taker_count++;
+    wf_queue_look_again(&q->table, w);
+    wf_share_changed(&q->shares, w->share);
+}
+
 /* A taker that was held waits in line again. */
 void wf_hold_let_wait(struct wf_store_queues *q, struct wf_hold *h)
 {
     wf_unlink(&h->in_line);
     h->state = IS_WAITING;
-    wf_list_push(&h->queue->takers, &h->in_line);
-    h->queue->taker_count++;
-    wf_queue_look_again(&q->table, h->queue);
+    get_in_line(q, h);
 }
 
 /* The member has one job less. */
@@ -219,9 +227,7 @@ int wf_hold_add(struct wf_store_queues *q, struct wf_work_queue *w, uint64_t tic
     wf_hold_found_by_monitor(q, h);
     wf_chained_push(ticket_bucket(q, ticket, weft_from(ask)), &h->of_ticket);
     if (bound > 0) wf_chained_push(wf_hold_member_bucket(q, w, h->who), &h->of_member);
-    wf_list_push(&w->takers, &h->in_line);
-    w->taker_count++;
-    wf_queue_look_again(&q->table, w);
+    get_in_line(q, h);
     return WEFT_OK;
 }
 

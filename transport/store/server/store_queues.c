@@ -424,7 +424,7 @@ static void finish_share(struct wf_store_queues *q, struct change *c, int error,
                  "topic %s: %llu records are damaged and are not given to the members of %s; 'weft store check'"
                  " lists them",
                  c->key, (unsigned long long)x->skipped, c->queue->name);
-    if (error < 0) c->queue->share->failed = error;
+    if (error < 0) wf_share_failed(&q->shares, c->queue->share, error);
     free_change(q, c);
 }
 
@@ -449,13 +449,21 @@ static void finish_hold(struct wf_store_queues *q, const struct change *c, int e
     if ((c->is.kind == WF_JOB_DONE || c->is.kind == WF_JOB_RETURN) && error == WEFT_OK) wf_hold_free(q, h);
 }
 
+/* There may be space for more records in the queue of a shared cursor. */
+static void job_ended(struct wf_store_queues *q, struct wf_work_queue *w)
+{
+    if (w->share == NULL) return;
+    w->share->full = false;
+    wf_share_changed(&q->shares, w->share);
+}
+
 static void finish_change(struct wf_store_queues *q, struct change *c, int error, const struct wf_store_change *x)
 {
     if (c->is.kind == WF_JOB_SHARE) {
         finish_share(q, c, error, x);
         return;
     }
-    if (error == WEFT_OK && c->queue->share != NULL) c->queue->share->full = false;
+    if (error == WEFT_OK) job_ended(q, c->queue);
     if (c->last != NULL && error < 0 && error != WEFT_ECLOSED) fail_upto(q, c->last, error);
     if (c->request.ask != NULL) answer(c->request.ask, c->failed < 0 ? c->failed : error, x);
     finish_hold(q, c, error, x);
@@ -521,6 +529,7 @@ static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_d
     struct wf_work_queue *w = h->queue;
     w->may_have = false;
     if (w->share != NULL) w->share->hungry = true;
+    wf_share_changed(&q->shares, w->share);
     wf_queue_set_due(&q->table, w, next_due);
     if (h->gone || h->gives_up) {
         wf_hold_free(q, h);
@@ -529,6 +538,7 @@ static void wait_on(struct wf_store_queues *q, struct wf_hold *h, int64_t next_d
     h->state = IS_WAITING;
     wf_list_push_front(&w->takers, &h->in_line);
     w->taker_count++;
+    wf_share_changed(&q->shares, w->share);
 }
 
 static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const struct wf_store_change *x)
@@ -537,7 +547,7 @@ static void finish_take(struct wf_store_queues *q, struct wf_hold *h, const stru
         weft_log(WEFT_ERROR, "queue %s: %llu jobs are damaged and are not given; 'weft store check' lists them",
                  h->queue->name, (unsigned long long)x->count);
     q->damaged = x->count;
-    if (x->died > 0 && h->queue->share != NULL) h->queue->share->full = false;
+    if (x->died > 0) job_ended(q, h->queue);
     if (x->error == WEFT_OK) {
         wf_queue_look_again(&q->table, h->queue);
         start_work(q, h, x);
@@ -577,12 +587,8 @@ static void refuse_members(struct wf_store_queues *q, struct wf_work_queue *w, i
 /* After the takers of the same batch, which may wait again. */
 static void refuse_failed(struct wf_store_queues *q)
 {
-    WF_LIST_EACH(k, &q->shares.all) {
-        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
-        int error = share->failed;
-        share->failed = WEFT_OK;
-        if (error < 0) refuse_members(q, share->queue, error);
-    }
+    for (struct wf_share *share; (share = wf_shares_next_failed(&q->shares)) != NULL;)
+        refuse_members(q, share->queue, share->failed);
 }
 
 static void refuse_batch(struct wf_store_queues *q, int error)
@@ -595,32 +601,29 @@ static void refuse_batch(struct wf_store_queues *q, int error)
     refuse_failed(q);
 }
 
-/* The takers that are held are looked at again when a queue is due: a lease may have ended by time. */
+/* The takers that are held are looked at again when their queue is due: a lease may have ended by time. */
 static void tick(struct wf_store_queues *q)
 {
     if (wf_queue_table_next_due(&q->table) == INT64_MAX) return;
     const int64_t now = wf_queues_clock(q);
-    WF_LIST_EACH(k, &q->shares.all) {
-        struct wf_work_queue *w = WF_CONTAINER(k, struct wf_share, in_all)->queue;
-        if (w->place == 0 || w->due > now) continue;
+    for (struct wf_work_queue *w; (w = wf_queue_table_tick(&q->table, now)) != NULL;) {
         for (struct wf_hold *h; (h = wf_hold_at(wf_list_first(&w->held))) != NULL;) {
             wf_hold_let_wait(q, h);
             wf_effort_count(q->effort, WF_EFFORT_COMPARE);
         }
+        wf_effort_count(q->effort, WF_EFFORT_ANSWER);
     }
-    while (wf_queue_table_tick(&q->table, now)) wf_effort_count(q->effort, WF_EFFORT_ANSWER);
 }
 
-static bool add_share(struct wf_store_queues *q, struct wf_share *share)
+/* False: there is no memory. */
+static bool add_share(struct wf_store_queues *q, struct wf_share *share, const char *topic)
 {
-    char topic[WF_STORE_TOPIC_MAX + 1];
-    if (!wf_share_next(&q->shares, share, topic)) return false;
     struct change *c = change_by_store(q, WF_JOB_SHARE, share->queue, 0, 0);
     if (c == NULL) {
         wf_share_moved(&q->shares, share, topic, WEFT_ENOMEM, NULL);
         return false;
     }
-    memcpy(c->key, topic, sizeof topic);
+    memcpy(c->key, topic, strlen(topic) + 1);
     c->is.topic = c->key;
     c->is.ahead = WF_SHARE_AHEAD;
     c->is.most = WF_SHARE_RECORDS_MAX;
@@ -628,14 +631,13 @@ static bool add_share(struct wf_store_queues *q, struct wf_share *share)
     return true;
 }
 
-/* Adds the changes that move records, for the members that wait. The cursors take turns. */
+/* Adds the changes that move records, for the members that wait. */
 static void add_shares(struct wf_store_queues *q)
 {
-    for (size_t i = q->shares.count; i > 0; i--) {
-        struct wf_list_node *k = wf_list_pop(&q->shares.all);
-        wf_list_push(&q->shares.all, k);
-        while (add_share(q, WF_CONTAINER(k, struct wf_share, in_all))) continue;
-    }
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_share *share;
+    while (wf_shares_next(&q->shares, &share, topic) && add_share(q, share, topic))
+        wf_effort_count(q->effort, WF_EFFORT_COMPARE);
 }
 
 static bool start_scan(struct wf_store_queues *q, weft_job *job)

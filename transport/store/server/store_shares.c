@@ -29,7 +29,6 @@ struct topic {
 /* A scan owns copies of all its data, because another thread runs it. */
 struct wf_share_scan {
     struct wf_store_file *file;
-    uint64_t number; /* of the wf_share */
     char queue[WF_STORE_TOPIC_MAX + 1], pattern[WF_STORE_TOPIC_MAX + 1], after[WF_STORE_TOPIC_MAX + 1];
     char found[SCAN_PAGE][WF_STORE_TOPIC_MAX + 1];
     size_t count, looks;
@@ -41,6 +40,9 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file)
 {
     s->file = file;
     wf_list_init(&s->all);
+    wf_list_init(&s->to_move);
+    wf_list_init(&s->to_scan);
+    wf_list_init(&s->failed);
 }
 
 /* The bucket of the patterns whose words in front of the first wildcard are the first `size` bytes of the text. */
@@ -69,7 +71,6 @@ int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const cha
     share->node = node;
     memcpy(share->pattern, pattern, strlen(pattern) + 1);
     share->queue = w;
-    share->number = ++s->number;
     share->hungry = true;
     share->known.secret = s->file->store->secret;
     wf_list_init(&share->topics);
@@ -93,12 +94,38 @@ size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w)
     for (struct topic *t; (t = topic_of(wf_list_pop(&share->topics))) != NULL; s->topics--) free(t);
     wf_topic_set_free(&share->known);
     wf_unlink(&share->in_all);
+    wf_unlink(&share->in_to_move);
+    wf_unlink(&share->in_to_scan);
+    wf_unlink(&share->in_failed);
+    if (s->scanned == share) s->scanned = NULL;
     wf_chained_remove(&share->in_bucket);
     s->count--;
     wf_node_counts_remove(&s->of_node, share->node);
     w->share = NULL;
     free(share);
     return work;
+}
+
+static bool waits(const struct wf_share *share)
+{
+    return share->hungry && share->queue->taker_count > 0;
+}
+
+static bool can_move(const struct wf_share *share)
+{
+    return waits(share) && !share->full && !wf_list_empty(&share->topics);
+}
+
+static bool needs_scan(const struct wf_share *share)
+{
+    return waits(share) && (!share->scanned || share->missed) && wf_list_empty(&share->topics) && share->changes == 0;
+}
+
+void wf_share_changed(struct wf_store_shares *s, struct wf_share *share)
+{
+    if (share == NULL) return;
+    if (can_move(share) && !wf_linked(&share->in_to_move)) wf_list_push(&s->to_move, &share->in_to_move);
+    if (needs_scan(share) && !wf_linked(&share->in_to_scan)) wf_list_push(&s->to_scan, &share->in_to_scan);
 }
 
 /* ---- Topics ---------------------------------------------------------------------------------------------------- */
@@ -114,12 +141,14 @@ static void note(struct wf_store_shares *s, struct wf_share *share, const char *
     if (t == NULL || wf_topic_set_add(&share->known, topic) < 0) {
         share->missed = true;
         free(t);
+        wf_share_changed(s, share);
         return;
     }
     *t = (struct topic){.in_topics = {NULL, NULL}};
     memcpy(t->text, topic, size);
     wf_list_push(&share->topics, &t->in_topics);
     s->topics++;
+    wf_share_changed(s, share);
 }
 
 /* Those in one bucket. */
@@ -147,18 +176,29 @@ size_t wf_shares_appended(struct wf_store_shares *s, const char *topic)
     return work + compare(s, *bucket_of(s, topic, strlen(topic)), topic);
 }
 
-bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])
+static void take_topic(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])
 {
-    bool waits = share->hungry && !share->full && share->queue->taker_count > 0;
-    struct topic *t = waits && s->changes < WF_SHARE_CHANGES_MAX ? topic_of(wf_list_pop(&share->topics)) : NULL;
-    if (t == NULL) return false;
+    struct topic *t = topic_of(wf_list_pop(&share->topics));
     memcpy(topic, t->text, strlen(t->text) + 1);
     wf_topic_set_remove(&share->known, t->text);
     free(t);
     s->topics--;
     share->changes++;
     s->changes++;
-    return true;
+}
+
+bool wf_shares_next(struct wf_store_shares *s, struct wf_share **out, char topic[WF_STORE_TOPIC_MAX + 1])
+{
+    if (s->changes >= WF_SHARE_CHANGES_MAX) return false;
+    for (struct wf_list_node *k; (k = wf_list_pop(&s->to_move)) != NULL;) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_to_move);
+        if (!can_move(share)) continue;
+        take_topic(s, share, topic);
+        wf_share_changed(s, share);
+        *out = share;
+        return true;
+    }
+    return false;
 }
 
 void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const char *topic, int error,
@@ -167,9 +207,21 @@ void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const cha
     share->changes--;
     s->changes--;
     if (error < 0 || x->more) note(s, share, topic); /* behind the other topics */
-    if (error < 0) return;
-    if (x->count > 0) share->hungry = false;
-    if (x->count == 0 && x->more && x->skipped == 0) share->full = true;
+    if (error == WEFT_OK && x->count > 0) share->hungry = false;
+    if (error == WEFT_OK && x->count == 0 && x->more && x->skipped == 0) share->full = true;
+    wf_share_changed(s, share);
+}
+
+void wf_share_failed(struct wf_store_shares *s, struct wf_share *share, int error)
+{
+    share->failed = error;
+    if (!wf_linked(&share->in_failed)) wf_list_push(&s->failed, &share->in_failed);
+}
+
+struct wf_share *wf_shares_next_failed(struct wf_store_shares *s)
+{
+    struct wf_list_node *k = wf_list_pop(&s->failed);
+    return k == NULL ? NULL : WF_CONTAINER(k, struct wf_share, in_failed);
 }
 
 /* ---- Scans ----------------------------------------------------------------------------------------------------- */
@@ -217,12 +269,6 @@ static void drop_scan(void *block)
     free_scan(*(struct wf_share_scan **)block);
 }
 
-static bool needs_scan(const struct wf_share *share)
-{
-    return (!share->scanned || share->missed) && share->hungry && share->queue->taker_count > 0 &&
-           wf_list_empty(&share->topics) && share->changes == 0;
-}
-
 static struct wf_share_scan *new_scan(struct wf_store_file *file, struct wf_share *share)
 {
     struct wf_share_scan *scan = calloc(1, sizeof *scan);
@@ -232,7 +278,6 @@ static struct wf_share_scan *new_scan(struct wf_store_file *file, struct wf_shar
         share->after[0] = '\0';
     }
     scan->file = wf_store_file_share(file);
-    scan->number = share->number;
     memcpy(scan->queue, share->queue->name, sizeof scan->queue);
     memcpy(scan->pattern, share->pattern, sizeof scan->pattern);
     memcpy(scan->after, share->after, sizeof scan->after);
@@ -241,43 +286,40 @@ static struct wf_share_scan *new_scan(struct wf_store_file *file, struct wf_shar
 
 int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w)
 {
-    WF_LIST_EACH(k, &s->all) {
-        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
+    for (struct wf_list_node *k; (k = wf_list_pop(&s->to_scan)) != NULL;) {
+        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_to_scan);
         if (!needs_scan(share)) continue;
         struct wf_share_scan *scan = new_scan(s->file, share);
         int rc = scan == NULL ? WEFT_ENOMEM
                               : weft_offload_start(job, run_scan, drop_scan, &scan, sizeof(void *), WEFT_FOREVER);
         *w = share->queue;
-        if (rc < 0) free_scan(scan);
-        else s->scan = scan;
-        return rc < 0 ? rc : 1;
+        if (rc < 0) {
+            free_scan(scan);
+            return rc;
+        }
+        s->scan = scan;
+        s->scanned = share;
+        return 1;
     }
     return 0;
-}
-
-static struct wf_share *share_of(struct wf_store_shares *s, uint64_t number)
-{
-    WF_LIST_EACH(k, &s->all) {
-        struct wf_share *share = WF_CONTAINER(k, struct wf_share, in_all);
-        if (share->number == number) return share;
-    }
-    return NULL;
 }
 
 int wf_shares_finish_scan(struct wf_store_shares *s, weft_job job, struct wf_work_queue **w)
 {
     struct wf_share_scan *scan = NULL;
+    struct wf_share *share = s->scanned;
     int rc = weft_offload_take(job, &scan, sizeof(void *), WEFT_FOREVER);
     s->scan = NULL;
+    s->scanned = NULL;
     *w = NULL;
-    if (rc < 0) return rc;
-    struct wf_share *share = share_of(s, scan->number);
-    if (share != NULL) {
+    if (rc == WEFT_OK && share != NULL) {
         for (size_t i = 0; i < scan->count; i++) note(s, share, scan->found[i]);
         memcpy(share->after, scan->after, sizeof share->after);
         share->scanned = !scan->is_cut && scan->rc == WEFT_OK;
         *w = share->queue;
     }
+    wf_share_changed(s, share);
+    if (rc < 0) return rc;
     rc = scan->rc;
     free_scan(scan);
     return rc;

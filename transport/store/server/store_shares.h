@@ -27,7 +27,6 @@ struct wf_share_scan;
 
 /* A queue has one from the first request of a member until the queue is freed. */
 struct wf_share {
-    uint64_t number; /* another one for each */
     char pattern[WF_STORE_TOPIC_MAX + 1];
     struct wf_work_queue *queue;
     uint64_t node;                      /* of the first member */
@@ -41,19 +40,27 @@ struct wf_share {
     struct wf_topic_set known;          /* those in `topics` */
     size_t changes;                     /* that run or wait to be run */
     struct wf_list_node in_all;         /* wf_store_shares.all */
+    struct wf_list_node in_to_move;     /* wf_store_shares.to_move */
+    struct wf_list_node in_to_scan;     /* wf_store_shares.to_scan */
+    struct wf_list_node in_failed;      /* wf_store_shares.failed */
     struct wf_chained in_bucket;        /* wf_store_shares.by_begin */
 };
 
 struct wf_store_shares {
     struct wf_store_file *file;
     struct wf_list all;
-    size_t count, changes; /* changes: that run or wait to be run */
-    size_t topics;         /* that all of them remember */
+    /* So that a batch looks only at those that it concerns. Each is put there when something has changed that may be the
+     * last thing it needed, and may need it no more when its turn comes. */
+    struct wf_list to_move; /* records of it may be moved */
+    struct wf_list to_scan; /* its topics may have to be looked for */
+    struct wf_list failed;  /* a change of it has failed */
+    size_t count, changes;  /* changes: that run or wait to be run */
+    size_t topics;          /* that all of them remember */
     /* By the words of the pattern in front of its first wildcard, so that a record is compared with few patterns. */
     struct wf_chained *by_begin[WF_SHARE_BUCKETS];
     struct wf_node_counts of_node;
     struct wf_share_scan *scan; /* of the running job; NULL: none runs */
-    uint64_t number;            /* of the last one that began */
+    struct wf_share *scanned;   /* the one for which it runs; NULL: none, or its queue was freed */
 };
 
 void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
@@ -65,11 +72,17 @@ size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
 /* A record was stored under the topic. Returns the work, in units of effort.h: the topic is compared with the patterns
  * that begin with the same words, or with a wildcard. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);
-/* The next topic of which records are to be moved. False: there is none now. */
-bool wf_share_next(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1]);
+/* Call it when a member has come to wait, or `hungry` or `full` has changed. With NULL it does nothing. */
+void wf_share_changed(struct wf_store_shares *s, struct wf_share *share);
+/* The next topic of which records are to be moved, and its cursor. The cursors take turns. False: there is none now. */
+bool wf_shares_next(struct wf_store_shares *s, struct wf_share **out, char topic[WF_STORE_TOPIC_MAX + 1]);
 /* They were moved, or an error came. */
 void wf_share_moved(struct wf_store_shares *s, struct wf_share *share, const char *topic, int error,
                     const struct wf_store_change *x);
+/* Puts the cursor into `failed`. */
+void wf_share_failed(struct wf_store_shares *s, struct wf_share *share, int error);
+/* Takes the next cursor out of `failed`. NULL: none is there. */
+struct wf_share *wf_shares_next_failed(struct wf_store_shares *s);
 /* Starts a job that looks for topics, if a cursor needs that. Returns 1 if it runs, or 0; or an error, and `*w` is
  * the queue whose members get it. */
 int wf_shares_start_scan(struct wf_store_shares *s, weft_job *job, struct wf_work_queue **w);

@@ -115,7 +115,7 @@ START_TEST(queues_become_due_in_order)
         due[i] = seed % 7 == 0 ? INT64_MAX : (int64_t)(seed >> 8) % 1000;
         wf_queue_set_due(&table, w[i], due[i]);
         if (step % 50 == 0) {
-            while (wf_queue_table_tick(&table, 300)) continue;
+            while (wf_queue_table_tick(&table, 300) != NULL) continue;
             for (int k = 0; k < COUNT; k++)
                 if (due[k] <= 300) due[k] = INT64_MAX;
         }

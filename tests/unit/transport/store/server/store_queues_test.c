@@ -126,6 +126,27 @@ START_TEST(takers_that_have_as_much_as_they_may_have_count_as_work)
 }
 END_TEST
 
+/* In units of work, as times vary. The others have members, none of which waits for a record. */
+START_TEST(a_batch_does_not_look_at_the_shared_cursors_that_it_does_not_concern)
+{
+    weft_job job;
+    char name[32], pattern[32];
+    for (int i = 0; i < WF_SHARES_MAX; i++) {
+        snprintf(name, sizeof name, "$shared.c%d", i);
+        snprintf(pattern, sizeof pattern, "topic.%d", i);
+        use_queue(name);
+        ck_assert_int_eq(wf_shares_join(&queues.shares, queue, pattern, (uint64_t)i / WF_SHARES_OF_NODE), WEFT_OK);
+        wf_queue_set_due(&queues.table, queue, i == 3 ? wall : wall + 9);
+        wf_queues_appended(&queues, pattern);
+    }
+    effort = (struct wf_effort){0};
+    for (int i = 0; i < 10; i++) ck_assert(!wf_queues_start(&queues, &job));
+    ck_assert_int_eq(wf_queue_table_next_due(&queues.table), wall + 9);
+    ck_assert_uint_ge(effort.done, WF_EFFORT_ANSWER); /* the one that is due */
+    ck_assert_uint_lt(effort.turns * WF_EFFORT_TURN + effort.done, 2 * WF_EFFORT_ANSWER);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("queues of a store");
@@ -137,6 +158,7 @@ int main(void)
     tcase_add_test(c, what_is_due_is_not_waited_for);
     tcase_add_test(c, a_node_that_comes_costs_what_it_has_and_not_what_others_have);
     tcase_add_test(c, takers_that_have_as_much_as_they_may_have_count_as_work);
+    tcase_add_test(c, a_batch_does_not_look_at_the_shared_cursors_that_it_does_not_concern);
     tcase_add_test(c, leases_that_have_ended_are_let_go_when_any_nodes_come);
     return run_suite(suite);
 }

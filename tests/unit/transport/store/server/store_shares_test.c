@@ -92,10 +92,74 @@ START_TEST(all_cursors_together_remember_a_limited_number_of_topics_and_each_som
     wf_shares_appended(&shares, "late.one");
     ck_assert(!last->missed && knows(WF_SHARES_MAX - 1, "late.one"));
     size_t taken = 0;
-    for (; wf_share_next(&shares, queue[0].share, topic); taken++) shares.changes = 0;
+    for (struct wf_share *share; wf_shares_next(&shares, &share, topic); taken++) shares.changes = 0;
     ck_assert_uint_gt(taken, 0);
     for (size_t i = 0; i < WF_SHARES_MAX; i++) wf_shares_leave(&shares, &queue[i]);
     ck_assert_uint_eq(shares.topics, 0);
+}
+END_TEST
+
+/* The cursor of which the next change moves records. */
+static struct wf_share *next(const char *expected)
+{
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_share *share;
+    ck_assert(wf_shares_next(&shares, &share, topic));
+    ck_assert_str_eq(topic, expected);
+    return share;
+}
+
+static void want_none(void)
+{
+    char topic[WF_STORE_TOPIC_MAX + 1];
+    struct wf_share *share;
+    ck_assert(!wf_shares_next(&shares, &share, topic));
+}
+
+START_TEST(cursors_take_turns)
+{
+    struct wf_share *a = join(0, "a.*"), *b = join(1, "b.*");
+    (void)join(2, "c.*");
+    for (const char *const *t = (const char *const[]){"a.1", "a.2", "a.3", "b.1", "b.2", NULL}; *t != NULL; t++)
+        wf_shares_appended(&shares, *t);
+    ck_assert_ptr_eq(next("a.1"), a);
+    ck_assert_ptr_eq(next("b.1"), b);
+    ck_assert_ptr_eq(next("a.2"), a);
+    shares.changes = WF_SHARE_CHANGES_MAX;
+    want_none();
+    shares.changes = 3;
+    ck_assert_ptr_eq(next("b.2"), b);
+    ck_assert_ptr_eq(next("a.3"), a);
+    want_none();
+}
+END_TEST
+
+START_TEST(a_cursor_waits_until_it_has_space_and_a_member_and_its_member_a_wish)
+{
+    const struct wf_store_change full = {.more = true}, moved = {.count = 1, .more = true};
+    struct wf_share *share = join(0, "a.*");
+    wf_shares_appended(&shares, "a.1");
+    wf_share_moved(&shares, next("a.1"), "a.1", WEFT_OK, &full);
+    want_none();
+    share->full = false;
+    wf_share_changed(&shares, share);
+    wf_share_moved(&shares, next("a.1"), "a.1", WEFT_OK, &moved);
+    want_none();
+    share->hungry = true;
+    wf_share_changed(&shares, share);
+    queue[0].taker_count = 0; /* the member leaves again */
+    want_none();
+    queue[0].taker_count = 1;
+    wf_share_changed(&shares, share);
+    ck_assert_ptr_eq(next("a.1"), share);
+    ck_assert_ptr_null(wf_shares_next_failed(&shares));
+    for (int i = 0; i < 2; i++) wf_share_failed(&shares, share, WEFT_ENOMEM);
+    ck_assert_ptr_eq(wf_shares_next_failed(&shares), share);
+    ck_assert_ptr_null(wf_shares_next_failed(&shares));
+    wf_share_failed(&shares, share, WEFT_ENOMEM);
+    wf_shares_leave(&shares, &queue[0]);
+    ck_assert_ptr_null(wf_shares_next_failed(&shares));
+    want_none();
 }
 END_TEST
 
@@ -109,5 +173,7 @@ int main(void)
     tcase_add_test(c, a_record_costs_the_same_among_few_and_many_patterns_of_other_topics);
     tcase_add_test(c, one_that_has_left_is_compared_no_more);
     tcase_add_test(c, all_cursors_together_remember_a_limited_number_of_topics_and_each_some);
+    tcase_add_test(c, cursors_take_turns);
+    tcase_add_test(c, a_cursor_waits_until_it_has_space_and_a_member_and_its_member_a_wish);
     return run_suite(suite);
 }
