@@ -1,5 +1,7 @@
 /* Requests of the command line: a client sends them to $node over the control socket. */
+#include "actor.h"
 #include "control.h"
+#include "node_stats.h"
 #include "transport_harness.h"
 
 #include <sys/stat.h>
@@ -277,6 +279,57 @@ START_TEST(a_tool_has_only_so_many_requests_under_way)
 }
 END_TEST
 
+enum { RECORDED = 20000 };
+
+/* How many turns the worker of that actor has had. */
+static uint64_t turns_of(weft_pid pid)
+{
+    static struct wf_node_stats stats;
+    ck_assert_int_eq(wf_node_stats_take(weft_here(), false, &stats, patience()), 0);
+    return stats.worker[wf_id_worker(pid.actor)].turns;
+}
+
+static void ask_for_the_record(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    for (int i = 0; i < RECORDED; i++) {
+        ck_assert_int_eq(weft_send(weft_self(), 7, NULL, 0), 0);
+        ck_assert_int_eq(weft_recv(&m, WEFT_FOREVER), 0);
+        weft_msg_free(m);
+    }
+    weft_pid node;
+    ck_assert_int_eq(weft_whereis("$node", &node), 0);
+    const uint64_t before = turns_of(node);
+    ck_assert_int_eq(weft_call(node, WF_CONTROL_RECORD, NULL, 0, &m, patience()), 0);
+    const uint64_t turns = turns_of(node) - before;
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    const uint32_t count = weft_get_array(&r);
+    int64_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t fields = weft_get_array(&r);
+        const int64_t at = weft_get_int(&r);
+        ck_assert_int_ge(at, last);
+        last = at;
+        for (uint32_t k = 1; k < fields; k++) weft_skip(&r);
+    }
+    ck_assert_int_eq(r.error, 0);
+    ck_assert_uint_ge(count, RECORDED);
+    ck_assert_uint_gt(turns, 20);
+    weft_msg_free(m);
+}
+
+START_TEST(a_long_record_is_merged_and_sent_in_many_turns)
+{
+    weft_node *n;
+    const weft_node_options o = {.carrier = next_carrier(), .name = "n", .workers = 1, .record_events = 65536};
+    ck_assert_int_eq(weft_node_start(&n, &o), 0);
+    ck_assert_int_eq(weft_node_spawn(n, NULL, ask_for_the_record, NULL, 0, NULL), 0);
+    ck_assert_int_eq(weft_node_wait(n, patience()), 0);
+    ck_assert_int_eq(weft_node_stop(n, patience()), 0);
+}
+END_TEST
+
 START_TEST(a_client_is_told_at_once_that_no_node_listens)
 {
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
@@ -316,6 +369,7 @@ int main(void)
     tcase_add_test(t, a_client_asks_over_the_control_socket);
     tcase_add_test(t, a_client_asks_who_somebody_is);
     tcase_add_test(t, a_tool_has_only_so_many_requests_under_way);
+    tcase_add_test(t, a_long_record_is_merged_and_sent_in_many_turns);
     tcase_add_test(t, a_client_is_told_at_once_that_no_node_listens);
     tcase_add_test(t, a_stale_control_socket_is_replaced);
     suite_add_tcase(s, t);

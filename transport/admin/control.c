@@ -1,4 +1,5 @@
 /* transport/admin/control.c -- the actor $node answers the command line. */
+#include "actor.h"
 #include "actor_list.h"
 #include "control.h"
 #include "answer.h"
@@ -16,6 +17,7 @@
 #include "log_levels.h"
 #include "members.h"
 #include "peers.h"
+#include "record_merge.h"
 #include "relay.h"
 #include "tool_actors.h"
 #include "peer_link.h"
@@ -43,6 +45,16 @@ static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t co
     for (uint32_t i = 0; i < count; i++) wf_put_text(w, url[i]);
 }
 
+/* The actor has merged or written one more event. The answer to RECORD is millions of steps, which no turn can have at
+ * once. */
+static void count_event(uint32_t *events)
+{
+    enum { AT_ONCE = 256, WORK_OF_ONE = 32 };
+    if (++*events % AT_ONCE != 0) return;
+    wf_task_charge_work(&wf_actor_self()->task, AT_ONCE * WORK_OF_ONE);
+    weft_ignore(weft_yield());
+}
+
 /* `older`: how many events there are before it, if they are left out. */
 static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
 {
@@ -64,9 +76,11 @@ static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
 static void put_record(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct listed *l = data;
+    uint32_t events = 0;
     (void)t;
     weft_put_array(w, (uint32_t)l->record_count);
-    for (size_t i = 0; i < l->record_count; i++) put_event(w, &l->records[i], i == 0 ? l->records_older : 0);
+    for (size_t i = 0; i < l->record_count; i++, count_event(&events))
+        put_event(w, &l->records[i], i == 0 ? l->records_older : 0);
 }
 
 static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
@@ -228,16 +242,25 @@ static const char *on_reload(struct wf_transport *t, weft_msg *ask, bool *handed
     return wf_reload_begin(load, ask, handed);
 }
 
+struct record_memory {
+    struct wf_record_merge merge;
+    struct weft_record at[]; /* filled from its end */
+};
+
+/* It sends the newest ones, and how many older ones there are. */
 static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 {
-    struct weft_record *all;
-    int64_t count = weft_record_read(t->node, &all);
-    if (count < 0) return weft_strerror((int)count);
-    size_t shown = WF_MIN((size_t)count, (size_t)EVENTS_MAX);
-    size_t older = (size_t)count - shown;
-    struct listed l = {.records = all + older, .record_count = shown, .records_older = older};
+    struct record_memory *r = malloc(sizeof *r + EVENTS_MAX * sizeof r->at[0]);
+    size_t first = EVENTS_MAX;
+    uint32_t events = 0;
+    if (r == NULL) return weft_strerror(WEFT_ENOMEM);
+    wf_record_merge_init(&r->merge, t->node);
+    for (; first > 0 && wf_record_merge_next(&r->merge, &r->at[first - 1]); first--) count_event(&events);
+    struct listed l = {.records = r->at + first,
+                       .record_count = EVENTS_MAX - first,
+                       .records_older = wf_record_merge_left(&r->merge)};
     const char *why = wf_control_answer(ask, put_record, t, &l);
-    free(all);
+    free(r);
     return why;
 }
 
