@@ -22,14 +22,11 @@
  *     request to, and tells it when it stops waiting (wf_mailbox_doubt); of a request that has a deadline, or that
  *     somebody else has passed on, this is never known.
  * (6) Publications may stand in the lane of mail as a struct wf_published_block instead of as messages.
- * (7) A subscription may drop its oldest message with each publication (wf_mailbox_evict), while the mailbox is full of
- *     other mail. So it remembers where its last search ended (struct wf_evict_mark): all that comes later is behind that
- *     place. Mail that is received in order does not change a mark, as the mark counts it together with wf_actor.gone:
- *     if no mail is ahead of the mark by that count, it is the first message or has left, and the mark means nothing.
- *     What leaves or is taken apart elsewhere in the lane looks at the actor's marks. */
+ * (7) A subscription that drops its oldest message finds it without a walk through all other mail: evict_marks.h. */
 #include "mailbox.h"
 
 #include "deliver.h"
+#include "evict_marks.h"
 #include "held.h"
 #include "mail_order.h"
 #include "published_block.h"
@@ -73,52 +70,6 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
     if (WF_UNLIKELY(wa->some_short != 0)) wf_on_space_of_bytes(wa);
 }
 
-static uint32_t count_of(const weft_msg *m)
-{
-    return wf_is_published_block(m) ? wf_published_block_count(m) : 1;
-}
-
-static struct wf_evict_mark *mark_of(struct wf_list_node *k)
-{
-    return WF_CONTAINER(k, struct wf_evict_mark, on_marks);
-}
-
-/* How much mail is ahead of the message at the mark; 0: the mark means nothing, or the message is the first one. */
-static uint32_t ahead_of(const struct wf_actor *a, const struct wf_evict_mark *mark)
-{
-    const int64_t ahead = wf_linked(&mark->on_marks) ? (int64_t)(mark->ahead - a->gone) : 0;
-    return ahead > 0 ? (uint32_t)ahead : 0;
-}
-
-/* The message after `previous`, the last of `place` messages, is about to leave. `m`: it is that one; NULL: it is in a
- * block, where others remain. If `previous` is NULL all marks stay right. */
-static void move_marks(struct wf_actor *a, const weft_msg *m, weft_msg *previous, uint32_t place)
-{
-    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    if (previous == NULL || b == NULL) return;
-    WF_LIST_EACH(k, &b->evict_marks) {
-        struct wf_evict_mark *mark = mark_of(k);
-        const uint32_t ahead = ahead_of(a, mark);
-        if (ahead == 0) {
-            wf_unlink(k);
-        } else if (mark->at == m) {
-            mark->at = previous;
-            mark->ahead = a->gone + 1 + place - count_of(previous);
-        } else if (ahead <= place) {
-            mark->ahead++;
-        }
-    }
-}
-
-/* `m` is the envelope of the first message of the block `from`, and is put before it. */
-static void move_marks_out(struct wf_actor *a, const weft_msg *from, weft_msg *m)
-{
-    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    if (b == NULL) return;
-    WF_LIST_EACH(k, &b->evict_marks)
-        if (mark_of(k)->at == from) mark_of(k)->at = m;
-}
-
 /* Drops the first message of the block after `previous`; `place` messages are before it. */
 static void drop_published(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
@@ -126,7 +77,8 @@ static void drop_published(struct wf_actor *a, weft_msg *previous, uint32_t plac
     struct wf_worker *w = a->task.worker;
     const weft_msg *block = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next;
     size_t freed;
-    move_marks(a, wf_published_block_count(block) == 1 ? block : NULL, previous, place);
+    if (previous != NULL && wf_has_evict_marks(a))
+        wf_evict_marks_left(a, wf_published_block_count(block) == 1 ? block : NULL, previous, place);
     wf_body_drop(w, wf_published_block_take(a, previous, &freed));
     wf_count_drop(w, why);
     count_out(a, place, freed);
@@ -152,7 +104,7 @@ static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
     weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
-    move_marks_out(a, previous == NULL ? a->mail.first : (weft_msg *)previous->post.next, m);
+    wf_evict_marks_unpacked(a, previous == NULL ? a->mail.first : (weft_msg *)previous->post.next, m);
     wf_published_block_envelope(m, wf_published_block_take(a, previous, &freed));
     a->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
     wf_actors_of(a->task.worker)->spare_bytes += (int64_t)freed - (int64_t)sizeof *m;
@@ -173,12 +125,19 @@ void wf_mailbox_unpack(struct wf_actor *a)
     }
 }
 
+/* The mail after `previous`, the last of `place` messages, is about to leave. Selective receives do this with each message. */
+static inline void leaves_from_within(struct wf_actor *a, weft_msg *previous, uint32_t place)
+{
+    const weft_msg *m = (weft_msg *)previous->post.next;
+    if (WF_UNLIKELY(wf_has_evict_marks(a))) wf_evict_marks_left(a, m, previous, place);
+    if (WF_UNLIKELY(previous->post.room != 0) && m == a->mail.last) wf_published_block_close(previous);
+}
+
 /* Takes the mail after `previous`, the last of `place` messages, out of the lane; with NULL and 0, the oldest. */
 static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
-    if (previous != NULL) move_marks(a, (weft_msg *)previous->post.next, previous, place);
+    if (previous != NULL) leaves_from_within(a, previous, place);
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
-    if (previous != NULL && a->mail.last == previous) wf_published_block_close(a);
     count_out(a, place, wf_msg_weight(m));
     return m;
 }
@@ -207,27 +166,14 @@ void wf_mailbox_make_space(struct wf_actor *a)
     while (wf_mail_count(a) > 0 && wf_mailbox_own_full(a));
 }
 
-/* `place` messages are up to `last`, which is not counted by the subscription; NULL: none are. */
-static void set_mark(struct wf_actor *a, struct wf_evict_mark *mark, weft_msg *last, uint32_t place)
-{
-    struct wf_backlog *b = last == NULL ? NULL : wf_backlog_from(a, a->task.worker);
-    if (b == NULL) { /* or there is no memory: the next search begins with the oldest mail */
-        wf_unlink(&mark->on_marks);
-        return;
-    }
-    mark->at = last;
-    mark->ahead = a->gone + place - count_of(last);
-    if (!wf_linked(&mark->on_marks)) wf_list_push(&b->evict_marks, &mark->on_marks);
-}
-
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription, struct wf_evict_mark *mark)
 {
-    const uint32_t passed = ahead_of(a, mark);
+    const uint32_t passed = wf_evict_mark_ahead(a, mark);
     uint32_t place = passed;
     weft_msg *previous = NULL, *m = passed > 0 ? mark->at : a->mail.first;
     WF_ASSERT(a->more != NULL && m != NULL);
     while (wf_is_published_block(m) || m->ref != subscription || !is_counted(m)) {
-        place += count_of(m);
+        place += wf_mail_count_of(m);
         previous = m;
         m = (weft_msg *)m->post.next;
         WF_ASSERT(m != NULL); /* a message of that subscription waits */
@@ -238,7 +184,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription, struct wf_evict
     wf_worker_charge(a->task.worker, place - passed); /* the messages that it had to pass over */
     (void)take_out(a, previous, place);
     count_evicted(a);
-    set_mark(a, mark, previous, place);
+    wf_evict_mark_set(a, mark, previous, place);
     drop_at(a, m, WF_DROP_SLOW_READER);
 }
 
@@ -447,8 +393,8 @@ bool wf_mailbox_takes_back(struct wf_actor *a)
     if (!a->task.cancelled && (m->post.flags != WF_MSG_CALL || !request_is_dead(a->task.worker, m))) return false;
     size_t weight = wf_msg_weight(m);
     wf_chain_remove(&a->held, m);
-    wf_published_block_close(a);
     if (a->mail.first == NULL) a->mail.last = m;
+    else wf_published_block_close(a->mail.last);
     m->post.next = a->mail.first == NULL ? NULL : &a->mail.first->post;
     a->mail.first = m;
     wf_mail_counted(wa, a, weight);

@@ -71,11 +71,10 @@ static bool put_in_last_block(struct wf_actor *a, struct wf_body *body)
 }
 
 /* Its bodies move to its beginning. put_in_last_block finds out how many more the mailbox has space for. */
-void wf_published_block_close(struct wf_actor *a)
+void wf_published_block_close(weft_msg *m)
 {
-    if (a->mail.first == NULL || !wf_is_published_block(a->mail.last)) return;
-    struct wf_published_block *b = (struct wf_published_block *)a->mail.last;
-    if (b->post.room == 0) return;
+    if (!wf_is_published_block(m) || m->post.room == 0) return;
+    struct wf_published_block *b = (struct wf_published_block *)m;
     const uint32_t count = b->post.word - b->post.room;
     memmove(b->at, &b->at[b->post.room], count * sizeof *b->at);
     b->post.room = 0;

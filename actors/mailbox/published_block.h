@@ -47,9 +47,9 @@ static inline bool wf_published_block_add(struct wf_actor *a, struct wf_body *bo
     a->spare_places--;
     return true;
 }
-/* The block at the end of the mailbox gets no more bodies by wf_published_block_add, if there is one: the mailbox has less
+/* If `m`, the last message of a mailbox, is a block, wf_published_block_add adds no more bodies to it: the mailbox has less
  * space than its room says. */
-void wf_published_block_close(struct wf_actor *a);
+void wf_published_block_close(weft_msg *m);
 /* Takes the first body out of the block that stands after `previous` in the lane of mail; with NULL, out of the first
  * block. The caller has to subtract `*freed` bytes, and one message, from the counts of the mailbox. */
 struct wf_body *wf_published_block_take(struct wf_actor *a, weft_msg *previous, size_t *freed);
