@@ -9,7 +9,7 @@
 
 enum { READY = 1, DATA = 2 };
 enum { MANY = 1500, CALLS = 200, MOST = WF_TURN_WORK / MANY + 2 /* calls in a turn */ };
-enum kind { PUBLICATIONS, GROUP_MESSAGES, CHANGES, WATCHES, RETAINED, EVICTIONS, KINDS };
+enum kind { PUBLICATIONS, GROUP_MESSAGES, CHANGES, WATCHES, RETAINED, KINDS };
 
 static enum kind chosen;
 static unsigned done; /* calls */
@@ -19,9 +19,7 @@ static void receiver(const void *arg, size_t size)
     struct kid k;
     want_int(size, sizeof k);
     memcpy(&k, arg, sizeof k);
-    const weft_subscribe_options one = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 1};
     if (chosen == PUBLICATIONS) want_int(weft_subscribe("topic", NULL), 0);
-    else if (chosen == EVICTIONS) want_int(weft_subscribe_with("topic", &one, NULL), 0);
     else if (chosen == CHANGES) want_int(weft_group_watch("group"), 0);
     else want_int(weft_group_join("group"), 0);
     say(k.parent, READY, 0);
@@ -39,7 +37,6 @@ static void call_once(void)
         want_int(weft_group_watch("group"), 0);
         want_int(weft_group_unwatch("group"), 0);
         return;
-    case EVICTIONS: want_int(weft_publish("topic", DATA, NULL, 0), 1); return;
     case RETAINED:
         want_int(weft_subscribe("kept.>", &s), 0);
         want_int(weft_unsubscribe(s), 0);
@@ -82,13 +79,11 @@ static void looks(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     weft_pid all[MANY] = {{0, 0}};
-    const unsigned receivers = chosen == RETAINED ? 0 : chosen == EVICTIONS ? 1 : MANY;
+    const unsigned receivers = chosen == RETAINED ? 0 : MANY;
     for (unsigned i = 0; i < receivers; i++) {
         all[i] = kid_on(1, receiver, 0);
         (void)hear(READY);
     }
-    /* The publication that is dropped for the next one stands behind these. */
-    for (unsigned i = 0; i < MANY && chosen == EVICTIONS; i++) want_int(weft_send(all[0], DATA, NULL, 0), 0);
     done = 0;
     weft_pid p = kid_on(1, caller, 0);
     (void)hear(READY);
