@@ -7,8 +7,9 @@
 #include "snapshot.h"
 #include "transport.h"
 
+#include <weft/local.h>
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void wf_put_pid(weft_writer *w, weft_pid pid)
@@ -51,12 +52,12 @@ const char *wf_control_answer(const weft_msg *ask,
         weft_writer measure = weft_writer_on(NULL, 0);
         put(&measure, t, data);
         size_t capacity = measure.size + 4096;
-        uint8_t *buffer = malloc(capacity);
+        uint8_t *buffer = weft_alloc(capacity); /* `put` may end the turn, and the actor be killed there */
         if (buffer == NULL) return "out of memory";
         weft_writer w = weft_writer_on(buffer, capacity);
         put(&w, t, data);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
-        free(buffer);
+        weft_release(buffer);
         if (w.error == 0) return NULL;
         if (w.error == WEFT_ENOMEM) return "out of memory";
     }

@@ -25,9 +25,9 @@
 #include "typed.h"
 
 #include <weft/cluster.h>
+#include <weft/local.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { EVENTS_MAX = 100000 }; /* of the flight recorder: as many as fit into one message */
@@ -250,7 +250,7 @@ struct record_memory {
 /* It sends the newest ones, and how many older ones there are. */
 static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 {
-    struct record_memory *r = malloc(sizeof *r + EVENTS_MAX * sizeof r->at[0]);
+    struct record_memory *r = weft_alloc(sizeof *r + EVENTS_MAX * sizeof r->at[0]);
     size_t first = EVENTS_MAX;
     uint32_t events = 0;
     if (r == NULL) return weft_strerror(WEFT_ENOMEM);
@@ -260,7 +260,7 @@ static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
                        .record_count = EVENTS_MAX - first,
                        .records_older = wf_record_merge_left(&r->merge)};
     const char *why = wf_control_answer(ask, put_record, t, &l);
-    free(r);
+    weft_release(r);
     return why;
 }
 
