@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef _WIN32
+#include <signal.h>
+#include <unistd.h>
+#endif
+
 #include "base.h"
 #ifdef WF_VALGRIND
 #include <valgrind/valgrind.h>
@@ -61,6 +66,20 @@ enum { THROUGH_LIBKQUEUE = false };
 static _Thread_local bool has_runner;
 static bool runner_jumps;
 
+/* With WEFT_FIRST_FAILURE the first test that fails ends the program, by a signal: tools/mutants.py asks whether a test
+ * fails, and the tests after that would take most of the time. */
+#ifndef _WIN32
+static pid_t first_process;
+
+static void end_if_one_is_enough(const char *path, int number, const char *what, const char *why)
+{
+    if (getenv("WEFT_FIRST_FAILURE") == NULL) return;
+    fprintf(stderr, "%s:%d:F:first: %s %s\n", path, number, what, why);
+    (void)kill(first_process, SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+#endif
+
 __attribute__((ON_UNIX(noreturn, ) unused, format(printf, 4, 5))) static void assertion_failed(
     const char *path, int number, const char *what, const char *format, ...)
 {
@@ -69,6 +88,7 @@ __attribute__((ON_UNIX(noreturn, ) unused, format(printf, 4, 5))) static void as
     va_start(args, format);
     if (format != NULL) vsnprintf(why, sizeof why, format, args);
     va_end(args);
+    ON_UNIX(end_if_one_is_enough(path, number, what, why);)
     if (runner_jumps && !has_runner) {
         fprintf(stderr, "%s:%d: on a thread of the node: %s %s\n", path, number, what, why);
         abort();
@@ -83,6 +103,7 @@ static inline int run_suite_as(Suite *suite, enum fork_status fork)
     SRunner *runner = srunner_create(suite);
     if (fork != CK_FORK_GETENV) srunner_set_fork_status(runner, fork);
     has_runner = true;
+    ON_UNIX(first_process = getpid();)
     runner_jumps = srunner_fork_status(runner) == CK_NOFORK;
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -223,8 +223,10 @@ def try_unit(build, mutant):
     """Returns the seed with which the test has failed, or 1 if it has none; and its output."""
     test, *case = MUTANTS[mutant]
     env = dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1", STORE_SEEDS="2000")
-    if case:
+    if case:  # of a test that has to end in order, as it has a server
         env["CK_RUN_CASE"] = case[0]
+    else:
+        env["WEFT_FIRST_FAILURE"] = "1"
     done = subprocess.run([os.path.join(build, "tests", unit_of(test))], timeout=TIME, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
     seed = re.search(r"^[A-Z_]+ seed (\d+): (.*)|^[A-Z_]+_SEED=(\d+) ", done.stdout, re.M)
