@@ -63,6 +63,18 @@ class Unit(unittest.TestCase):
         self.assertIn("WEFT_FIRST_FAILURE", ran.call_args.kwargs["env"])
 
 
+class Seeds(unittest.TestCase):
+    def test_a_mutant_that_is_found_late_is_looked_for_from_a_later_seed(self):
+        for mutant, first in {**mutants.FIRST, "link_takes_twice": 1, "link_forgets_flight": 1}.items():
+            done = mock.Mock(stdout="FAILED  seed 77, at 0.1 s: it was lost\n")
+            with mock.patch.object(mutants.subprocess, "run", return_value=done) as ran:
+                self.assertEqual(mutants.try_one("build", mutant)[0], 77)
+            self.assertIn(str(first), ran.call_args.args[0])
+
+    def test_those_with_a_later_seed_are_mutants(self):
+        self.assertLessEqual(set(mutants.FIRST), set(mutants.MUTANTS))
+
+
 TESTS = """
 #include "suite.h"
 START_TEST(it_fails)
