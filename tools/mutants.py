@@ -156,8 +156,8 @@ UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}
 
-# The seed to begin with, where a run of the scenario takes half a second and dozens of them find nothing. It is a little before
-# the one that was found last.
+# The seed to begin with, where a run of the scenario takes half a second and dozens of them find nothing. It is a little
+# before the one that was found last.
 FIRST = {"link_renumbers": 66, "link_believes_start": 18}
 
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
