@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef _WIN32
+#include <signal.h>
+#include <unistd.h>
+#endif
+
 #include "base.h"
 #ifdef WF_VALGRIND
 #include <valgrind/valgrind.h>
@@ -41,10 +46,11 @@ static inline bool under_tools(void)
 #endif
 }
 
-/* How often, where what is repeated is the same for every build: the tools look at a part of it. */
+/* How often, where what is repeated is the same for every build: the tools look at a part of it, and Valgrind, under
+ * which a program takes ten times as long as under a sanitizer, at a fiftieth. */
 static inline int repeats(int count)
 {
-    return under_tools() ? WF_MAX(1, count / 10) : count;
+    return under_tools() ? WF_MAX(1, count / (RUNNING_ON_VALGRIND ? 50 : 10)) : count;
 }
 
 /* kqueue on Linux; what it cannot do is in docs/platforms.md. */
@@ -60,6 +66,20 @@ enum { THROUGH_LIBKQUEUE = false };
 static _Thread_local bool has_runner;
 static bool runner_jumps;
 
+/* With WEFT_FIRST_FAILURE the first test that fails ends the program, by a signal: tools/mutants.py asks whether a test
+ * fails, and the tests after that would take most of the time. */
+#ifndef _WIN32
+static pid_t first_process;
+
+static void end_if_one_is_enough(const char *path, int number, const char *what, const char *why)
+{
+    if (getenv("WEFT_FIRST_FAILURE") == NULL) return;
+    fprintf(stderr, "%s:%d:F:first: %s %s\n", path, number, what, why);
+    (void)kill(first_process, SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+#endif
+
 __attribute__((ON_UNIX(noreturn, ) unused, format(printf, 4, 5))) static void assertion_failed(
     const char *path, int number, const char *what, const char *format, ...)
 {
@@ -68,6 +88,7 @@ __attribute__((ON_UNIX(noreturn, ) unused, format(printf, 4, 5))) static void as
     va_start(args, format);
     if (format != NULL) vsnprintf(why, sizeof why, format, args);
     va_end(args);
+    ON_UNIX(end_if_one_is_enough(path, number, what, why);)
     if (runner_jumps && !has_runner) {
         fprintf(stderr, "%s:%d: on a thread of the node: %s %s\n", path, number, what, why);
         abort();
@@ -82,6 +103,7 @@ static inline int run_suite_as(Suite *suite, enum fork_status fork)
     SRunner *runner = srunner_create(suite);
     if (fork != CK_FORK_GETENV) srunner_set_fork_status(runner, fork);
     has_runner = true;
+    ON_UNIX(first_process = getpid();)
     runner_jumps = srunner_fork_status(runner) == CK_NOFORK;
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

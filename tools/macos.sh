@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The tree for macOS, on x86-64 and arm64: all of it compiled and linked with zig's compiler, which brings the headers
 # and stubs of macOS. None of it is run, so nothing is optimised.
-# tools/macos.sh FOLDER: everything goes there. Ends with 77 where the compiler or the sources are not to be had.
+# tools/macos.sh FOLDER [briefly]: everything goes there. Briefly is for ./dev test --all: on x86-64 only what is
+# installed, as the tests and examples have no code for one processor. Ends with 77 where the compiler or the sources
+# are not to be had.
 set -euo pipefail
 
 root=$PWD
@@ -97,6 +99,14 @@ prepare()
     touch "$deps/complete"
 }
 
+# installed BUILD: the libraries and the command
+installed()
+{
+    ninja -C "$1" build.ninja >/dev/null # meson may have to write it again before it lists the files
+    ninja -C "$1" -t targets all | sed -n 's/^\(libweft[^:]*\|cli\/weft\): c_LINKER.*/\1/p'
+}
+
+briefly=${2:-}
 zig=$(find_zig)
 [[ -n $zig ]] || skip 'there is no zig, and npm has none to offer'
 if [[ ! -f $folder/src/complete ]]; then
@@ -110,6 +120,8 @@ for processor in x86_64 aarch64; do
     [[ -f $build/build.ninja ]] || meson setup "$build" "$root" --cross-file "$folder/$processor/cross.ini" \
         -Dwerror=true -Doptimization=0 -Ddebug=false -Ddefault_library=shared -Db_lundef=true -Dtls=disabled \
         -Ddns=disabled -Detcd=disabled
-    ninja -C "$build" -j "$(nproc)"
+    targets=()
+    [[ $processor == x86_64 && $briefly == briefly ]] && mapfile -t targets < <(installed "$build")
+    ninja -C "$build" -j "$(nproc)" "${targets[@]}"
     file "$build"/libweft*.dylib "$build/cli/weft"
 done

@@ -156,6 +156,10 @@ UNITS = {"handshake": "transport/cluster", "link_oom": "transport/link", "linked
          "group_programs": "actors/names", "contest_programs": "actors/names", "linked_names": "transport/link",
          "tie_programs": "actors/lifecycle"}
 
+# The seed to begin with, where a run of the scenario takes half a second and dozens of them find nothing. It is a little
+# before the one that was found last.
+FIRST = {"link_renumbers": 66, "link_believes_start": 18}
+
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
 
@@ -223,8 +227,10 @@ def try_unit(build, mutant):
     """Returns the seed with which the test has failed, or 1 if it has none; and its output."""
     test, *case = MUTANTS[mutant]
     env = dict(os.environ, WEFT_MUTANT=mutant, PROGRAMS_LONG="1", STORE_SEEDS="2000")
-    if case:
+    if case:  # of a test that has to end in order, as it has a server
         env["CK_RUN_CASE"] = case[0]
+    else:
+        env["WEFT_FIRST_FAILURE"] = "1"
     done = subprocess.run([os.path.join(build, "tests", unit_of(test))], timeout=TIME, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
     seed = re.search(r"^[A-Z_]+ seed (\d+): (.*)|^[A-Z_]+_SEED=(\d+) ", done.stdout, re.M)
@@ -239,7 +245,7 @@ def try_one(build, mutant):
     if MUTANTS[mutant][0] in UNITS:
         return try_unit(build, mutant)
     scenario, bound, *more = MUTANTS[mutant]
-    words = command(build, scenario, bound, 1, *(more or OPTIONS.get(scenario, [])))
+    words = command(build, scenario, bound, FIRST.get(mutant, 1), *(more or OPTIONS.get(scenario, [])))
     said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=TIME, env=dict(os.environ, WEFT_MUTANT=mutant), check=False).stdout
     found = re.search(r"^(?:FAILED  |failed: )seed (\d+)", said, re.M)

@@ -93,9 +93,10 @@ struct wf_actor {
         unsigned char state[sizeof(void *)]; /* in_place */
     };
     struct wf_asking *asking; /* the call it is in; NULL: none */
+    struct wf_actor *sent_to; /* a slot of this worker: weft_send tries it first */
+    struct wf_task task;
     uint32_t dropped;
     int reason; /* why it ends: WEFT_EXIT_* or weft_exit's argument; once it is asked to stop, why a return ends it */
-    struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
 _Static_assert(sizeof(struct wf_actor) % 16 == 0, "a slab keeps actors side by side: wf_actor_near");
@@ -274,18 +275,18 @@ static inline weft_pid wf_actor_pid(const struct wf_actor *a)
     return pid;
 }
 /* On the owner's thread: the actor alive under that id, or NULL. */
-static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
+static inline struct wf_actor *wf_actor_find(const struct wf_worker *w, uint64_t id)
 {
-    return wf_slab_find(&wf_actors_of(w)->slab, id);
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    const uint32_t index = wf_id_slot(id);
+    if (WF_UNLIKELY(!wf_slab_has(slab, index))) return NULL;
+    struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
+    return WF_UNLIKELY(!wf_slot_is(&a->slot, id)) ? NULL : a;
 }
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)
 {
-    const struct wf_slab *slab = &wf_actors_of(w)->slab;
-    const uint32_t index = wf_id_slot(to.actor);
-    if (WF_UNLIKELY(to.node != w->unrecorded || !wf_slab_has(slab, index))) return NULL;
-    struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
-    return WF_UNLIKELY(!wf_slot_is(&a->slot, to.actor)) ? NULL : a;
+    return WF_UNLIKELY(to.node != w->unrecorded) ? NULL : wf_actor_find(w, to.actor);
 }
 
 static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)

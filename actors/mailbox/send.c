@@ -456,17 +456,11 @@ static WF_STEP int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t 
 #define MARKS(state_, wish_) (((struct wf_task){.state = (state_), .wants_mail = (wish_)}).marks)
 #define MARKS_OF_CARE (((struct wf_task){.wants_mail = WF_MAIL_WAKES, .slow_path = true}).marks)
 
-/* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. What most messages
- * need is inline, too, as long as the compiler needs no stack frame for it. */
-static inline __attribute__((always_inline)) int send_small(struct wf_worker *w, weft_pid to, uint32_t tag,
-                                                            const void *data, size_t size)
+/* What most messages need is inline, as long as the compiler needs no stack frame for it. */
+static inline __attribute__((always_inline)) int send_small_near(struct wf_worker *w, uint64_t node,
+                                                                 struct wf_actor *a, uint32_t tag, const void *data,
+                                                                 size_t size)
 {
-    const uint64_t node = to.node;
-    if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM))
-        return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
-    struct wf_actor *a = wf_actor_near(w, to);
-    if (WF_UNLIKELY(a == NULL))
-        return to.node == w->unrecorded ? send_small_away(w, to, tag, data, size) : send_away(to, tag, data, size);
     const uint32_t marks = a->task.marks;
     if ((marks & MARKS(UINT8_MAX, UINT8_MAX)) == MARKS(WF_TASK_WAITING, WF_MAIL_HAND))
         return size == 0 ? hand(node, a, 0, tag, NULL, 0, w, false) : hand(0, a, 1, tag, data, size, w, false);
@@ -475,6 +469,40 @@ static inline __attribute__((always_inline)) int send_small(struct wf_worker *w,
     if (a->task.state == WF_TASK_STACKLESS && a->task.wants_mail == WF_MAIL_HAND)
         return size == 0 ? hand_empty_to_handler(node, a, tag, w) : hand_small_to_handler(w, a, tag, data, size);
     return size == 0 ? push_empty(node, a, tag, w) : push_small(w, a, tag, data, size);
+}
+
+/* To an actor of this node that is not the one to which the running actor has sent its last message. */
+static inline __attribute__((always_inline)) int send_to_another(struct wf_worker *w, weft_pid to, uint32_t tag,
+                                                                 const void *data, size_t size)
+{
+    struct wf_actor *a = wf_actor_find(w, to.actor);
+    if (WF_UNLIKELY(a == NULL)) return send_small_away(w, to, tag, data, size);
+    wf_actor_of(w->current)->sent_to = a;
+    return send_small_near(w, to.node, a, tag, data, size);
+}
+
+static WF_STEP int send_empty_to_another(weft_pid to, uint32_t tag, struct wf_worker *w)
+{
+    return send_to_another(w, to, tag, NULL, 0);
+}
+
+static WF_STEP int send_small_to_another(weft_pid to, uint32_t tag, const void *data, size_t size,
+                                         struct wf_worker *w)
+{
+    return send_to_another(w, to, tag, data, size);
+}
+
+/* Inline in weft_send once for empty messages and once for others, so that each looks at its size once. */
+static inline __attribute__((always_inline)) int send_small(struct wf_worker *w, weft_pid to, uint32_t tag,
+                                                            const void *data, size_t size)
+{
+    if (WF_UNLIKELY(w->current == NULL || tag >= WEFT_TAG_SYSTEM))
+        return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
+    if (WF_UNLIKELY(to.node != w->unrecorded)) return send_away(to, tag, data, size);
+    struct wf_actor *a = wf_actor_of(w->current)->sent_to;
+    if (!wf_slot_is(&a->slot, to.actor))
+        return size == 0 ? send_empty_to_another(to, tag, w) : send_small_to_another(to, tag, data, size, w);
+    return send_small_near(w, to.node, a, tag, data, size);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)

@@ -186,10 +186,13 @@ static inline __attribute__((always_inline)) int init_actor(struct wf_actor *a, 
     clear(a, offsetof(struct wf_actor, listed), offsetof(struct wf_actor, mail));
     /* In two parts, as compilers set up to 64 bytes with a few stores, and more with a slow loop. */
     clear(a, offsetof(struct wf_actor, mail), offsetof(struct wf_actor, gone));
-    clear(a, offsetof(struct wf_actor, gone), offsetof(struct wf_actor, task));
+    clear(a, offsetof(struct wf_actor, gone), offsetof(struct wf_actor, sent_to));
+    a->dropped = 0;
+    a->reason = 0;
     a->more = NULL;
     if (copy_arg(a, from, b) < 0) return WEFT_ENOMEM;
     a->id = wf_slot_id_reserved(&a->slot);
+    a->sent_to = a;
     a->kind = o->kind == NULL ? "actor" : o->kind;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : WF_MIN(o->mailbox_max, (uint32_t)INT32_MAX);
     a->spare_places = (int32_t)a->mailbox_max - 1;

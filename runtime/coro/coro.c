@@ -41,8 +41,8 @@ static struct known *running(void)
 /* A coroutine without a stack stands for what has adopted the thread: wf_coro_adopt_thread. */
 static struct known *known_of(const struct wf_coro *c)
 {
-    struct known *k = (struct known *)(void *)c->stack.top;
-    return c->stack.base == NULL ? k : k - 1;
+    if (c->stack.base == NULL) return c->stack.thread;
+    return (struct known *)(void *)wf_stack_top(&c->stack) - 1;
 }
 
 static __attribute__((noinline)) void departing(const struct wf_coro *to, bool for_good)
@@ -81,8 +81,10 @@ static __attribute__((noinline)) void prepare_sanitized(struct wf_coro *c, void 
 {
     struct known *k = known_of(c);
     const char *low = wf_stack_low(&c->stack);
-    *k = (struct known){
-        .bottom = low, .size = (size_t)(c->stack.base + c->stack.slot_bytes - low), .entry = entry, .arg = arg};
+    *k = (struct known){.bottom = low,
+                        .size = (size_t)(c->stack.base + wf_stack_slot_bytes(&c->stack) - low),
+                        .entry = entry,
+                        .arg = arg};
     WF_IF_TSAN(k->fiber = __tsan_create_fiber(0));
     c->sp = pf_context_make((char *)k, first_run, k);
 }
@@ -91,8 +93,8 @@ void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(voi
 {
     c->stack = stack;
     if (WF_UNLIKELY(wf_is_sanitized())) prepare_sanitized(c, entry, arg);
-    else c->sp = pf_context_make(stack.top, entry, arg);
-    pf_context_bounds(c->sp, stack.base, stack.top);
+    else c->sp = pf_context_make(wf_stack_top(&stack), entry, arg);
+    pf_context_bounds(c->sp, stack.base, wf_stack_top(&stack));
 }
 
 void wf_coro_switch_sanitized(struct wf_coro *from, struct wf_coro *to)
@@ -113,7 +115,7 @@ void wf_coro_leave(struct wf_coro *from, struct wf_coro *to)
 void wf_coro_adopt_thread(struct wf_coro *c)
 {
     *c = (struct wf_coro){.sp = NULL};
-    if (WF_UNLIKELY(wf_is_sanitized())) c->stack.top = (char *)running();
+    if (WF_UNLIKELY(wf_is_sanitized())) c->stack.thread = running();
 }
 
 void wf_coro_release_thread(struct wf_coro *c)

@@ -19,7 +19,7 @@
 
 struct wf_coro {
     void *sp;              /* while suspended; NULL before the first run */
-    struct wf_stack stack; /* .base == NULL: none (not started, or the thread's own; .top is coro.c's then) */
+    struct wf_stack stack; /* .base == NULL: none: it has not started, or stands for a thread's own */
 };
 
 /* Makes `c` stand for the stack the calling thread is running on now. */

@@ -40,8 +40,7 @@ enum {
     CANARIES = 8,
     UNTRIMMED = 1,    /* in a free slot's address */
     FREE_KEPT = 1024, /* free slots of a class that keep their memory */
-    SLOT_MASK = (1 << 29) - 1,
-    MARGIN = 1024, /* below a running frame, for the calls it makes itself */
+    MARGIN = 1024,    /* below a running frame, for the calls it makes itself */
 };
 static const uint64_t CANARY = 0x7972616e61632066;
 
@@ -80,7 +79,7 @@ struct wf_stack_arena {
 
 size_t wf_stack_bytes(const struct wf_stack *s)
 {
-    return s->slot_bytes - WF_GUARD_BYTES - pf_page_size();
+    return wf_stack_slot_bytes(s) - WF_GUARD_BYTES - pf_page_size();
 }
 
 const char *wf_stack_low(const struct wf_stack *s)
@@ -111,6 +110,12 @@ static struct segment *segment_at(const struct slot_class *c, uint32_t i)
 static uint32_t slot_size(int index)
 {
     return (uint32_t)WF_GUARD_BYTES + CLASS[index].bytes + (uint32_t)pf_page_size();
+}
+
+/* A slot of a class, without a colour. */
+static struct wf_stack slot_of(char *base, int index)
+{
+    return (struct wf_stack){.base = base, .lines = (slot_size(index) / WF_CACHE_LINE) & ((1U << 23) - 1)};
 }
 
 static uint32_t slots_of_segment(int index)
@@ -229,8 +234,9 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     if (s == NULL || s->used == slots_of_segment(index)) s = add_segment(c, index);
     if (s == NULL) return NULL;
     char *base = s->base + (size_t)s->used * slot_size(index);
-    struct wf_stack slot = {.base = base, .top = base + slot_size(index), .slot_bytes = slot_size(index) & SLOT_MASK};
-    if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
+    const uint32_t slot_bytes = slot_size(index);
+    const struct wf_stack slot = slot_of(base, index);
+    if (!pf_pages_stack(base, slot_bytes, base + slot_bytes - pf_page_size())) return NULL;
     if (!next_has_guard(a, index, s)) {
         static _Atomic bool said; /* relaxed: once for the process is enough */
         if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
@@ -269,12 +275,11 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     }
     c->least = WF_MIN(c->least, warm(c));
     c->stale = WF_MIN(c->stale, warm(c));
-    size_t colour = (size_t)(base - c->first) / slot_bytes * 7 % COLOURS;
-    *out = (struct wf_stack){.base = base,
-                             .top = base + slot_bytes - colour * WF_CACHE_LINE,
-                             .slot_bytes = slot_bytes & SLOT_MASK,
-                             .watched = on_memcheck,
-                             .used_before = used_before};
+    const uint32_t colour = (uint32_t)((size_t)(base - c->first) / slot_bytes * 7 % COLOURS);
+    *out = slot_of(base, index);
+    out->colour = colour & 63;
+    out->watched = on_memcheck;
+    out->used_before = used_before;
     if (cold) mark(out);
     a->in_use++;
     WF_IF_ASAN(__asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES));
@@ -298,7 +303,7 @@ static void check_canaries(const struct wf_stack_arena *a, int index, const stru
 {
     const struct segment *in = segment_of(a, index, s->base);
     WF_ASSERT(in != NULL);
-    if ((size_t)(s->base - in->base) / s->slot_bytes < in->guarded) return;
+    if ((size_t)(s->base - in->base) / wf_stack_slot_bytes(s) < in->guarded) return;
     for (int i = 0; i < CANARIES; i++) {
         bool stack_did_not_overflow = canaries(s)[i] == CANARY;
         WF_ASSERT(stack_did_not_overflow);
@@ -325,13 +330,14 @@ size_t wf_stack_used(const struct wf_stack *s)
 {
     if (s->used_before) return 0;
     char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES;
-    if (!grown(s)) return (size_t)(s->top - page);
-    return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
+    if (!grown(s)) return (size_t)(wf_stack_top(s) - page);
+    return (size_t)(wf_stack_top(s) - pf_pages_first(low, (size_t)(page - low)));
 }
 
 size_t wf_stack_held(const struct wf_stack *s)
 {
-    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES,
+         *end = s->base + wf_stack_slot_bytes(s);
     if (!grown(s) && !s->used_before) return (size_t)(end - page);
     return (size_t)(end - pf_pages_first(low, (size_t)(page - low)));
 }
@@ -340,7 +346,7 @@ size_t wf_stack_held(const struct wf_stack *s)
 __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {
     char *low = s->base + WF_GUARD_BYTES, *high = (char *)wf_stack_markers(s);
-    bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
+    bool inside = frame >= s->base && frame < s->base + wf_stack_slot_bytes(s);
     bool may_mark = !inside || frame - MARGIN > high + WF_STACK_MARKERS * sizeof WF_STACK_MARKER;
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
     if (high > low) pf_pages_trim(low, (size_t)(high - low));
@@ -439,12 +445,12 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
     WF_ASSERT(count <= PF_RANGES_MAX);
     for (int i = 0; i < count; i++) {
         const struct wf_stack *s = stacks[i];
-        char *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+        char *low = s->base + WF_GUARD_BYTES, *end = s->base + wf_stack_slot_bytes(s);
         /* Neighbours become one range. Guards between them may be part of it, canaries must not. */
         if (last != NULL && s->base == (char *)last->at + last->size) {
-            last->size += s->slot_bytes;
+            last->size += wf_stack_slot_bytes(s);
         } else if (last != NULL && end + WF_GUARD_BYTES == (char *)last->at) {
-            *last = (struct pf_range){low, last->size + s->slot_bytes};
+            *last = (struct pf_range){low, last->size + wf_stack_slot_bytes(s)};
         } else {
             ranges[n++] = (struct pf_range){low, (size_t)(end - low)};
             if (a->guard == PF_GUARD_BEST) last = &ranges[n - 1];
@@ -456,8 +462,8 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
 
 void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
 {
-    if (a->closed) pf_pages_open(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
-    bool has_memory = pf_pages_stack(s->base, s->slot_bytes, low);
+    if (a->closed) pf_pages_open(s->base + WF_GUARD_BYTES, wf_stack_slot_bytes(s) - WF_GUARD_BYTES);
+    bool has_memory = pf_pages_stack(s->base, wf_stack_slot_bytes(s), low);
     WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
     s->grown = s->used_before = false; /* the whole slot is clean */
     if (low >= (char *)(wf_stack_markers(s) + WF_STACK_MARKERS)) mark(s);
@@ -470,8 +476,7 @@ bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct w
         if (s == NULL) continue;
         size_t offset = (size_t)((const char *)address - s->base), slot = offset / slot_size(i);
         if (slot >= s->used) return false;
-        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i) & SLOT_MASK};
-        out->top = out->base + out->slot_bytes;
+        *out = slot_of(s->base + slot * slot_size(i), i);
         return true;
     }
     return false;
@@ -479,7 +484,7 @@ bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct w
 
 size_t wf_stack_resident(const struct wf_stack *s)
 {
-    return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
+    return pf_pages_resident(s->base + WF_GUARD_BYTES, wf_stack_slot_bytes(s) - WF_GUARD_BYTES);
 }
 
 void wf_stacks_do_without_guards(struct wf_stack_arena *a)

@@ -27,18 +27,34 @@
 #include "platform.h"
 
 struct wf_stack {
-    char *base;               /* lowest address of the slot, the guard included; NULL: none */
-    char *top;                /* 16-byte aligned; where the first frame goes */
-    uint32_t slot_bytes : 29; /* from base: guard, stack and colour; see wf_stack_bytes */
-    bool grown : 1;           /* use below the top page has been seen: see wf_stack_seen */
-    bool watched : 1;         /* it has grown, or Memcheck has to be told before its markers are read */
-    bool used_before : 1;     /* by another, and not trimmed since: what it grew to says nothing of this one */
+    char *base; /* lowest address of the slot, the guard included; NULL: none */
+    union {
+        struct {
+            uint32_t lines : 23;  /* of the cache, in the slot: guard, stack and colour; see wf_stack_slot_bytes */
+            uint32_t colour : 6;  /* lines above the top: note (4) */
+            bool grown : 1;       /* use below the top page has been seen: see wf_stack_seen */
+            bool watched : 1;     /* it has grown, or Memcheck has to be told before its markers are read */
+            bool used_before : 1; /* by another, and not trimmed since: what it grew to says nothing of this one */
 #ifdef WF_VALGRIND
-    unsigned valgrind_id;
+            unsigned valgrind_id;
 #endif
+        };
+        void *thread; /* coro.c's, for a thread's own stack: base is NULL */
+    };
 };
+_Static_assert(sizeof(struct wf_stack) <= 16, "each actor has one");
 
 struct wf_stack_arena; /* opaque */
+
+static inline size_t wf_stack_slot_bytes(const struct wf_stack *s)
+{
+    return (size_t)s->lines * WF_CACHE_LINE;
+}
+/* Where the first frame goes. */
+static inline char *wf_stack_top(const struct wf_stack *s)
+{
+    return s->base + (size_t)(s->lines - s->colour) * WF_CACHE_LINE;
+}
 
 /* At the lower end of the top page: note (2) of stack.c. */
 #define WF_STACK_MARKER UINT64_C(0x6b72616d20666577)
@@ -47,8 +63,9 @@ enum { WF_STACK_MARKERS = 8 };
 WF_INTERNAL extern _Atomic uintptr_t wf_stack_page_mask;
 static inline uint64_t *wf_stack_markers(const struct wf_stack *s)
 {
-    /* The top is in the last page of the slot, as colours take less than a page. */
-    return (uint64_t *)(((uintptr_t)s->top - 1) & atomic_load_explicit(&wf_stack_page_mask, memory_order_relaxed));
+    /* The last page of the slot: the top is in it, as colours take less than a page. */
+    return (uint64_t *)(((uintptr_t)s->base + wf_stack_slot_bytes(s) - 1) &
+                        atomic_load_explicit(&wf_stack_page_mask, memory_order_relaxed));
 }
 
 /* A free stack keeps its memory for one to two times as long. To give a page back and to touch a new one takes 3 us of a

@@ -83,23 +83,6 @@ int wf_heap_reserve(struct wf_heap *h)
     return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
 }
 
-/* Returns the ticket that was freed last, or a new one. There are as many tickets as timers were armed at the same
- * time since the heap was last empty. */
-static uint32_t take_ticket(struct wf_heap *h)
-{
-    if (h->free == 0) return h->tickets++;
-    uint32_t ticket = h->free - 1;
-    WF_ASSERT(ticket < h->tickets);
-    h->free = h->where[ticket];
-    return ticket;
-}
-
-static void give_ticket(struct wf_heap *h, uint32_t ticket)
-{
-    h->where[ticket] = h->free;
-    h->free = ticket + 1;
-}
-
 /* Serials have been used up: the order of the recent half is kept. */
 static void lower_serials(struct wf_heap *h)
 {
@@ -117,7 +100,7 @@ static void add(struct wf_heap *h, struct wf_timer *t)
 {
     WF_ASSERT(t->place == 0 && h->count < h->capacity);
     if (WF_UNLIKELY(h->serial == UINT32_MAX)) lower_serials(h);
-    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .ticket = take_ticket(h)};
+    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .ticket = h->count};
     h->timer[e.ticket] = t;
     t->place = e.ticket + 1;
     t->serial = e.serial;
@@ -144,47 +127,35 @@ void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t)
     add(h, t);
 }
 
-/* Gives all timers new tickets, without gaps. A ticket that is not free is that of the entry to which it leads. */
-static void renumber(struct wf_heap *h)
+/* The timer with the last ticket gets `ticket`, which is free, so that tickets have no gaps. */
+static void give_last_ticket(struct wf_heap *h, uint32_t last, uint32_t ticket)
 {
-    WF_ASSERT(h->count <= h->tickets);
-    uint32_t next = 0;
-    for (uint32_t ticket = 0; ticket < h->tickets; ticket++) {
-        uint32_t at = h->where[ticket];
-        if (at >= h->count || h->entries[at].ticket != ticket) continue;
-        h->entries[at].ticket = next;
-        h->where[next] = at;
-        h->timer[next] = h->timer[ticket];
-        h->timer[next]->place = next + 1;
-        next++;
-    }
-    WF_ASSERT(next == h->count);
-    h->tickets = h->count;
-    h->free = 0;
-}
-
-/* Gives the memory of a peak back; a failure to shrink does no harm. */
-static void shrink(struct wf_heap *h)
-{
-    if (h->tickets > h->capacity / 2) renumber(h);
-    (void)resize(h, h->capacity / 2);
+    struct wf_timer *t = h->timer[last];
+    uint32_t at = h->where[last];
+    WF_ASSERT(h->entries[at].ticket == last);
+    h->entries[at].ticket = ticket;
+    h->where[ticket] = at;
+    h->timer[ticket] = t;
+    t->place = ticket + 1;
 }
 
 void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
 {
     if (t->place == 0) return;
     uint32_t ticket = t->place - 1;
-    WF_ASSERT(ticket < h->tickets);
+    WF_ASSERT(ticket < h->count);
     uint32_t at = h->where[ticket];
     WF_ASSERT(at < h->count && h->entries[at].ticket == ticket && h->timer[ticket] == t);
     t->place = 0;
-    give_ticket(h, ticket);
-    struct wf_heap_entry last = h->entries[--h->count];
+    h->count--;
+    if (ticket != h->count) give_last_ticket(h, h->count, ticket);
+    struct wf_heap_entry last = h->entries[h->count];
     if (at < h->count) { /* the last one fills the hole */
         if (at > 0 && sooner(&last, &h->entries[(at - 1) / CHILDREN])) sift_up(h, at, last);
         else sift_down(h, at, last);
     }
-    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) shrink(h);
+    /* Gives the memory of a peak back; a failure to shrink does no harm. */
+    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) (void)resize(h, h->capacity / 2);
 }
 
 bool wf_heap_move_first(struct wf_heap *h)

@@ -2,8 +2,10 @@
  *
  * The keys are in the heap's own array, and so are the positions of the timers (`where`), so that sifting touches no
  * timer: with a million timers each access would miss all caches, and moving one up or down takes ten. For the same
- * reason an entry has 16 bytes: four children are as large as a cache line. Timers with equal deadlines fire in the
- * order they were armed, which makes a run repeatable. Owner's thread only.
+ * reason an entry has 16 bytes: four children are as large as a cache line. Tickets, the indices of `where`, have no
+ * gaps: when a timer is removed, one other timer gets its ticket. So memory can be given back without a walk through
+ * all timers, which took 4 to 20 ms for 65,000. Timers with equal deadlines fire in the order they were armed, which
+ * makes a run repeatable. Owner's thread only.
  *
  * Most timers of calls and waits never fire: they are armed again and again, each time for later. So an armed timer can
  * be postponed, or put to rest, which only writes into the timer: its entry stands where it stood, for a time that is
@@ -33,12 +35,11 @@ _Static_assert(sizeof(struct wf_heap_entry) == 16, "four of them are a cache lin
 
 struct wf_heap {
     struct wf_heap_entry *entries;
-    uint32_t *where;         /* by ticket: index in entries; of free tickets: the next free one + 1 */
-    struct wf_timer **timer; /* by ticket */
-    uint32_t count, capacity;
-    uint32_t tickets, free; /* given out so far; the first free one + 1 */
-    uint32_t aside;         /* places reserved for timers that wf_heap_add_reserved arms */
-    uint32_t serial;        /* of the next timer armed */
+    uint32_t *where;          /* by ticket: index in entries */
+    struct wf_timer **timer;  /* by ticket */
+    uint32_t count, capacity; /* tickets are below `count` */
+    uint32_t aside;           /* places reserved for timers that wf_heap_add_reserved arms */
+    uint32_t serial;          /* of the next timer armed */
 };
 
 void wf_heap_init(struct wf_heap *h);

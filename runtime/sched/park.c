@@ -26,7 +26,7 @@ static uint64_t mask_of(const uint64_t *words, size_t count)
 
 static size_t words_of(const struct wf_task *t, void *sp)
 {
-    return (size_t)(t->coro.stack.top - pf_context_low(sp)) / sizeof(uint64_t);
+    return (size_t)(wf_stack_top(&t->coro.stack) - pf_context_low(sp)) / sizeof(uint64_t);
 }
 
 static size_t packed_words(const uint64_t *words, size_t count)
@@ -41,7 +41,8 @@ static bool copy_out(struct wf_task *t)
 {
     const uint64_t *words = (const uint64_t *)(const void *)pf_context_low(t->coro.sp);
     size_t count = words_of(t, t->coro.sp);
-    WF_ASSERT((const char *)t->coro.sp >= wf_stack_low(&t->coro.stack) && (char *)t->coro.sp < t->coro.stack.top);
+    WF_ASSERT((const char *)t->coro.sp >= wf_stack_low(&t->coro.stack) &&
+              (char *)t->coro.sp < wf_stack_top(&t->coro.stack));
     struct parked *p = malloc(sizeof *p + packed_words(words, count) * sizeof *p->packed);
     if (p == NULL) return false;
     p->sp = t->coro.sp;
@@ -87,7 +88,7 @@ void wf_task_unpark(struct wf_worker *w, struct wf_task *t)
         for (uint64_t mask = *from++; mask != 0; mask &= mask - 1) words[__builtin_ctzll(mask)] = *from++;
     }
     t->coro.sp = p->sp;
-    pf_context_bounds(p->sp, t->coro.stack.base, t->coro.stack.top);
+    pf_context_bounds(p->sp, t->coro.stack.base, wf_stack_top(&t->coro.stack));
     w->count.unparked++;
     free(p);
 }
@@ -121,7 +122,8 @@ __attribute__((no_sanitize("address"))) static bool word_on_stack(const void *ta
                                                                   uintptr_t *word)
 {
     const struct wf_task *t = task;
-    if (address < (uintptr_t)t->coro.sp || address >= (uintptr_t)t->coro.stack.top || address % sizeof *word != 0)
+    if (address < (uintptr_t)t->coro.sp || address >= (uintptr_t)wf_stack_top(&t->coro.stack) ||
+        address % sizeof *word != 0)
         return false;
     *word = *(const uintptr_t *)address;
     return true;

@@ -3,11 +3,14 @@
 import contextlib
 import io
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
 import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 
@@ -52,6 +55,75 @@ class Unit(unittest.TestCase):
     def test_a_test_that_passes_or_is_skipped_has_not_found_it(self):
         for code in 0, 77:
             self.assertIsNone(self.try_unit(code)[0][0])
+
+    def test_the_first_failure_of_a_whole_test_ends_it(self):
+        done = mock.Mock(returncode=-15, stdout="linked_test.c:7:F:first: it was lost\n")
+        with mock.patch.object(mutants.subprocess, "run", return_value=done) as ran:
+            self.assertEqual(mutants.try_one("build", "link_says_one_frame"), (1, " it was lost"))
+        self.assertIn("WEFT_FIRST_FAILURE", ran.call_args.kwargs["env"])
+
+
+class Seeds(unittest.TestCase):
+    def test_a_mutant_that_is_found_late_is_looked_for_from_a_later_seed(self):
+        for mutant, first in {**mutants.FIRST, "link_takes_twice": 1, "link_forgets_flight": 1}.items():
+            done = mock.Mock(stdout="FAILED  seed 77, at 0.1 s: it was lost\n")
+            with mock.patch.object(mutants.subprocess, "run", return_value=done) as ran:
+                self.assertEqual(mutants.try_one("build", mutant)[0], 77)
+            self.assertIn(str(first), ran.call_args.args[0])
+
+    def test_those_with_a_later_seed_are_mutants(self):
+        self.assertLessEqual(set(mutants.FIRST), set(mutants.MUTANTS))
+
+
+TESTS = """
+#include "suite.h"
+START_TEST(it_fails)
+{
+    ck_assert_msg(false, "on purpose");
+}
+END_TEST
+START_TEST(it_says_so)
+{
+    fputs("the next one\\n", stderr);
+}
+END_TEST
+int main(void)
+{
+    Suite *s = suite_create("one");
+    TCase *t = tcase_create("one");
+    tcase_add_test(t, it_fails);
+    tcase_add_test(t, it_says_so);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
+"""
+
+
+class FirstFailure(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        source = pathlib.Path(folder, "one_test.c")
+        source.write_text(TESTS, encoding="utf-8")
+        cls.program = source.with_suffix("")
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "check"], check=True, capture_output=True, text=True)
+        folders = [f"-I{ROOT / name}" for name in ("tests", "runtime/platform", "include")]
+        subprocess.run(["cc", *folders, source, "-o", cls.program, *flags.stdout.split()], check=True)
+
+    def run_tests(self, **env):
+        return subprocess.run([self.program], env=env, capture_output=True, text=True, check=False)
+
+    def test_the_tests_after_it_do_not_run(self):
+        for fork in "yes", "no":
+            done = self.run_tests(CK_FORK=fork, WEFT_FIRST_FAILURE="1")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"one_test\.c:\d+:F:first: .*on purpose")
+            self.assertNotIn("the next one", done.stderr)
+
+    def test_otherwise_they_run(self):
+        done = self.run_tests()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the next one", done.stderr)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ const char *wf_control_answer(const weft_msg *ask,
         weft_writer w = weft_writer_on(buffer, capacity);
         put(&w, t, data);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
-        weft_release(buffer);
+        (void)weft_release(buffer);
         if (w.error == 0) return NULL;
         if (w.error == WEFT_ENOMEM) return "out of memory";
     }

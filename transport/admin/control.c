@@ -260,7 +260,7 @@ static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
                        .record_count = EVENTS_MAX - first,
                        .records_older = wf_record_merge_left(&r->merge)};
     const char *why = wf_control_answer(ask, put_record, t, &l);
-    weft_release(r);
+    (void)weft_release(r);
     return why;
 }
 

@@ -426,6 +426,58 @@ START_TEST(small_bodies_of_each_size_arrive_whole)
 }
 END_TEST
 
+/* Ids of ended actors lead to no slot, and to none that another actor has now, also where the sender has just sent to
+ * that slot. */
+static void ends_at_once(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_FOREVER), 0);
+}
+
+static void ends_at_once_too(void *state, weft_msg *m)
+{
+    (void)state, (void)m;
+    weft_exit(WEFT_EXIT_NORMAL);
+}
+
+static weft_pid next_life(bool as_handler)
+{
+    weft_pid pid = weft_nobody();
+    if (!as_handler) return kid_on(1, ends_at_once, 0);
+    want_int(weft_spawn_handler(&pid, ends_at_once_too, NULL, 0, &(weft_spawn_options){.worker = 1}), 0);
+    return pid;
+}
+
+static void lives_body(const void *arg, size_t length)
+{
+    (void)arg, (void)length;
+    const int64_t value = 7;
+    int same = 0;
+    weft_pid before = weft_nobody();
+    for (int life = 0; life < 20; life++) {
+        weft_pid now = next_life(life % 3 == 2);
+        if (life % 2 == 0) await_wait(now, "mailbox");
+        if (life > 0) {
+            same += wf_id_slot(before.actor) == wf_id_slot(now.actor);
+            want_int(weft_send(before, GO, NULL, 0), WEFT_ENOACTOR);
+            want_int(weft_send(before, GO, &value, sizeof value), WEFT_ENOACTOR);
+        }
+        want_int(life % 4 < 2 ? weft_send(now, GO, NULL, 0) : weft_send(now, GO, &value, sizeof value), 0);
+        await_end(now);
+        want_int(weft_send(now, GO, NULL, 0), WEFT_ENOACTOR);
+        want_int(weft_send(now, GO, &value, sizeof value), WEFT_ENOACTOR);
+        before = now;
+    }
+    want(same > 0); /* else this test shows nothing */
+}
+
+START_TEST(an_id_never_leads_to_the_next_actor_in_the_slot)
+{
+    run_on(1, lives_body);
+}
+END_TEST
+
 START_TEST(functions_of_actors_are_refused_outside_of_actors)
 {
     weft_pid p = {1, 1};
@@ -471,4 +523,4 @@ TEST_MAIN("send", a_call_fails_with_the_error_of_its_cause,
           the_answer_to_a_forwarded_request_goes_to_the_asker, a_message_that_is_sent_on_comes_from_who_sent_it_on,
           an_asker_that_is_stopped_or_killed_leaves_nothing, names_are_found_and_vanish_with_their_actor,
           arguments_are_checked_and_bodies_of_all_sizes_pass, small_bodies_of_each_size_arrive_whole,
-          functions_of_actors_are_refused_outside_of_actors)
+          an_id_never_leads_to_the_next_actor_in_the_slot, functions_of_actors_are_refused_outside_of_actors)

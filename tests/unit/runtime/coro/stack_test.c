@@ -43,12 +43,13 @@ START_TEST(sizes_are_rounded_up_to_a_class)
                  {256 << 10, 256 << 10}, {1 << 20, 1 << 20}, {(1 << 20) + 1, 8 << 20}, {8 << 20, 8 << 20}};
     for (size_t i = 0; i < WF_COUNT(SIZES); i++) {
         struct wf_stack s = take(SIZES[i].asked);
-        ck_assert_uint_eq(s.slot_bytes, SIZES[i].given + WF_GUARD_BYTES + pf_page_size());
+        ck_assert_uint_eq(wf_stack_slot_bytes(&s), SIZES[i].given + WF_GUARD_BYTES + pf_page_size());
         ck_assert_uint_eq(wf_stack_bytes(&s), SIZES[i].given);
         ck_assert_uint_eq((uintptr_t)s.base % pf_page_size(), 0);
-        ck_assert_uint_eq((uintptr_t)s.top % 16, 0);
-        ck_assert(s.top > s.base + s.slot_bytes - 4096 && s.top <= s.base + s.slot_bytes);
-        memset(s.base + WF_GUARD_BYTES, 0x55, (size_t)(s.top - s.base) - WF_GUARD_BYTES);
+        ck_assert_uint_eq((uintptr_t)wf_stack_top(&s) % 16, 0);
+        ck_assert(wf_stack_top(&s) > s.base + wf_stack_slot_bytes(&s) - 4096 &&
+                  wf_stack_top(&s) <= s.base + wf_stack_slot_bytes(&s));
+        memset(s.base + WF_GUARD_BYTES, 0x55, (size_t)(wf_stack_top(&s) - s.base) - WF_GUARD_BYTES);
         wf_stack_give(arena, &s);
         ck_assert_ptr_null(s.base);
     }
@@ -87,7 +88,7 @@ START_TEST(neighbours_have_different_colours)
     uint64_t seen = 0;
     for (int i = 0; i < 48; i++) {
         s[i] = take(1);
-        size_t below = (size_t)(s[i].base + s[i].slot_bytes - s[i].top);
+        size_t below = (size_t)(s[i].base + wf_stack_slot_bytes(&s[i]) - wf_stack_top(&s[i]));
         ck_assert_uint_eq(below % 64, 0);
         ck_assert_uint_eq(below / 64, (size_t)i * 7 % 48); /* wherever the kernel has put them */
         seen |= (uint64_t)1 << below / 64;
@@ -102,8 +103,8 @@ START_TEST(a_slot_used_deeply_gives_its_memory_back)
     size_t page = pf_page_size();
     struct wf_stack s = take(1);
     ck_assert_uint_le(wf_stack_resident(&s), page);
-    memset(s.base + WF_GUARD_BYTES, 1, (size_t)(s.top - s.base) - WF_GUARD_BYTES);
-    ck_assert_uint_eq(wf_stack_resident(&s), s.slot_bytes - WF_GUARD_BYTES);
+    memset(s.base + WF_GUARD_BYTES, 1, (size_t)(wf_stack_top(&s) - s.base) - WF_GUARD_BYTES);
+    ck_assert_uint_eq(wf_stack_resident(&s), wf_stack_slot_bytes(&s) - WF_GUARD_BYTES);
     wf_stack_give(arena, &s);
     s = take(1);
     ck_assert_uint_eq(wf_stack_resident(&s), page); /* the top one is kept for its next user */
@@ -115,10 +116,10 @@ START_TEST(a_stack_pointer_seen_below_the_top_page_is_enough)
 {
     size_t page = pf_page_size();
     struct wf_stack s = take(1);
-    char *deep = s.base + s.slot_bytes - 5 * page;
+    char *deep = s.base + wf_stack_slot_bytes(&s) - 5 * page;
     *deep = 1; /* as under a large buffer that was not written: the markers stand */
     ck_assert_uint_eq(wf_stack_resident(&s), 2 * page);
-    wf_stack_seen(&s, s.top - 100);
+    wf_stack_seen(&s, wf_stack_top(&s) - 100);
     ck_assert(!s.grown);
     wf_stack_seen(&s, deep);
     wf_stack_give(arena, &s);
@@ -146,7 +147,7 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory_after_a_while)
     trim_at(begin, WEFT_FOREVER);
     for (int i = 0; i < COUNT; i++) {
         s[i] = was[i] = take(1);
-        s[i].base[s[i].slot_bytes - 3 * page] = 1; /* unnoticed growth */
+        s[i].base[wf_stack_slot_bytes(&s[i]) - 3 * page] = 1; /* unnoticed growth */
     }
     for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
     trim_at(begin, next);
@@ -161,7 +162,8 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory_after_a_while)
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     s[COUNT - 1] = take(1);
-    memset(s[COUNT - 1].base + WF_GUARD_BYTES, 1, (size_t)(s[COUNT - 1].top - s[COUNT - 1].base) - WF_GUARD_BYTES);
+    memset(s[COUNT - 1].base + WF_GUARD_BYTES, 1,
+           (size_t)(wf_stack_top(&s[COUNT - 1]) - s[COUNT - 1].base) - WF_GUARD_BYTES);
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     for (int i = 0; i < COUNT - 1; i++) wf_stack_give(arena, &s[i]);
@@ -217,13 +219,13 @@ START_TEST(a_hundred_thousand_stacks)
     struct wf_stack *s = calloc((size_t)count, sizeof *s);
     for (int i = 0; i < count; i++) {
         s[i] = take(1);
-        *(int *)(void *)(s[i].top - 16) = i;
+        *(int *)(void *)(wf_stack_top(&s[i]) - 16) = i;
     }
     size_t in_use, ever;
     wf_stack_counts(arena, &in_use, &ever);
     ck_assert_uint_eq(in_use, (size_t)count);
     for (int i = 0; i < count; i++) {
-        ck_assert_int_eq(*(int *)(void *)(s[i].top - 16), i);
+        ck_assert_int_eq(*(int *)(void *)(wf_stack_top(&s[i]) - 16), i);
         wf_stack_give(arena, &s[i]);
     }
     free(s);
@@ -236,7 +238,7 @@ START_TEST(each_of_the_stacks_of_many_segments_is_found)
     struct wf_stack *s = calloc(COUNT, sizeof *s), found;
     for (int i = 0; i < COUNT; i++) s[i] = take(WF_STACK_BYTES_MAX);
     for (int i = 0; i < COUNT; i++) {
-        ck_assert(wf_stack_slot(arena, s[i].top - 16, &found));
+        ck_assert(wf_stack_slot(arena, wf_stack_top(&s[i]) - 16, &found));
         ck_assert_ptr_eq(found.base, s[i].base);
     }
     for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
@@ -249,12 +251,12 @@ START_TEST(owners_of_addresses)
     struct wf_stack a = take(1), b = take(1), found;
     ck_assert(wf_stack_slot(arena, b.base, &found));
     ck_assert_ptr_eq(found.base, b.base);
-    ck_assert_uint_eq(found.slot_bytes, b.slot_bytes);
+    ck_assert_uint_eq(wf_stack_slot_bytes(&found), wf_stack_slot_bytes(&b));
     ck_assert(wf_stack_slot(arena, a.base + WF_GUARD_BYTES - 1, &found));
     ck_assert_ptr_eq(found.base, a.base);
-    ck_assert(wf_stack_slot(arena, a.top - 1, &found));
+    ck_assert(wf_stack_slot(arena, wf_stack_top(&a) - 1, &found));
     ck_assert_ptr_eq(found.base, a.base);
-    ck_assert(!wf_stack_slot(arena, WF_MAX(a.base, b.base) + a.slot_bytes, &found)); /* never taken */
+    ck_assert(!wf_stack_slot(arena, WF_MAX(a.base, b.base) + wf_stack_slot_bytes(&a), &found)); /* never taken */
     ck_assert(!wf_stack_slot(arena, &a, &found));
     ck_assert(!wf_stack_slot(arena, NULL, &found));
     wf_stack_give(arena, &a);

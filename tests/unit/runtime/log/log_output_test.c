@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "log_output.h"
 #include "platform.h"
 #include "../../../suite.h"
 
@@ -71,10 +72,13 @@ static char *read_log(void)
     return text;
 }
 
+#define LINE "line %d of many, which is of some length, and then some"
+/* More lines than the queue has space for, as each is longer than its text. */
+enum { TOO_MANY = WF_LOG_QUEUE_BYTES / (sizeof LINE - sizeof "%d") };
+
 static void log_lines(int from, int count)
 {
-    for (int i = from; i < from + count; i++)
-        weft_log(WEFT_INFO, "line %d of many, which is of some length, and then some", i);
+    for (int i = from; i < from + count; i++) weft_log(WEFT_INFO, LINE, i);
 }
 
 /* The number in the next line; -1: there is none. `*missing`: of lines that were lost before it. */
@@ -106,16 +110,15 @@ END_TEST
 
 START_TEST(lines_that_find_no_space_are_counted)
 {
-    enum { LINES = 30000 };
     fill_pipe();
-    log_lines(0, LINES);
+    log_lines(0, TOO_MANY);
     char *text = read_log(), *at = text;
     long missing = 0;
     int count = 0;
     for (int number; (number = next_line(&at, &missing)) >= 0; count++) ck_assert_int_eq(number, count + missing);
     ck_assert_int_gt(count, 5000);
     ck_assert_int_gt(missing, 0);
-    ck_assert_int_eq(count + missing, LINES);
+    ck_assert_int_eq(count + missing, TOO_MANY);
     free(text);
 }
 END_TEST
@@ -123,32 +126,38 @@ END_TEST
 /* The place of the lost lines is known, and later lines come. */
 START_TEST(the_log_goes_on_when_somebody_reads_again)
 {
-    enum { LINES = 30000, BYTES = 200000 };
+    enum { BYTES = 200000 };
     static char some[BYTES];
     fill_pipe();
-    log_lines(0, LINES);
+    log_lines(0, TOO_MANY);
     for (size_t size = 0; size < sizeof some;) {
         ssize_t n = read(reading, some + size, sizeof some - size);
         ck_assert_int_gt(n, 0);
         size += (size_t)n;
     }
-    log_lines(LINES, 100);
+    log_lines(TOO_MANY, 100);
     char *text = read_log(), *whole = malloc(sizeof some + strlen(text) + 1), *at = whole;
     memcpy(whole, some, sizeof some);
     memcpy(whole + sizeof some, text, strlen(text) + 1);
     long missing = 0;
     int count = 0;
     for (int number; (number = next_line(&at, &missing)) >= 0; count++) ck_assert_int_eq(number, count + missing);
-    ck_assert_int_eq(count + missing, LINES + 100);
+    ck_assert_int_eq(count + missing, TOO_MANY + 100);
     ck_assert_int_gt(missing, 0);
     free(whole);
     free(text);
 }
 END_TEST
 
+/* Of each thread. */
+static int lines_of_a_thread(void)
+{
+    return repeats(2000);
+}
+
 static void *log_from_a_thread(void *arg)
 {
-    for (int i = 0; i < 2000; i++) weft_log(WEFT_INFO, "thread %d, line %d", *(int *)arg, i);
+    for (int i = 0; i < lines_of_a_thread(); i++) weft_log(WEFT_INFO, "thread %d, line %d", *(int *)arg, i);
     return NULL;
 }
 
@@ -177,7 +186,7 @@ START_TEST(lines_of_each_thread_keep_their_order)
     if (_i == 1) {
         char *part = malloc(1 << 22); /* they log while this reads */
         size_t size = 0;
-        const size_t lines = THREADS * 2000;
+        const size_t lines = THREADS * (size_t)lines_of_a_thread();
         for (size_t found = 0; found < lines;) {
             ssize_t n = read(reading, part + size, (1 << 22) - 1 - size);
             ck_assert_int_gt(n, 0);
@@ -200,7 +209,7 @@ START_TEST(lines_of_each_thread_keep_their_order)
         ck_assert(who >= 0 && who < THREADS);
         ck_assert_int_eq(line, next[who]++);
     }
-    ck_assert_int_eq(count, THREADS * 2000);
+    ck_assert_int_eq(count, THREADS * lines_of_a_thread());
     free(text);
 }
 END_TEST

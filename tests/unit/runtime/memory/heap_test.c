@@ -237,7 +237,36 @@ START_TEST(memory_of_a_peak_is_given_back)
 }
 END_TEST
 
-/* Shrinking numbers the timers that are left anew. */
+/* A worker that has had many timers is not held up when their memory is given back. */
+START_TEST(a_removal_gives_at_most_one_other_timer_a_new_place)
+{
+    enum { COUNT = 1000 };
+    struct wf_heap h;
+    static struct wf_timer timers[COUNT];
+    static uint32_t places[COUNT];
+    wf_heap_init(&h);
+    for (int i = 0; i < COUNT; i++) {
+        timers[i] = (struct wf_timer){.deadline = (int64_t)i * 31 % COUNT};
+        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+        places[i] = timers[i].place;
+    }
+    const uint32_t capacity = h.capacity;
+    while (h.count > 0) {
+        struct wf_timer *first = wf_heap_first(&h);
+        wf_heap_remove(&h, first);
+        int changed = 0;
+        for (int i = 0; i < COUNT; i++) {
+            changed += &timers[i] != first && timers[i].place != places[i];
+            places[i] = timers[i].place;
+        }
+        ck_assert_int_le(changed, 1);
+    }
+    ck_assert_uint_lt(h.capacity, capacity / 8);
+    wf_heap_finish(&h);
+}
+END_TEST
+
+/* Shrinking loses none of the timers that are left. */
 START_TEST(timers_left_of_a_peak_are_found)
 {
     enum { COUNT = 10007, LEFT = 50 };
@@ -276,6 +305,7 @@ int main(void)
     tcase_add_test(c, the_order_armed_outlives_the_last_serial);
     tcase_add_test(c, an_armed_timer_knows_it);
     tcase_add_test(c, memory_of_a_peak_is_given_back);
+    tcase_add_test(c, a_removal_gives_at_most_one_other_timer_a_new_place);
     tcase_add_test(c, timers_left_of_a_peak_are_found);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -9,7 +9,7 @@ static struct wf_workers workers = {.count = 2, .users = 1}; /* one is of weft's
 static struct wf_worker worker;
 static struct wf_conn conn;
 static struct wf_channel channel;
-static struct wf_link link;
+static struct wf_link the_link;
 
 #define AT(seconds) (WF_CLOCK_BEGIN + WEFT_SEC(seconds))
 
@@ -20,14 +20,14 @@ static void begin(struct wf_worker *reader)
     memset(&channel, 0, sizeof channel);
     conn.worker = reader;
     channel.conn = &conn;
-    link.channel = &channel;
+    the_link.channel = &channel;
 }
 
 START_TEST(a_worker_that_sleeps_has_read_all)
 {
     begin(&worker);
     atomic_store(&worker.pace.polled, AT(1));
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(9));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(9));
 }
 END_TEST
 
@@ -36,18 +36,18 @@ START_TEST(a_worker_that_is_held_up_has_read_until_its_last_look)
     begin(&worker);
     atomic_store(&worker.pace.polled, AT(1));
     atomic_store(&worker.pace.began, AT(2));
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(1));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(1));
     atomic_store(&worker.pace.polled, AT(8)); /* it goes on */
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(8));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(8));
 }
 END_TEST
 
 START_TEST(a_channel_that_waits_for_a_congested_worker_has_read_until_it_began_to_wait)
 {
     begin(NULL); /* of NNG's threads */
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(9));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(9));
     atomic_store(&channel.held_at, AT(3));
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(3));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(3));
 }
 END_TEST
 
@@ -57,7 +57,7 @@ START_TEST(a_worker_that_judges_itself_is_not_late)
     workers.users = workers.count;
     atomic_store(&worker.pace.polled, AT(1));
     atomic_store(&worker.pace.began, AT(2));
-    ck_assert_int_eq(wf_links_heard_until(&link, AT(9)), AT(9));
+    ck_assert_int_eq(wf_links_heard_until(&the_link, AT(9)), AT(9));
     workers.users = 1;
 }
 END_TEST

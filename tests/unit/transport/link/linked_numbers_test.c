@@ -6,7 +6,7 @@
 #include "control.h"
 #include "names.h"
 
-static struct wf_link *link(void)
+static struct wf_link *the_link(void)
 {
     struct wf_link *l = wf_links_find(cluster(), there.node);
     ck_assert_ptr_nonnull(l);
@@ -24,15 +24,15 @@ START_TEST(a_pong_to_no_ping_says_nothing)
     uint64_t asked = heard(peer, WF_FRAME_PING)->number;
     say_number(peer, WF_FRAME_PONG, pongs[_i]);
     say_number(peer, WF_FRAME_PONG, asked - 1);
-    ck_assert_int_eq(atomic_load(&link()->rtt), 0);
+    ck_assert_int_eq(atomic_load(&the_link()->rtt), 0);
     acknowledge(peer);
     pass(WEFT_MS(100));
     say_number(peer, WF_FRAME_PONG, asked);
-    int64_t took = atomic_load(&link()->rtt);
+    int64_t took = atomic_load(&the_link()->rtt);
     ck_assert_int_gt(took, 0);
     pass(WEFT_MS(100));
     say_number(peer, WF_FRAME_PONG, asked); /* once */
-    ck_assert_int_eq(atomic_load(&link()->rtt), took);
+    ck_assert_int_eq(atomic_load(&the_link()->rtt), took);
     ck_assert(!is_over(peer));
     close_script();
 }
@@ -49,7 +49,7 @@ START_TEST(a_heartbeat_is_at_most_a_minute)
     open_plainly();
     peer = link_up(&h);
     there.node = h.incarnation;
-    ck_assert_int_eq(link()->heartbeat, WEFT_SEC(60));
+    ck_assert_int_eq(the_link()->heartbeat, WEFT_SEC(60));
     pass(WEFT_SEC(290));
     ck_assert(!is_over(peer));
     pass(WEFT_SEC(20));
