@@ -9,6 +9,7 @@
  *     empty.
  * (3) A scan looks at a limited number of topics, as nothing else is stored meanwhile. The next one goes on behind them.
  * (4) A job has a copy of its record, so the limits of the topic do not take what a member has, or what is dead. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +180,7 @@ size_t wf_shares_appended(struct wf_store_shares *s, const char *topic)
 static void take_topic(struct wf_store_shares *s, struct wf_share *share, char topic[WF_STORE_TOPIC_MAX + 1])
 {
     struct topic *t = topic_of(wf_list_pop(&share->topics));
+    assert(t != NULL); /* can_move */
     memcpy(topic, t->text, strlen(t->text) + 1);
     wf_topic_set_remove(&share->known, t->text);
     free(t);
