@@ -10,7 +10,7 @@ import subprocess
 from workloads import less_is_better
 
 SLOW = 1.5  # A run is slow if it is this many times worse than the best run of the same command.
-PACKAGES = ("erlang-base", "golang-go", "libboost-fiber-dev", "libcaf-dev", "libnng-dev", "libuv1-dev",
+PACKAGES = ("erlang-base", "golang-go", "libboost-dev", "libboost-fiber-dev", "libcaf-dev", "libnng-dev", "libuv1-dev",
             "redis-server", "nats-server", "libnats-dev", "libzmq3-dev")
 failed = []
 

@@ -133,10 +133,10 @@ WORKLOADS = [
            rate("remote one way, 1 KiB", 1.8e6), carried=rate("remote one way, 1 KiB, NNG to tcp", 0.95)),
     remote("oneway", "16 1000000", "16 300000", "16 1000", ("weft-tcp",), setting="apart",
            carried=rate("remote one way, 16 B, actors and link on two workers, NNG to tcp", 0.9)),
-    # Both servers get the same clients and one thread each. The figure is requests for each second of processor time.
-    Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv",)),
+    # All servers get the same clients and one thread each. The figure is requests for each second of processor time.
+    Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv", "asio")),
     Workload("bench_echo", [], numbers("1000 64 1000000 embedded", "1000 64 200000 embedded", "10 64 200 embedded"),
-             ("libuv",)),
+             ("libuv", "asio")),
     Workload("bench_lateness", [], numbers("1000 100 50", "1000 100 10", "10 2 3"), ("libuv",)),
     remote("publish", "1 500000", "1 200000", "1 500", ("redis", "nats", "weft-tcp"),
            rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s"),

@@ -3,7 +3,7 @@
  *
  * The server forks it before it starts anything (load_begin), tells it its port (load_go), serves until all
  * connections have been closed, and asks for the result (load_end). What it reports is its own processor time, from
- * load_go to load_end. */
+ * load_go to load_end. C, and C++ for asio.cpp. */
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
@@ -66,14 +66,15 @@ static void load_send(const struct load *l, const struct load_client *c, const c
 
 static void load_run(const struct load *l, const struct sockaddr_in *server)
 {
-    struct load_client *all = calloc((size_t)l->connections, sizeof *all);
+    struct load_client *all = (struct load_client *)calloc((size_t)l->connections, sizeof *all);
     static char request[LOAD_SIZE_MAX], answer[LOAD_SIZE_MAX];
     int poller = epoll_create1(EPOLL_CLOEXEC), on = 1;
     long begun = 0, answered = 0;
     load_must(all != NULL && poller >= 0, "clients");
     for (size_t i = 0; i < l->size; i++) request[i] = (char)('a' + i % 26);
     for (int i = 0; i < l->connections; i++) {
-        struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
+        struct epoll_event e = {.events = EPOLLIN};
+        e.data.ptr = &all[i];
         all[i].fd = socket(AF_INET, SOCK_STREAM, 0);
         load_must(connect(all[i].fd, (const struct sockaddr *)server, sizeof *server) == 0, "connect");
         load_must(setsockopt(all[i].fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "nodelay");
@@ -85,7 +86,7 @@ static void load_run(const struct load *l, const struct sockaddr_in *server)
         struct epoll_event ready[LOAD_BATCH];
         int n = epoll_wait(poller, ready, LOAD_BATCH, -1);
         for (int i = 0; i < n; i++) {
-            struct load_client *c = ready[i].data.ptr;
+            struct load_client *c = (struct load_client *)ready[i].data.ptr;
             ssize_t size = recv(c->fd, answer + c->got, l->size - c->got, 0);
             load_must(size > 0, "recv");
             c->got += (size_t)size;
@@ -117,7 +118,8 @@ static void load_begin(struct load *l, char **argv)
     l->process = fork();
     load_must(l->process >= 0, "fork");
     if (l->process > 0) return;
-    struct sockaddr_in server = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in server = {.sin_family = AF_INET};
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     load_must(read(l->port_pipe[0], &server.sin_port, sizeof server.sin_port) == sizeof server.sin_port, "port");
     load_run(l, &server);
     _exit(0);

@@ -23,6 +23,7 @@ BUILDS = {  # This is the order of the table's columns.
     "nats": (["gcc", *C, "-o", "{out}/peer_nats", "nats.c", "-lnats"], {}),
     "zmq": (["gcc", *C, "-o", "{out}/peer_zmq", "zmq.c", "-lzmq"], {}),
     "libuv": (["gcc", *C, "-o", "{out}/peer_uv", "uv.c", "-luv"], {}),
+    "asio": (["g++", *CPP, "-o", "{out}/peer_asio", "asio.cpp", "-lpthread"], {}),
     "epoll": (["gcc", *C, "-o", "{out}/peer_epoll", "epoll.c"], {}),
 }
 STORED = {  # beside "redis" and "nats", which have other programs for messages that are not stored
@@ -128,7 +129,7 @@ class Peers:
         if name == "nats":
             url = self.nats_url("pinned" if workload.setting == "pinned" else "")
             return [os.path.join(self.folder.name, "peer_nats"), url, what, *rest]
-        if name in ("epoll", "nng", "libuv", "zmq"):
+        if name in ("epoll", "nng", "libuv", "asio", "zmq"):
             return [os.path.join(self.folder.name, "peer_uv" if name == "libuv" else "peer_" + name), what, *rest]
         # Some have no number of workers on our side.
         threads = "2" if far else "1" if what in ("idle", "yield") else rest.pop(0)
