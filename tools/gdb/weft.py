@@ -25,6 +25,7 @@ import gdb.unwinder
 STATES = ("new", "ready", "ready", "running", "waiting", "waiting", "waiting", "parked", "restarting")
 NEW, UNPARKED, READY, RUNNING, WAITING, STACKLESS, IDLE, PARKED, DONE = range(9)
 CHUNK = 64  # WF_SLAB_CHUNK
+CACHE_LINE = 64  # WF_CACHE_LINE
 LINES_MAX = 1000
 KINDS = ("", "spawns", "sends to", "receives from", "waits for", "goes on", "ends")
 # Registers by what gdb calls the architecture: stack pointer, program counter, and where in a suspended context
@@ -257,7 +258,8 @@ def places_of_frames(frame):
 def unpacked(task):
     """Returns the stack of a parked task: its stack pointer, and the bytes from there up."""
     parked = task["coro"]["sp"].cast(type_of("struct parked").pointer()).dereference()
-    sp, top = int(parked["sp"]), int(task["coro"]["stack"]["top"])
+    stack = task["coro"]["stack"]
+    sp, top = int(parked["sp"]), int(stack["base"]) + (int(stack["lines"]) - int(stack["colour"])) * CACHE_LINE
     at, words = parked["packed"], []
     index, left = 0, (top - sp) // 8
     while left > 0:
