@@ -11,8 +11,9 @@
 #include "transport.h"
 #include "typed_tags.h"
 
+#include <weft/local.h>
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LOOK_WITHIN WEFT_SEC(2)
@@ -158,11 +159,12 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
 
 /* ---- All workers ----------------------------------------------------------------------------------------------- */
 
-/* The results of all workers, one behind the other, malloc'ed. NULL: `*why` has the reason. */
+/* The results of all workers, one behind the other, from weft_alloc: the actor may be killed while it waits for a worker. NULL:
+ * `*why` has the reason. */
 static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void *data), size_t size,
                          const char **why)
 {
-    char *all = calloc(node->workers.count, size);
+    char *all = weft_alloc(node->workers.count * size);
     int rc = all == NULL ? WEFT_ENOMEM : WEFT_OK;
     for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
         rc = wf_worker_inspect(node, i, look, all + i * size, size, weft_after(LOOK_WITHIN));
@@ -170,7 +172,7 @@ static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void
     }
     if (rc == WEFT_OK) return all;
     *why = weft_strerror(rc);
-    free(all);
+    (void)weft_release(all);
     return NULL;
 }
 
@@ -233,6 +235,6 @@ const char *wf_control_inspect(const struct wf_transport *t, const weft_msg *ask
     void *all = waits ? look_at_all(t->node, wf_inspect_waits, sizeof(struct wf_waits), &why)
                       : look_at_all(t->node, wf_inspect_drops, sizeof(struct wf_drops_seen), &why);
     if (all != NULL) why = wf_control_answer(ask, waits ? put_waits : put_drops, t, all);
-    free(all);
+    (void)weft_release(all);
     return why;
 }

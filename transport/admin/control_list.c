@@ -3,7 +3,8 @@
  *
  * Each page is one message, and the work for it is bounded, so a long list delays neither the node nor its other tools:
  * a worker looks at some thousand slots of its actors in a turn, and a table is locked for as many of its slots. A page
- * says where the next one begins; the node stores nothing in between. */
+ * says where the next one begins; the node stores nothing in between. All memory is the actor's own, as it may be killed
+ * while it waits for a worker. */
 #include "control_list.h"
 #include "answer.h"
 #include "cluster.h"
@@ -15,8 +16,9 @@
 #include "peers.h"
 #include "transport.h"
 
+#include <weft/local.h>
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_WITHIN WEFT_SEC(2)
@@ -61,11 +63,13 @@ static weft_writer begin_row(struct listing *l)
 {
     if (l->capacity - l->size < ROW_BYTES) {
         size_t capacity = 2 * l->capacity + ROW_BYTES;
-        uint8_t *more = realloc(l->rows, capacity);
+        uint8_t *more = weft_alloc(capacity);
         if (more == NULL) {
             l->failed = true;
             return weft_writer_on(NULL, 0);
         }
+        if (l->size > 0) memcpy(more, l->rows, l->size);
+        (void)weft_release(l->rows);
         l->rows = more;
         l->capacity = capacity;
     }
@@ -85,7 +89,7 @@ static bool list_nodes(struct listing *l)
 {
     const struct wf_transport *t = l->t;
     pf_mutex_lock(t->lock);
-    l->nodes = calloc(t->cluster->peer_count + 1, sizeof *l->nodes);
+    l->nodes = weft_alloc((t->cluster->peer_count + 1) * sizeof *l->nodes);
     struct called *at = l->nodes;
     if (at != NULL) {
         *at = (struct called){.incarnation = t->node->incarnation};
@@ -177,7 +181,7 @@ static void add_actor(struct listing *l, const struct wf_actor_info *info)
 
 static int look_at_actors(struct listing *l)
 {
-    struct wf_actor_page *p = calloc(1, sizeof *p);
+    struct wf_actor_page *p = weft_alloc(sizeof *p);
     if (p == NULL) return WEFT_ENOMEM;
     p->worker = (uint32_t)l->at;
     p->slot = l->inner;
@@ -190,7 +194,7 @@ static int look_at_actors(struct listing *l)
         l->inner = p->slot;
         l->last = p->last;
     }
-    free(p);
+    (void)weft_release(p);
     return rc;
 }
 
@@ -229,8 +233,8 @@ static int begin(struct listing *l)
 
 static void end(struct listing *l)
 {
-    free(l->rows);
-    free(l->nodes);
+    (void)weft_release(l->rows);
+    (void)weft_release(l->nodes);
 }
 
 /* Answers with the rows; if `paged`, with the place where the next page begins before them. */
@@ -242,7 +246,7 @@ static const char *answer(const weft_msg *ask, const struct listing *l, bool pag
     weft_put_uint(&c, l->at);
     weft_put_uint(&c, l->inner);
     WF_ASSERT(c.error == 0);
-    uint8_t *body = malloc(HEAD_BYTES + l->size);
+    uint8_t *body = weft_alloc(HEAD_BYTES + l->size);
     if (body == NULL) return "out of memory";
     weft_writer w = weft_writer_on(body, HEAD_BYTES);
     if (paged) {
@@ -253,7 +257,7 @@ static const char *answer(const weft_msg *ask, const struct listing *l, bool pag
     WF_ASSERT(w.error == 0);
     if (l->size > 0) memcpy(body + w.size, l->rows, l->size);
     (void)weft_reply(ask, weft_tag(ask), body, w.size + l->size);
-    free(body);
+    (void)weft_release(body);
     return NULL;
 }
 

@@ -143,7 +143,8 @@ static const char *read_request(const weft_msg *ask, struct who *who)
 /* Looks up the actors of one worker. If it does not answer, each of them gets that as its reason. */
 static int look_at_worker(struct who *who, uint32_t worker)
 {
-    struct wf_whos *some = calloc(1, sizeof *some + who->count * sizeof some->of[0]);
+    /* The actor may be killed while it waits for the worker. */
+    struct wf_whos *some = weft_alloc(sizeof *some + who->count * sizeof some->of[0]);
     if (some == NULL) return WEFT_ENOMEM;
     for (uint32_t i = 0; i < who->count; i++) {
         const struct asked *a = &who->asked[i];
@@ -167,7 +168,7 @@ static int look_at_worker(struct who *who, uint32_t worker)
                                   : "has ended",
                      silent || !one->found ? NULL : one);
     }
-    free(some);
+    (void)weft_release(some);
     return rc;
 }
 
