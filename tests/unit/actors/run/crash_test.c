@@ -301,7 +301,9 @@ START_TEST(a_message_freed_twice_is_named)
     has_said(&e, "actor digger (mole 0.");
     has_not_said(&e, "assertion");
     e = ending_of(frees_a_large_one_twice, NULL);
-    died_of(&e, SIGABRT);
+    /* musl may give so large a block back to the system at once, so that the second free is a fault. */
+    ck_assert_msg(WIFSIGNALED(e.status) && (WTERMSIG(e.status) == SIGABRT || WTERMSIG(e.status) == SIGSEGV),
+                  "status %x, said: %s", e.status, e.said);
     has_said(&e, "actor digger (mole 0.");
     has_not_said(&e, "assertion");
 }
