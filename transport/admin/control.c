@@ -242,25 +242,25 @@ static const char *on_reload(struct wf_transport *t, weft_msg *ask, bool *handed
     return wf_reload_begin(load, ask, handed);
 }
 
-struct record_memory {
-    struct wf_record_merge merge;
-    struct weft_record at[]; /* filled from its end */
-};
-
 /* It sends the newest ones, and how many older ones there are. */
 static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 {
-    struct record_memory *r = weft_alloc(sizeof *r + EVENTS_MAX * sizeof r->at[0]);
-    size_t first = EVENTS_MAX;
-    uint32_t events = 0;
-    if (r == NULL) return weft_strerror(WEFT_ENOMEM);
-    wf_record_merge_init(&r->merge, t->node);
-    for (; first > 0 && wf_record_merge_next(&r->merge, &r->at[first - 1]); first--) count_event(&events);
-    struct listed l = {.records = r->at + first,
-                       .record_count = EVENTS_MAX - first,
-                       .records_older = wf_record_merge_left(&r->merge)};
-    const char *why = wf_control_answer(ask, put_record, t, &l);
-    (void)weft_release(r);
+    struct wf_record_merge *merge = weft_alloc(sizeof *merge);
+    if (merge == NULL) return weft_strerror(WEFT_ENOMEM);
+    wf_record_merge_init(merge, t->node);
+    const size_t most = WF_MIN(wf_record_merge_left(merge), (size_t)EVENTS_MAX);
+    struct weft_record *at = weft_alloc(most * sizeof *at); /* filled from its end */
+    const char *why = weft_strerror(WEFT_ENOMEM);
+    if (at != NULL) {
+        size_t first = most;
+        uint32_t events = 0;
+        for (; first > 0 && wf_record_merge_next(merge, &at[first - 1]); first--) count_event(&events);
+        const struct listed l = {
+            .records = at + first, .record_count = most - first, .records_older = wf_record_merge_left(merge)};
+        why = wf_control_answer(ask, put_record, t, &l);
+    }
+    (void)weft_release(at);
+    (void)weft_release(merge);
     return why;
 }
 
