@@ -99,7 +99,7 @@ struct wf_actor {
     int reason; /* why it ends: WEFT_EXIT_* or weft_exit's argument; once it is asked to stop, why a return ends it */
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
-_Static_assert(sizeof(struct wf_actor) % 16 == 0, "a slab keeps actors side by side: wf_actor_near");
+_Static_assert(sizeof(struct wf_actor) % 16 == 0, "a slab keeps actors side by side: wf_actor_find");
 
 /* Records in the flight recorder what `a` does with `other`, an actor of any node, or weft_nobody(). */
 static inline __attribute__((always_inline)) void wf_actor_record(const struct wf_actor *a, unsigned kind,
@@ -277,11 +277,7 @@ static inline weft_pid wf_actor_pid(const struct wf_actor *a)
 /* On the owner's thread: the actor alive under that id, or NULL. */
 static inline struct wf_actor *wf_actor_find(const struct wf_worker *w, uint64_t id)
 {
-    const struct wf_slab *slab = &wf_actors_of(w)->slab;
-    const uint32_t index = wf_id_slot(id);
-    if (WF_UNLIKELY(!wf_slab_has(slab, index))) return NULL;
-    struct wf_actor *a = wf_slab_slot(slab, index, sizeof *a);
-    return WF_UNLIKELY(!wf_slot_is(&a->slot, id)) ? NULL : a;
+    return wf_slab_find_sized(&wf_actors_of(w)->slab, id, sizeof(struct wf_actor));
 }
 /* The actor `to` if it is alive, on this worker, and wf_is_unrecorded(w, to); else NULL. */
 static inline struct wf_actor *wf_actor_near(const struct wf_worker *w, weft_pid to)

@@ -6,20 +6,20 @@
 static void read_older(struct wf_record_merge *m, uint32_t worker)
 {
     const struct wf_recorder *recorder = &m->node->workers.at[worker]->recorder;
-    m->of[worker].has = false;
-    while (m->of[worker].next > m->of[worker].oldest && !m->of[worker].has) {
-        struct weft_record *r = &m->of[worker].newest;
-        m->of[worker].has = wf_recorder_get(recorder, --m->of[worker].next, r);
-        if (m->of[worker].has) {
-            r->worker = (int)worker;
-            if (r->actor.node != 0) r->actor.node = m->node->incarnation;
-            if (r->other.node != 0) r->other.node = m->node->incarnation;
-        } else {
-            uint64_t oldest, next;
-            wf_recorder_span(recorder, &oldest, &next);
-            m->of[worker].oldest = WF_MAX(m->of[worker].oldest, oldest);
-        }
+    struct wf_record_rest *rest = &m->of[worker];
+    struct weft_record *r = &rest->newest;
+    rest->has = false;
+    while (rest->next > rest->oldest) {
+        uint64_t oldest, next;
+        rest->has = wf_recorder_get(recorder, --rest->next, r);
+        if (rest->has) break;
+        wf_recorder_span(recorder, &oldest, &next);
+        rest->oldest = WF_MAX(rest->oldest, oldest);
     }
+    if (!rest->has) return;
+    r->worker = (int)worker;
+    if (r->actor.node != 0) r->actor.node = m->node->incarnation;
+    if (r->other.node != 0) r->other.node = m->node->incarnation;
 }
 
 void wf_record_merge_init(struct wf_record_merge *m, weft_node *node)
@@ -34,8 +34,10 @@ void wf_record_merge_init(struct wf_record_merge *m, weft_node *node)
 size_t wf_record_merge_left(const struct wf_record_merge *m)
 {
     size_t left = 0;
-    for (uint32_t i = 0; i < m->node->workers.count; i++)
-        left += m->of[i].has + (m->of[i].next > m->of[i].oldest ? (size_t)(m->of[i].next - m->of[i].oldest) : 0);
+    for (uint32_t i = 0; i < m->node->workers.count; i++) {
+        const struct wf_record_rest *rest = &m->of[i];
+        left += rest->has + (rest->next > rest->oldest ? (size_t)(rest->next - rest->oldest) : 0);
+    }
     return left;
 }
 

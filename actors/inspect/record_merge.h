@@ -6,13 +6,16 @@
 
 #include "node.h"
 
+/* The events of one worker that have not been given. */
+struct wf_record_rest {
+    uint64_t oldest, next; /* the numbers of those that have not been read */
+    bool has;
+    struct weft_record newest; /* if `has`: read, and not given yet */
+};
+
 struct wf_record_merge {
     weft_node *node;
-    struct {
-        uint64_t oldest, next; /* the numbers of those that have not been read */
-        bool has;
-        struct weft_record newest; /* if `has`: read, and not given yet */
-    } of[WF_WORKERS_MAX];
+    struct wf_record_rest of[WF_WORKERS_MAX];
 };
 
 void wf_record_merge_init(struct wf_record_merge *m, weft_node *node);

@@ -26,8 +26,10 @@ void wf_evict_mark_set(struct wf_actor *a, struct wf_evict_mark *mark, weft_msg 
 
 void wf_evict_marks_left(struct wf_actor *a, const weft_msg *m, weft_msg *previous, uint32_t place)
 {
+    uint32_t marks = 0;
     WF_ASSERT(previous != NULL);
     WF_LIST_EACH(k, &a->more->backlog->evict_marks) {
+        marks++;
         struct wf_evict_mark *mark = mark_of(k);
         const uint32_t ahead = wf_evict_mark_ahead(a, mark);
         if (ahead == 0) {
@@ -39,6 +41,12 @@ void wf_evict_marks_left(struct wf_actor *a, const weft_msg *m, weft_msg *previo
             mark->ahead++;
         }
     }
+    wf_worker_charge(a->task.worker, marks);
+}
+
+void wf_evict_marks_forget(struct wf_actor *a)
+{
+    while (wf_has_evict_marks(a)) (void)wf_list_pop(&a->more->backlog->evict_marks);
 }
 
 void wf_evict_marks_unpacked(struct wf_actor *a, const weft_msg *block, weft_msg *m)

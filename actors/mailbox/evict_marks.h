@@ -28,6 +28,8 @@ void wf_evict_mark_set(struct wf_actor *a, struct wf_evict_mark *mark, weft_msg 
 /* The message after `previous`, the last of `place` messages, is about to leave. `m`: it is that one; NULL: it is in a
  * block, where others remain. If the oldest message leaves, all marks stay right. The actor has marks. */
 void wf_evict_marks_left(struct wf_actor *a, const weft_msg *m, weft_msg *previous, uint32_t place);
+/* The mailbox is emptied, which does not count in wf_actor.gone. */
+void wf_evict_marks_forget(struct wf_actor *a);
 /* `m` is the envelope of the first message of that block, and is put before it. */
 void wf_evict_marks_unpacked(struct wf_actor *a, const weft_msg *block, weft_msg *m);
 

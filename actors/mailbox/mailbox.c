@@ -734,8 +734,7 @@ bool wf_mailbox_drop_mail(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     if (a->mail.first == NULL) return false;
-    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    while (b != NULL && wf_list_pop(&b->evict_marks) != NULL) {} /* what it drops is not counted as gone */
+    wf_evict_marks_forget(a);
     weft_msg *m = wf_is_published_block(a->mail.first) ? NULL : take_out(a, NULL, 0);
     if (m == NULL) {
         drop_published(a, NULL, 0, WF_DROP_UNREAD);

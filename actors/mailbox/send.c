@@ -2,8 +2,8 @@
  * happens to a message without a receiver.
  *
  * Design notes.
- * (1) Same worker: the receiver is found and checked, and the message is put into its mailbox at once, without an
- *     atomic operation. The flight recorder (runtime/log/record.h) does not record the send, as it records the
+ * (1) Same worker: the receiver is found and checked, mostly in the slot to which this actor sent its last message, and
+ *     the message is put into its mailbox at once, without an atomic operation. The flight recorder (runtime/log/record.h) does not record the send, as it records the
  *     receive; with weft_node_options.record_sends no message is sent this way.
  * (2) Another worker: the receiver is looked up there (a read of its first cache line), then the message is put into
  *     this worker's batch for that worker, which is handed over once a turn.

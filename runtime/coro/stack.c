@@ -37,6 +37,8 @@ enum {
     SEGMENTS = 2048, /* per class: 1 TiB of small slots */
     BLOCK = 32,      /* segments */
     COLOURS = 48,
+    COLOUR_MASK = (1 << 6) - 1, /* of wf_stack.colour */
+    LINES_MASK = (1 << 23) - 1, /* of wf_stack.lines */
     CANARIES = 8,
     UNTRIMMED = 1,    /* in a free slot's address */
     FREE_KEPT = 1024, /* free slots of a class that keep their memory */
@@ -48,6 +50,9 @@ static const uint64_t CANARY = 0x7972616e61632066;
 static const struct {
     uint32_t bytes, slots, slots_sanitized;
 } CLASS[CLASSES] = {{64 << 10, 4096, 256}, {256 << 10, 512, 16}, {1 << 20, 64, 4}, {8 << 20, 8, 1}};
+_Static_assert(COLOURS <= COLOUR_MASK + 1, "wf_stack.colour");
+_Static_assert(2 * (WF_STACK_BYTES_MAX / WF_CACHE_LINE) <= LINES_MASK,
+               "wf_stack.lines: a stack, its guard and a page");
 _Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
 
 struct segment {
@@ -115,7 +120,7 @@ static uint32_t slot_size(int index)
 /* A slot of a class, without a colour. */
 static struct wf_stack slot_of(char *base, int index)
 {
-    return (struct wf_stack){.base = base, .lines = (slot_size(index) / WF_CACHE_LINE) & ((1U << 23) - 1)};
+    return (struct wf_stack){.base = base, .lines = (slot_size(index) / WF_CACHE_LINE) & LINES_MASK};
 }
 
 static uint32_t slots_of_segment(int index)
@@ -277,7 +282,7 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     c->stale = WF_MIN(c->stale, warm(c));
     const uint32_t colour = (uint32_t)((size_t)(base - c->first) / slot_bytes * 7 % COLOURS);
     *out = slot_of(base, index);
-    out->colour = colour & 63;
+    out->colour = colour & COLOUR_MASK;
     out->watched = on_memcheck;
     out->used_before = used_before;
     if (cold) mark(out);

@@ -30,8 +30,8 @@ struct wf_stack {
     char *base; /* lowest address of the slot, the guard included; NULL: none */
     union {
         struct {
-            uint32_t lines : 23;  /* of the cache, in the slot: guard, stack and colour; see wf_stack_slot_bytes */
-            uint32_t colour : 6;  /* lines above the top: note (4) */
+            uint32_t lines : 23;  /* cache lines of the slot: guard, stack and colour */
+            uint32_t colour : 6;  /* cache lines above the top: note (4) */
             bool grown : 1;       /* use below the top page has been seen: see wf_stack_seen */
             bool watched : 1;     /* it has grown, or Memcheck has to be told before its markers are read */
             bool used_before : 1; /* by another, and not trimmed since: what it grew to says nothing of this one */

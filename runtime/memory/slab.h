@@ -148,11 +148,17 @@ static inline uint32_t wf_id_generation(uint64_t id)
     return (uint32_t)(id >> 32);
 }
 
-/* The item an id means, or NULL if that life is over. Any thread; only on the owner's thread it stays true. */
+/* The item an id means, or NULL if that life is over. Any thread; only on the owner's thread it stays true. A constant
+ * `item_bytes` saves a register. */
+static inline void *wf_slab_find_sized(const struct wf_slab *s, uint64_t id, size_t item_bytes)
+{
+    if (WF_UNLIKELY(!wf_slab_has(s, wf_id_slot(id)))) return NULL;
+    struct wf_slot *slot = wf_slab_slot(s, wf_id_slot(id), item_bytes);
+    return WF_LIKELY(wf_slot_is(slot, id)) ? slot : NULL;
+}
 static inline void *wf_slab_find(const struct wf_slab *s, uint64_t id)
 {
-    struct wf_slot *slot = wf_slab_at(s, wf_id_slot(id));
-    return WF_LIKELY(slot != NULL && wf_slot_is(slot, id)) ? slot : NULL;
+    return wf_slab_find_sized(s, id, s->item_bytes);
 }
 
 #endif

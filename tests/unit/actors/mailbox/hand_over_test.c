@@ -204,9 +204,31 @@ static void full_body(const void *arg, size_t size)
     await_end(to);
 }
 
+/* The same where bytes are the bound: the block has places for many more publications. */
+static void full_of_bytes_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    atomic_store(&may_end, false);
+    const weft_spawn_options o = {.worker = 1, .mailbox_bytes = sizeof(weft_msg) + sizeof(int64_t) + 1};
+    weft_pid to = kid_with(ends_late, (struct kid){0}, &o);
+    await_wait(to, "mailbox");
+    wf_actors_of(wf_here)->timer.left = 100;
+    want_int(say(to, A, 0), 0);
+    want_int(weft_publish("news", B, NULL, 0), 1);
+    want(!atomic_load(&peek(to)->full));
+    want_int(weft_stop(to), 0);
+    until(peek(to)->held == NULL);
+    want(atomic_load(&peek(to)->full));
+    want_int(weft_publish("news", B, NULL, 0), 0);
+    want_int(wf_mail_count(peek(to)), 2);
+    atomic_store(&may_end, true);
+    await_end(to);
+}
+
 START_TEST(a_message_that_is_put_back_counts_for_the_publications_behind_it)
 {
     run_on(1, full_body);
+    run_on(1, full_of_bytes_body);
 }
 END_TEST
 
