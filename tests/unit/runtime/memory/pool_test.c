@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "platform.h"
 #include "pool.h"
 #include "../../../suite.h"
@@ -155,6 +159,26 @@ START_TEST(the_depot_is_bounded)
 }
 END_TEST
 
+#ifdef __GLIBC__
+/* Blocks that glibc has not merged yet are merged all at once later, while a worker waits. */
+START_TEST(the_blocks_of_a_peak_are_merged_while_they_are_freed)
+{
+    enum { COUNT = WF_DEPOT_BYTES / 64 + 100000 };
+    void **blocks = calloc(COUNT, sizeof *blocks);
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&p, 0, 64);
+    for (int i = 0; i < COUNT; i++) wf_pool_give(&p, 0, blocks[i]);
+    if (!p.bypass) ck_assert_uint_le(mallinfo2().fsmblks, 4 * WF_MAGAZINE * 80);
+    wf_pool_finish(&p);
+    wf_depot_destroy(d);
+    free(blocks);
+}
+END_TEST
+#endif
+
 /* A block that is given back is filled with a pattern, and is not used again before WF_LATE others are given back. */
 START_TEST(with_poison_a_freed_block_is_overwritten_and_kept_for_a_while)
 {
@@ -255,6 +279,9 @@ int main(void)
     tcase_add_test(c, threads_without_a_pool_may_join_in);
     tcase_add_test(c, blocks_given_elsewhere_come_back_through_the_depot);
     tcase_add_test(c, the_depot_is_bounded);
+#ifdef __GLIBC__
+    tcase_add_test(c, the_blocks_of_a_peak_are_merged_while_they_are_freed);
+#endif
     tcase_add_test(c, two_threads_trade_magazines);
     tcase_add_test(c, poison_is_for_those_who_want_it);
     tcase_add_test(c, with_poison_a_freed_block_is_overwritten_and_kept_for_a_while);
