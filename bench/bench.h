@@ -80,8 +80,6 @@ static inline int64_t page_table_bytes(void)
     return (int64_t)kib * 1024;
 }
 
-static uint32_t first_mailbox_max; /* of the first actor; 0: the default */
-
 /* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left. No
  * workers: the node is embedded, in this thread.
  * `park_after`: as in weft_node_options. */
@@ -91,7 +89,7 @@ static inline void run_parking_node(int workers, int64_t park_after, weft_actor 
     /* However slow the machine is, an actor that waits for space keeps waiting. */
     weft_node_options options = {
         .workers = workers, .embedded = workers == 0, .park_after = park_after, .send_timeout = WEFT_FOREVER};
-    weft_spawn_options first = {.kind = "bench", .worker = 1, .mailbox_max = first_mailbox_max};
+    weft_spawn_options first = {.kind = "bench", .worker = 1};
     must(weft_node_start(&node, &options), "node");
     must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");
     must(weft_node_wait(node, WEFT_FOREVER), "wait");

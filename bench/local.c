@@ -573,9 +573,6 @@ int BENCH_MAIN(int argc, char **argv)
         arg.b = n[2];
         if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
         weft_log_set(WEFT_ERROR, false);
-        /* There is a place for each sleeper's message, so that no sleeper waits for space, which would keep its stack
-         * in use. */
-        if (workloads[i].body == timers_main) first_mailbox_max = (uint32_t)arg.a;
         /* Actors that are measured unparked must not be parked meanwhile. */
         run_parking_node(arg.workers, workloads[i].body == parked_main ? 0 : WEFT_FOREVER, workloads[i].body, NULL,
                          0);

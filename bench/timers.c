@@ -1,57 +1,65 @@
-/* bench/timers.c -- sleepers of base + 1..1000 ms: how late they wake, and what it costs. */
+/* bench/timers.c -- sleepers of base + 1..1,000,000 us: how late they wake, and what it costs.
+ *
+ * With a base the time counts from the start of the first sleeper, so that all runtimes have the same wakes to do in
+ * the same second, however long they take to start. Without one it counts from the start of each, so that wakes and
+ * starts go on side by side. */
 #include "local.h"
+
+#include <stdatomic.h>
 
 static char params[128];
 
 enum { BINS = 300000, BIN_US = 10 };
-struct sleeper {
-    weft_pid boss;
-    int64_t span;
-};
 static uint32_t *lateness[65]; /* of each worker */
+static atomic_long asleep;
+static weft_pid sleepers_boss;
+static int64_t first_start;
 
-static void has_woken(weft_pid boss, int64_t due)
+static int64_t due_after(int64_t span)
+{
+    return span + (arg.b > 0 ? first_start : weft_now());
+}
+
+static void has_woken(int64_t due)
 {
     int64_t late = weft_now() - due;
     if (late < 0) fail("timers: woke too early");
     late /= WEFT_US(BIN_US);
     int worker = (int)(weft_self().actor >> 24 & 0xff);
     lateness[worker][late < BINS ? late : BINS - 1]++;
-    must(weft_send(boss, DONE, NULL, 0), "woken");
+    if (atomic_fetch_sub(&asleep, 1) == 1) must(weft_send(sleepers_boss, DONE, NULL, 0), "all are awake");
 }
 
 static void sleeper(const void *given, size_t size)
 {
-    struct sleeper s;
+    int64_t span;
     (void)size;
-    memcpy(&s, given, sizeof s);
-    int64_t due = weft_now() + s.span;
+    memcpy(&span, given, sizeof span);
+    int64_t due = due_after(span);
     must(weft_sleep(due), "sleep");
-    has_woken(s.boss, due);
+    has_woken(due);
 }
-
-static weft_pid sleepers_boss;
 
 /* Its state is when it is due. */
 static void sleeping_handler(void *state, weft_msg *m)
 {
     int64_t *due = state;
     if (weft_tag(m) == DONE) {
-        has_woken(sleepers_boss, *due);
+        has_woken(*due);
         weft_exit(WEFT_EXIT_NORMAL);
     }
-    *due = weft_now() + *(const int64_t *)weft_data(m);
+    *due = due_after(*(const int64_t *)weft_data(m));
     must(weft_send_after(*due, weft_self(), DONE, NULL, 0, NULL), "sleep");
 }
 
-static void start_sleeper(int worker, const struct sleeper *s)
+static void start_sleeper(int worker, int64_t span)
 {
     if (!arg.handlers) {
-        spawn_on(worker, "sleeper", sleeper, s, sizeof *s);
+        spawn_on(worker, "sleeper", sleeper, &span, sizeof span);
         return;
     }
     weft_pid to = handler_on(worker, sleeping_handler, &(int64_t){0}, sizeof(int64_t));
-    must(weft_send(to, PING, &s->span, sizeof s->span), "go to sleep");
+    must(weft_send(to, PING, &span, sizeof span), "go to sleep");
 }
 
 static double late_us(double wanted)
@@ -69,22 +77,18 @@ void timers_main(const void *unused, size_t size)
     (void)unused, (void)size;
     for (int w = 0; w <= 64; w++)
         if ((w <= arg.workers) && (lateness[w] = calloc(BINS, sizeof **lateness)) == NULL) fail("no memory");
-    struct sleeper s = {.boss = sleepers_boss = weft_self()};
+    sleepers_boss = weft_self();
+    asleep = arg.a;
     uint32_t random = 42;
     double cpu = cpu_ms();
-    long woken = 0;
-    weft_msg *m;
-    int64_t start = weft_now();
+    int64_t start = first_start = weft_now();
     for (long i = 0; i < arg.a; i++) {
         random = (random * 1103515245u + 12345u) & 0x7fffffffu;
-        s.span = WEFT_MS(arg.b + (random >> 8) % 1000 + 1);
-        start_sleeper(1 + (int)(i % arg.workers), &s);
-        if (i % 256 != 255) continue;
-        weft_yield(); /* they fall asleep as they are made, as where threads preempt */
-        for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; woken++) weft_msg_free(m);
+        start_sleeper(1 + (int)(i % arg.workers), WEFT_MS(arg.b) + WEFT_US((random >> 8) % 1000000 + 1));
+        if (i % 256 == 255) weft_yield(); /* they fall asleep as they are made, as where threads preempt */
     }
     double spawned = (double)(weft_now() - start) / 1e6;
-    for (; woken < arg.a; woken++) weft_msg_free(receive());
+    weft_msg_free(receive());
     snprintf(params, sizeof params, "%sbase_ms=%ld,threads=%d,n=%ld", arg.handlers ? "handlers," : "", arg.b,
              arg.workers, arg.a);
     report("timers", params, "spawn_ms", spawned);

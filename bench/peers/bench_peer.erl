@@ -150,8 +150,9 @@ run("timers", [N, Base]) ->
     Start = now_ns(),
     lists:foldl(fun(_, X) ->
         Next = (X * 1103515245 + 12345) band 16#7fffffff,
-        Ms = Base + (Next bsr 8) rem 1000 + 1,
-        spawn(fun() -> sleeper(Ms, Late), last(Count, N, Me) end),
+        Span = Base * 1000000 + ((Next bsr 8) rem 1000000 + 1) * 1000,
+        From = if Base > 0 -> Start; true -> now_ns() end, % as in bench/timers.c
+        spawn(fun() -> sleeper(From + Span, Late), last(Count, N, Me) end),
         Next
     end, 42, lists:seq(1, N)),
     Spawned = now_ns() - Start,
@@ -232,10 +233,9 @@ idle(Mode, N, Body) ->
     report("idle", "bytes_per_actor", Bytes / N, "~s,n=~p", [Mode, N]),
     [P ! stop || P <- All].
 
-sleeper(Ms, Late) ->
-    Start = now_ns(),
-    timer:sleep(Ms),
-    Bin = (now_ns() - Start - Ms * 1000000) div 10000,
+sleeper(Due, Late) ->
+    timer:sleep(max(0, (Due - now_ns() + 999999) div 1000000)), % it counts in milliseconds
+    Bin = (now_ns() - Due) div 10000,
     counters:add(Late, min(max(Bin, 0), 299999) + 1, 1).
 bin(_, _, 300001, _) -> 3000000;
 bin(Late, Wanted, I, Seen) ->

@@ -360,12 +360,12 @@ enum { BINS = 300000, BIN_US = 10 };
 static std::atomic<uint32_t> lateness[BINS];
 static double timers_start, timers_spawned, timers_cpu;
 
-static behavior sleeper(event_based_actor *self, long ms)
+static behavior sleeper(event_based_actor *self, long us)
 {
-    double start = now_ns();
-    self->delayed_send(self, std::chrono::milliseconds(ms), go::value);
+    double due = (b > 0 ? timers_start : now_ns()) + double(us) * 1e3; // as in bench/timers.c
+    self->delayed_send(self, std::chrono::nanoseconds(std::max(0L, long(due - now_ns()) + 1)), go::value);
     return {[=](go) {
-        double late = now_ns() - start - double(ms) * 1e6;
+        double late = now_ns() - due;
         check(late >= 0, "timers: woke too early");
         lateness[std::min(long(late / 1e3) / BIN_US, long(BINS - 1))]++;
         self->quit();
@@ -379,7 +379,7 @@ static void timers()
     timers_start = now_ns();
     for (long i = 0; i < a; i++) {
         random = (random * 1103515245u + 12345u) & 0x7fffffffu;
-        home->spawn(sleeper, b + long((random >> 8) % 1000 + 1));
+        home->spawn(sleeper, b * 1000 + long((random >> 8) % 1000000 + 1));
     }
     timers_spawned = now_ns();
 }

@@ -334,11 +334,14 @@ func timers() {
 	random, cpu, start := uint32(42), cpuMs(), time.Now()
 	for i := 0; i < a; i++ {
 		random = (random*1103515245 + 12345) & 0x7fffffff
-		span := time.Duration(b+int(random>>8)%1000+1) * time.Millisecond
+		span := time.Duration(b)*time.Millisecond + time.Duration(int(random>>8)%1000000+1)*time.Microsecond
 		go func() {
-			began := time.Now()
-			time.Sleep(span)
-			bin := (time.Since(began) - span).Microseconds() / binUs
+			from := start // as in bench/timers.c
+			if b == 0 {
+				from = time.Now()
+			}
+			time.Sleep(span - time.Since(from))
+			bin := (time.Since(from) - span).Microseconds() / binUs
 			if bin >= bins {
 				bin = bins - 1
 			}

@@ -169,11 +169,13 @@ static void run_share(void *given)
     for (long i = 0; i < s->n; i++) {
         struct one *o = &s->timers[i];
         random = (random * 1103515245u + 12345u) & 0x7fffffffu;
-        uint64_t ms = (uint64_t)(base + (random >> 8) % 1000 + 1);
+        uint64_t span = (uint64_t)base * 1000000 + ((random >> 8) % 1000000 + 1) * UINT64_C(1000);
         if (i % 256 == 0) uv_run(&loop, UV_RUN_NOWAIT); /* its clock, and those that are due */
         must(uv_timer_init(&loop, &o->timer), "timer");
         o->timer.data = o;
-        o->due = uv_hrtime() + ms * 1000000;
+        uint64_t now = uv_hrtime();
+        o->due = (base > 0 ? start : now) + span; /* as in bench/timers.c */
+        uint64_t ms = o->due > now ? (o->due - now + 999999) / 1000000 : 0;
         must(uv_timer_start(&o->timer, fired, ms, 0), "timer");
     }
     s->spawned_ms = (double)(uv_hrtime() - start) / 1e6;
