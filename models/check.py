@@ -30,12 +30,13 @@ def run(*command, cwd):
                           check=True).stdout
 
 
-def search(path, defines):
-    """Returns (faults, states); raises RuntimeError if the search is not complete."""
+def search(path, defines, faulty):
+    """Returns (faults, states); raises RuntimeError if the search is not complete. A search that ends at a fault is
+    short: without optimisation it takes half of the time, with its compilation."""
     with tempfile.TemporaryDirectory(prefix="weft-model-") as folder:
         try:
             run("spin", "-a", *defines, path, cwd=folder)
-            run("gcc", "-O1", "-DSAFETY", "-o", "pan", "pan.c", cwd=folder)
+            run("gcc", "-O0" if faulty else "-O1", "-DSAFETY", "-o", "pan", "pan.c", cwd=folder)
             said = run("./pan", "-m1000000", cwd=folder)
         except subprocess.CalledProcessError as why:
             raise RuntimeError(why.output) from why
@@ -58,7 +59,7 @@ def check(path, defines, faulty):
     """Returns (whether the result is the expected one, the line to print)."""
     title = " ".join([os.path.basename(path), *defines])
     try:
-        errors, states = search(path, defines)
+        errors, states = search(path, defines, faulty)
     except RuntimeError as why:
         return False, f"FAILED {title}: no whole search\n{why}"
     if bool(errors) == faulty:

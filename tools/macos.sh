@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # The tree for macOS, on x86-64 and arm64: all of it compiled and linked with zig's compiler, which brings the headers
 # and stubs of macOS. None of it is run, so nothing is optimised.
-# tools/macos.sh FOLDER [briefly]: everything goes there. Briefly is for ./dev test --all: on x86-64 only what is
-# installed, as the tests and examples have no code for one processor. Ends with 77 where the compiler or the sources
-# are not to be had.
+# tools/macos.sh FOLDER [briefly]: everything goes there. Briefly is for ./dev test --all: on x86-64 only
+# runtime/platform, which has all code for one processor. Ends with 77 where the compiler or the sources are not to be had.
 set -euo pipefail
 
 root=$PWD
@@ -56,54 +55,64 @@ exec '$zig' cc -target $1-macos -fno-sanitize=undefined "\$@"
 TXT
 }
 
+# cross_file WORK PROCESSOR
 cross_file()
 {
     cat <<TXT
 [binaries]
 c = '$compiler'
 cpp = 'false'
-ar = '${deps%/*}/ar'
+ar = '$1/ar'
 strip = 'true'
 pkgconfig = 'pkg-config'
 cmake = 'cmake'
 
 [properties]
 pkg_config_libdir = '$deps/lib/pkgconfig'
-cmake_toolchain_file = '${deps%/*}/toolchain.cmake'
+cmake_toolchain_file = '$1/toolchain.cmake'
 
 [built-in options]
 prefer_static = true
 
 [host_machine]
 system = 'darwin'
-cpu_family = '$1'
-cpu = '$1'
+cpu_family = '$2'
+cpu = '$2'
 endian = 'little'
 TXT
 }
 
-prepare()
+# set_up WORK PROCESSOR: a compiler for this processor, and a build in WORK/weft with the libraries of $deps, which are
+# made if they are not there
+set_up()
 {
-    local work=$folder/$1
-    [[ -f $deps/complete ]] && return
+    compiler=$1/cc build=$1/weft
     # Check's clock includes a header of Apple's own, of which it uses nothing.
-    mkdir -p "$deps/include/CoreServices"
+    mkdir -p "$1" "$deps/include/CoreServices"
     touch "$deps/include/CoreServices/CoreServices.h"
-    compiler_wrapper "$1" >"$compiler"
-    printf "#!/bin/sh\nexec '%s' ar \"\$@\"\n" "$zig" >"$work/ar"
-    chmod +x "$compiler" "$work/ar"
-    toolchain Darwin "$1" >"$work/toolchain.cmake"
-    printf 'set(CMAKE_AR %s)\nset(CMAKE_RANLIB true)\n' "$work/ar" >>"$work/toolchain.cmake"
-    libraries plain
-    cross_file "$1" >"$work/cross.ini"
-    touch "$deps/complete"
+    compiler_wrapper "$2" >"$compiler"
+    printf "#!/bin/sh\nexec '%s' ar \"\$@\"\n" "$zig" >"$1/ar"
+    chmod +x "$compiler" "$1/ar"
+    toolchain Darwin "$2" >"$1/toolchain.cmake"
+    printf 'set(CMAKE_AR %s)\nset(CMAKE_RANLIB true)\n' "$1/ar" >>"$1/toolchain.cmake"
+    if [[ ! -f $deps/complete ]]; then
+        libraries plain
+        touch "$deps/complete"
+    fi
+    [[ -f $build/build.ninja ]] && return
+    cross_file "$@" >"$1/cross.ini"
+    meson setup "$build" "$root" --cross-file "$1/cross.ini" -Dwerror=true -Doptimization=0 -Ddebug=false \
+        -Ddefault_library=shared -Db_lundef=true -Dtls=disabled -Ddns=disabled -Detcd=disabled
 }
 
-# installed BUILD: the libraries and the command
-installed()
+# platform_alone: compiles runtime/platform, which calls nothing but the system, and links it. Of $deps only headers
+# count, so they may be for the other processor.
+platform_alone()
 {
-    ninja -C "$1" build.ninja >/dev/null # meson may have to write it again before it lists the files
-    ninja -C "$1" -t targets all | sed -n 's/^\(libweft[^:]*\|cli\/weft\): c_LINKER.*/\1/p'
+    local library=runtime/platform/libweft_platform.a
+    ninja -C "$build" -j "$(nproc)" $library
+    "$compiler" -dynamiclib "-Wl,-force_load,$build/$library" -o "$build/platform.dylib"
+    file "$build/platform.dylib"
 }
 
 briefly=${2:-}
@@ -114,14 +123,15 @@ if [[ ! -f $folder/src/complete ]]; then
         skip "the sources of the libraries are not to be had: $folder/sources.log"
     touch "$folder/src/complete"
 fi
-for processor in x86_64 aarch64; do
-    deps=$folder/$processor/deps compiler=$folder/$processor/cc build=$folder/$processor/weft
-    prepare $processor
-    [[ -f $build/build.ninja ]] || meson setup "$build" "$root" --cross-file "$folder/$processor/cross.ini" \
-        -Dwerror=true -Doptimization=0 -Ddebug=false -Ddefault_library=shared -Db_lundef=true -Dtls=disabled \
-        -Ddns=disabled -Detcd=disabled
-    targets=()
-    [[ $processor == x86_64 && $briefly == briefly ]] && mapfile -t targets < <(installed "$build")
-    ninja -C "$build" -j "$(nproc)" "${targets[@]}"
+whole=(aarch64 x86_64)
+[[ $briefly == briefly ]] && whole=(aarch64)
+for processor in "${whole[@]}"; do
+    deps=$folder/$processor/deps
+    set_up "$folder/$processor" "$processor"
+    ninja -C "$build" -j "$(nproc)"
     file "$build"/libweft*.dylib "$build/cli/weft"
 done
+if [[ $briefly == briefly ]]; then
+    set_up "$folder/platform" x86_64
+    platform_alone
+fi

@@ -2,6 +2,7 @@
 """Runs the unit suite for another processor, in an emulator, or with another C library: ./dev aarch64, ./dev musl.
 
 usage: tests/cross/run.py aarch64|musl FOLDER [NAME...]
+       tests/cross/run.py aarch64|musl FOLDER --build     builds what the tests need, and runs none
 
 tests/cross/KIND.txt lists the cases that an emulator or a library cannot pass, with the reason. Any other case that
 fails is an error, and so is a listed case that passes."""
@@ -15,12 +16,14 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import again  # pylint: disable=wrong-import-position
+import needed  # pylint: disable=wrong-import-position
 # These libraries are not built for the other system.
 OFF = ("-Ddefault_library=shared", "-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")
 # An emulator needs fast code; elsewhere optimised code takes longer to compile than to run.
 QUICKLY = {"musl": ("-Doptimization=0", "-Ddebug=false")}
 # These tests run thousands of members in virtual time, which takes minutes where each step costs ten times as much.
 LONG = ("unit/transport/cluster/swim_net",)
+RUN, LEFT_OUT = "unit", "allocations"  # suites
 CASE = re.compile(r"_test\.c:\d+:[FE]:[^:]*:(\w+):")
 
 
@@ -31,8 +34,13 @@ def known(kind):
         return dict(line.split(None, 1) for line in f if line.strip() and not line.startswith("#"))
 
 
+def build_tests(build):
+    subprocess.run(["ninja", "-C", build, "build.ninja"], check=True)  # meson may have to write it again first
+    return subprocess.run(["ninja", "-C", build, *needed.needed(build, {RUN}, {LEFT_OUT})], check=False).returncode
+
+
 def run_tests(build, names):
-    suite = ("--suite", "unit", "--no-suite", "allocations")
+    suite = ("--suite", RUN, "--no-suite", LEFT_OUT)
     if not names:
         listed = subprocess.run(["meson", "test", "-C", build, "--list", "--no-rebuild", *suite], check=True,
                                 text=True, capture_output=True).stdout
@@ -78,6 +86,8 @@ def main():
     if not os.path.exists(os.path.join(build, "build.ninja")):
         subprocess.run(["meson", "setup", build, ROOT, "--cross-file", os.path.join(folder, "cross.ini"), *OFF,
                         *QUICKLY.get(kind, ())], check=True)
+    if names == ["--build"]:
+        return build_tests(build)
     for old in (log, os.path.join(os.path.dirname(log), "first.txt")):
         if os.path.exists(old):
             os.remove(old)

@@ -10,7 +10,7 @@ DEV = pathlib.Path(__file__).resolve().parent.parent.parent / "dev"
 SCRIPT = r"""
 set -uo pipefail
 logs=. flaky=./flaky passed=0 failed=0 skipped=0 faults=() last_start=100 last_end=$LAST_END
-source <(sed -n '/^flaky_count()/,/^}/p; /^flaky_names()/,/^}/p; /^total()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p; /^or_again()/,/^}/p' "$DEV")
+source <(sed -n '/^flaky_count()/,/^}/p; /^flaky_names()/,/^}/p; /^total()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p; /^or_again()/,/^}/p; /^computed()/,/^)/p' "$DEV")
 good() { echo it is good; }
 bad() { echo it is bad; return 1; }
 build() { printf 'FAILED: a.o\ngcc a.c\nninja: build stopped: subcommand failed.\n'; return 1; }
@@ -18,6 +18,9 @@ skips() { echo no tool for it; return 77; }
 first_bad() { if [[ -e tried ]]; then echo it is good; else touch tried; return 3; fi; }
 flakes() { or_again first_bad; }
 fails() { or_again bad; }
+briefly=(--briefly)
+lint() { echo "lint runs $*"; echo run >>runs; return 3; }
+lint_ahead() { computed lint >/dev/null; return 0; }
 never_ends() { echo "$BASHPID" >never; tail -f /dev/null; }
 # As meson and tools/again.py leave them: one test failed, one failed and passed when it ran again alone.
 tests() {
@@ -29,6 +32,7 @@ with_tests() { tests; echo 'FLAKY unit/rare: failed: a; passed alone: b' >>$flak
 for name in "$@"; do
     case $name in
     with_tests) step "$name" tests "$name" ;;
+    computed_*) step "$name" - computed "${name#computed_}" ;;
     *) step "$name" - "$name" ;;
     esac
 done
@@ -67,6 +71,18 @@ class Steps(unittest.TestCase):
         self.assertEqual(total, [1, 1, 0])
         self.assertIn("FLAKY first_bad: failed with exit code 3, passed when it ran again", lines)
         self.assertEqual(len((folder / "flaky").read_text(encoding="utf-8").splitlines()), 1)
+
+    def test_what_was_computed_ahead_is_the_result_of_its_step(self):
+        lines, total, folder = self.run_steps("lint_ahead", "computed_lint")
+        self.assertEqual(total, [1, 1, 0])
+        self.assertIn("FAILED computed_lint: lint runs --briefly", lines)
+        self.assertEqual((folder / "runs").read_text(encoding="utf-8"), "run\n")
+
+    def test_a_step_of_which_nothing_was_computed_ahead_computes_it(self):
+        lines, total, folder = self.run_steps("computed_lint")
+        self.assertEqual(total, [0, 1, 0])
+        self.assertIn("FAILED computed_lint: lint runs --briefly", lines)
+        self.assertEqual((folder / "runs").read_text(encoding="utf-8"), "run\n")
 
     def test_a_step_does_not_outlast_the_run(self):
         lines, total, folder = self.run_steps("never_ends", last_end="1")

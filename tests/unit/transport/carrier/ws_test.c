@@ -161,6 +161,7 @@ START_TEST(frames_in_pieces)
     }
     static const size_t pieces[] = {1, 2, 3, 5, 7, 13, 4096, MOST};
     for (size_t k = 0; k < WF_COUNT(pieces); k++) {
+        if (under_tools() && pieces[k] > 1 && pieces[k] < 13) continue; /* single bytes end at each place */
         struct wf_ws w = {.left = 0};
         size_t have = 0, pings = 0;
         for (size_t at = 0; at < size; at += pieces[k]) {

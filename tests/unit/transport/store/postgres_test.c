@@ -509,6 +509,8 @@ int main(void)
     fixture.begin = begin_anew;
     fixture.end = end;
     fixture.run_sql = run_sql;
+    fixture.cursors_by_hand = "INSERT INTO cursors SELECT convert_to('by hand ' || i, 'UTF8'), 'a'::bytea, 5, 1, 0 "
+                              "FROM generate_series(1, %d) i";
     fixture.threads = true;
     Suite *suite = suite_create("the store in PostgreSQL");
     /* Those of lost commits are a case of their own for tools/mutants.py, which runs no other. */

@@ -320,7 +320,7 @@ START_TEST(a_batch_is_many_changes)
 }
 END_TEST
 
-enum { MANY_NAMES = 10 * WF_STORE_QUEUES_MAX, NAMES_AT_ONCE = WF_STORE_TAKES_MAX };
+enum { NAMES_AT_ONCE = WF_STORE_TAKES_MAX, MANY_NAMES = WF_STORE_QUEUES_MAX + NAMES_AT_ONCE };
 
 /* One change of each of so many queues, whose names begin at `first`; the results are in `x`. */
 static void change_names(enum wf_store_change_kind kind, int first, uint64_t jobs_max, struct wf_store_change *x)
@@ -350,7 +350,7 @@ START_TEST(queues_without_jobs_take_no_place)
         change_names(WF_JOB_PUT, first, 0, x);
     }
     put_job("after.refused", "one", 0, 0);
-    for (int first = 0; first < WF_STORE_QUEUES_MAX + NAMES_AT_ONCE; first += NAMES_AT_ONCE) {
+    for (int first = 0; first < MANY_NAMES; first += NAMES_AT_ONCE) {
         struct wf_store_change x[NAMES_AT_ONCE] = {{.error = 0}};
         change_names(WF_JOB_PUT, first, 9, x);
         change_names(WF_JOB_TAKE, first, 9, x);
