@@ -338,11 +338,9 @@ void wf_task_start(struct wf_task *t)
     w->fresh_by = w->current;
 }
 
-static inline __attribute__((always_inline)) void record(struct wf_worker *w, const struct wf_task *t,
-                                                         weft_record_kind kind, const char *what, int result)
+static inline __attribute__((always_inline)) void record(struct wf_worker *w, uint64_t actor, weft_record_kind kind,
+                                                         const char *what, int result)
 {
-    const char *id = (const char *)t + w->set->hooks->task_id_at;
-    uint64_t actor = *(const uint64_t *)(const void *)id;
     wf_worker_record(w, kind, actor, (uintptr_t)what, (uint32_t)result);
     if (kind == WEFT_RECORD_WAIT) WF_PROBE2(wait, actor, what); /* `kind` is a constant */
     else WF_PROBE2(wake, actor, result);
@@ -395,9 +393,11 @@ int wf_task_wait(int64_t deadline, const char *what)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
-    record(w, t, WEFT_RECORD_WAIT, what, 0);
+    const char *id = (const char *)t + w->set->hooks->task_id_at;
+    const uint64_t actor = *(const uint64_t *)(const void *)id;
+    record(w, actor, WEFT_RECORD_WAIT, what, 0);
     int rc = wait_for_any(w, t, deadline, what);
-    record(w, t, WEFT_RECORD_WAKE, NULL, rc);
+    record(w, actor, WEFT_RECORD_WAKE, NULL, rc);
     return rc;
 }
 
