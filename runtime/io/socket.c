@@ -96,8 +96,10 @@ int wf_socket_register(struct wf_socket *s, bool for_write)
     int rc = wf_fd_add(wf_here, s->handle, &s->fd);
     /* The last system call has said that the task must wait. The poller reports an edge for data that has come
      * since. */
-    if (rc == 0) s->fd->readiness[for_write] = WF_NOT_READY;
-    return rc;
+    if (rc < 0) return rc;
+    s->fd->readiness[for_write] = WF_NOT_READY;
+    s->fd->ahead = &s->state;
+    return 0;
 }
 
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what)
@@ -241,7 +243,8 @@ int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
 void wf_socket_wait_close(struct wf_wait *s)
 {
     const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
-    if (s->attached) wf_socket_detach(k->socket, s->kind->for_write);
+    /* attaching it may have failed */
+    if (s->attached && k->socket->fd != NULL) wf_fd_stop_waiting(k->socket->fd, s->kind->for_write);
     if (k->claimed) wf_socket_end(k->socket, s->kind->for_write);
     else wf_socket_leave(k->socket);
 }

@@ -145,7 +145,7 @@ static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind,
                     !atomic_compare_exchange_strong_explicit(&s->state, &state, state + WF_SOCKET_USER,
                                                              memory_order_acquire, memory_order_relaxed)))
         return wf_socket_enter_any(w, kind, id, out);
-    wf_tsan_acquire(&s->state);
+    if (WF_UNLIKELY(wf_is_sanitized())) wf_tsan_acquire(&s->state);
     *out = s;
     return 0;
 }
@@ -154,7 +154,7 @@ static inline void wf_socket_leave(struct wf_socket *s)
 {
     /* Release: the next task to enter sees the writes of this call. Acquire: the last task to leave a closed socket
      * sees the writes of all others. */
-    wf_tsan_release(&s->state);
+    if (WF_UNLIKELY(wf_is_sanitized())) wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, WF_SOCKET_USER, memory_order_acq_rel);
     WF_ASSERT((before & WF_SOCKET_USERS) != 0);
     if (WF_UNLIKELY(wf_id_generation(before) == 0)) wf_socket_leave_closed(s, before);
@@ -192,12 +192,6 @@ static inline int wf_socket_attach(struct wf_socket *s, bool for_write, struct w
     return WF_UNLIKELY(rc < 0) ? rc : wf_fd_wait(s->fd, for_write, t);
 }
 
-/* It may be called without wf_socket_attach, and after one that failed. */
-static inline void wf_socket_detach(struct wf_socket *s, bool for_write)
-{
-    if (WF_LIKELY(s->fd != NULL)) wf_fd_stop_waiting(s->fd, for_write);
-}
-
 static inline __attribute__((always_inline)) int wf_socket_wait_inline(struct wf_socket *s, struct wf_task *t,
                                                                        bool for_write, int64_t deadline,
                                                                        const char *what)
@@ -206,13 +200,15 @@ static inline __attribute__((always_inline)) int wf_socket_wait_inline(struct wf
     if (WF_UNLIKELY(deadline == WEFT_NOW)) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
     int rc = wf_socket_attach(s, for_write, t);
     if (WF_UNLIKELY(rc < 0)) return rc;
-    while (!wf_socket_worth(s, for_write)) {
+    struct wf_fd *fd = s->fd; /* it stays, as long as a task is inside */
+    const uint8_t *readiness = &fd->readiness[for_write];
+    while (WF_LIKELY(*readiness == WF_NOT_READY)) {
         rc = wf_task_wait(deadline, what);
         if (WF_UNLIKELY(wf_socket_closed(s))) rc = WEFT_ECLOSED;
         if (WF_UNLIKELY(rc < 0)) break;
     }
-    wf_socket_detach(s, for_write);
-    if (WF_UNLIKELY(rc == WEFT_ETIMEDOUT) && wf_socket_worth(s, for_write)) rc = 0; /* it has come as well */
+    wf_fd_stop_waiting(fd, for_write);
+    if (WF_UNLIKELY(rc == WEFT_ETIMEDOUT) && *readiness != WF_NOT_READY) rc = 0; /* it has come as well */
     return rc;
 }
 

@@ -152,16 +152,20 @@ static __attribute__((noinline)) int64_t receive(struct wf_stream *s, struct wf_
     return receive_plain(s, t, out, size, deadline);
 }
 
-static inline int begin_read(weft_stream stream, struct wf_task *t, const void *buffer, size_t size,
-                             struct wf_stream **out)
+/* Begins a call in one direction. */
+static inline int begin(weft_stream stream, struct wf_task *t, bool for_write, struct wf_stream **out)
 {
-    if (WF_UNLIKELY((buffer == NULL && size > 0) || size > INT64_MAX)) return WEFT_EINVAL;
-    if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
     struct wf_socket *socket;
-    int rc = wf_socket_begin(t, WF_STREAM, stream.id, false, &socket);
+    int rc = wf_socket_begin(t, WF_STREAM, stream.id, for_write, &socket);
     if (WF_UNLIKELY(rc < 0)) return rc;
     *out = wf_stream_of(socket);
     return 0;
+}
+
+static int begin_read(weft_stream stream, struct wf_task *t, const void *buffer, size_t size, struct wf_stream **out)
+{
+    if ((buffer == NULL && size > 0) || size > INT64_MAX) return WEFT_EINVAL;
+    return t->cancelled ? WEFT_ECANCELED : begin(stream, t, false, out);
 }
 
 /* Each call on a stream ends with it. */
@@ -171,25 +175,34 @@ static inline int64_t finish_call(struct wf_task *t, int64_t result)
     return WF_LIKELY(result > 0 && !t->killed) ? result : wf_task_finish_wait(result);
 }
 
-/* Between begin and end: what weft_read does in all cases but the common one. */
-static __attribute__((noinline)) int64_t read_any(struct wf_stream *s, struct wf_task *t, void *buffer, size_t size,
+/* weft_read in all cases. */
+static __attribute__((noinline)) int64_t read_any(weft_stream stream, struct wf_task *t, void *buffer, size_t size,
                                                   int64_t deadline)
 {
-    if (s->held != NULL) return (int64_t)take_held(s, buffer, size);
-    return size == 0 ? 0 : receive(s, t, buffer, size, deadline);
+    struct wf_stream *s;
+    int64_t n = begin_read(stream, t, buffer, size, &s);
+    if (n < 0) return finish_call(t, n);
+    if (s->held != NULL) n = (int64_t)take_held(s, buffer, size);
+    else if (size > 0) n = receive(s, t, buffer, size, deadline);
+    wf_socket_end(&s->socket, false);
+    return finish_call(t, n);
 }
 
-/* The common case is a plain stream that holds nothing back. */
+/* The common case is here: a plain stream that holds nothing back. */
 int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
     struct wf_stream *s;
     if (WF_UNLIKELY(t == NULL)) return WEFT_ENOTACTOR;
-    int64_t n = begin_read(stream, t, buffer, size, &s);
+    if (WF_UNLIKELY(buffer == NULL || size - 1 >= INT64_MAX || t->cancelled || deadline == WEFT_NOW))
+        return read_any(stream, t, buffer, size, deadline);
+    int64_t n = begin(stream, t, false, &s);
     if (WF_UNLIKELY(n < 0)) return finish_call(t, n);
-    if (WF_UNLIKELY(s->held != NULL || s->layer != NULL || s->broken < 0 || size == 0 || deadline == WEFT_NOW))
-        n = read_any(s, t, buffer, size, deadline);
-    else n = receive_plain(s, t, buffer, size, deadline);
+    if (WF_UNLIKELY(s->held != NULL || s->layer != NULL || s->broken < 0)) {
+        wf_socket_end(&s->socket, false);
+        return read_any(stream, t, buffer, size, deadline);
+    }
+    n = receive_plain(s, t, buffer, size, deadline);
     wf_socket_end(&s->socket, false);
     return finish_call(t, n);
 }
@@ -330,12 +343,14 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
     }
 }
 
-/* The first system call has written `n` bytes of the slice, or has failed. */
-static __attribute__((noinline)) int send_rest(struct wf_stream *s, struct wf_task *t, struct pf_slice *slice,
-                                               int64_t n, int64_t deadline)
+/* The first system call has written `n` bytes of the slice, or has failed. Returns the slice's size, or an error. */
+static __attribute__((noinline)) int64_t send_rest(struct wf_stream *s, struct wf_task *t, struct pf_slice *slice,
+                                                   int64_t n, int64_t deadline)
 {
+    const size_t size = slice->size;
     int count = 1, rc = go_on(&s->socket, t, &slice, &count, n, deadline);
-    return rc < 0 ? rc : send_all(s, t, slice, count, deadline);
+    if (rc == 0) rc = send_all(s, t, slice, count, deadline);
+    return rc < 0 ? rc : (int64_t)size;
 }
 
 /* Adds the size of a slice to `size`. Returns 0 or WEFT_EINVAL. */
@@ -346,15 +361,6 @@ static inline int add_size(const struct pf_slice *slice, size_t *size)
     return 0;
 }
 
-static inline int begin_write(weft_stream stream, struct wf_task *t, struct wf_stream **out)
-{
-    struct wf_socket *socket;
-    int rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
-    if (WF_UNLIKELY(rc < 0)) return rc;
-    *out = wf_stream_of(socket);
-    return 0;
-}
-
 static int64_t write_slices(weft_stream stream, struct wf_task *t, struct pf_slice *slices, int count,
                             int64_t deadline)
 {
@@ -362,33 +368,42 @@ static int64_t write_slices(weft_stream stream, struct wf_task *t, struct pf_sli
     for (int i = 0; i < count; i++)
         if (add_size(&slices[i], &size) < 0) return WEFT_EINVAL;
     struct wf_stream *s;
-    int rc = begin_write(stream, t, &s);
+    int rc = begin(stream, t, true, &s);
     if (rc < 0) return rc;
     rc = send_all(s, t, slices, count, deadline);
     wf_socket_end(&s->socket, true);
     return rc < 0 ? rc : (int64_t)size;
 }
 
-/* The common case is a plain stream that takes all bytes at once. */
+/* weft_write in all cases. */
+static __attribute__((noinline)) int64_t write_any(weft_stream stream, struct wf_task *t, const void *data,
+                                                   size_t size, int64_t deadline)
+{
+    struct pf_slice slice = {.data = data, .size = size};
+    return finish_call(t, write_slices(stream, t, &slice, 1, deadline));
+}
+
+/* The common case is here: a plain stream that takes all bytes at once. */
 int64_t weft_write(weft_stream stream, const void *data, size_t size, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
     struct wf_stream *s;
     if (WF_UNLIKELY(t == NULL)) return WEFT_ENOTACTOR;
-    if (WF_UNLIKELY(size > INT64_MAX || (data == NULL && size > 0))) return finish_call(t, WEFT_EINVAL);
-    int rc = begin_write(stream, t, &s);
+    if (WF_UNLIKELY(data == NULL || size - 1 >= INT64_MAX || deadline == WEFT_NOW))
+        return write_any(stream, t, data, size, deadline);
+    int rc = begin(stream, t, true, &s);
     if (WF_UNLIKELY(rc < 0)) return finish_call(t, rc);
     struct wf_socket *k = &s->socket;
-    struct pf_slice slice = {.data = data, .size = size};
-    if (WF_UNLIKELY(s->layer != NULL || size == 0 || deadline == WEFT_NOW || !wf_socket_worth(k, true))) {
-        rc = send_all(s, t, &slice, 1, deadline);
-    } else {
-        int64_t n = pf_write(k->handle, &slice, 1);
-        if (WF_LIKELY(n == (int64_t)size)) wf_socket_moved(k, true, false);
-        else rc = send_rest(s, t, &slice, n, deadline);
+    if (WF_UNLIKELY(s->layer != NULL || !wf_socket_worth(k, true))) {
+        wf_socket_end(k, true);
+        return write_any(stream, t, data, size, deadline);
     }
+    struct pf_slice slice = {.data = data, .size = size};
+    int64_t n = pf_write(k->handle, &slice, 1);
+    if (WF_LIKELY(n == (int64_t)size)) wf_socket_moved(k, true, false);
+    else n = send_rest(s, t, &slice, n, deadline);
     wf_socket_end(k, true);
-    return finish_call(t, WF_UNLIKELY(rc < 0) ? rc : (int64_t)size);
+    return finish_call(t, n);
 }
 
 int64_t weft_writev(weft_stream stream, const weft_slice *slices, size_t count, int64_t deadline)

@@ -22,6 +22,7 @@ static struct wf_fd *take_record(struct wf_worker *w, pf_handle h, struct pf_pro
     f->hangup = false;
     f->error = 0;
     f->watch = NULL;
+    f->ahead = NULL;
     f->waiting[0] = f->waiting[1] = NULL;
     f->readiness[0] = f->readiness[1] = WF_MAYBE_READY;
     f->release = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = release_fd};
@@ -124,10 +125,10 @@ static inline void take_entry(struct wf_worker *w, const struct pf_ready *r, str
 static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     const ptrdiff_t id_at = w->set->hooks->task_id_at;
-    struct wf_fd *records[WF_POLL_BATCH]; /* NULL: the entry belongs to no record */
+    struct wf_fd *records[WF_POLL_BATCH]; /* NULL: none; of an entry that is `done`: any */
     WF_ASSERT(w == wf_here && count <= WF_POLL_BATCH);
     for (int i = 0; i < count; i++) {
-        struct wf_fd *f = WF_UNLIKELY(entries[i].done) ? NULL : wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
+        struct wf_fd *f = wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
         records[i] = f;
         __builtin_prefetch(f);
     }
@@ -136,6 +137,7 @@ static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int co
         if (t == NULL) continue;
         __builtin_prefetch(t, 1);
         __builtin_prefetch((const char *)t + id_at);
+        __builtin_prefetch(records[i]->ahead, 1);
     }
     for (int i = 0; i < count; i++) take_entry(w, &entries[i], records[i]);
 }

@@ -30,7 +30,10 @@ struct wf_fd {
     struct wf_task *waiting[2]; /* [for_write]; NULL: no task */
     /* if it is not NULL, it is called for each entry, and no task waits */
     void (*watch)(void *arg, const struct pf_ready *r);
-    void *watch_arg;
+    union {
+        void *watch_arg;
+        const void *ahead; /* without a watch: what the waiting task touches first, to be fetched; may be NULL */
+    };
     struct wf_worker *worker;
     pf_handle handle;
     struct pf_process *process; /* not NULL: the record is for the end of this child process, and not for a handle */
