@@ -11,7 +11,6 @@ static const int64_t PAUSE_WHEN_FULL = WEFT_MS(50); /* no descriptor is free: ot
 struct wf_listener {
     struct wf_socket socket; /* first: its slot is the slab item's */
     struct pf_address bound;
-    struct wf_places *places; /* NULL: the number of connections has no limit */
 };
 
 static struct wf_listener *listener_of(struct wf_socket *s)
@@ -21,8 +20,8 @@ static struct wf_listener *listener_of(struct wf_socket *s)
 
 static void no_more_places(struct wf_socket *s)
 {
-    wf_places_release(listener_of(s)->places);
-    listener_of(s)->places = NULL;
+    wf_places_release(s->places);
+    s->places = NULL;
 }
 
 static void finish_listener(struct wf_socket *s)
@@ -50,7 +49,6 @@ int weft_listen(weft_listener *out, const char *address, const weft_listen_optio
         return rc < 0 ? rc : WEFT_ENOMEM;
     }
     listener_of(s)->bound = bound;
-    listener_of(s)->places = NULL;
     out->id = wf_socket_id(s);
     return 0;
 }
@@ -70,7 +68,6 @@ int weft_listen_inherited(weft_listener *out, const char *name)
     /* Memory is allocated first, because a socket that was taken cannot be given back. */
     struct wf_socket *s = wf_socket_open(t->worker, WF_LISTENER, PF_NO_HANDLE, finish_inherited);
     if (s == NULL) return WEFT_ENOMEM;
-    listener_of(s)->places = NULL;
     int rc = pf_manager_listener(name, &s->handle);
     /* none is left: a caller that takes all sockets of a name stops at this error */
     if (rc == WEFT_EINUSE) rc = WEFT_ENOTFOUND;
@@ -111,13 +108,13 @@ int weft_listener_places(weft_listener l, uint32_t most, uint32_t each)
         return rc;
     }
     no_more_places(s);
-    listener_of(s)->places = places;
+    s->places = places;
     wf_socket_leave(s);
     return WEFT_OK;
 }
 
 /* False: no place is free, and the connection has been closed. */
-static bool has_a_place(const struct wf_listener *l, pf_handle h, uint32_t *place)
+static bool has_a_place(const struct wf_socket *l, pf_handle h, uint32_t *place)
 {
     struct pf_address from;
     if (l->places == NULL) return true;
@@ -147,7 +144,7 @@ static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, ui
             int rc = pf_accept(s->handle, out);
             if (rc == WEFT_EFULL) return pause_when_full(s, deadline);
             if (rc == 0) wf_socket_moved(s, false, false);
-            if (rc == 0 && !has_a_place(listener_of(s), *out, place)) return REFUSED;
+            if (rc == 0 && !has_a_place(s, *out, place)) return REFUSED;
             if (rc != PF_AGAIN) return rc;
             wf_socket_stuck(s, false);
         }
@@ -167,7 +164,7 @@ static int accept_stream(struct wf_task *t, weft_listener l, weft_stream *out, i
     if (rc < 0) return rc;
     bool pieces = pf_address_is_unix(&listener_of(s)->bound);
     rc = accept_one(s, t, &h, &place, deadline);
-    struct wf_places *places = listener_of(s)->places;
+    struct wf_places *places = s->places;
     wf_socket_end(s, false);
     if (rc != WEFT_OK) return rc;
     rc = wf_stream_open(t->worker, h, &stream);
@@ -176,8 +173,8 @@ static int accept_stream(struct wf_task *t, weft_listener l, weft_stream *out, i
         return rc;
     }
     stream->pieces = pieces;
-    stream->places = places;
-    stream->place = place;
+    stream->socket.places = places;
+    stream->socket.place = place;
     out->id = wf_socket_id(&stream->socket);
     return WEFT_OK;
 }

@@ -14,16 +14,44 @@ struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, 
     s->user[0] = s->user[1] = NULL;
     s->home = w;
     s->finish = finish;
+    s->places = NULL;
     uint64_t generation = wf_id_generation(wf_slot_id(&s->slot));
     /* Release: pairs with the acquire in enter. */
     atomic_store_explicit(&s->state, generation << 32 | w->index, memory_order_release);
     return s;
 }
 
-void wf_socket_adopt(struct wf_socket *s)
+/* The slot of an id, whatever its generation. */
+static struct wf_socket *slot_of(const struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
+{
+    const struct wf_workers *set = w->set;
+    if (id == 0 || wf_id_worker(id) >= set->count) return NULL;
+    return wf_slab_at(wf_socket_slab(set->at[wf_id_worker(id)], kind), wf_id_slot(id));
+}
+
+/* The new owner takes the handle from the old one's poller. */
+static void adopt(struct wf_socket *s)
 {
     if (s->fd != NULL) wf_fd_abandon(s->fd);
     s->fd = NULL;
+}
+
+int wf_socket_enter_any(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out)
+{
+    struct wf_socket *s = slot_of(w, kind, id);
+    if (s == NULL) return WEFT_ECLOSED;
+    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
+    do {
+        if (wf_id_generation(state) != wf_id_generation(id) || wf_id_generation(state) == 0) return WEFT_ECLOSED;
+        if ((state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0) return WEFT_EBUSY;
+        next = ((state & ~WF_SOCKET_OWNER) | w->index) + WF_SOCKET_USER;
+        /* Acquire: as in wf_socket_enter. */
+    } while (
+        !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed));
+    wf_tsan_acquire(&s->state);
+    if ((state & WF_SOCKET_OWNER) != w->index) adopt(s);
+    *out = s;
+    return 0;
 }
 
 static void give_slot(struct wf_worker *w, struct wf_call *c)
@@ -33,7 +61,7 @@ static void give_slot(struct wf_worker *w, struct wf_call *c)
     wf_slab_give(wf_socket_slab(w, s->kind), s);
 }
 
-void wf_socket_destroy(struct wf_socket *s)
+static void destroy(struct wf_socket *s)
 {
     if (s->fd != NULL) wf_fd_remove(s->fd);
     s->fd = NULL;
@@ -43,6 +71,13 @@ void wf_socket_destroy(struct wf_socket *s)
     s->call = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = give_slot};
     if (s->home == wf_here) give_slot(s->home, &s->call);
     else wf_worker_send(wf_here, s->home->index, &s->call.post);
+}
+
+/* The last to leave a closed socket ends it. */
+void wf_socket_leave_closed(struct wf_socket *s, uint64_t before)
+{
+    wf_tsan_acquire(&s->state);
+    if ((before & WF_SOCKET_USERS) == WF_SOCKET_USER) destroy(s);
 }
 
 void wf_socket_recheck(struct wf_socket *s, bool for_write)
@@ -56,43 +91,20 @@ int wf_socket_look(struct wf_socket *s, bool for_write)
     return s->fd != NULL ? wf_fd_look(s->fd, for_write) : pf_is_ready(s->handle, for_write);
 }
 
-static __attribute__((noinline)) int register_handle(struct wf_socket *s, bool for_write)
+int wf_socket_register(struct wf_socket *s, bool for_write)
 {
     int rc = wf_fd_add(wf_here, s->handle, &s->fd);
     /* The last system call has said that the task must wait. The poller reports an edge for data that has come
      * since. */
-    if (rc == 0) s->fd->readiness[for_write] = WF_NOT_READY;
-    return rc;
-}
-
-/* From now on `t` is woken when this direction is ready. Registers the handle if necessary. Returns 0 or
- * WEFT_ENOMEM. */
-static int attach(struct wf_socket *s, bool for_write, struct wf_task *t)
-{
-    int rc = s->fd != NULL ? 0 : register_handle(s, for_write);
-    return rc < 0 ? rc : wf_fd_wait(s->fd, for_write, t);
-}
-
-/* It may be called without `attach`, and after one that failed. */
-static void detach(struct wf_socket *s, bool for_write)
-{
-    if (s->fd != NULL) wf_fd_stop_waiting(s->fd, for_write);
+    if (rc < 0) return rc;
+    s->fd->readiness[for_write] = WF_NOT_READY;
+    s->fd->ahead = &s->state;
+    return 0;
 }
 
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what)
 {
-    if (wf_socket_closed(s)) return WEFT_ECLOSED;
-    if (deadline == WEFT_NOW) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
-    int rc = attach(s, for_write, t);
-    if (rc < 0) return rc;
-    while (!wf_socket_worth(s, for_write)) {
-        rc = wf_task_wait(deadline, what);
-        if (wf_socket_closed(s)) rc = WEFT_ECLOSED;
-        if (rc < 0) break;
-    }
-    detach(s, for_write);
-    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* it has come as well */
-    return rc;
+    return wf_socket_wait_inline(s, t, for_write, deadline, what);
 }
 
 int64_t wf_socket_pass(struct wf_socket *s, struct wf_task *t, bool for_write,
@@ -130,7 +142,7 @@ static void owner_closes(struct wf_worker *w, struct wf_call *c)
 
 int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
 {
-    struct wf_socket *s = wf_socket_slot(w, kind, id);
+    struct wf_socket *s = slot_of(w, kind, id);
     if (s == NULL) return WEFT_ECLOSED;
     uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
     bool foreign;
@@ -148,7 +160,7 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
         wf_worker_send(w, (uint32_t)(state & WF_SOCKET_OWNER), &s->call.post);
         return 0;
     }
-    if ((state & WF_SOCKET_OWNER) != w->index) wf_socket_adopt(s);
+    if ((state & WF_SOCKET_OWNER) != w->index) adopt(s);
     wake_both(s);
     wf_socket_leave(s);
     return 0;
@@ -224,14 +236,15 @@ int wf_socket_wait_look(struct wf_wait *s)
 int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     (void)first;
-    int rc = attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+    int rc = wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
     return rc < 0 ? rc : 1;
 }
 
 void wf_socket_wait_close(struct wf_wait *s)
 {
     const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
-    if (s->attached) detach(k->socket, s->kind->for_write);
+    /* attaching it may have failed */
+    if (s->attached && k->socket->fd != NULL) wf_fd_stop_waiting(k->socket->fd, s->kind->for_write);
     if (k->claimed) wf_socket_end(k->socket, s->kind->for_write);
     else wf_socket_leave(k->socket);
 }

@@ -13,7 +13,9 @@
  * (3) Closing clears the generation: no further call can enter. Tasks inside are woken, find the socket closed, and
  *     leave with WEFT_ECLOSED. The last one to leave closes the handle, on the owner's thread, and gives the slot
  *     back to the home. A closer on another worker counts as a user until its post has run.
- * (4) user[] has the task that is inside, for each direction; a second task gets WEFT_EBUSY. */
+ * (4) user[] has the task that is inside, for each direction; a second task gets WEFT_EBUSY.
+ * (5) With 1,000 connections a socket is not in the cache when its actor continues. So what each call touches is in one
+ *     cache line, with the members of a stream that each read looks at. */
 #ifndef WF_SOCKET_H
 #define WF_SOCKET_H
 
@@ -23,18 +25,24 @@
 
 enum wf_socket_kind { WF_STREAM, WF_LISTENER, WF_UDP };
 
+struct wf_places;
 struct wf_socket {
-    struct wf_slot slot;    /* wf_worker.streams, .listeners or .datagrams of `home` */
-    _Atomic uint64_t state; /* generation << 32 | users << 8 | owner, see note (1) */
-    uint8_t kind;           /* wf_socket_kind */
-    pf_handle handle;
-    struct wf_fd *fd;        /* registration with the owner's poller; NULL: none yet */
-    struct wf_task *user[2]; /* [for_write]: the task that is inside */
+    struct wf_slot slot; /* wf_worker.streams, .listeners or .datagrams of `home` */
     struct wf_worker *home;
     /* closes the handle, frees the members of the kind; NULL: this has been done */
     void (*finish)(struct wf_socket *s);
     struct wf_call call; /* one at a time: "wake your waiters" to the owner, then "take your slot" to the home */
+    /* of a listener: the limit of its streams; of a stream: where it takes `place`; NULL: there is no limit */
+    struct wf_places *places;
+    uint32_t place;
+    uint8_t kind; /* wf_socket_kind */
+    /* The rest is what each call touches: see note (5). */
+    _Atomic uint64_t state; /* generation << 32 | users << 8 | owner, see note (1) */
+    pf_handle handle;
+    struct wf_fd *fd;        /* registration with the owner's poller; NULL: none yet */
+    struct wf_task *user[2]; /* [for_write]: the task that is inside */
 };
+_Static_assert(offsetof(struct wf_socket, state) == WF_CACHE_LINE, "a line begins with what each call touches");
 
 /* Takes a slot on worker `w` (of this thread) for `h`. The caller fills in the fields of its kind. NULL: no memory,
  * and the caller keeps `h`. */
@@ -84,8 +92,10 @@ void wf_socket_recheck(struct wf_socket *s, bool for_write);
 /* Returns 1: it is ready; 0: it is not; or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
 /* Call it after PF_AGAIN: it suspends the task until another try is worth it. Returns 0, WEFT_ETIMEDOUT,
- * WEFT_ECANCELED, WEFT_ECLOSED, WEFT_ENOMEM. */
+ * WEFT_ECANCELED, WEFT_ECLOSED, WEFT_ENOMEM. The second is inline: with it a task that waits needs a stack frame less. */
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what);
+static inline int wf_socket_wait_inline(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline,
+                                        const char *what);
 /* Calls `attempt` until it returns something else than PF_AGAIN, waits in between, and returns what it has returned,
  * or an error of wf_socket_wait. */
 int64_t wf_socket_pass(struct wf_socket *s, struct wf_task *t, bool for_write,
@@ -110,38 +120,32 @@ void wf_socket_wait_close(struct wf_wait *s);
 
 /* ---- Entering and leaving: inline, because each call on a stream does both --------------------------------------- */
 enum { WF_SOCKET_USER = 1 << 8 };
-static const uint64_t WF_SOCKET_OWNER = 0xFF, WF_SOCKET_USERS = 0xFFFFFF00;
+static const uint64_t WF_SOCKET_OWNER = 0xFF, WF_SOCKET_USERS = 0xFFFFFF00,
+                      WF_SOCKET_LIFE = UINT64_C(0xFFFFFFFF) << 32;
 
 static inline struct wf_slab *wf_socket_slab(struct wf_worker *w, enum wf_socket_kind kind)
 {
     return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
 }
-/* The slot of an id, whatever its generation. */
-static inline struct wf_socket *wf_socket_slot(const struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
-{
-    const struct wf_workers *set = w->set;
-    if (WF_UNLIKELY(id == 0 || wf_id_worker(id) >= set->count)) return NULL;
-    return wf_slab_at(wf_socket_slab(set->at[wf_id_worker(id)], kind), wf_id_slot(id));
-}
-/* The new owner takes the handle from the old one's poller; the last to leave a closed socket ends it. */
-void wf_socket_adopt(struct wf_socket *s);
-void wf_socket_destroy(struct wf_socket *s);
+/* The uncommon cases. Entering: the home or the owner is another worker, the socket is closed, or several workers enter
+ * at a time. Leaving: the socket is closed, and `before` was its state. */
+int wf_socket_enter_any(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out);
+void wf_socket_leave_closed(struct wf_socket *s, uint64_t before);
 
 static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out)
 {
-    struct wf_socket *s = wf_socket_slot(w, kind, id);
-    if (WF_UNLIKELY(s == NULL)) return WEFT_ECLOSED;
-    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
-    do {
-        if (WF_UNLIKELY(wf_id_generation(state) != wf_id_generation(id) || wf_id_generation(state) == 0))
-            return WEFT_ECLOSED;
-        if (WF_UNLIKELY((state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0)) return WEFT_EBUSY;
-        next = ((state & ~WF_SOCKET_OWNER) | w->index) + WF_SOCKET_USER;
-        /* Acquire: pairs with the release of open and of the last leave. */
-    } while (WF_UNLIKELY(
-        !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed)));
-    wf_tsan_acquire(&s->state);
-    if (WF_UNLIKELY((state & WF_SOCKET_OWNER) != w->index)) wf_socket_adopt(s);
+    const uint64_t own = (id & WF_SOCKET_LIFE) | w->index; /* it is this life, and this worker's */
+    struct wf_socket *s;
+    if (WF_UNLIKELY(id >> 32 == 0 || wf_id_worker(id) != w->index) ||
+        WF_UNLIKELY((s = wf_slab_at(wf_socket_slab(w, kind), wf_id_slot(id))) == NULL))
+        return wf_socket_enter_any(w, kind, id, out);
+    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed);
+    /* Acquire: pairs with the release of open and of the last leave. */
+    if (WF_UNLIKELY((state & ~WF_SOCKET_USERS) != own ||
+                    !atomic_compare_exchange_strong_explicit(&s->state, &state, state + WF_SOCKET_USER,
+                                                             memory_order_acquire, memory_order_relaxed)))
+        return wf_socket_enter_any(w, kind, id, out);
+    if (WF_UNLIKELY(wf_is_sanitized())) wf_tsan_acquire(&s->state);
     *out = s;
     return 0;
 }
@@ -150,12 +154,10 @@ static inline void wf_socket_leave(struct wf_socket *s)
 {
     /* Release: the next task to enter sees the writes of this call. Acquire: the last task to leave a closed socket
      * sees the writes of all others. */
-    wf_tsan_release(&s->state);
+    if (WF_UNLIKELY(wf_is_sanitized())) wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, WF_SOCKET_USER, memory_order_acq_rel);
-    wf_tsan_acquire(&s->state);
     WF_ASSERT((before & WF_SOCKET_USERS) != 0);
-    if (WF_UNLIKELY(wf_id_generation(before) == 0 && (before & WF_SOCKET_USERS) == WF_SOCKET_USER))
-        wf_socket_destroy(s);
+    if (WF_UNLIKELY(wf_id_generation(before) == 0)) wf_socket_leave_closed(s, before);
 }
 
 static inline int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write,
@@ -177,6 +179,37 @@ static inline void wf_socket_end(struct wf_socket *s, bool for_write)
 {
     s->user[for_write] = NULL;
     wf_socket_leave(s);
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
+/* Registers the handle with the poller. Returns 0 or WEFT_ENOMEM. */
+int wf_socket_register(struct wf_socket *s, bool for_write);
+
+/* From now on `t` is woken when this direction is ready. Returns 0 or WEFT_ENOMEM. */
+static inline int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t)
+{
+    int rc = WF_LIKELY(s->fd != NULL) ? 0 : wf_socket_register(s, for_write);
+    return WF_UNLIKELY(rc < 0) ? rc : wf_fd_wait(s->fd, for_write, t);
+}
+
+static inline __attribute__((always_inline)) int wf_socket_wait_inline(struct wf_socket *s, struct wf_task *t,
+                                                                       bool for_write, int64_t deadline,
+                                                                       const char *what)
+{
+    if (WF_UNLIKELY(wf_socket_closed(s))) return WEFT_ECLOSED;
+    if (WF_UNLIKELY(deadline == WEFT_NOW)) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
+    int rc = wf_socket_attach(s, for_write, t);
+    if (WF_UNLIKELY(rc < 0)) return rc;
+    struct wf_fd *fd = s->fd; /* it stays, as long as a task is inside */
+    const uint8_t *readiness = &fd->readiness[for_write];
+    while (WF_LIKELY(*readiness == WF_NOT_READY)) {
+        rc = wf_task_wait(deadline, what);
+        if (WF_UNLIKELY(wf_socket_closed(s))) rc = WEFT_ECLOSED;
+        if (WF_UNLIKELY(rc < 0)) break;
+    }
+    wf_fd_stop_waiting(fd, for_write);
+    if (WF_UNLIKELY(rc == WEFT_ETIMEDOUT) && *readiness != WF_NOT_READY) rc = 0; /* it has come as well */
+    return rc;
 }
 
 #endif

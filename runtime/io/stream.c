@@ -11,6 +11,7 @@
 #include <weft/stream.h>
 
 static const int64_t LAST_WORD = WEFT_SEC(10); /* how long the end of a TLS stream may take */
+static const char TO_READ[] = "stream to read", TO_WRITE[] = "stream to write";
 enum { SLICES_MAX = 64, PRINTF_MAX = 64 * 1024, PRINTF_ON_STACK = 512 };
 
 void wf_stream_finish(struct wf_socket *socket)
@@ -21,8 +22,8 @@ void wf_stream_finish(struct wf_socket *socket)
     pf_close(socket->handle);
     free(s->held);
     s->held = NULL;
-    if (s->places != NULL) wf_places_give(s->places, s->place);
-    s->places = NULL;
+    if (socket->places != NULL) wf_places_give(socket->places, socket->place);
+    socket->places = NULL;
 }
 
 void wf_stream_begin(struct wf_stream *s)
@@ -32,7 +33,6 @@ void wf_stream_begin(struct wf_stream *s)
     s->held_seen = s->pieces = false;
     s->broken = 0;
     s->layer = NULL;
-    s->places = NULL;
 }
 
 int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
@@ -48,9 +48,15 @@ int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
 }
 
 /* ---- Bytes held back ------------------------------------------------------------------------------------------- */
+/* The pointer is in the line that each call touches, and the size is not. */
+static inline size_t held_size(const struct wf_stream *s)
+{
+    return s->held == NULL ? 0 : s->held_size;
+}
+
 static size_t take_held(struct wf_stream *s, char *out, size_t size)
 {
-    size_t n = WF_MIN(size, s->held_size);
+    size_t n = WF_MIN(size, held_size(s));
     if (n == 0) return 0;
     memcpy(out, s->held + s->held_from, n);
     s->held_from += n;
@@ -89,7 +95,8 @@ static int64_t broken_by(int64_t error)
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 /* As `receive`, through a layer. The layer may have bytes when the socket has none, and none when the socket has
  * some. */
-static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
+static __attribute__((noinline)) int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out,
+                                                         size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
     if (deadline == WEFT_NOW) wf_socket_recheck(k, false);
@@ -98,74 +105,114 @@ static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out
         int64_t n = s->layer->ops->read(s->layer, out, size);
         if (n < 0 && n != PF_AGAIN) n = s->broken = (int)broken_by(n);
         if (n != PF_AGAIN) return n <= 0 && wf_socket_closed(k) ? WEFT_ECLOSED : n;
-        int rc = wf_socket_wait(k, t, false, deadline, "stream to read");
+        int rc = wf_socket_wait(k, t, false, deadline, TO_READ);
         if (rc < 0) return rc;
     }
 }
 
-/* Reads 1 to `size` bytes from the kernel; returns 0 at the end, or an error. Another worker may close the stream
- * between the check and the system call. Then an end or an error that the system call reports is due to that close,
- * so the result is WEFT_ECLOSED. */
-static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
+/* The system call has reported the end (0) or an error. Another worker may close the stream between the check and the
+ * system call. Then what the system call reports is due to that close, so the result is WEFT_ECLOSED. */
+static __attribute__((noinline)) int64_t ended(struct wf_stream *s, int64_t n)
+{
+    if (wf_socket_closed(&s->socket)) return WEFT_ECLOSED;
+    if (n == 0) n = wf_socket_error(&s->socket);
+    if (n == 0) wf_socket_moved(&s->socket, false, false);
+    else n = s->broken = (int)broken_by(n);
+    return n;
+}
+
+/* As `receive`, for a plain stream. */
+static inline __attribute__((always_inline)) int64_t receive_plain(struct wf_stream *s, struct wf_task *t, char *out,
+                                                                   size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
-    if (s->broken < 0) return s->broken;
-    if (s->layer != NULL) return receive_layered(s, t, out, size, deadline);
-    if (deadline == WEFT_NOW) wf_socket_recheck(k, false);
     for (;;) {
         if (wf_socket_worth(k, false)) {
-            if (wf_socket_closed(k)) return WEFT_ECLOSED;
+            if (WF_UNLIKELY(wf_socket_closed(k))) return WEFT_ECLOSED;
             int64_t n = pf_read(k->handle, out, size);
-            if (n <= 0 && n != PF_AGAIN && wf_socket_closed(k)) return WEFT_ECLOSED;
-            if (n == 0) n = wf_socket_error(k);
-            if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size && !s->pieces);
-            else if (n != PF_AGAIN) n = s->broken = (int)broken_by(n);
-            if (n != PF_AGAIN) return n;
+            if (WF_LIKELY(n > 0)) {
+                wf_socket_moved(k, false, (size_t)n < size && !s->pieces);
+                return n;
+            }
+            if (n != PF_AGAIN) return ended(s, n);
             wf_socket_stuck(k, false);
         }
-        int rc = wf_socket_wait(k, t, false, deadline, "stream to read");
-        if (rc < 0) return rc;
+        int rc = wf_socket_wait_inline(k, t, false, deadline, TO_READ);
+        if (WF_UNLIKELY(rc < 0)) return rc;
     }
 }
 
-static int begin_read(weft_stream stream, struct wf_task **t, const void *buffer, size_t size, struct wf_stream **out)
+/* Reads 1 to `size` bytes from the kernel; returns 0 at the end, or an error. */
+static __attribute__((noinline)) int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size,
+                                                 int64_t deadline)
 {
-    *t = wf_task_self();
-    if (*t == NULL) return WEFT_ENOTACTOR;
-    if ((buffer == NULL && size > 0) || size > INT64_MAX) return WEFT_EINVAL;
-    if ((*t)->cancelled) return WEFT_ECANCELED;
+    if (s->broken < 0) return s->broken;
+    if (s->layer != NULL) return receive_layered(s, t, out, size, deadline);
+    if (deadline == WEFT_NOW) wf_socket_recheck(&s->socket, false);
+    return receive_plain(s, t, out, size, deadline);
+}
+
+/* Begins a call in one direction. */
+static inline int begin(weft_stream stream, struct wf_task *t, bool for_write, struct wf_stream **out)
+{
     struct wf_socket *socket;
-    int rc = wf_socket_begin(*t, WF_STREAM, stream.id, false, &socket);
-    if (rc < 0) return rc;
+    int rc = wf_socket_begin(t, WF_STREAM, stream.id, for_write, &socket);
+    if (WF_UNLIKELY(rc < 0)) return rc;
     *out = wf_stream_of(socket);
     return 0;
+}
+
+static int begin_read(weft_stream stream, struct wf_task *t, const void *buffer, size_t size, struct wf_stream **out)
+{
+    if ((buffer == NULL && size > 0) || size > INT64_MAX) return WEFT_EINVAL;
+    return t->cancelled ? WEFT_ECANCELED : begin(stream, t, false, out);
 }
 
 /* Each call on a stream ends with it. */
 static inline int64_t finish_call(struct wf_task *t, int64_t result)
 {
-    if (WF_UNLIKELY(t == NULL)) return result;
-    if (result >= 0) wf_task_tick(t);
+    if (WF_LIKELY(result >= 0)) wf_task_tick(t);
     return WF_LIKELY(result > 0 && !t->killed) ? result : wf_task_finish_wait(result);
 }
 
+/* weft_read in all cases. */
+static __attribute__((noinline)) int64_t read_any(weft_stream stream, struct wf_task *t, void *buffer, size_t size,
+                                                  int64_t deadline)
+{
+    struct wf_stream *s;
+    int64_t n = begin_read(stream, t, buffer, size, &s);
+    if (n < 0) return finish_call(t, n);
+    if (s->held != NULL) n = (int64_t)take_held(s, buffer, size);
+    else if (size > 0) n = receive(s, t, buffer, size, deadline);
+    wf_socket_end(&s->socket, false);
+    return finish_call(t, n);
+}
+
+/* The common case is here: a plain stream that holds nothing back. */
 int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadline)
 {
-    struct wf_task *t;
+    struct wf_task *t = wf_task_self();
     struct wf_stream *s;
-    int64_t n = begin_read(stream, &t, buffer, size, &s);
-    if (n < 0) return finish_call(t, n);
-    if (s->held_size > 0) n = (int64_t)take_held(s, buffer, size);
-    else if (size > 0) n = receive(s, t, buffer, size, deadline);
+    if (WF_UNLIKELY(t == NULL)) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(buffer == NULL || size - 1 >= INT64_MAX || t->cancelled || deadline == WEFT_NOW))
+        return read_any(stream, t, buffer, size, deadline);
+    int64_t n = begin(stream, t, false, &s);
+    if (WF_UNLIKELY(n < 0)) return finish_call(t, n);
+    if (WF_UNLIKELY(s->held != NULL || s->layer != NULL || s->broken < 0)) {
+        wf_socket_end(&s->socket, false);
+        return read_any(stream, t, buffer, size, deadline);
+    }
+    n = receive_plain(s, t, buffer, size, deadline);
     wf_socket_end(&s->socket, false);
     return finish_call(t, n);
 }
 
 int64_t weft_read_exact(weft_stream stream, void *buffer, size_t size, int64_t deadline)
 {
-    struct wf_task *t;
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
     struct wf_stream *s;
-    int64_t n = begin_read(stream, &t, buffer, size, &s);
+    int64_t n = begin_read(stream, t, buffer, size, &s);
     if (n < 0) return finish_call(t, n);
     char *out = buffer;
     size_t have = take_held(s, out, size);
@@ -180,7 +227,7 @@ int64_t weft_read_exact(weft_stream stream, void *buffer, size_t size, int64_t d
 static int64_t read_until(struct wf_stream *s, struct wf_task *t, char *out, size_t size, char delimiter,
                           int64_t deadline)
 {
-    size_t have = WF_MIN(size, s->held_size), scanned = 0;
+    size_t have = WF_MIN(size, held_size(s)), scanned = 0;
     const char *held_end = have == 0 ? NULL : memchr(s->held + s->held_from, delimiter, have);
     if (held_end != NULL) have = (size_t)(held_end - (s->held + s->held_from)) + 1;
     take_held(s, out, have);
@@ -209,9 +256,10 @@ static int64_t read_until(struct wf_stream *s, struct wf_task *t, char *out, siz
 
 int64_t weft_read_until(weft_stream stream, void *buffer, size_t size, char delimiter, int64_t deadline)
 {
-    struct wf_task *t;
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
     struct wf_stream *s;
-    int64_t n = begin_read(stream, &t, buffer, size, &s);
+    int64_t n = begin_read(stream, t, buffer, size, &s);
     if (n < 0) return finish_call(t, n);
     n = size == 0 ? WEFT_ETOOBIG : read_until(s, t, buffer, size, delimiter, deadline);
     wf_socket_end(&s->socket, false);
@@ -226,13 +274,14 @@ int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline)
         if (wf_socket_closed(k)) return WEFT_ECLOSED;
         int rc = s->layer->ops->flush(s->layer);
         if (rc != PF_AGAIN) return rc < 0 && wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(rc);
-        rc = wf_socket_wait(k, t, true, deadline, "stream to write");
+        rc = wf_socket_wait(k, t, true, deadline, TO_WRITE);
         if (rc < 0) return rc;
     }
 }
 
 /* Sends through a layer, which collects bytes to send them in one system call. */
-static int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
+static __attribute__((noinline)) int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice *left,
+                                                  int count, int64_t deadline)
 {
     enum { COLLECTED = 16 * 1024 };
     size_t collected = 0;
@@ -264,6 +313,20 @@ static void use_up(struct pf_slice **left, int *count, size_t done)
     }
 }
 
+/* The system call has written `n` bytes of `left`, or has failed: then it waits for space, or returns the error. */
+static int go_on(struct wf_socket *k, struct wf_task *t, struct pf_slice **left, int *count, int64_t n,
+                 int64_t deadline)
+{
+    if (n >= 0) {
+        wf_socket_moved(k, true, false);
+        use_up(left, count, (size_t)n);
+        return 0;
+    }
+    if (n != PF_AGAIN) return wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(n);
+    wf_socket_stuck(k, true);
+    return wf_socket_wait(k, t, true, deadline, TO_WRITE);
+}
+
 /* Writes all of `left`; changes the slices while doing so. */
 static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
@@ -273,21 +336,21 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
     for (;;) {
         while (count > 0 && left->size == 0) left++, count--;
         if (count == 0) return 0;
-        if (wf_socket_worth(k, true)) {
-            if (wf_socket_closed(k)) return WEFT_ECLOSED;
-            int64_t n = pf_write(k->handle, left, count);
-            if (n < 0 && n != PF_AGAIN) return wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(n);
-            if (n != PF_AGAIN) {
-                wf_socket_moved(k, true, false);
-                if (WF_LIKELY(count == 1 && (size_t)n == left->size)) return 0;
-                use_up(&left, &count, (size_t)n);
-                continue;
-            }
-            wf_socket_stuck(k, true);
-        }
-        int rc = wf_socket_wait(k, t, true, deadline, "stream to write");
+        if (wf_socket_closed(k)) return WEFT_ECLOSED;
+        int64_t n = wf_socket_worth(k, true) ? pf_write(k->handle, left, count) : PF_AGAIN;
+        int rc = go_on(k, t, &left, &count, n, deadline);
         if (rc < 0) return rc;
     }
+}
+
+/* The first system call has written `n` bytes of the slice, or has failed. Returns the slice's size, or an error. */
+static __attribute__((noinline)) int64_t send_rest(struct wf_stream *s, struct wf_task *t, struct pf_slice *slice,
+                                                   int64_t n, int64_t deadline)
+{
+    const size_t size = slice->size;
+    int count = 1, rc = go_on(&s->socket, t, &slice, &count, n, deadline);
+    if (rc == 0) rc = send_all(s, t, slice, count, deadline);
+    return rc < 0 ? rc : (int64_t)size;
 }
 
 /* Adds the size of a slice to `size`. Returns 0 or WEFT_EINVAL. */
@@ -303,21 +366,44 @@ static int64_t write_slices(weft_stream stream, struct wf_task *t, struct pf_sli
 {
     size_t size = 0;
     for (int i = 0; i < count; i++)
-        if (WF_UNLIKELY(add_size(&slices[i], &size) < 0)) return WEFT_EINVAL;
-    struct wf_socket *socket;
-    int rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
-    if (WF_UNLIKELY(rc < 0)) return rc;
-    rc = send_all(wf_stream_of(socket), t, slices, count, deadline);
-    wf_socket_end(socket, true);
+        if (add_size(&slices[i], &size) < 0) return WEFT_EINVAL;
+    struct wf_stream *s;
+    int rc = begin(stream, t, true, &s);
+    if (rc < 0) return rc;
+    rc = send_all(s, t, slices, count, deadline);
+    wf_socket_end(&s->socket, true);
     return rc < 0 ? rc : (int64_t)size;
 }
 
+/* weft_write in all cases. */
+static __attribute__((noinline)) int64_t write_any(weft_stream stream, struct wf_task *t, const void *data,
+                                                   size_t size, int64_t deadline)
+{
+    struct pf_slice slice = {.data = data, .size = size};
+    return finish_call(t, write_slices(stream, t, &slice, 1, deadline));
+}
+
+/* The common case is here: a plain stream that takes all bytes at once. */
 int64_t weft_write(weft_stream stream, const void *data, size_t size, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
-    if (t == NULL) return WEFT_ENOTACTOR;
+    struct wf_stream *s;
+    if (WF_UNLIKELY(t == NULL)) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(data == NULL || size - 1 >= INT64_MAX || deadline == WEFT_NOW))
+        return write_any(stream, t, data, size, deadline);
+    int rc = begin(stream, t, true, &s);
+    if (WF_UNLIKELY(rc < 0)) return finish_call(t, rc);
+    struct wf_socket *k = &s->socket;
+    if (WF_UNLIKELY(s->layer != NULL || !wf_socket_worth(k, true))) {
+        wf_socket_end(k, true);
+        return write_any(stream, t, data, size, deadline);
+    }
     struct pf_slice slice = {.data = data, .size = size};
-    return finish_call(t, write_slices(stream, t, &slice, 1, deadline));
+    int64_t n = pf_write(k->handle, &slice, 1);
+    if (WF_LIKELY(n == (int64_t)size)) wf_socket_moved(k, true, false);
+    else n = send_rest(s, t, &slice, n, deadline);
+    wf_socket_end(k, true);
+    return finish_call(t, n);
 }
 
 int64_t weft_writev(weft_stream stream, const weft_slice *slices, size_t count, int64_t deadline)
@@ -451,7 +537,7 @@ static int wait_look(struct wf_wait *wait)
 }
 
 static const struct wf_wait_kind readable = {.number = WF_ON_READABLE,
-                                             .name = "stream to read",
+                                             .name = TO_READ,
                                              .open = wait_open,
                                              .recheck = wf_socket_wait_recheck,
                                              .look = wait_look,
@@ -459,7 +545,7 @@ static const struct wf_wait_kind readable = {.number = WF_ON_READABLE,
                                              .close = wf_socket_wait_close};
 static const struct wf_wait_kind writable = {.number = WF_ON_WRITABLE,
                                              .for_write = true,
-                                             .name = "stream to write",
+                                             .name = TO_WRITE,
                                              .open = wait_open,
                                              .recheck = wf_socket_wait_recheck,
                                              .look = wait_look,

@@ -34,16 +34,17 @@ struct wf_layer_ops {
 };
 
 struct wf_stream {
-    struct wf_socket socket; /* first: its slot is the slab item's */
-    char *held;              /* NULL: none */
-    size_t held_from, held_size;
-    bool held_seen;           /* see note (2) */
-    bool pieces;              /* see note (3); false unless set after wf_stream_open or wf_stream_begin */
-    int broken;               /* the error that every later read gives */
-    struct wf_places *places; /* NULL: it was not accepted by a listener that counts */
-    uint32_t place;
+    alignas(WF_CACHE_LINE) struct wf_socket socket; /* first: its slot is the slab item's */
+    /* The rest of the line that each call touches: see socket.h, note (5). */
     struct wf_layer *layer; /* NULL: plain */
+    char *held;             /* NULL: none */
+    int broken;             /* the error that every later read gives */
+    bool held_seen;         /* see note (2) */
+    bool pieces;            /* see note (3); false unless set after wf_stream_open or wf_stream_begin */
+
+    size_t held_from, held_size;
 };
+_Static_assert(offsetof(struct wf_stream, held_from) == (size_t)2 * WF_CACHE_LINE, "the others are in one line");
 
 static inline struct wf_stream *wf_stream_of(struct wf_socket *s)
 {

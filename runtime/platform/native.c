@@ -28,6 +28,7 @@ struct pf_env *pf_env_native(void)
         .poller_add = pf_native_poller_add,
         .poller_remove = pf_native_poller_remove,
         .poller_arm = pf_native_poller_arm,
+        .poller_arms = pf_native_poller_arms,
         .poller_wait = pf_native_poller_wait,
         .poller_wake = pf_native_poller_wake,
         .poller_handle = pf_native_poller_handle,

@@ -19,6 +19,7 @@ void pf_native_poller_destroy(struct pf_poller *p);
 int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag);
 void pf_native_poller_remove(struct pf_poller *p, pf_handle h);
 int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
+bool pf_native_poller_arms(struct pf_poller *p);
 int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline);
 void pf_native_poller_wake(struct pf_poller *p);
 pf_handle pf_native_poller_handle(struct pf_poller *p);

@@ -65,6 +65,8 @@ struct pf_env {
      * Edge-triggered kernels (epoll, kqueue) do nothing here; a completion kernel (IOCP) requests readiness here, at
      * most once per handle and direction. WEFT_ECLOSED: the handle is not registered. */
     int (*poller_arm)(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
+    /* Any thread: false if poller_arm does nothing, so that it need not be called. */
+    bool (*poller_arms)(struct pf_poller *p);
     /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or a thread calls
      * wake. Fills at most `max` entries and returns how many; 0 after a wake or at the deadline, also when
      * interrupted. It never returns before the deadline without a reason: the runtime promises that an idle node

@@ -338,11 +338,9 @@ void wf_task_start(struct wf_task *t)
     w->fresh_by = w->current;
 }
 
-static inline __attribute__((always_inline)) void record(struct wf_worker *w, const struct wf_task *t,
-                                                         weft_record_kind kind, const char *what, int result)
+static inline __attribute__((always_inline)) void record(struct wf_worker *w, uint64_t actor, weft_record_kind kind,
+                                                         const char *what, int result)
 {
-    const char *id = (const char *)t + w->set->hooks->task_id_at;
-    uint64_t actor = *(const uint64_t *)(const void *)id;
     wf_worker_record(w, kind, actor, (uintptr_t)what, (uint32_t)result);
     if (kind == WEFT_RECORD_WAIT) WF_PROBE2(wait, actor, what); /* `kind` is a constant */
     else WF_PROBE2(wake, actor, result);
@@ -391,17 +389,14 @@ static inline __attribute__((always_inline)) int wait_for_any(struct wf_worker *
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
 }
 
-int wf_task_wait(int64_t deadline, const char *what)
+static __attribute__((noinline)) int wait_for_any_slowly(struct wf_worker *w, struct wf_task *t, int64_t deadline,
+                                                         const char *what)
 {
-    struct wf_worker *w = wf_here;
-    struct wf_task *t = w->current;
-    record(w, t, WEFT_RECORD_WAIT, what, 0);
-    int rc = wait_for_any(w, t, deadline, what);
-    record(w, t, WEFT_RECORD_WAKE, NULL, rc);
-    return rc;
+    return wait_for_any(w, t, deadline, what);
 }
 
-void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what)
+static inline __attribute__((always_inline)) void wait_plainly(struct wf_worker *w, struct wf_task *t,
+                                                               const char *what)
 {
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
@@ -413,6 +408,30 @@ void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *wh
     (void)wf_task_take_ready(w);
     wf_task_run_here(w, next);
     wf_coro_switch(&t->coro, &next->coro);
+}
+
+void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what)
+{
+    wait_plainly(w, t, what);
+}
+
+int wf_task_wait(int64_t deadline, const char *what)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    int rc;
+    WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
+    const char *id = (const char *)t + w->set->hooks->task_id_at;
+    const uint64_t actor = *(const uint64_t *)(const void *)id;
+    record(w, actor, WEFT_RECORD_WAIT, what, 0);
+    if (WF_LIKELY(deadline == WEFT_FOREVER && wf_task_is_plain(t))) {
+        wait_plainly(w, t, what);
+        rc = WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
+    } else {
+        rc = wait_for_any_slowly(w, t, deadline, what);
+    }
+    record(w, actor, WEFT_RECORD_WAKE, NULL, rc);
+    return rc;
 }
 
 void wf_task_wait_for(struct wf_worker *w, struct wf_task *t, struct wf_task *next, const char *what)

@@ -97,7 +97,7 @@ extern const char wf_waits_for_mail[]; /* wf_task.waits_for, also of a STACKLESS
 /* The running task; NULL outside of tasks. */
 static inline struct wf_task *wf_task_self(void)
 {
-    return wf_here == NULL ? NULL : wf_here->current;
+    return wf_here_or_nobody->current;
 }
 
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);

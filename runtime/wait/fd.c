@@ -18,9 +18,11 @@ static struct wf_fd *take_record(struct wf_worker *w, pf_handle h, struct pf_pro
     f->worker = w;
     f->handle = h;
     f->process = process;
+    f->arms = w->set->env->poller_arms(w->poller);
     f->hangup = false;
     f->error = 0;
     f->watch = NULL;
+    f->ahead = NULL;
     f->waiting[0] = f->waiting[1] = NULL;
     f->readiness[0] = f->readiness[1] = WF_MAYBE_READY;
     f->release = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = release_fd};
@@ -68,19 +70,10 @@ void wf_fd_abandon(struct wf_fd *f)
     wf_worker_send(wf_here, w->index, &f->release.post);
 }
 
-int wf_fd_arm(struct wf_fd *f, bool for_write)
+int wf_fd_ask(struct wf_fd *f, bool for_write)
 {
     struct wf_worker *w = f->worker;
     return w->set->env->poller_arm(w->poller, f->handle, wf_slot_id(&f->slot), for_write);
-}
-
-int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t)
-{
-    WF_ASSERT(f->waiting[for_write] == NULL || f->waiting[for_write] == t);
-    f->waiting[for_write] = t;
-    int rc = wf_fd_arm(f, for_write);
-    if (rc < 0) wf_fd_stop_waiting(f, for_write);
-    return rc;
 }
 
 void wf_fd_wake(struct wf_fd *f)
@@ -105,19 +98,20 @@ static inline void side_ready(struct wf_fd *f, bool for_write)
     if (f->waiting[for_write] != NULL) wf_task_wake(f->waiting[for_write]);
 }
 
-static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
+/* `f`: the record to which the entry leads; NULL: none. */
+static inline void take_entry(struct wf_worker *w, const struct pf_ready *r, struct wf_fd *f)
 {
     if (WF_UNLIKELY(r->done)) {
         w->set->on_done(w, r->tag);
         return;
     }
-    struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
-    if (f == NULL) return; /* the poller has returned the entry before its record was removed */
+    /* If not, the poller has returned the entry before its record was removed. */
+    if (WF_UNLIKELY(f == NULL || !wf_slot_is(&f->slot, r->tag))) return;
     if (WF_UNLIKELY(r->hangup)) {
         f->hangup = true;
         if (r->error != 0) f->error = r->error;
     }
-    if (f->watch != NULL) {
+    if (WF_UNLIKELY(f->watch != NULL)) {
         f->watch(f->watch_arg, r);
         return;
     }
@@ -128,28 +122,24 @@ static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
 /* The objects to which entries lead have left the cache since they were used last: the record, the task, and the
  * identity that the recorder notes. The records of all entries are prefetched before the first task is:
  * docs/performance.md, "A thousand connections". */
-static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int count)
+static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     const ptrdiff_t id_at = w->set->hooks->task_id_at;
-    const struct wf_fd *records[WF_POLL_BATCH]; /* NULL: the entry belongs to no record */
+    struct wf_fd *records[WF_POLL_BATCH]; /* NULL: none; of an entry that is `done`: any */
+    WF_ASSERT(w == wf_here && count <= WF_POLL_BATCH);
     for (int i = 0; i < count; i++) {
-        const struct wf_fd *f = entries[i].done ? NULL : wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
+        struct wf_fd *f = wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
         records[i] = f;
         __builtin_prefetch(f);
     }
     for (int i = 0; i < count; i++) {
-        const struct wf_task *t = records[i] == NULL ? NULL : records[i]->waiting[!entries[i].readable];
+        const struct wf_task *t = WF_UNLIKELY(records[i] == NULL) ? NULL : records[i]->waiting[!entries[i].readable];
         if (t == NULL) continue;
         __builtin_prefetch(t, 1);
         __builtin_prefetch((const char *)t + id_at);
+        __builtin_prefetch(records[i]->ahead, 1);
     }
-}
-
-static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
-{
-    WF_ASSERT(w == wf_here && count <= WF_POLL_BATCH);
-    if (count > 1) fetch_ahead(w, entries, count);
-    for (int i = 0; i < count; i++) take_entry(w, &entries[i]);
+    for (int i = 0; i < count; i++) take_entry(w, &entries[i], records[i]);
 }
 
 /* ---- A descriptor of the program --------------------------------------------------------------------------------- */

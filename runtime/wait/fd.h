@@ -22,16 +22,20 @@ enum wf_readiness { WF_NOT_READY, WF_MAYBE_READY, WF_READY };
 /* Once the record exists, all members belong to its worker's thread, except `release`, which belongs to the thread
  * that abandons it. */
 struct wf_fd {
-    struct wf_slot slot; /* wf_worker.fds */
+    alignas(WF_CACHE_LINE) struct wf_slot slot; /* wf_worker.fds */
     bool hangup;
+    bool arms;                  /* a wait has to call poller_arm */
     int16_t error;              /* as in pf_ready */
     uint8_t readiness[2];       /* [for_write], wf_readiness */
     struct wf_task *waiting[2]; /* [for_write]; NULL: no task */
     /* if it is not NULL, it is called for each entry, and no task waits */
     void (*watch)(void *arg, const struct pf_ready *r);
-    void *watch_arg;
-    pf_handle handle;
+    union {
+        void *watch_arg;
+        const void *ahead; /* without a watch: what the waiting task touches first, to be fetched; may be NULL */
+    };
     struct wf_worker *worker;
+    pf_handle handle;
     struct pf_process *process; /* not NULL: the record is for the end of this child process, and not for a handle */
     struct wf_call release;
 };
@@ -47,9 +51,20 @@ void wf_fd_remove(struct wf_fd *f);
  * record back to its slab. */
 void wf_fd_abandon(struct wf_fd *f);
 /* Makes the poller report this direction. */
-int wf_fd_arm(struct wf_fd *f, bool for_write);
+int wf_fd_ask(struct wf_fd *f, bool for_write);
+static inline int wf_fd_arm(struct wf_fd *f, bool for_write)
+{
+    return WF_UNLIKELY(f->arms) ? wf_fd_ask(f, for_write) : WEFT_OK;
+}
 /* The same, and wakes task `t` for each event until it stops waiting. */
-int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t);
+static inline int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t)
+{
+    WF_ASSERT(f->waiting[for_write] == NULL || f->waiting[for_write] == t);
+    f->waiting[for_write] = t;
+    int rc = wf_fd_arm(f, for_write);
+    if (WF_UNLIKELY(rc < 0)) f->waiting[for_write] = NULL;
+    return rc;
+}
 static inline void wf_fd_stop_waiting(struct wf_fd *f, bool for_write)
 {
     f->waiting[for_write] = NULL;

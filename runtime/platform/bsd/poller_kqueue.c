@@ -225,6 +225,12 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
     return WEFT_OK;
 }
 
+bool pf_native_poller_arms(struct pf_poller *p)
+{
+    (void)p;
+    return false;
+}
+
 static struct pf_ready translate(const struct kevent *k)
 {
     bool ended = (k->flags & EV_EOF) != 0, broken = (k->flags & EV_ERROR) != 0 || (ended && k->fflags != 0);

@@ -94,6 +94,12 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
     return WEFT_OK;
 }
 
+bool pf_native_poller_arms(struct pf_poller *p)
+{
+    (void)p;
+    return false;
+}
+
 static void give_up_timer_slack(void)
 {
     static _Thread_local bool done;

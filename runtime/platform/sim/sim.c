@@ -114,6 +114,11 @@ static int poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_w
     return pf_env_native()->poller_arm(poller_of(p)->real, h, tag, for_write);
 }
 
+static bool poller_arms(struct pf_poller *p)
+{
+    return pf_env_native()->poller_arms(poller_of(p)->real);
+}
+
 static bool take_wake(struct sim_poller *p)
 {
     return atomic_exchange_explicit(&p->woken, false, memory_order_acquire);
@@ -201,6 +206,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .poller_add = poller_add,
         .poller_remove = poller_remove,
         .poller_arm = poller_arm,
+        .poller_arms = poller_arms,
         .poller_wait = poller_wait,
         .poller_wake = poller_wake,
         .poller_handle = poller_handle,

@@ -258,6 +258,12 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
     return rc;
 }
 
+bool pf_native_poller_arms(struct pf_poller *p)
+{
+    (void)p;
+    return true;
+}
+
 void pf_abort(pf_handle h)
 {
     (void)shutdown((SOCKET)h, SD_BOTH);
