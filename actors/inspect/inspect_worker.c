@@ -31,12 +31,12 @@ static void see_ties(const struct wf_actor *a, struct wf_actor_detail *d)
     }
 }
 
-void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
+bool wf_inspect_actor(struct wf_worker *w, void *actor_detail)
 {
     struct wf_actor_detail *d = actor_detail;
     const struct wf_actor *a = wf_actor_find(w, d->id);
     d->found = a != NULL && a->listed;
-    if (!d->found) return;
+    if (!d->found) return false;
     wf_actor_info_of(a, &d->info);
     d->info.memory.stack = wf_actor_stack_bytes(a);
     const struct wf_kind *kind = wf_kind_find(&wf_actors_of(w)->kinds, a->kind);
@@ -46,10 +46,11 @@ void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
     see_ties(a, d);
     d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;
-    if (s == NULL || !s->waiting) return;
+    if (s == NULL || !s->waiting) return false;
     d->waits_ns = WF_MAX(w->now - s->since, 1);
     for (size_t i = 0; i < s->count; i++)
         if (s->slots[i].error == WF_ANSWER_OPEN) add(&d->asks, s->slots[i].from);
+    return false;
 }
 
 static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct wf_waits *out)
@@ -66,10 +67,11 @@ static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct w
     }
 }
 
-void wf_inspect_waits(struct wf_worker *w, void *waits)
+bool wf_inspect_waits(struct wf_worker *w, void *waits)
 {
     see_calls(w, &wf_actors_of(w)->long_calls, waits);
     see_calls(w, &wf_actors_of(w)->calls, waits);
+    return false;
 }
 
 /* ---- Who is who ------------------------------------------------------------------------------------------------ */
@@ -88,7 +90,7 @@ static void see_asked(const struct wf_worker *w, const struct wf_actor *a, struc
     }
 }
 
-void wf_inspect_whos(struct wf_worker *w, void *whos)
+bool wf_inspect_whos(struct wf_worker *w, void *whos)
 {
     struct wf_whos *all = whos;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -100,13 +102,15 @@ void wf_inspect_whos(struct wf_worker *w, void *whos)
         wf_actor_info_of(a, &one->info);
         see_asked(w, a, one);
     }
+    return false;
 }
 
 /* ---- Drops ----------------------------------------------------------------------------------------------------- */
 
-void wf_inspect_drops(struct wf_worker *w, void *drops_seen)
+bool wf_inspect_drops(struct wf_worker *w, void *drops_seen)
 {
     struct wf_drops_seen *d = drops_seen;
     d->now = w->now;
     d->log = wf_actors_of(w)->drops;
+    return false;
 }

@@ -60,10 +60,10 @@ struct wf_drops_seen {
     struct wf_drop_log log;
 };
 
-/* For wf_worker_inspect. */
-void wf_inspect_actor(struct wf_worker *w, void *actor_detail);
-void wf_inspect_waits(struct wf_worker *w, void *waits);
-void wf_inspect_whos(struct wf_worker *w, void *whos);
-void wf_inspect_drops(struct wf_worker *w, void *drops_seen);
+/* For wf_worker_inspect. They look once: the result is false. */
+bool wf_inspect_actor(struct wf_worker *w, void *actor_detail);
+bool wf_inspect_waits(struct wf_worker *w, void *waits);
+bool wf_inspect_whos(struct wf_worker *w, void *whos);
+bool wf_inspect_drops(struct wf_worker *w, void *drops_seen);
 
 #endif

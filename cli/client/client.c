@@ -203,7 +203,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     weft_put_array(&w, 5);
     weft_put_uint(&w, p->verb);
     weft_put_bin(&w, p->next, p->next_size);
-    weft_put_uint(&w, UINT32_MAX);
+    weft_put_uint(&w, p->most == 0 ? UINT32_MAX : p->most);
     weft_put_str(&w, weft_cstr(p->kind == NULL ? "" : p->kind));
     weft_put_str(&w, weft_cstr(p->prefix == NULL ? "" : p->prefix));
     if (w.error < 0)

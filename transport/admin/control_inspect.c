@@ -161,7 +161,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
 
 /* The results of all workers, one behind the other. They are the actor's memory, as it may be killed while it waits for a
  * worker. NULL: `*why` has the reason. */
-static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void *data), size_t size,
+static void *look_at_all(weft_node *node, bool (*look)(struct wf_worker *w, void *data), size_t size,
                          const char **why)
 {
     char *all = weft_alloc(node->workers.count * size);
