@@ -27,8 +27,10 @@ static void work(const void *arg, size_t size)
 static int ask(struct cli_client *k, weft_node *node)
 {
     char why[192] = "";
-    int rc = wf_client_wait_up(node, NULL, k->node, weft_after(ANSWER_WITHIN), why, sizeof why);
+    int rc = wf_client_wait_up(node, NULL, k->node, k->deadline, why, sizeof why);
     if (rc < 0) {
+        if (rc == WEFT_ETIMEDOUT && why[0] == '\0')
+            snprintf(why, sizeof why, "it has not answered in time: its process may be stopped, or very busy");
         cli_plain(why, strlen(why)); /* the other side's words */
         return cli_fail(k->c, rc == WEFT_ETIMEDOUT ? CLI_DEADLINE : CLI_UNREACHABLE, "cannot connect to %s: %s",
                         k->url, why[0] != '\0' ? why : weft_strerror(rc));

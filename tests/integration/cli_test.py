@@ -429,6 +429,20 @@ class Mistakes(Cli):
         self.node("b", "echo")
         self.says(2, "choose one with --node", "ps")
 
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
+    def test_a_verb_waits_for_a_stopped_node_as_long_as_it_may(self):
+        node = self.node("a", "echo")
+        node.process.send_signal(signal.SIGSTOP)
+        try:
+            patient_one = Program(WEFT, "ps", "--node", "a", "--timeout", "600", env=self.env)
+            self.addCleanup(patient_one.kill)
+            for verb in ("ps", "top --once", "publish x 1", "subscribe x"):
+                self.says(4, "has not answered in time", *verb.split(), "--node", "a", "--timeout", "0.1")
+            self.assertIsNone(patient_one.process.poll())
+        finally:
+            node.process.send_signal(signal.SIGCONT)
+        patient_one.end(0)
+
     def test_the_socket_of_a_killed_node_is_no_obstacle(self):
         a = self.node("a", "echo")
         a.kill()
