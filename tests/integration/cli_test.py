@@ -393,7 +393,7 @@ class Mistakes(Cli):
             self.assertIn("that no other user may enter", self.weft("run", MODULE, code=1, env=env)[1])
         env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name, prefix="x" * 100))
         self.assertIn("longer than", self.weft("run", MODULE, code=1, env=env)[1])
-        self.says(2, "is no node name", "run", MODULE, "--name", "a/b")
+        self.says(2, "is not a node's name", "run", MODULE, "--name", "a/b")
 
     def test_addresses_that_cannot_be_used_are_refused(self):
         a = self.node("a", "echo")
