@@ -53,24 +53,39 @@ bool wf_inspect_actor(struct wf_worker *w, void *actor_detail)
     return false;
 }
 
+/* As many as are shown. */
 static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct wf_waits *out)
 {
     WF_LIST_EACH(k, calls) {
         const struct wf_asking *s = WF_CONTAINER(k, struct wf_asking, on_calls);
         for (size_t i = 0; i < s->count; i++) {
             if (s->slots[i].error != WF_ANSWER_OPEN) continue;
-            if (out->count++ >= WF_WAITS_SHOWN) continue;
-            out->of[out->count - 1].who = wf_actor_pid(s->actor);
-            out->of[out->count - 1].whom = s->slots[i].from;
-            out->of[out->count - 1].ns = w->now - s->since;
+            if (out->shown == WF_WAITS_SHOWN) return;
+            out->of[out->shown].who = wf_actor_pid(s->actor);
+            out->of[out->shown].whom = s->slots[i].from;
+            out->of[out->shown++].ns = w->now - s->since;
         }
     }
 }
 
+/* There may be as many calls as actors: those that are not shown are counted in later turns. */
 bool wf_inspect_waits(struct wf_worker *w, void *waits)
 {
-    see_calls(w, &wf_actors_of(w)->long_calls, waits);
-    see_calls(w, &wf_actors_of(w)->calls, waits);
+    enum { SLICE_SLOTS = 4096 };
+    struct wf_waits *out = waits;
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    if (out->next == 0) {
+        out->until = w->now + WEFT_MS(500);
+        see_calls(w, &wf_actors_of(w)->long_calls, out);
+        see_calls(w, &wf_actors_of(w)->calls, out);
+    }
+    for (uint32_t end = out->next + SLICE_SLOTS; out->next < end; out->next++) {
+        if (wf_slab_at(slab, out->next) == NULL) break;
+        const struct wf_actor *a = wf_slab_taken_at(slab, out->next);
+        if (a != NULL && a->asking != NULL && wf_linked(&a->asking->on_calls)) out->count += a->asking->open;
+    }
+    if (wf_slab_at(slab, out->next) != NULL && w->now < out->until) return true;
+    out->count = WF_MAX(out->count, out->shown); /* some have ended meanwhile */
     return false;
 }
 

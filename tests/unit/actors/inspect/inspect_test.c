@@ -407,6 +407,51 @@ START_TEST(a_page_takes_a_worker_several_turns)
 }
 END_TEST
 
+enum { CALLERS = 300, OTHERS = 5000 };
+
+static void asks(const void *arg, size_t size)
+{
+    weft_pid whom;
+    weft_msg *answer;
+    (void)size;
+    memcpy(&whom, arg, sizeof whom);
+    want(weft_call(whom, GO, NULL, 0, &answer, WEFT_FOREVER) < 0);
+}
+
+static void sleeps(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
+}
+
+static void counts_calls(const void *arg, size_t size)
+{
+    static struct wf_waits seen;
+    static weft_pid others[OTHERS];
+    weft_pid silent;
+    (void)arg, (void)size;
+    for (int i = 0; i < OTHERS; i++) want_int(weft_spawn_handler(&others[i], rests, NULL, 0, NULL), 0);
+    want_int(weft_spawn(&silent, sleeps, NULL, 0, NULL), 0);
+    for (int i = 0; i < CALLERS; i++) want_int(weft_spawn(NULL, asks, &silent, sizeof silent, NULL), 0);
+    while (seen.count < CALLERS || seen.shown < WF_WAITS_SHOWN) { /* until all of them wait */
+        memset(&seen, 0, sizeof seen);
+        want_int(wf_worker_inspect(weft_here(), 0, wf_inspect_waits, &seen, sizeof seen, WEFT_FOREVER), 0);
+    }
+    want_int(seen.count, CALLERS);
+    want_int(seen.shown, WF_WAITS_SHOWN);
+    for (uint32_t i = 0; i < seen.shown; i++) want(weft_pid_equal(seen.of[i].whom, silent));
+    (void)weft_stop(silent);
+    for (int i = 0; i < OTHERS; i++) (void)weft_stop(others[i]);
+}
+
+START_TEST(all_calls_are_counted_and_some_are_shown)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
+    node_spawn(n, 1, counts_calls);
+    node_end(n);
+}
+END_TEST
+
 /* ---- Some of them (top_actors.h) ------------------------------------------------------------------------------- */
 
 static int by_mailbox(const void *a, const void *b)
@@ -512,6 +557,6 @@ END_TEST
 
 TEST_MAIN("inspect", a_drop_tells_the_kind_and_the_name_of_who_has_ended, a_tally_counts_all_actors,
           the_memory_of_a_kind_is_the_sum_of_its_actors, a_handler_at_rest_has_no_stack_but_state,
-          a_page_takes_a_worker_several_turns, the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds,
-          an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
-          the_most_stack_a_kind_has_used)
+          a_page_takes_a_worker_several_turns, all_calls_are_counted_and_some_are_shown,
+          the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds, an_asker_that_is_killed_leaves_nothing,
+          a_log_line_says_which_actor_of_which_node_speaks, the_most_stack_a_kind_has_used)
