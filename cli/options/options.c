@@ -42,11 +42,6 @@ static bool check_meta(const char *value)
     return equals != NULL && equals != value;
 }
 
-static bool check_store(const char *value)
-{
-    return (strncmp(value, "sqlite:", 7) == 0 && value[7] != '\0') || strncmp(value, "postgres:", 9) == 0;
-}
-
 static bool check_listen(const char *value)
 {
     return check_url(value) || strcmp(value, "none") == 0;
@@ -289,8 +284,7 @@ static const struct cli_option options[] = {
                       FIELD(interval), 0, 0, 3600, .preset = "1"},
     [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print one report, and end", NULL, FIELD(once), 0, 0, 0, .preset = NULL},
     [CLI_STORE] = {"store", 0, CLI_WORD, "URL", "where stored topics are: sqlite:FILE or postgres:URL", "WEFT_STORE",
-                   FIELD(store), 0, 0, 0, .check = check_store, .wanted = "sqlite:FILE or postgres:URL",
-                   .preset = NULL},
+                   FIELD(store), 0, 0, 0, .preset = NULL},
     [CLI_STORE_STANDBY] = {"store-standby", 0, CLI_FLAG, NULL,
                            "another node may serve the store: stand by, and take over when it does not any more",
                            "WEFT_STORE_STANDBY", FIELD(store_standby), 0, 0, 0, .preset = NULL},

@@ -97,8 +97,8 @@ class Config(unittest.TestCase):
         self.assertIn(f"weft run: {path}:2: workers: '99' is not", self.weft("run", "x.so", code=2).stderr)
 
     def test_a_value_that_no_node_takes_is_a_mistake(self):
-        lines = ["name = a b", "name = .a", "node = a b", "cluster = a b", "meta = zone", "meta = =eu", "store = file",
-                 "store = sqlite:", "listen = here", "stored = a.>:count=x", "socket-mode = 9"]
+        lines = ["name = a b", "name = .a", "node = a b", "cluster = a b", "meta = zone", "meta = =eu",
+                 "listen = here", "stored = a.>:count=x", "socket-mode = 9"]
         for line in lines:
             with self.subTest(line):
                 self.write(line + "\n")
