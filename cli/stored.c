@@ -286,7 +286,7 @@ static const struct wf_store_queue *counts_of(struct printing_cursors *p, const 
 {
     struct shared_counts *all = &p->shared;
     const struct wf_store_engine *engine = p->store->engine;
-    if (!p->has_counted) p->rc = engine->queues(p->store, engine->clock(p->store), add_counts, all);
+    if (!p->has_counted) p->rc = engine->queues(p->store, "", engine->clock(p->store), add_counts, all);
     p->has_counted = true;
     return all->count == 0 ? NULL : bsearch(name, all->of, all->count, sizeof *all->of, by_name);
 }
@@ -356,7 +356,7 @@ int cli_store_queues(const struct cli *c)
     struct wf_store_file *f = cli_store_open(c, true, &rc);
     if (f == NULL) return rc;
     const struct wf_store_engine *engine = f->store->engine;
-    return end(c, f, engine->queues(f->store, engine->clock(f->store), print_queue, (void *)(uintptr_t)c));
+    return end(c, f, engine->queues(f->store, "", engine->clock(f->store), print_queue, (void *)(uintptr_t)c));
 }
 
 /* The time without its fraction: 2026-05-01T12:00:00Z. */

@@ -1,5 +1,5 @@
 /* actors/inspect/actor_list.c -- lists the actors of a node. Each worker describes its own, on its own thread, while
- * the asking actor waits. */
+ * the asking actor waits: some hundred in a turn, so that its other actors run in between. */
 #include "actor_list.h"
 
 #include "actor.h"
@@ -7,31 +7,13 @@
 #include "held.h"
 #include "inspect_worker.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <weft/local.h>
+
+#include <stddef.h>
 #include <string.h>
 
 #include "worker_query.h"
 #include "stuck.h"
-
-struct census {
-    struct wf_worker_query round;
-    uint32_t workers;
-    struct part {
-        struct wf_call call;
-        struct census *census;
-        struct wf_actor_info *actors;
-        size_t count;
-        bool failed;
-    } parts[WF_WORKERS_MAX];
-};
-
-static void free_census(struct wf_worker_query *r)
-{
-    struct census *c = WF_CONTAINER(r, struct census, round);
-    for (uint32_t i = 0; i < c->workers; i++) free(c->parts[i].actors);
-    free(c);
-}
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
@@ -59,17 +41,23 @@ size_t wf_actor_stack_most(struct wf_actor *a)
 
 /* ---- The list -------------------------------------------------------------------------------------------------- */
 
+/* `out` has so many bytes, all zero. */
+static void set_text(char *out, size_t size, const char *text)
+{
+    memcpy(out, text, strnlen(text, size - 1));
+}
+
 void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
 {
     static const char *const states[] = {"new",     "ready",   "ready",  "running",   "waiting",
                                          "waiting", "waiting", "parked", "restarting"};
     memset(out, 0, sizeof *out);
     out->pid = wf_actor_pid(a);
-    snprintf(out->kind, sizeof out->kind, "%s", a->kind);
-    snprintf(out->name, sizeof out->name, "%s", wf_actor_name(a));
+    set_text(out->kind, sizeof out->kind, a->kind);
+    set_text(out->name, sizeof out->name, wf_actor_name(a));
     bool woken = a->handles && a->task.state == WF_TASK_NEW;
-    snprintf(out->state, sizeof out->state, "%s", woken ? "ready" : states[a->task.state]);
-    snprintf(out->waits_for, sizeof out->waits_for, "%s", wf_task_waits_for(&a->task));
+    set_text(out->state, sizeof out->state, woken ? "ready" : states[a->task.state]);
+    set_text(out->waits_for, sizeof out->waits_for, wf_task_waits_for(&a->task));
     out->mailbox = wf_mail_count(a);
     out->mailbox_max = a->mailbox_max;
     out->received = wf_actor_received(a);
@@ -80,71 +68,18 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
     out->stack_most = stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
 }
 
-static void describe_here(struct wf_worker *w, struct wf_call *call)
-{
-    struct part *p = WF_CONTAINER(call, struct part, call);
-    struct wf_actors *wa = wf_actors_of(w);
-    size_t most = (size_t)wa->alive[0] + wa->alive[1];
-    p->actors = calloc(most == 0 ? 1 : most, sizeof *p->actors);
-    p->failed = p->actors == NULL;
-    WF_ACTORS_EACH(a, wa) look_at_stack(a);
-    WF_ACTORS_EACH(a, wa)
-    {
-        if (p->failed || p->count == most) continue;
-        wf_actor_info_of(a, &p->actors[p->count]);
-        p->actors[p->count++].memory.stack = wf_actor_stack_bytes(a);
-    }
-    wf_worker_query_answered(&p->census->round);
-}
+/* The actors that one turn describes, and the slots that it looks at. */
+enum { SLICE_ACTORS = 512, SLICE_SLOTS = 4096 };
 
-static int gather(struct census *c, struct wf_actor_info **out, size_t *count)
-{
-    size_t sum = 0;
-    bool failed = false;
-    for (uint32_t i = 0; i < c->workers; i++) {
-        sum += c->parts[i].count;
-        failed |= c->parts[i].failed;
-    }
-    struct wf_actor_info *all = failed ? NULL : calloc(sum == 0 ? 1 : sum, sizeof *all);
-    if (all == NULL) return WEFT_ENOMEM;
-    *out = all;
-    *count = sum;
-    for (uint32_t i = 0; i < c->workers; i++) {
-        if (c->parts[i].count > 0) memcpy(all, c->parts[i].actors, c->parts[i].count * sizeof *all);
-        all += c->parts[i].count;
-    }
-    return WEFT_OK;
-}
-
-int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline)
-{
-    struct census *c = calloc(1, sizeof *c);
-    if (c == NULL) return WEFT_ENOMEM;
-    c->workers = node->workers.count;
-    int rc = wf_worker_query_begin(&c->round, c->workers, free_census);
-    if (rc < 0) {
-        free(c);
-        return rc;
-    }
-    for (uint32_t i = 0; i < c->workers; i++) {
-        c->parts[i].census = c;
-        wf_worker_query_ask(node, i, &c->parts[i].call, describe_here);
-    }
-    rc = wf_worker_query_await(&c->round, deadline);
-    if (rc == WEFT_OK) rc = gather(c, out, count);
-    wf_worker_query_drop(&c->round);
-    return rc;
-}
-
-/* ---- Pages of it ----------------------------------------------------------------------------------------------- */
-
-static void fill_page(struct wf_worker *w, void *data)
+/* A slice more of the page. Each slice takes a turn, so a worker that has much to do has not filled the page in this
+ * time. Then the page ends. */
+static bool fill_page(struct wf_worker *w, void *data)
 {
     struct wf_actor_page *p = data;
     const struct wf_slab *slab = &wf_actors_of(w)->slab;
-    uint32_t end = p->slot + WF_PAGE_SLOTS;
-    p->count = 0;
-    for (; p->slot < end && p->count < p->most && wf_slab_at(slab, p->slot) != NULL; p->slot++) {
+    uint32_t end = p->slot + SLICE_SLOTS, full = WF_MIN(p->most, p->count + SLICE_ACTORS);
+    if (p->slices++ == 0) p->until = w->now + WEFT_MS(100);
+    for (; p->slot < end && p->count < full && wf_slab_at(slab, p->slot) != NULL; p->slot++) {
         struct wf_actor *a = wf_slab_taken_at(slab, p->slot);
         if (a == NULL || !a->listed) continue;
         if (p->kind[0] != '\0' && strncmp(a->kind, p->kind, sizeof p->kind - 1) != 0) continue;
@@ -152,30 +87,82 @@ static void fill_page(struct wf_worker *w, void *data)
         wf_actor_info_of(a, &p->at[p->count]);
         p->at[p->count++].memory.stack = wf_actor_stack_bytes(a);
     }
-    if (wf_slab_at(slab, p->slot) != NULL) return;
+    if (wf_slab_at(slab, p->slot) != NULL)
+        return p->count < p->most && p->slices < WF_PAGE_SLICES && w->now < p->until;
     p->worker++;
     p->slot = 0;
+    return false;
+}
+
+void wf_actor_page_begin(struct wf_actor_page *page, uint32_t most)
+{
+    memset(page, 0, offsetof(struct wf_actor_page, at));
+    page->most = WF_MIN(most, (uint32_t)WF_PAGE_ACTORS);
 }
 
 int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline)
 {
-    page->count = 0;
-    page->most = WF_MIN(page->most, (uint32_t)WF_PAGE_ACTORS);
+    size_t size = offsetof(struct wf_actor_page, at) + page->most * sizeof page->at[0];
     int rc = WEFT_OK;
+    page->count = page->slices = 0;
     if (page->worker < node->workers.count)
-        rc = wf_worker_inspect(node, page->worker, fill_page, page, sizeof *page, deadline);
+        rc = wf_worker_inspect(node, page->worker, fill_page, page, size, deadline);
     if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, page->worker, NULL)) { /* STUCK reports it */
         page->worker++;
-        page->slot = page->count = 0;
+        page->slot = 0;
+        page->held_up = true;
         rc = WEFT_OK;
     }
     page->last = page->worker >= node->workers.count;
     return rc;
 }
 
-static void add_alive(struct wf_worker *w, void *count)
+/* ---- All that are wanted --------------------------------------------------------------------------------------- */
+
+/* The list is at `*out`, which has space for `*capacity`. */
+static int append(struct wf_actor_info **out, size_t *count, size_t *capacity, const struct wf_actor_info *info)
+{
+    if (*count == *capacity) {
+        size_t more = *capacity == 0 ? 64 : 2 * *capacity;
+        struct wf_actor_info *all = weft_alloc(more * sizeof *all);
+        if (all == NULL) return WEFT_ENOMEM;
+        if (*count > 0) memcpy(all, *out, *count * sizeof *all);
+        (void)weft_release(*out);
+        *out = all;
+        *capacity = more;
+    }
+    (*out)[(*count)++] = *info;
+    return WEFT_OK;
+}
+
+int wf_node_list_actors(weft_node *node, bool (*wanted)(const struct wf_actor_info *info), struct wf_actor_info **out,
+                        size_t *count, int64_t deadline)
+{
+    size_t capacity = 0;
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    struct wf_actor_page *p = weft_alloc(sizeof *p);
+    int rc = p == NULL ? WEFT_ENOMEM : WEFT_OK;
+    *out = NULL;
+    *count = 0;
+    if (p != NULL) wf_actor_page_begin(p, WF_PAGE_ACTORS);
+    while (rc == WEFT_OK && !p->last) {
+        rc = wf_node_page_actors(node, p, deadline);
+        if (rc == WEFT_OK && p->held_up) rc = WEFT_ETIMEDOUT;
+        for (uint32_t i = 0; i < p->count && rc == WEFT_OK; i++)
+            if (wanted == NULL || wanted(&p->at[i])) rc = append(out, count, &capacity, &p->at[i]);
+    }
+    (void)weft_release(p);
+    if (rc == WEFT_OK) return rc;
+    (void)weft_release(*out);
+    *out = NULL;
+    *count = 0;
+    return rc;
+}
+
+static bool add_alive(struct wf_worker *w, void *count)
 {
     *(uint64_t *)count += (uint64_t)wf_actors_of(w)->alive[0] + wf_actors_of(w)->alive[1];
+    return false;
 }
 
 int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t within)

@@ -29,22 +29,29 @@ struct wf_actor_info {
     struct wf_actor_memory memory;
     bool traps_reload;
 };
-/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
- * WEFT_ENOMEM. */
-int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
 /* A part of the list. An actor that exists while all pages are read, one after the other, is on one of them. */
-enum { WF_PAGE_ACTORS = 512, WF_PAGE_SLOTS = 4096 };
+enum { WF_PAGE_ACTORS = 4096, WF_PAGE_SLICES = 16 };
 struct wf_actor_page {
     uint32_t worker, slot; /* where it begins; afterwards, where the next one does */
     bool last;             /* there is no next one */
+    bool held_up;          /* an actor holds a worker up, so its actors are left out. It stays true */
     char kind[32];         /* only actors of this kind; "": of any */
-    uint32_t most;         /* at most so many, and WF_PAGE_ACTORS */
+    uint32_t most;         /* at most so many, WF_PAGE_ACTORS at most */
     uint32_t count;
+    uint32_t slices; /* turns of the worker that it took, WF_PAGE_SLICES at most */
+    int64_t until;   /* the worker begins no further slice after this time */
     struct wf_actor_info at[WF_PAGE_ACTORS];
 };
-/* [A, W] Looks at WF_PAGE_SLOTS places of one worker at most, so a page may be empty and not the last one.
+/* The first page of all actors. The caller may change where it begins, and `kind`. */
+void wf_actor_page_begin(struct wf_actor_page *page, uint32_t most);
+/* [A, W] Looks at a limited number of slots of one worker, so a page may be empty and not the last one.
  * WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED. */
 int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
+/* [A, W] Lists the actors of this node, of all workers, that are wanted; NULL: all. `*out` has `*count` entries and is
+ * released with weft_release; NULL if there are none. WEFT_ETIMEDOUT, also if a worker is held up; WEFT_ENOMEM,
+ * WEFT_ECANCELED. */
+int wf_node_list_actors(weft_node *node, bool (*wanted)(const struct wf_actor_info *info), struct wf_actor_info **out,
+                        size_t *count, int64_t deadline);
 /* [A, W] How many there are, weft's own included. Each worker has `within` ns to answer; one that an actor holds up is
  * left out. The same errors. */
 int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t within);

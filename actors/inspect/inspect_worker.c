@@ -31,12 +31,12 @@ static void see_ties(const struct wf_actor *a, struct wf_actor_detail *d)
     }
 }
 
-void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
+bool wf_inspect_actor(struct wf_worker *w, void *actor_detail)
 {
     struct wf_actor_detail *d = actor_detail;
     const struct wf_actor *a = wf_actor_find(w, d->id);
     d->found = a != NULL && a->listed;
-    if (!d->found) return;
+    if (!d->found) return false;
     wf_actor_info_of(a, &d->info);
     d->info.memory.stack = wf_actor_stack_bytes(a);
     const struct wf_kind *kind = wf_kind_find(&wf_actors_of(w)->kinds, a->kind);
@@ -46,30 +46,47 @@ void wf_inspect_actor(struct wf_worker *w, void *actor_detail)
     see_ties(a, d);
     d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;
-    if (s == NULL || !s->waiting) return;
+    if (s == NULL || !s->waiting) return false;
     d->waits_ns = WF_MAX(w->now - s->since, 1);
     for (size_t i = 0; i < s->count; i++)
         if (s->slots[i].error == WF_ANSWER_OPEN) add(&d->asks, s->slots[i].from);
+    return false;
 }
 
+/* As many as are shown. */
 static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct wf_waits *out)
 {
     WF_LIST_EACH(k, calls) {
         const struct wf_asking *s = WF_CONTAINER(k, struct wf_asking, on_calls);
         for (size_t i = 0; i < s->count; i++) {
             if (s->slots[i].error != WF_ANSWER_OPEN) continue;
-            if (out->count++ >= WF_WAITS_SHOWN) continue;
-            out->of[out->count - 1].who = wf_actor_pid(s->actor);
-            out->of[out->count - 1].whom = s->slots[i].from;
-            out->of[out->count - 1].ns = w->now - s->since;
+            if (out->shown == WF_WAITS_SHOWN) return;
+            out->of[out->shown].who = wf_actor_pid(s->actor);
+            out->of[out->shown].whom = s->slots[i].from;
+            out->of[out->shown++].ns = w->now - s->since;
         }
     }
 }
 
-void wf_inspect_waits(struct wf_worker *w, void *waits)
+/* There may be as many calls as actors: those that are not shown are counted in later turns. */
+bool wf_inspect_waits(struct wf_worker *w, void *waits)
 {
-    see_calls(w, &wf_actors_of(w)->long_calls, waits);
-    see_calls(w, &wf_actors_of(w)->calls, waits);
+    enum { SLICE_SLOTS = 4096 };
+    struct wf_waits *out = waits;
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    if (out->next == 0) {
+        out->until = w->now + WEFT_MS(500);
+        see_calls(w, &wf_actors_of(w)->long_calls, out);
+        see_calls(w, &wf_actors_of(w)->calls, out);
+    }
+    for (uint32_t end = out->next + SLICE_SLOTS; out->next < end; out->next++) {
+        if (wf_slab_at(slab, out->next) == NULL) break;
+        const struct wf_actor *a = wf_slab_taken_at(slab, out->next);
+        if (a != NULL && a->asking != NULL && wf_linked(&a->asking->on_calls)) out->count += a->asking->open;
+    }
+    if (wf_slab_at(slab, out->next) != NULL && w->now < out->until) return true;
+    out->count = WF_MAX(out->count, out->shown); /* some have ended meanwhile */
+    return false;
 }
 
 /* ---- Who is who ------------------------------------------------------------------------------------------------ */
@@ -88,7 +105,7 @@ static void see_asked(const struct wf_worker *w, const struct wf_actor *a, struc
     }
 }
 
-void wf_inspect_whos(struct wf_worker *w, void *whos)
+bool wf_inspect_whos(struct wf_worker *w, void *whos)
 {
     struct wf_whos *all = whos;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -100,13 +117,15 @@ void wf_inspect_whos(struct wf_worker *w, void *whos)
         wf_actor_info_of(a, &one->info);
         see_asked(w, a, one);
     }
+    return false;
 }
 
 /* ---- Drops ----------------------------------------------------------------------------------------------------- */
 
-void wf_inspect_drops(struct wf_worker *w, void *drops_seen)
+bool wf_inspect_drops(struct wf_worker *w, void *drops_seen)
 {
     struct wf_drops_seen *d = drops_seen;
     d->now = w->now;
     d->log = wf_actors_of(w)->drops;
+    return false;
 }

@@ -31,7 +31,10 @@ struct wf_actor_detail {
 
 /* The calls under way on a worker. */
 struct wf_waits {
-    uint32_t count; /* how many there are */
+    uint32_t count; /* how many there are, or more than so many if the worker has much to do */
+    uint32_t shown;
+    uint32_t next; /* slot of the worker's actors to look at */
+    int64_t until; /* the worker counts no more after this time */
     struct {
         weft_pid who, whom;
         int64_t ns;
@@ -60,10 +63,10 @@ struct wf_drops_seen {
     struct wf_drop_log log;
 };
 
-/* For wf_worker_inspect. */
-void wf_inspect_actor(struct wf_worker *w, void *actor_detail);
-void wf_inspect_waits(struct wf_worker *w, void *waits);
-void wf_inspect_whos(struct wf_worker *w, void *whos);
-void wf_inspect_drops(struct wf_worker *w, void *drops_seen);
+/* For wf_worker_inspect. All but wf_inspect_waits look once. The caller zeroes struct wf_waits. */
+bool wf_inspect_actor(struct wf_worker *w, void *actor_detail);
+bool wf_inspect_waits(struct wf_worker *w, void *waits);
+bool wf_inspect_whos(struct wf_worker *w, void *whos);
+bool wf_inspect_drops(struct wf_worker *w, void *drops_seen);
 
 #endif

@@ -66,7 +66,8 @@ static void set_pid(struct wf_children *all, struct wf_child *c, bool up)
 
 /* They are not heaps of runtime/memory/heap.h: that one keeps timers in the order of a deadline and, of equal ones, of
  * their arming, while each queue here has an order of its own, of which a part is the place in the list; and it gives
- * memory back when timers leave, so that the next one may find none, while a change of a child must not fail. */
+ * memory back when timers leave, so that the next one may find none, while a change of a child must not fail. A timer
+ * takes 24 bytes in its owner and 28 in its heap, so the four queues would take 208 bytes of each child; they take 48. */
 
 static bool is_before(const struct wf_children *all, enum wf_child_queue q, const struct wf_child *a,
                       const struct wf_child *b)

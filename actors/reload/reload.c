@@ -5,6 +5,8 @@
 #include "actor_list.h"
 #include "call.h"
 
+#include <weft/local.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,42 +227,36 @@ static void read_answer(struct wf_reloaded *r, const struct weft_answer *a)
                                           : weft_strerror(a->error));
 }
 
-/* Moves actors that trap reloads to the front. Returns how many. */
-static size_t willing(struct wf_actor_info *all, size_t count)
+static bool is_willing(const struct wf_actor_info *info)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].traps_reload) all[n++] = all[i];
-    }
-    return n;
+    return info->traps_reload;
 }
 
 static int ask(const struct wf_actor_info *who, struct wf_reloaded *out, size_t count, weft_migrate *hook,
                int64_t deadline)
 {
-    struct weft_answer *answers = calloc(count, sizeof *answers);
+    struct weft_answer *answers = weft_alloc(count * sizeof *answers);
     if (answers == NULL) return WEFT_ENOMEM;
-    for (size_t i = 0; i < count; i++) answers[i].from = who[i].pid;
+    for (size_t i = 0; i < count; i++) answers[i] = (struct weft_answer){.from = who[i].pid};
     int rc = wf_gather_control(answers, count, WEFT_TAG_RELOAD, &hook, sizeof hook, deadline);
     for (size_t i = 0; rc >= 0 && i < count; i++) {
         out[i].info = who[i];
         read_answer(&out[i], &answers[i]);
     }
     if (rc >= 0) weft_answers_free(answers, count);
-    free(answers);
+    (void)weft_release(answers);
     return rc < 0 ? rc : WEFT_OK;
 }
 
 int wf_reload_actors(weft_node *node, weft_migrate *hook, struct wf_reloaded **out, size_t *count, int64_t deadline)
 {
     struct wf_actor_info *all;
-    int rc = wf_node_list_actors(node, &all, count, deadline);
+    int rc = wf_node_list_actors(node, is_willing, &all, count, deadline);
     if (rc < 0) return rc;
-    *count = willing(all, *count);
-    *out = calloc(*count + 1, sizeof **out);
+    *out = weft_alloc((*count + 1) * sizeof **out);
     rc = *out == NULL ? WEFT_ENOMEM : *count == 0 ? WEFT_OK : ask(all, *out, *count, hook, deadline);
-    free(all);
-    if (rc < 0) free(*out);
+    (void)weft_release(all);
+    if (rc < 0) (void)weft_release(*out);
     return rc;
 }
 

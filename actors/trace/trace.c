@@ -117,10 +117,11 @@ int weft_trace_set(weft_trace id)
 
 /* ---- Taps ------------------------------------------------------------------------------------------------------ */
 
-static void look_at_taps(struct wf_worker *w, void *data)
+static bool look_at_taps(struct wf_worker *w, void *data)
 {
     (void)data;
     look_again(w);
+    return false;
 }
 
 int wf_tap_open(weft_node *node, struct wf_tap *tap)

@@ -53,18 +53,18 @@ int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline)
 struct look {
     struct wf_worker_query round;
     struct wf_call call;
-    void (*look)(struct wf_worker *w, void *data);
+    bool (*look)(struct wf_worker *w, void *data);
     alignas(max_align_t) unsigned char data[];
 };
 
 static void look_here(struct wf_worker *w, struct wf_call *call)
 {
     struct look *l = WF_CONTAINER(call, struct look, call);
-    l->look(w, l->data);
-    wf_worker_query_answered(&l->round);
+    if (l->look(w, l->data)) wf_worker_post(w, &call->post);
+    else wf_worker_query_answered(&l->round);
 }
 
-int wf_worker_inspect(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data,
+int wf_worker_inspect(weft_node *node, uint32_t worker, bool (*look)(struct wf_worker *w, void *data), void *data,
                       size_t size, int64_t deadline)
 {
     struct look *l = calloc(1, sizeof *l + size);
@@ -76,6 +76,7 @@ int wf_worker_inspect(weft_node *node, uint32_t worker, void (*look)(struct wf_w
     }
     l->look = look;
     memcpy(l->data, data, size);
+    wf_task_charge(wf_here->current, size);
     wf_worker_query_ask(node, worker, &l->call, look_here);
     rc = wf_worker_query_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
     if (rc == WEFT_OK) memcpy(data, l->data, size);

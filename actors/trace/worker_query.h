@@ -30,9 +30,9 @@ void wf_worker_query_answered(struct wf_worker_query *r);
 int wf_worker_query_await(struct wf_worker_query *r, int64_t deadline);
 void wf_worker_query_drop(struct wf_worker_query *r);
 
-/* [A, W] Runs `look` on that worker with a copy of `data`, and copies the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM,
- * WEFT_ECANCELED: then `data` is as it was. */
-int wf_worker_inspect(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data,
+/* [A, W] Runs `look` on that worker with a copy of `data`, again in a later turn as long as it returns true, and copies
+ * the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED: then `data` is as it was. */
+int wf_worker_inspect(weft_node *node, uint32_t worker, bool (*look)(struct wf_worker *w, void *data), void *data,
                       size_t size, int64_t deadline);
 
 #endif

@@ -27,8 +27,10 @@ static void work(const void *arg, size_t size)
 static int ask(struct cli_client *k, weft_node *node)
 {
     char why[192] = "";
-    int rc = wf_client_wait_up(node, NULL, k->node, weft_after(ANSWER_WITHIN), why, sizeof why);
+    int rc = wf_client_wait_up(node, NULL, k->node, k->deadline, why, sizeof why);
     if (rc < 0) {
+        if (rc == WEFT_ETIMEDOUT && why[0] == '\0')
+            snprintf(why, sizeof why, "it has not answered in time: its process may be stopped, or very busy");
         cli_plain(why, strlen(why)); /* the other side's words */
         return cli_fail(k->c, rc == WEFT_ETIMEDOUT ? CLI_DEADLINE : CLI_UNREACHABLE, "cannot connect to %s: %s",
                         k->url, why[0] != '\0' ? why : weft_strerror(rc));
@@ -203,7 +205,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     weft_put_array(&w, 5);
     weft_put_uint(&w, p->verb);
     weft_put_bin(&w, p->next, p->next_size);
-    weft_put_uint(&w, UINT32_MAX);
+    weft_put_uint(&w, p->most == 0 ? UINT32_MAX : p->most);
     weft_put_str(&w, weft_cstr(p->kind == NULL ? "" : p->kind));
     weft_put_str(&w, weft_cstr(p->prefix == NULL ? "" : p->prefix));
     if (w.error < 0)

@@ -39,6 +39,7 @@ int cli_cannot_decode(const struct cli_client *k);
 struct cli_pages {
     uint32_t verb;
     const char *kind, *prefix; /* only these; NULL: all. A node that knows no pages heeds neither */
+    uint32_t most;             /* rows of a page; 0: as many as the node sends */
     uint8_t next[64];
     size_t next_size;
     bool last;        /* there is no other page */

@@ -175,13 +175,25 @@ static struct page_row *rows_of(const struct cli *c, const struct list *l, struc
     return rows;
 }
 
+static bool is_sorted(const struct cli *c)
+{
+    return c->order != NULL && strcmp(c->order, "pid") != 0;
+}
+
+/* A page of actors needs no more rows than are shown. Rows of names and groups are sorted within their page. */
+static uint32_t rows_needed(const struct cli *c, const struct list *l)
+{
+    bool all = c->limit == 0 || c->limit > UINT32_MAX || l->verb != WF_CONTROL_PS || is_sorted(c);
+    return all ? 0 : (uint32_t)c->limit;
+}
+
 /* Calls `see` for each row that is wanted, until it says false. */
 static int each_row(struct cli_client *k, const struct list *l,
                     bool (*see)(const struct cli *c, const struct list *l, const uint8_t *row, size_t size,
                                 void *arg),
                     void *arg)
 {
-    struct cli_pages p = {.verb = l->verb, .kind = k->c->kind, .prefix = k->c->prefix};
+    struct cli_pages p = {.verb = l->verb, .kind = k->c->kind, .prefix = k->c->prefix, .most = rows_needed(k->c, l)};
     bool more = true;
     while (more && !p.last) {
         weft_msg *m;
@@ -288,9 +300,8 @@ static int show_sorted(struct cli_client *k, const struct list *l, const char *o
 static int show(struct cli_client *k, const struct list *l)
 {
     int64_t printed = 0;
-    const char *order = k->c->order;
     if (!k->c->json) puts(l->head);
-    if (order != NULL && strcmp(order, "pid") != 0) return show_sorted(k, l, order);
+    if (is_sorted(k->c)) return show_sorted(k, l, k->c->order);
     return each_row(k, l, print_and_count, &printed);
 }
 
@@ -306,7 +317,7 @@ static int show_actors(struct cli_client *k)
                                      keys,
                                      15,
                                      2};
-    if (k->c->by_kind && k->c->order != NULL && strcmp(k->c->order, "pid") != 0)
+    if (k->c->by_kind && is_sorted(k->c))
         return cli_fail(k->c, CLI_USAGE, "--sort is for single actors: --by-kind shows what takes most bytes first");
     if (k->c->by_kind) return cli_actors_by_kind(k);
     return show(k, &list);

@@ -31,6 +31,17 @@ static bool check_mode(const char *value)
            strtol(value, NULL, 8) <= 0777;
 }
 
+static bool check_node(const char *value)
+{
+    return check_url(value) || cli_is_node_name(value);
+}
+
+static bool check_meta(const char *value)
+{
+    const char *equals = strchr(value, '=');
+    return equals != NULL && equals != value;
+}
+
 static bool check_listen(const char *value)
 {
     return check_url(value) || strcmp(value, "none") == 0;
@@ -82,6 +93,7 @@ static bool check_position(const char *value)
 
 static const struct cli_option options[] = {
     [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
+                  .check = cli_is_node_name, .wanted = "a node's name: " CLI_NODE_NAME_RULE,
                   .preset = "weft- and 8 hex digits"},
     [CLI_LISTEN] =
         {"listen", 'l', CLI_LIST, "URL",
@@ -102,7 +114,8 @@ static const struct cli_option options[] = {
     [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 63,
                      .preset = "one per core"},
     [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
-                     FIELD(cluster), 0, 0, 0, .preset = "weft"},
+                     FIELD(cluster), 0, 0, 0, .check = cli_is_cluster_name,
+                     .wanted = "a name of a cluster: 1 to 64 letters, digits, '_', '-' and '.'", .preset = "weft"},
     [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME", "what carries tcp:// links: nng, or tcp, sockets of weft's own",
                      "WEFT_CARRIER", FIELD(carrier), 0, 0, 0, .preset = "nng", .choices = "nng tcp"},
     [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often an idle link sends a heartbeat",
@@ -119,7 +132,7 @@ static const struct cli_option options[] = {
     [CLI_WIRE] = {"wire", 0, CLI_NUMBER, "N", "1: use the wire format of the previous version", "WEFT_WIRE",
                   FIELD(wire), 0, 1, 2, .preset = "2, the newest"},
     [CLI_META] = {"meta", 0, CLI_LIST, "KEY=VALUE", "metadata of this node that all other nodes see; may be repeated",
-                  "WEFT_META", FIELD(meta), 0, 0, 0, .preset = NULL},
+                  "WEFT_META", FIELD(meta), 0, 0, 0, .check = check_meta, .wanted = "like zone=eu", .preset = NULL},
     [CLI_PROBE] = {"probe", 0, CLI_SECONDS, "SECONDS", "how often the node probes another node", "WEFT_PROBE",
                    FIELD(probe), 0, 0, 3600, .preset = "as --heartbeat"},
     [CLI_SUSPICION] =
@@ -153,7 +166,8 @@ static const struct cli_option options[] = {
     [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end when the node stops",
                    "WEFT_DRAIN", FIELD(drain), FIELD(has_drain), 0, 86400, .preset = "10"},
     [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; not needed if only one runs here",
-                  "WEFT_NODE", FIELD(node), 0, 0, 0, .preset = NULL},
+                  "WEFT_NODE", FIELD(node), 0, 0, 0, .check = check_node,
+                  .wanted = "a URL, or a node's name: " CLI_NODE_NAME_RULE, .preset = NULL},
     [CLI_JSON] = {"json", 0, CLI_FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0,
                   .preset = NULL},
     [CLI_TAG] = {"tag", 't', CLI_NUMBER, "N", "the message's tag; left out, it is 0, and for trace any", NULL,

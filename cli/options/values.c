@@ -108,18 +108,22 @@ bool cli_read_position(const char *value, struct cli_position *out)
     return digits[0] >= '0' && digits[0] <= '9' && *end == '\0' && end - digits <= 13;
 }
 
-bool cli_is_node_name(const char *name)
+bool cli_is_cluster_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t n = strlen(name);
-    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
+    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n;
+}
+
+bool cli_is_node_name(const char *name)
+{
+    return cli_is_cluster_name(name) && name[0] != '.';
 }
 
 int cli_check_node_name(const struct cli *c, const char *name)
 {
     if (cli_is_node_name(name)) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
-                    name, CLI_NODE_NAME_MAX);
+    return cli_fail(c, CLI_USAGE, "'%s' is not a node's name: " CLI_NODE_NAME_RULE, name);
 }
 
 bool cli_is_cursor(const char *name)

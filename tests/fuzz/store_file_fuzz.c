@@ -454,7 +454,7 @@ static void list_all(void)
     known(engine->list(store, NULL, see_log, NULL));
     known(engine->cursors(store, "", "", see_cursor, NULL));
     known(engine->leases(store, NOW, see_lease, NULL));
-    known(engine->queues(store, NOW + 1, see_queue, NULL));
+    known(engine->queues(store, "", NOW + 1, see_queue, NULL));
     known(engine->reminders(store, "", "", see_reminder, NULL));
     known(engine->states(store, NULL, see_state, NULL));
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)

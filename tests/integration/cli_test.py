@@ -393,7 +393,7 @@ class Mistakes(Cli):
             self.assertIn("that no other user may enter", self.weft("run", MODULE, code=1, env=env)[1])
         env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name, prefix="x" * 100))
         self.assertIn("longer than", self.weft("run", MODULE, code=1, env=env)[1])
-        self.says(2, "is no node name", "run", MODULE, "--name", "a/b")
+        self.says(2, "is not a node's name", "run", MODULE, "--name", "a/b")
 
     def test_addresses_that_cannot_be_used_are_refused(self):
         a = self.node("a", "echo")
@@ -428,6 +428,20 @@ class Mistakes(Cli):
         self.node("a", "echo")
         self.node("b", "echo")
         self.says(2, "choose one with --node", "ps")
+
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "this system cannot stop a process for a while")
+    def test_a_verb_waits_for_a_stopped_node_as_long_as_it_may(self):
+        node = self.node("a", "echo")
+        node.process.send_signal(signal.SIGSTOP)
+        try:
+            patient_one = Program(WEFT, "ps", "--node", "a", "--timeout", "600", env=self.env)
+            self.addCleanup(patient_one.kill)
+            for verb in ("ps", "top --once", "publish x 1", "subscribe x"):
+                self.says(4, "has not answered in time", *verb.split(), "--node", "a", "--timeout", "0.1")
+            self.assertIsNone(patient_one.process.poll())
+        finally:
+            node.process.send_signal(signal.SIGCONT)
+        patient_one.end(0)
 
     def test_the_socket_of_a_killed_node_is_no_obstacle(self):
         a = self.node("a", "echo")

@@ -51,7 +51,7 @@ class Config(unittest.TestCase):
         self.assertIn("# drain = 10    # default\n", text)
 
     def test_the_output_of_config_show_is_a_configuration_file(self):
-        self.write("cluster = \"tea # room\"\njoin = tcp://a:1 tcp://b:1\ninsecure = yes\n[run]\nworkers = 3\n")
+        self.write("log-file = \"tea # room\"\njoin = tcp://a:1 tcp://b:1\ninsecure = yes\n[run]\nworkers = 3\n")
         again = self.write(self.weft("config", "show").stdout, "again.conf")
         self.assertIn("4 values", self.weft("config", "check", again).stdout)
         before, after = self.values(), self.values("--config", again)
@@ -95,6 +95,16 @@ class Config(unittest.TestCase):
         self.weft("ps", "--config", "none", code=3)
         self.write("[run]\nworkers = 99\n")
         self.assertIn(f"weft run: {path}:2: workers: '99' is not", self.weft("run", "x.so", code=2).stderr)
+
+    def test_a_value_that_no_node_takes_is_a_mistake(self):
+        lines = ["name = a b", "name = .a", "node = a b", "cluster = a b", "meta = zone", "meta = =eu",
+                 "listen = here", "stored = a.>:count=x", "socket-mode = 9"]
+        for line in lines:
+            with self.subTest(line):
+                self.write(line + "\n")
+                self.assertRegex(self.weft("config", "check", code=1).stderr, r":1: [a-z-]+: '.*' is not ")
+        self.write("name = .a\n")
+        self.assertIn("1: name: '.a' is not a node's name", self.weft("run", "x.so", code=2).stderr)
 
     def test_a_file_that_cannot_be_read_is_reported(self):
         self.assertIn("there is no such file", self.weft("config", "check", XDG_CONFIG_HOME="/nowhere").stdout)

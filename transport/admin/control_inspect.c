@@ -161,7 +161,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
 
 /* The results of all workers, one behind the other. They are the actor's memory, as it may be killed while it waits for a
  * worker. NULL: `*why` has the reason. */
-static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void *data), size_t size,
+static void *look_at_all(weft_node *node, bool (*look)(struct wf_worker *w, void *data), size_t size,
                          const char **why)
 {
     char *all = weft_alloc(node->workers.count * size);
@@ -181,12 +181,12 @@ static void put_waits(weft_writer *w, const struct wf_transport *t, const void *
     const struct wf_waits *all = data;
     uint32_t count = 0, in_all = 0;
     for (uint32_t i = 0; i < t->node->workers.count; i++) {
-        count += WF_MIN(all[i].count, WF_WAITS_SHOWN);
+        count += all[i].shown;
         in_all += all[i].count;
     }
     weft_put_array(w, count);
     for (uint32_t i = 0; i < t->node->workers.count; i++) {
-        for (uint32_t k = 0; k < WF_MIN(all[i].count, WF_WAITS_SHOWN); k++) {
+        for (uint32_t k = 0; k < all[i].shown; k++) {
             weft_put_array(w, in_all > 0 ? 4 : 3);
             wf_put_pid(w, all[i].of[k].who);
             wf_put_pid(w, all[i].of[k].whom);

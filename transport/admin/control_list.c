@@ -24,7 +24,8 @@
 #define ANSWER_WITHIN WEFT_SEC(2)
 
 enum {
-    ROWS_MAX = 512,
+    ROWS_MAX = 4096,             /* so that the time of each message between processes is small for long lists */
+    AT_ONCE = 512,               /* rows of a table that are added in one turn */
     ROW_BYTES = 1024,            /* bytes of a row at most: each of its texts has at most 65 bytes */
     LOOKS_MAX = 16,              /* parts of a table that are read for one page */
     ALL_BYTES = 8 * 1024 * 1024, /* bytes of an answer that is not a page */
@@ -41,6 +42,7 @@ struct listing {
     const struct wf_transport *t;
     uint32_t verb;
     uint32_t most; /* rows */
+    uint32_t full; /* rows after which this turn adds no more */
     char kind[32];
     char prefix[WF_NODE_NAME_MAX + 1];
     /* The position at which it continues: for actors the worker and the slot, else wf_hash_part, and for groups
@@ -82,7 +84,7 @@ static bool end_row(struct listing *l, const weft_writer *w)
     if (l->failed) return false;
     WF_ASSERT(w->error == 0);
     l->size += w->size;
-    return ++l->count < l->most;
+    return ++l->count < l->full;
 }
 
 static bool list_nodes(struct listing *l)
@@ -183,13 +185,16 @@ static int look_at_actors(struct listing *l)
 {
     struct wf_actor_page *p = weft_alloc(sizeof *p);
     if (p == NULL) return WEFT_ENOMEM;
+    wf_actor_page_begin(p, l->most - l->count);
     p->worker = (uint32_t)l->at;
     p->slot = l->inner;
-    p->most = l->most - l->count;
     memcpy(p->kind, l->kind, sizeof p->kind);
     int rc = wf_node_page_actors(l->t->node, p, weft_after(ANSWER_WITHIN));
     if (rc == WEFT_OK) {
-        for (uint32_t i = 0; i < p->count; i++) add_actor(l, &p->at[i]);
+        for (uint32_t i = 0; i < p->count && rc == WEFT_OK; i++) {
+            add_actor(l, &p->at[i]);
+            if (i % AT_ONCE == AT_ONCE - 1) rc = weft_yield();
+        }
         l->at = p->worker;
         l->inner = p->slot;
         l->last = p->last;
@@ -218,6 +223,9 @@ static int look(struct listing *l)
 {
     int rc = WEFT_OK;
     for (int i = 0; i < LOOKS_MAX && rc == WEFT_OK && !l->last && l->count < l->most; i++) {
+        if (i > 0) rc = weft_yield();
+        if (rc < 0) break;
+        l->full = l->most - l->count > AT_ONCE ? l->count + AT_ONCE : l->most;
         rc = l->verb == WF_CONTROL_PS      ? look_at_actors(l)
              : l->verb == WF_CONTROL_NAMES ? look_at_names(l)
                                            : look_at_groups(l);

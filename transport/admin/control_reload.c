@@ -83,7 +83,7 @@ static const char *move_actors(const weft_msg *ask, const struct job *j, int64_t
     o.all = all;
     const char *why = o.count == 0 ? "no actor of this node has called weft_trap_reload, so none would run it"
                                    : wf_control_answer(ask, put_outcome, NULL, &o);
-    free(all);
+    (void)weft_release(all);
     return why;
 }
 

@@ -89,18 +89,19 @@ static void look_at_credits(struct way *way, const struct wf_credits *c)
 }
 
 /* For wf_worker_inspect. */
-static void look_at_ways(struct wf_worker *w, void *data)
+static bool look_at_ways(struct wf_worker *w, void *data)
 {
     struct wf_ways *all = data;
     const struct wf_link_writers *p = w->transport;
     WF_LIST_EACH(k, &p->writers) {
         const struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
-        if (all->count == WF_LINKS_SHOWN) return;
+        if (all->count == WF_LINKS_SHOWN) break;
         struct way *way = &all->way[all->count++];
         way->incarnation = writer->incarnation;
         way->waiting = length(&writer->waiting);
         look_at_credits(way, &writer->credits);
     }
+    return false;
 }
 
 static void add_ways(struct wf_snapshot *s, const struct wf_ways *all)

@@ -348,9 +348,10 @@ struct wf_store_engine {
      * (there is a plain cursor of that name), WEFT_EFULL (too many cursors), WEFT_EFORMAT (the cursor is
      * damaged). */
     int (*change)(struct wf_store *s, struct wf_store_change *batch, size_t count);
-    /* Gives the queues that have jobs in the order of their names, as at the time `now`. Its cost does not grow with the
-     * number of jobs, but of a store that is open read-only. */
-    int (*queues)(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
+    /* Gives the queues that have jobs in the order of their names, those after `after` ("": all), as at the time `now`.
+     * Its cost grows neither with the number of jobs nor with that of queues that are not given, but of a store that is
+     * open read-only. `each` calls nothing of the store. */
+    int (*queues)(struct wf_store *s, const char *after, int64_t now, wf_store_each_queue *each, void *arg);
     /* Gives the jobs of a queue, the dead or the others, in the order of `due`. A damaged job is skipped. */
     int (*jobs)(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
     /* Gives the reminders in the order of their queues, and those of one queue in the order of their keys: those after

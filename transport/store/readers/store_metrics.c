@@ -196,7 +196,7 @@ static void count(void *block)
     struct scrape *s = *(struct scrape **)block;
     struct wf_store *store = s->file->store;
     const struct wf_store_engine *engine = store->engine;
-    s->rc = engine->queues(store, engine->clock(store), add_queue, &s->counts);
+    s->rc = engine->queues(store, "", engine->clock(store), add_queue, &s->counts);
     if (s->rc == WEFT_OK) s->rc = engine->list(store, NULL, add_log, &s->counts);
     if (s->rc == WEFT_OK) s->rc = engine->cursors(store, "", "", add_cursor, s);
     if (s->rc == WEFT_OK) s->rc = write_text(s);

@@ -280,7 +280,6 @@ struct queues {
 static bool add_queue(void *arg, const struct wf_store_queue *q)
 {
     struct queues *l = arg;
-    if (strcmp(q->name, l->is.after) <= 0) return true;
     if (l->is.count == l->is.max) return false;
     struct wf_store_queue *at = &l->queue[l->is.count];
     *at = *q;
@@ -291,7 +290,7 @@ static bool add_queue(void *arg, const struct wf_store_queue *q)
 static int count_queues(struct wf_listing *l)
 {
     const struct wf_store_engine *engine = l->file->store->engine;
-    return engine->queues(l->file->store, engine->clock(l->file->store), add_queue, l);
+    return engine->queues(l->file->store, l->after, engine->clock(l->file->store), add_queue, l);
 }
 
 static void answer_queues(const weft_msg *ask, const struct wf_listing *l, int error)

@@ -51,8 +51,9 @@ struct wf_queue_table {
     struct wf_chained *bucket[WF_QUEUE_BUCKETS];
     size_t count;
     struct wf_list to_look; /* queues that have takers, and perhaps a job for them; each gets its turn */
-    /* Queues whose takers wait for a job that is due later: a binary heap from index 1 on, with space for all
-     * queues. */
+    /* Queues whose takers wait for a job that is due later: a binary heap from index 1 on. It has space for all queues,
+     * so that wf_queue_set_due cannot fail. runtime/memory/heap.h, which libweft keeps for itself, gives memory back when
+     * timers leave, so that the next one may find none. */
     struct wf_work_queue **by_due;
     size_t due_count, due_max;
 };

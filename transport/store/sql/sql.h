@@ -31,8 +31,7 @@ enum {
     SQL_OFFSET_BITS = 40,
     SQL_BLOCK_RECORDS = 256,     /* of a row, at most; sql_block.h */
     SQL_BLOCK_BYTES = 32 * 1024, /* of a row with more than one record */
-    SQL_QUEUE_BUCKETS = 1024,
-    SQL_AHEAD_MAX = 64, /* statements that are asked before their answers are needed */
+    SQL_AHEAD_MAX = 64,          /* statements that are asked before their answers are needed */
 };
 
 /* What sql_step returns, besides a WEFT_E*. */
@@ -78,7 +77,6 @@ struct sql_queue {
     struct sql_counts is, will; /* as at the time `seen` (sql_counts.c); `will`: after the running commit */
     int64_t seen, later_from;   /* no job that is not dead is due between them */
     bool touched;
-    struct sql_queue *next; /* with the same hash */
     struct sql_queue *next_touched;
 };
 
@@ -221,8 +219,8 @@ struct sql_store {
     int64_t cursors;                                         /* the writer's; -1: it has to count them */
     bool has_queues, has_states, has_workers, has_reminders; /* the database has their tables */
     sqlite3_mutex *queue_lock; /* for the queues; recursive. The writer holds it while it stores a batch of changes */
-    struct sql_queue *queue[SQL_QUEUE_BUCKETS];
-    size_t queues;
+    struct sql_queue **queue;  /* sql_queue.h */
+    size_t queues, queues_max;
     /* The writer's alone: */
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
     uint64_t reminders;

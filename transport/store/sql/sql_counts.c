@@ -146,42 +146,28 @@ static struct wf_store_queue counts_of(const char *name, const struct sql_counts
     return out;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct wf_store_queue *)a)->name, ((const struct wf_store_queue *)b)->name);
-}
-
-/* Copies the counts of all queues, as at the time `now`. A connection is borrowed when it is needed. */
-static int copy_counts(struct sql_store *s, int64_t now, struct wf_store_queue *out, size_t *count)
+static int give_counts(struct sql_store *s, const char *after, int64_t now, wf_store_each_queue *each, void *arg)
 {
     int rc = WEFT_OK;
-    struct sql_connection *c = NULL;
-    for (int i = 0; i < SQL_QUEUE_BUCKETS; i++)
-        for (struct sql_queue *q = s->queue[i]; q != NULL && rc == WEFT_OK; q = q->next) {
-            if (!is_at(q, now) && c == NULL) c = sql_borrow(s, &rc);
-            if (!is_at(q, now) && c != NULL) rc = move_to(c, q, now);
-            out[(*count)++] = counts_of(q->name, &q->is);
-        }
-    if (c != NULL) sql_give_back(s, c);
-    return sql_error(rc);
-}
-
-static int give_counts(struct sql_store *s, int64_t now, wf_store_each_queue *each, void *arg)
-{
-    size_t count = 0;
+    bool goes_on = true;
+    struct sql_connection *c = NULL; /* it is borrowed when it is needed */
     sqlite3_mutex_enter(s->queue_lock);
-    struct wf_store_queue *all = malloc((s->queues + 1) * sizeof *all);
-    int rc = all == NULL ? WEFT_ENOMEM : copy_counts(s, now, all, &count);
+    for (size_t i = sql_queue_behind(s, after); goes_on && rc == WEFT_OK && i < s->queues; i++) {
+        struct sql_queue *q = s->queue[i];
+        int code = SQL_DONE;
+        if (!is_at(q, now) && c == NULL) c = sql_borrow(s, &code);
+        rc = is_at(q, now) ? WEFT_OK : c == NULL ? sql_error(code) : move_to(c, q, now);
+        const struct wf_store_queue is = counts_of(q->name, &q->is);
+        if (rc == WEFT_OK) goes_on = each(arg, &is);
+    }
     sqlite3_mutex_leave(s->queue_lock);
-    if (rc == WEFT_OK) qsort(all, count, sizeof *all, by_name);
-    for (size_t i = 0; rc == WEFT_OK && i < count && each(arg, &all[i]); i++) continue;
-    free(all);
+    if (c != NULL) sql_give_back(s, c);
     return rc;
 }
 
 /* ---- Tools ----------------------------------------------------------------------------------------------------- */
 
-static int scan(struct sql_store *s, int64_t now, wf_store_each_queue *each, void *arg)
+static int scan(struct sql_store *s, const char *after, int64_t now, wf_store_each_queue *each, void *arg)
 {
     struct sql_connection *c;
     int rc;
@@ -194,7 +180,7 @@ static int scan(struct sql_store *s, int64_t now, wf_store_each_queue *each, voi
     while (goes_on && (rc = sql_step(row)) == SQL_ROW) {
         const char *name;
         struct sql_counts add;
-        if (!read_row(row, &name, &add)) continue;
+        if (!read_row(row, &name, &add) || strcmp(name, after) <= 0) continue;
         if (strcmp(name, is.name) != 0) {
             if (is.name[0] != '\0') goes_on = each(arg, &is);
             sum = (struct sql_counts){0};
@@ -207,9 +193,9 @@ static int scan(struct sql_store *s, int64_t now, wf_store_each_queue *each, voi
     return sql_error(rc);
 }
 
-int sql_queues(struct wf_store *store, int64_t now, wf_store_each_queue *each, void *arg)
+int sql_queues(struct wf_store *store, const char *after, int64_t now, wf_store_each_queue *each, void *arg)
 {
     struct sql_store *s = sql_of(store);
     if (!s->has_queues) return WEFT_OK;
-    return s->read_only ? scan(s, now, each, arg) : give_counts(s, now, each, arg);
+    return s->read_only ? scan(s, after, now, each, arg) : give_counts(s, after, now, each, arg);
 }

@@ -12,6 +12,6 @@ int sql_counts_load(struct sql_store *s);
 /* When the first job that is not due yet becomes due; INT64_MAX: there is no such job. */
 int sql_next_due(struct sql_connection *c, const char *queue, int64_t now, int64_t *out);
 
-int sql_queues(struct wf_store *s, int64_t now, wf_store_each_queue *each, void *arg);
+int sql_queues(struct wf_store *s, const char *after, int64_t now, wf_store_each_queue *each, void *arg);
 
 #endif

@@ -19,9 +19,9 @@ static void lists_for_ever(const void *arg, size_t size)
     for (bool told = false;; told = true) {
         struct wf_actor_info *all;
         size_t count;
-        int rc = wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER);
+        int rc = wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_FOREVER);
         want(rc == WEFT_OK || rc == WEFT_ECANCELED); /* asked to stop it goes on, until it is killed */
-        if (rc == WEFT_OK) free(all);
+        if (rc == WEFT_OK) (void)weft_release(all);
         if (!told) want_int(say(k.parent, READY, 0), 0);
     }
 }
@@ -93,11 +93,11 @@ static size_t most_of(const char *kind)
 {
     struct wf_actor_info *all;
     size_t count, most = 0;
-    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    want_int(wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_FOREVER), 0);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(all[i].kind, kind) == 0) most = all[i].stack_most;
     }
-    free(all);
+    (void)weft_release(all);
     return most;
 }
 
@@ -307,7 +307,7 @@ static void adds_up(const void *arg, size_t size)
         want_int(weft_spawn(&kid[i], hoards, &k, sizeof k, &o), 0);
         hear(READY);
     }
-    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    want_int(wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_FOREVER), 0);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(all[i].kind, "hoarder") != 0) continue;
         const struct wf_actor_memory *m = &all[i].memory;
@@ -321,7 +321,7 @@ static void adds_up(const void *arg, size_t size)
         sum.stack += m->stack;
         sum.heap += m->heap;
     }
-    free(all);
+    (void)weft_release(all);
     struct wf_node_stats *t = malloc(sizeof *t);
     want_int(wf_node_stats_take(weft_here(), true, t, WEFT_FOREVER), 0);
     const struct wf_node_stats_kind *k = tallied(t, "hoarder");
@@ -353,13 +353,13 @@ static void looks_at_a_handler(const void *arg, size_t size)
     weft_pid big;
     (void)arg, (void)size;
     want_int(weft_spawn_handler(&big, rests, state, sizeof state, &(weft_spawn_options){.kind = "rests"}), 0);
-    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    want_int(wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_FOREVER), 0);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(all[i].kind, "rests") != 0) continue;
         want_int((int)all[i].memory.stack, 0);
         want(all[i].memory.heap > sizeof state && all[i].memory.heap < sizeof state + 1000);
     }
-    free(all);
+    (void)weft_release(all);
     (void)weft_stop(big);
 }
 
@@ -367,6 +367,87 @@ START_TEST(a_handler_at_rest_has_no_stack_but_state)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
     node_spawn(n, 1, looks_at_a_handler);
+    node_end(n);
+}
+END_TEST
+
+/* ---- Pages ------------------------------------------------------------------------------------------------------ */
+
+enum { CROWD = 1500 };
+
+static void reads_pages(const void *arg, size_t size)
+{
+    static struct wf_actor_page page;
+    uint32_t listed = 0, others = 0;
+    (void)arg, (void)size;
+    weft_pid crowd[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        want_int(weft_spawn_handler(&crowd[i], rests, NULL, 0, &(weft_spawn_options){.kind = "crowd", .worker = 2}),
+                 0);
+    wf_actor_page_begin(&page, 1000);
+    while (!page.last) {
+        want_int(wf_node_page_actors(weft_here(), &page, WEFT_FOREVER), 0);
+        want(page.count <= 1000);
+        want(page.slices * 512 >= page.count); /* a turn of the worker describes no more */
+        for (uint32_t i = 0; i < page.count; i++) {
+            if (strcmp(page.at[i].kind, "crowd") != 0) others++;
+            else want(listed < CROWD && weft_pid_equal(page.at[i].pid, crowd[listed++]));
+        }
+    }
+    want_int(listed, CROWD);
+    want_int(others, 1);
+    for (int i = 0; i < CROWD; i++) (void)weft_stop(crowd[i]);
+}
+
+START_TEST(a_page_takes_a_worker_several_turns)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
+    node_spawn(n, 1, reads_pages);
+    node_end(n);
+}
+END_TEST
+
+enum { CALLERS = 300, OTHERS = 5000 };
+
+static void asks(const void *arg, size_t size)
+{
+    weft_pid whom;
+    weft_msg *answer;
+    (void)size;
+    memcpy(&whom, arg, sizeof whom);
+    want(weft_call(whom, GO, NULL, 0, &answer, WEFT_FOREVER) < 0);
+}
+
+static void sleeps(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
+}
+
+static void counts_calls(const void *arg, size_t size)
+{
+    static struct wf_waits seen;
+    static weft_pid others[OTHERS];
+    weft_pid silent;
+    (void)arg, (void)size;
+    for (int i = 0; i < OTHERS; i++) want_int(weft_spawn_handler(&others[i], rests, NULL, 0, NULL), 0);
+    want_int(weft_spawn(&silent, sleeps, NULL, 0, NULL), 0);
+    for (int i = 0; i < CALLERS; i++) want_int(weft_spawn(NULL, asks, &silent, sizeof silent, NULL), 0);
+    while (seen.count < CALLERS || seen.shown < WF_WAITS_SHOWN) { /* until all of them wait */
+        memset(&seen, 0, sizeof seen);
+        want_int(wf_worker_inspect(weft_here(), 0, wf_inspect_waits, &seen, sizeof seen, WEFT_FOREVER), 0);
+    }
+    want_int(seen.count, CALLERS);
+    want_int(seen.shown, WF_WAITS_SHOWN);
+    for (uint32_t i = 0; i < seen.shown; i++) want(weft_pid_equal(seen.of[i].whom, silent));
+    (void)weft_stop(silent);
+    for (int i = 0; i < OTHERS; i++) (void)weft_stop(others[i]);
+}
+
+START_TEST(all_calls_are_counted_and_some_are_shown)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
+    node_spawn(n, 1, counts_calls);
     node_end(n);
 }
 END_TEST
@@ -476,5 +557,6 @@ END_TEST
 
 TEST_MAIN("inspect", a_drop_tells_the_kind_and_the_name_of_who_has_ended, a_tally_counts_all_actors,
           the_memory_of_a_kind_is_the_sum_of_its_actors, a_handler_at_rest_has_no_stack_but_state,
+          a_page_takes_a_worker_several_turns, all_calls_are_counted_and_some_are_shown,
           the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds, an_asker_that_is_killed_leaves_nothing,
           a_log_line_says_which_actor_of_which_node_speaks, the_most_stack_a_kind_has_used)

@@ -512,7 +512,7 @@ START_TEST(functions_of_actors_are_refused_outside_of_actors)
     ck_assert_int_eq(weft_subscribe("a", &s), WEFT_ENOTACTOR);
     ck_assert_int_eq(weft_unsubscribe(s), WEFT_ENOTACTOR);
     ck_assert_int_eq(weft_publish("a", DATA, NULL, 0), WEFT_ENOTACTOR);
-    ck_assert_int_eq(wf_node_list_actors(n, &list, &count, WEFT_NOW), WEFT_ENOTACTOR);
+    ck_assert_int_eq(wf_node_list_actors(n, NULL, &list, &count, WEFT_NOW), WEFT_ENOTACTOR);
     weft_msg_free(weft_msg_new(DATA, 1));
     node_end(n);
 }

@@ -172,7 +172,7 @@ static void reload(weft_migrate *hook, const char *why)
     want_int(all[0].moved, why[0] == '\0');
     want(strcmp(all[0].why, why) == 0);
     want(strcmp(all[0].info.kind, "serves") == 0 && strcmp(all[0].info.name, "serves") == 0);
-    free(all);
+    (void)weft_release(all);
 }
 
 static void want_state(weft_pid pid, int64_t lives, int64_t seen)
@@ -257,7 +257,7 @@ static void stays(const void *arg, size_t size)
     size_t count;
     want_int(wf_reload_actors(weft_here(), to_body, &all, &count, WEFT_FOREVER), 0);
     want_int(count, 0);
-    free(all);
+    (void)weft_release(all);
 }
 
 /* Says that it would, and does not look. */
@@ -288,7 +288,7 @@ static void too_late(const void *arg, size_t size)
     want_int(count, 1);
     want_int(all[0].moved, false);
     want(strstr(all[0].why, "not received the request in time") != NULL);
-    free(all);
+    (void)weft_release(all);
     want_int(say(pid, GO, 0), 0);
     want_int(hear(GO), 0);
 }

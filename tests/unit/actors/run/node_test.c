@@ -339,8 +339,8 @@ static void list_body(const void *arg, size_t size)
     size_t count = 0;
     bool listed_all = false;
     while (!listed_all) { /* until it waits in its mailbox with all five */
-        free(all);
-        want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+        (void)weft_release(all);
+        want_int(wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_FOREVER), 0);
         want_int(count, 2);
         found = weft_pid_equal(all[0].pid, to) ? &all[0] : &all[1];
         listed_all = found->mailbox == 5 && strcmp(found->state, "waiting") == 0;
@@ -352,8 +352,8 @@ static void list_body(const void *arg, size_t size)
     struct wf_actor_info *me = found == &all[0] ? &all[1] : &all[0];
     want(weft_pid_equal(me->pid, weft_self()));
     want_int(me->received, 1);
-    free(all);
-    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_NOW), WEFT_ETIMEDOUT); /* and nothing leaks */
+    (void)weft_release(all);
+    want_int(wf_node_list_actors(weft_here(), NULL, &all, &count, WEFT_NOW), WEFT_ETIMEDOUT); /* and nothing leaks */
     want_int(say(to, GO, 0), 0);
 }
 

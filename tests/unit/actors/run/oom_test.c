@@ -476,7 +476,7 @@ static void lists(void)
     struct wf_actor_info *all;
     size_t count;
     for (int i = 0; i < 5; i++) (void)ok(weft_spawn(NULL, serve, NULL, 0, NULL));
-    if (ok(wf_node_list_actors(weft_here(), &all, &count, weft_after(WEFT_SEC(1))))) free(all);
+    if (ok(wf_node_list_actors(weft_here(), NULL, &all, &count, weft_after(WEFT_SEC(1))))) (void)weft_release(all);
 }
 
 /* Actors are not parked if there is no memory for the contents of their stacks. */

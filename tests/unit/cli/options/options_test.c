@@ -78,9 +78,10 @@ START_TEST(options_in_all_their_forms)
     ck_assert_str_eq(c.argv[0], "one");
     ck_assert_str_eq(c.argv[1], "-"); /* a word: so is a number */
     finish();
-    ck_assert_int_eq(PARSE(plain, "-5", "--name="), CLI_OK);
+    ck_assert_int_eq(PARSE(plain, "-5", "--discover="), CLI_OK);
     ck_assert_str_eq(c.argv[0], "-5");
-    ck_assert_str_eq(c.name, "");
+    ck_assert_uint_eq(c.discover.count, 1);
+    ck_assert_str_eq(c.discover.item[0], "");
     ck_assert(!c.has_drain);
     finish();
 }
@@ -106,6 +107,8 @@ static const struct {
     {{"w", "--heartbeat=3601", NULL}, "'3601' is not"},
     {{"w", "--json=1", NULL}, "--json takes no value"},
     {{"w", "--name", NULL}, "--name needs a value: --name NAME"},
+    {{"w", "--name", ".a"},
+     "--name: '.a' is not a node's name: 1 to 64 letters, digits, '_', '-' and '.', no leading dot"},
     {{"w", "-l", NULL}, "--listen needs a value"},
     {{"w", "-l", "127.0.0.1:4001"}, "'127.0.0.1:4001' is not a URL, such as tcp://127.0.0.1:4001"},
     {{"w", "--nmae", "x"}, "there is no option '--nmae'; did you mean '--name'?"},

@@ -70,9 +70,42 @@ static bool add_queue(void *arg, const struct wf_store_queue *q)
 static void expect_queues(int64_t now, const char *expected)
 {
     char text[2000] = "";
-    ck_assert_int_eq(fixture.engine->queues(store, now, add_queue, text), WEFT_OK);
+    ck_assert_int_eq(fixture.engine->queues(store, "", now, add_queue, text), WEFT_OK);
     ck_assert_str_eq(text, expected);
 }
+
+static bool add_two_queues(void *arg, const struct wf_store_queue *q)
+{
+    add_queue(arg, q);
+    return strchr(arg, ' ') == strrchr(arg, ' ');
+}
+
+/* "name=ready,delayed,leased,dead ", of the two queues behind `after` */
+static void expect_two(const char *after, const char *expected)
+{
+    char text[2000] = "";
+    ck_assert_int_eq(fixture.engine->queues(store, after, 10, add_two_queues, text), WEFT_OK);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(queues_are_listed_in_pages)
+{
+    static const char *const names[] = {"b.q", "d.q", "a.q", "e.q", "c.q"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) put_job(names[i], "a job", 5, i == 1 ? 20 : 0);
+    for (int again = 0; again < 2; again++, reopen()) {
+        expect_two("", "a.q=1,0,0,0 b.q=1,0,0,0 ");
+        expect_two("b.q", "c.q=1,0,0,0 d.q=0,1,0,0 ");
+        expect_two("b.qq", "c.q=1,0,0,0 d.q=0,1,0,0 ");
+        expect_two("d.q", "e.q=1,0,0,0 ");
+        expect_two("e.q", "");
+    }
+    struct wf_store_job j = take_job("c.q", "a job", 10);
+    ck_assert_int_eq(done_job("c.q", j), WEFT_OK);
+    expect_two("b.q", "d.q=0,1,0,0 e.q=1,0,0,0 ");
+    put_job("a", "a job", 5, 0);
+    expect_two("", "a=1,0,0,0 a.q=1,0,0,0 ");
+}
+END_TEST
 
 START_TEST(jobs_are_given_in_the_order_of_their_times)
 {
@@ -574,6 +607,7 @@ static void add_queue_tests(TCase *c)
     tcase_add_test(c, reminders_have_limits);
     tcase_add_test(c, a_dead_reminder_is_revived);
     tcase_add_test(c, jobs_are_given_in_the_order_of_their_times);
+    tcase_add_test(c, queues_are_listed_in_pages);
     tcase_add_test(c, a_job_that_is_done_is_gone);
     tcase_add_test(c, a_lease_ends);
     tcase_add_test(c, a_job_that_is_given_back_comes_again);

@@ -307,7 +307,7 @@ static void count_all(void)
     int64_t now = queues.now;
     if (program_random(4) == 0) now += (int64_t)program_random(120) - 60;
     queues.seen = 0;
-    int rc = engine->queues(m.store, now, compare_counts, &now);
+    int rc = engine->queues(m.store, "", now, compare_counts, &now);
     MUST(rc < 0 || queues.seen == queues.is.count, "the counts are of %zu jobs, not %zu", queues.seen,
          queues.is.count);
     queues.counted += rc == 0;

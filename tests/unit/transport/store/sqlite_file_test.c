@@ -4,6 +4,7 @@
 #ifdef _WIN32
 #include <windows.h>
 #else
+#include <fcntl.h>
 #include <sys/stat.h>
 #endif
 
@@ -161,6 +162,28 @@ START_TEST(a_file_that_another_one_has_locked_stores_nothing_and_goes_on)
 }
 END_TEST
 
+#ifndef _WIN32
+/* What is written to a file without a name is lost when it is closed. */
+START_TEST(a_file_that_was_renamed_stores_nothing_more)
+{
+    char away[100];
+    snprintf(away, sizeof away, "%s.away", file);
+    append_ok("a", "one");
+    for (int replaced = 0; replaced < 2; replaced++) {
+        ck_assert_int_eq(rename(file, away), 0);
+        if (replaced == 1) ck_assert_int_eq(close(open(file, O_CREAT | O_WRONLY, 0600)), 0);
+        for (int i = 0; i < 2; i++) ck_assert_int_eq(append_one("a", "lost", NULL, NULL), WEFT_ESYSTEM);
+        ck_assert_int_eq(rename(away, file), 0);
+        ck_assert_int_eq(append_one("a", "lost", NULL, NULL), WEFT_ESYSTEM); /* until it is opened again */
+        reopen();
+        ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+    }
+    append_ok("a", "two");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one 2=two ");
+}
+END_TEST
+#endif
+
 /* So an actor that gets the number, and is killed before it first runs, holds nothing. */
 START_TEST(a_file_is_found_by_its_number_while_it_is_open)
 {
@@ -265,6 +288,42 @@ START_TEST(counts_cost_the_same_with_a_hundred_times_the_jobs)
     ck_assert_uint_eq(steps_to_count(102, "q=100000,0,0,0 q.x=100000,0,0,0 "), 0);
     take_job("q", NULL, 0);
     ck_assert_uint_gt(steps, 0); /* they are counted */
+    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+}
+END_TEST
+
+/* A job for each of so many queues, that is due at `due`. */
+static void put_to_each(int queues, int64_t due)
+{
+    static struct wf_store_change x[1000];
+    static char name[1000][16];
+    for (int i = 0; i < queues; i++) {
+        snprintf(name[i], sizeof name[i], "q.%d", i);
+        x[i] = (struct wf_store_change){
+            .kind = WF_JOB_PUT, .queue = name[i], .now = 1, .delay = due - 1, .jobs_max = 9};
+    }
+    ck_assert_int_eq(fixture.engine->change(store, x, (size_t)queues), WEFT_OK);
+}
+
+static uint64_t steps_of_a_page(int64_t now)
+{
+    char text[2000] = "";
+    steps = 0;
+    ck_assert_int_eq(fixture.engine->queues(store, "q.0", now, add_two_queues, text), WEFT_OK);
+    return steps;
+}
+
+START_TEST(a_page_of_queues_costs_the_same_however_many_there_are)
+{
+    close_it();
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    open_it();
+    put_to_each(10, 100);
+    const uint64_t few = steps_of_a_page(150);
+    put_to_each(1000, 200);
+    const uint64_t many = steps_of_a_page(250);
+    ck_assert_msg(few > 0 && many <= 2 * few, "%llu and %llu steps", (unsigned long long)few,
+                  (unsigned long long)many);
     (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
 }
 END_TEST
@@ -462,11 +521,15 @@ int main(void)
     tcase_add_test(files, what_is_no_file_beside_the_store_is_refused_at_once);
 #endif
     tcase_add_test(files, a_file_that_another_one_has_locked_stores_nothing_and_goes_on);
+#ifndef _WIN32
+    tcase_add_test(files, a_file_that_was_renamed_stores_nothing_more);
+#endif
     tcase_add_test(files, a_file_is_found_by_its_number_while_it_is_open);
     tcase_add_test(files, the_checksum_is_crc_32c);
     tcase_add_test(files, patterns_match_topics_by_word);
     if (!under_tools()) { /* they count steps of SQLite, which are the same under a tool */
         tcase_add_test(files, counts_cost_the_same_with_a_hundred_times_the_jobs);
+        tcase_add_test(files, a_page_of_queues_costs_the_same_however_many_there_are);
         tcase_add_test(files, what_is_done_to_one_of_many_costs_the_same_however_many_there_are);
         tcase_add_test(files, a_tool_reads_a_topic_at_the_same_cost_however_many_there_are);
         tcase_add_test(files, a_page_of_topics_costs_the_same_however_many_there_are);

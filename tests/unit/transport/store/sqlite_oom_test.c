@@ -62,7 +62,7 @@ static void use_reminders(void)
     x.id = x.job.id, x.lease = x.job.lease, x.kind = WF_JOB_DONE;
     if (took) (void)is_fine(e->change(store, &x, 1));
     (void)is_fine(e->reminders(store, "", "", look_at_reminder, NULL));
-    (void)is_fine(e->queues(store, 8, look_at_queue, NULL));
+    (void)is_fine(e->queues(store, "", 8, look_at_queue, NULL));
     x.kind = WF_JOB_CANCEL;
     (void)is_fine(e->change(store, &x, 1));
 }
@@ -81,7 +81,7 @@ static void use_queues(void)
     x.kind = WF_JOB_REVIVE, x.id = 0;
     (void)is_fine(e->change(store, &x, 1));
     use_reminders();
-    (void)is_fine(e->queues(store, 0, look_at_queue, NULL));
+    (void)is_fine(e->queues(store, "", 0, look_at_queue, NULL));
     (void)is_fine(e->jobs(store, "q", false, look_at_job, NULL));
 }
 
