@@ -153,7 +153,8 @@ static void defers_body(const void *arg, size_t size)
 START_TEST(clean_ups_run_last_first_in_whatever_way_an_actor_ends)
 {
     atomic_store(&ends, 0);
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(10)));
+    /* What is stopped before it has started has to begin in this time, also where threads wait for their turn. */
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = under_tools() ? WEFT_SEC(2) : WEFT_MS(200)));
     node_spawn(n, 1, defers_body);
     node_end(n);
 }
@@ -313,8 +314,9 @@ static void ignore_stop(const void *arg, size_t size)
     want_int(weft_event_open(&e), 0);
     want(weft_msg_new(DATA, 1000) != NULL);
     want_int(weft_publish("a.b", DATA, NULL, 0), 1);
-    (void)weft_recv(&m, WEFT_FOREVER); /* it may have been stopped before it began */
-    (void)weft_defer(ended, NULL);
+    want_int(weft_recv(&m, WEFT_FOREVER), 0);
+    want_int(weft_defer(ended, NULL), 0);
+    want_int(say(k.parent, GO, 0), 0);
     weft_wait sources[] = {weft_on_mailbox(), weft_on_timer(t), weft_on_event(e)};
     for (;;) {
         switch (k.n) {
@@ -339,6 +341,7 @@ static void kill_body(const void *arg, size_t size)
         for (int64_t i = 0; i < WAITS; i++) {
             weft_pid kid = kid_with(ignore_stop, (struct kid){.other = other, .n = i},
                                     &(weft_spawn_options){.worker = worker, .stack_bytes = 256 * 1024});
+            (void)hear(GO);
             want_int(weft_stop(kid), 0);
             await_end(kid);
         }
