@@ -25,6 +25,12 @@ __attribute__((unused)) static int64_t soon(void)
     return weft_after(under_tools() ? WEFT_SEC(1) : WEFT_MS(100));
 }
 
+/* A grace period that passes, but not before an actor that was stopped has had its turn, also on a busy machine. */
+__attribute__((unused)) static int64_t short_grace(void)
+{
+    return under_tools() ? WEFT_SEC(2) : WEFT_MS(200);
+}
+
 #define RUN_OPTIONS(...) (&(weft_node_options){__VA_ARGS__})
 
 __attribute__((unused)) static weft_node *node_start(const weft_node_options *options)

@@ -358,7 +358,7 @@ static void sender_ends(const void *arg, size_t size)
 START_TEST(waiting_senders_are_stopped_killed_and_told_of_the_receivers_end)
 {
     atomic_store(&ends, 0);
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(20), .send_timeout = WEFT_FOREVER));
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = short_grace(), .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, sender_ends);
     node_end(n);
 }

@@ -263,7 +263,7 @@ static void asker_ends(const void *arg, size_t size)
 
 START_TEST(an_asker_that_is_stopped_or_killed_leaves_nothing)
 {
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(10), .send_timeout = WEFT_FOREVER));
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = short_grace(), .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, asker_ends);
     node_end(n);
 }

@@ -153,8 +153,7 @@ static void defers_body(const void *arg, size_t size)
 START_TEST(clean_ups_run_last_first_in_whatever_way_an_actor_ends)
 {
     atomic_store(&ends, 0);
-    /* What is stopped before it has started has to begin in this time, also where threads wait for their turn. */
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = under_tools() ? WEFT_SEC(2) : WEFT_MS(200)));
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = short_grace()));
     node_spawn(n, 1, defers_body);
     node_end(n);
 }
@@ -220,8 +219,8 @@ static void waiting_body(const void *arg, size_t size)
 START_TEST(clean_ups_may_wait_within_the_grace_period)
 {
     atomic_store(&ends, 0);
-    /* The answers that a clean-up waits for have to come in this time, also where threads wait for their turn. */
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = under_tools() ? WEFT_SEC(2) : WEFT_MS(200)));
+    /* The answers that a clean-up waits for have to come in this time. */
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = short_grace()));
     node_spawn(n, 1, waiting_body);
     node_end(n);
 }

@@ -108,7 +108,7 @@ START_TEST(a_drain_kills_the_stubborn_at_its_deadline)
     atomic_store(&sum, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_SEC(1000)));
     for (int i = 0; i < 20; i++) node_spawn(n, i % 2 + 1, i % 4 < 2 ? stubborn : deaf);
-    drained(n, weft_after(WEFT_MS(50)), WEFT_ETIMEDOUT);
+    drained(n, weft_after(short_grace()), WEFT_ETIMEDOUT);
     ck_assert_int_eq(atomic_load(&ends), 20);
 }
 END_TEST
@@ -117,7 +117,7 @@ START_TEST(a_drain_waits_for_the_kill_after_the_grace_period)
 {
     atomic_store(&ends, 0);
     atomic_store(&sum, 0);
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(10)));
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = short_grace()));
     for (int i = 0; i < 20; i++) node_spawn(n, i % 2 + 1, stubborn);
     drained(n, WEFT_FOREVER, 0);
     ck_assert_int_eq(atomic_load(&ends), 20);
