@@ -202,9 +202,9 @@ INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, unit
     ("bench_savina", "chameneos 1 100 2000", 8000, "chameneos 1 100 6000", 24000, "msg"),
     ("bench_savina", "dictionary 1 20 500 10", 20000, "dictionary 1 20 1500 10", 60000, "msg"),
     ("bench_savina", "bank 1 100 2000", 8000, "bank 1 100 6000", 24000, "msg"),
-    ("bench_echo", "100 64 5000 embedded", 5000, "100 64 20000 embedded", 20000, "echo"),
     ("bench_remote", "oneway 16 20000", 20000, "oneway 16 60000", 60000, ("sent", "received")),
     ("bench_remote", "publish 1 20000", 20000, "publish 1 60000", 60000, ("sent", "received")),
+    ("bench_echo", "100 64 5000 embedded", 5000, "100 64 20000 embedded", 20000, "echo"),
 ]
 
 
