@@ -15,6 +15,7 @@ static atomic_long asleep;
 static weft_pid sleepers_boss;
 static int64_t first_start;
 
+/* When a sleeper is due that is started now. */
 static int64_t due_after(int64_t span)
 {
     return span + (arg.b > 0 ? first_start : weft_now());

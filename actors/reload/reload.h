@@ -22,8 +22,9 @@ struct wf_reloaded {
     bool moved;
     char why[160]; /* not moved */
 };
-/* [A, W] Asks all actors of this node that trap reloads to go on with the code behind `hook`. `*out` is to be
- * released with weft_release, `*count` entries, perhaps none. WEFT_ETIMEDOUT (they cannot be listed), WEFT_ENOMEM, WEFT_ECANCELED. */
+/* [A, W] Asks all actors of this node that trap reloads to go on with the code behind `hook`. `*out` has
+ * `*count` entries, perhaps none, and is released with weft_release. WEFT_ETIMEDOUT (they cannot be listed), WEFT_ENOMEM,
+ * WEFT_ECANCELED. */
 int wf_reload_actors(weft_node *node, weft_migrate *hook, struct wf_reloaded **out, size_t *count, int64_t deadline);
 
 #endif

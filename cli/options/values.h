@@ -46,7 +46,8 @@ bool cli_is_cursor(const char *name);
 
 /* Names of nodes. */
 enum { CLI_NODE_NAME_MAX = 64 };
-#define CLI_NODE_NAME_RULE "1 to 64 letters, digits, '_', '-' and '.', no leading dot"
+#define CLI_CLUSTER_NAME_RULE "1 to 64 letters, digits, '_', '-' and '.'"
+#define CLI_NODE_NAME_RULE CLI_CLUSTER_NAME_RULE ", no leading dot"
 bool cli_is_node_name(const char *name); /* it must also be suitable as a file name that is not hidden */
 bool cli_is_cluster_name(const char *name);
 /* CLI_OK or an exit code after a message. */

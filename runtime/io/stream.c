@@ -313,7 +313,8 @@ static void use_up(struct pf_slice **left, int *count, size_t done)
     }
 }
 
-/* The system call has written `n` bytes of `left`, or has failed: then it waits for space, or returns the error. */
+/* `n`: what the system call has returned, or PF_AGAIN if none is worth it. Uses up what was written of `left`, waits for
+ * space, or returns the error. */
 static int go_on(struct wf_socket *k, struct wf_task *t, struct pf_slice **left, int *count, int64_t n,
                  int64_t deadline)
 {

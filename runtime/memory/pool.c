@@ -95,9 +95,9 @@ static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_
         d->at[class_].count++;
     }
     pf_mutex_unlock(d->lock);
-    /* Its magazine is freed, too, as glibc merges small blocks that were freed when a large one is allocated, such as a
-     * magazine. If this one were used again, all blocks of a peak would be merged at once, which stops a worker for
-     * 0.1 s where half a million messages were freed. */
+    /* The magazine is freed, too, and a new one is allocated: glibc merges small free blocks when a large block is
+     * allocated. Otherwise one later malloc merges all blocks of a peak, and a worker stands still for 0.1 s after half a
+     * million messages (docs/performance.md, "A million sleepers"). */
     if (!has_space) free_magazine(full, WF_MAGAZINE);
     return empty == NULL ? new_magazine() : empty;
 }

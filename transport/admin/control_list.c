@@ -24,7 +24,7 @@
 #define ANSWER_WITHIN WEFT_SEC(2)
 
 enum {
-    ROWS_MAX = 4096,             /* so that the time of each message between processes is small for long lists */
+    ROWS_MAX = 4096,             /* a page costs a question and an answer: few pages make a long list quick */
     AT_ONCE = 512,               /* rows of a table that are added in one turn */
     ROW_BYTES = 1024,            /* bytes of a row at most: each of its texts has at most 65 bytes */
     LOOKS_MAX = 16,              /* parts of a table that are read for one page */

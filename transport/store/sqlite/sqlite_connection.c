@@ -234,24 +234,24 @@ static int begin(struct sql_store *s)
     return WEFT_ESYSTEM;
 }
 
-/* What is written to a file that has no name any more is lost when it is closed, although each commit succeeds. */
-static bool has_moved(struct sql_store *s)
+/* Commits into a file that has lost its name succeed, and are lost when the file is closed. */
+static int check_name(struct sql_store *s)
 {
     int moved = 0;
     (void)sqlite3_file_control(connection_of(s->writer)->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved == 0) return false;
+    if (moved == 0) return WEFT_OK;
     s->broken = true;
     weft_log(WEFT_ERROR,
              "store sqlite:%s: the file was removed, renamed or replaced while it is open: nothing more is stored. "
              "Put it back, and start the node again",
              s->name);
-    return true;
+    return WEFT_ESYSTEM;
 }
 
 static int finish(struct sql_store *s, int rc)
 {
     struct sq_connection *c = connection_of(s->writer);
-    if (rc == WEFT_OK && has_moved(s)) rc = WEFT_ESYSTEM;
+    if (rc == WEFT_OK) rc = check_name(s);
     if (rc == WEFT_OK) rc = control(c, SQ_COMMIT);
     if (c->disk_failed) s->broken = true;
     if (rc != WEFT_OK && sqlite3_get_autocommit(c->db) == 0) (void)control(c, SQ_ROLLBACK);

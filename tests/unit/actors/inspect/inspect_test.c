@@ -401,9 +401,7 @@ static void reads_pages(const void *arg, size_t size)
 
 START_TEST(a_page_takes_a_worker_several_turns)
 {
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
-    node_spawn(n, 1, reads_pages);
-    node_end(n);
+    run_on(2, reads_pages);
 }
 END_TEST
 
@@ -446,9 +444,7 @@ static void counts_calls(const void *arg, size_t size)
 
 START_TEST(all_calls_are_counted_and_some_are_shown)
 {
-    weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
-    node_spawn(n, 1, counts_calls);
-    node_end(n);
+    run_on(1, counts_calls);
 }
 END_TEST
 

@@ -133,16 +133,22 @@ START_TEST(blocks_given_elsewhere_come_back_through_the_depot)
 }
 END_TEST
 
+/* So many blocks of 64 bytes are in use at a time, and are given back. */
+static void pass_a_peak(struct wf_pool *p, size_t count)
+{
+    void **blocks = calloc(count, sizeof *blocks);
+    for (size_t i = 0; i < count; i++) blocks[i] = wf_pool_take(p, 0, 64);
+    for (size_t i = 0; i < count; i++) wf_pool_give(p, 0, blocks[i]);
+    free(blocks);
+}
+
 START_TEST(the_depot_is_bounded)
 {
-    enum { COUNT = WF_DEPOT_BYTES / 64 + 50 * WF_MAGAZINE };
-    void **blocks = calloc(COUNT, sizeof *blocks);
     struct wf_depot *d;
     struct wf_pool p;
     ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
     wf_pool_init(&p, d);
-    for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&p, 0, 64);
-    for (int i = 0; i < COUNT; i++) wf_pool_give(&p, 0, blocks[i]);
+    pass_a_peak(&p, WF_DEPOT_BYTES / 64 + 50 * WF_MAGAZINE);
     int pooled = 0;
     for (;;) {
         bool empty = !wf_pool_has_block(&p, 0);
@@ -155,26 +161,21 @@ START_TEST(the_depot_is_bounded)
     if (!p.bypass) ck_assert_int_ge(pooled, WF_DEPOT_BYTES / 64);
     wf_pool_finish(&p);
     wf_depot_destroy(d);
-    free(blocks);
 }
 END_TEST
 
 #ifdef __GLIBC__
-/* Blocks that glibc has not merged yet are merged all at once later, while a worker waits. */
+/* glibc merges the blocks that it has not merged yet in one later malloc, and a worker stands still meanwhile. */
 START_TEST(the_blocks_of_a_peak_are_merged_while_they_are_freed)
 {
-    enum { COUNT = WF_DEPOT_BYTES / 64 + 100000 };
-    void **blocks = calloc(COUNT, sizeof *blocks);
     struct wf_depot *d;
     struct wf_pool p;
     ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
     wf_pool_init(&p, d);
-    for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&p, 0, 64);
-    for (int i = 0; i < COUNT; i++) wf_pool_give(&p, 0, blocks[i]);
+    pass_a_peak(&p, WF_DEPOT_BYTES / 64 + 100000);
     if (!p.bypass) ck_assert_uint_le(mallinfo2().fsmblks, 4 * WF_MAGAZINE * 80);
     wf_pool_finish(&p);
     wf_depot_destroy(d);
-    free(blocks);
 }
 END_TEST
 #endif

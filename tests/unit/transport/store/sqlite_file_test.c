@@ -251,6 +251,19 @@ static int watch_connection(sqlite3 *db, char **error, const void *api)
     return SQLITE_OK;
 }
 
+/* Opens the store again: from now on the steps of its connections are counted. */
+static void open_counted(void)
+{
+    close_it();
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    open_it();
+}
+
+static void stop_counting(void)
+{
+    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+}
+
 static void put_many(int count, int64_t delay)
 {
     static struct wf_store_change x[1000];
@@ -271,9 +284,7 @@ static uint64_t steps_to_count(int64_t now, const char *expected)
 
 START_TEST(counts_cost_the_same_with_a_hundred_times_the_jobs)
 {
-    close_it();
-    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
-    open_it();
+    open_counted();
     put_many(1000, 100);
     put_many(1000, 0);
     expect_queues(1, "q=500,500,0,0 q.x=500,500,0,0 ");
@@ -288,7 +299,7 @@ START_TEST(counts_cost_the_same_with_a_hundred_times_the_jobs)
     ck_assert_uint_eq(steps_to_count(102, "q=100000,0,0,0 q.x=100000,0,0,0 "), 0);
     take_job("q", NULL, 0);
     ck_assert_uint_gt(steps, 0); /* they are counted */
-    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+    stop_counting();
 }
 END_TEST
 
@@ -315,16 +326,14 @@ static uint64_t steps_of_a_page(int64_t now)
 
 START_TEST(a_page_of_queues_costs_the_same_however_many_there_are)
 {
-    close_it();
-    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
-    open_it();
+    open_counted();
     put_to_each(10, 100);
     const uint64_t few = steps_of_a_page(150);
     put_to_each(1000, 200);
     const uint64_t many = steps_of_a_page(250);
     ck_assert_msg(few > 0 && many <= 2 * few, "%llu and %llu steps", (unsigned long long)few,
                   (unsigned long long)many);
-    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+    stop_counting();
 }
 END_TEST
 
@@ -379,9 +388,7 @@ static uint64_t steps_for_one_of_each(int number)
 
 START_TEST(what_is_done_to_one_of_many_costs_the_same_however_many_there_are)
 {
-    close_it();
-    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
-    open_it();
+    open_counted();
     append_ok("t", "x");
     put_many(1000, 0);
     add_of_each_kind(0, 1000);
@@ -391,7 +398,7 @@ START_TEST(what_is_done_to_one_of_many_costs_the_same_however_many_there_are)
     for (int i = 2000; i < 5 * 1000; i += 1000) add_of_each_kind(i, i + 1000);
     const uint64_t many = steps_for_one_of_each(5 * 1000);
     ck_assert_msg(few > 0 && many == few, "%llu and %llu steps", (unsigned long long)few, (unsigned long long)many);
-    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+    stop_counting();
 }
 END_TEST
 
@@ -423,15 +430,13 @@ static uint64_t steps_to_read_as_a_tool(void)
 /* So what it takes to check or to export a store grows with the store, and not with its square. */
 START_TEST(a_tool_reads_a_topic_at_the_same_cost_however_many_there_are)
 {
-    close_it();
-    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
-    open_it();
+    open_counted();
     append_to_topics(0, 10);
     const uint64_t few = steps_to_read_as_a_tool();
     append_to_topics(10, 200);
     const uint64_t many = steps_to_read_as_a_tool();
     ck_assert_msg(few > 0 && many == few, "%llu and %llu steps", (unsigned long long)few, (unsigned long long)many);
-    (void)sqlite3_cancel_auto_extension((void (*)(void))watch_connection);
+    stop_counting();
 }
 END_TEST
 
