@@ -115,7 +115,7 @@ static const struct cli_option options[] = {
                      .preset = "one per core"},
     [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
                      FIELD(cluster), 0, 0, 0, .check = cli_is_cluster_name,
-                     .wanted = "a cluster's name: " CLI_CLUSTER_NAME_RULE, .preset = "weft"},
+                     .wanted = "a name of a cluster: " CLI_CLUSTER_NAME_RULE, .preset = "weft"},
     [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME", "what carries tcp:// links: nng, or tcp, sockets of weft's own",
                      "WEFT_CARRIER", FIELD(carrier), 0, 0, 0, .preset = "nng", .choices = "nng tcp"},
     [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often an idle link sends a heartbeat",
