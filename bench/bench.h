@@ -86,9 +86,13 @@ static inline int64_t page_table_bytes(void)
 static inline void run_parking_node(int workers, int64_t park_after, weft_actor *body, const void *arg, size_t size)
 {
     weft_node *node;
-    /* However slow the machine is, an actor that waits for space keeps waiting. */
-    weft_node_options options = {
-        .workers = workers, .embedded = workers == 0, .park_after = park_after, .send_timeout = WEFT_FOREVER};
+    /* However slow the machine is, an actor that waits for space keeps waiting. Small stacks, as the fibers of
+     * bench/peers/fiber.cpp have. */
+    weft_node_options options = {.workers = workers,
+                                 .embedded = workers == 0,
+                                 .park_after = park_after,
+                                 .send_timeout = WEFT_FOREVER,
+                                 .stack_bytes = 16 << 10};
     weft_spawn_options first = {.kind = "bench", .worker = 1};
     must(weft_node_start(&node, &options), "node");
     must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");

@@ -43,7 +43,9 @@ typedef struct {
 /* Zero means the default for every field. */
 typedef struct {
     const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
-    size_t stack_bytes;      /* default: the node's stack size; rounded up to the next size class, at most 8 MiB */
+    /* default: the node's stack size. Rounded up to the next class: 16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB, which is the
+     * most. See docs/memory.md for what fits into 16 KiB */
+    size_t stack_bytes;
     uint32_t mailbox_max;    /* messages; default 65,536; more than 2^31 - 1 count as that */
     weft_full_policy policy; /* when the mailbox is full; default WEFT_FULL_SUSPEND */
     /* limit in bytes: 64 for each message, plus its body unless the body is shared. The mailbox is full once it holds

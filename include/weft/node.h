@@ -53,7 +53,7 @@ typedef struct {
     /* workers for your actors; default: one per core, at most 63. weft's own actors have one more */
     int workers;
     bool embedded;      /* true: the node starts no thread; your own event loop runs its one worker. weft/embed.h */
-    size_t stack_bytes; /* stack of an actor; default 64 KiB */
+    size_t stack_bytes; /* stack of an actor; default 64 KiB; rounded up as in weft_spawn_options */
     /* actors per worker; default and limit 16,777,215. From 65,536 on a spawn by another thread may fail when up to 32
      * places are left */
     uint32_t actors_max;

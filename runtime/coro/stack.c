@@ -33,8 +33,8 @@
 #endif
 
 enum {
-    CLASSES = 4,
-    SEGMENTS = 2048, /* per class: 1 TiB of small slots */
+    CLASSES = 5,
+    SEGMENTS = 2048, /* per class: 1 TiB of slots of 132 KiB */
     BLOCK = 32,      /* segments */
     COLOURS = 48,
     COLOUR_MASK = (1 << 6) - 1, /* of wf_stack.colour */
@@ -49,11 +49,12 @@ static const uint64_t CANARY = 0x7972616e61632066;
 /* Sanitizers keep shadow memory for what is reserved, too. */
 static const struct {
     uint32_t bytes, slots, slots_sanitized;
-} CLASS[CLASSES] = {{64 << 10, 4096, 256}, {256 << 10, 512, 16}, {1 << 20, 64, 4}, {8 << 20, 8, 1}};
+} CLASS[CLASSES] = {
+    {16 << 10, 4096, 256}, {64 << 10, 4096, 256}, {256 << 10, 512, 16}, {1 << 20, 64, 4}, {8 << 20, 8, 1}};
 _Static_assert(COLOURS <= COLOUR_MASK + 1, "wf_stack.colour");
 _Static_assert(2 * (WF_STACK_BYTES_MAX / WF_CACHE_LINE) <= LINES_MASK,
                "wf_stack.lines: a stack, its guard and a page");
-_Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
+_Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the default and the largest class");
 
 struct segment {
     char *base;
@@ -75,6 +76,7 @@ struct slot_class {
 struct wf_stack_arena {
     struct slot_class classes[CLASSES];
     enum pf_guard_kind guard;
+    int smallest;        /* class that is used */
     bool closed;         /* some were closed with a guard */
     int64_t period_ends; /* WEFT_FOREVER: no class has more than FREE_KEPT free slots with memory */
     size_t in_use, ever;
@@ -82,14 +84,21 @@ struct wf_stack_arena {
         ranges[PF_RANGES_MAX]; /* for a call: those who make it may be on a stack of which a page is used */
 };
 
-size_t wf_stack_bytes(const struct wf_stack *s)
+/* Of a slot: its guard, and the stack. The third part is the page that spreads the tops: see stack.h, note (4). */
+static size_t guard_bytes(size_t slot_bytes)
 {
-    return wf_stack_slot_bytes(s) - WF_GUARD_BYTES - pf_page_size();
+    return WF_MIN((slot_bytes - pf_page_size()) / 2, (size_t)WF_STACK_GUARD_MAX);
 }
 
-const char *wf_stack_low(const struct wf_stack *s)
+size_t wf_stack_bytes(const struct wf_stack *s)
 {
-    return s->base + WF_GUARD_BYTES;
+    size_t slot_bytes = wf_stack_slot_bytes(s);
+    return slot_bytes - guard_bytes(slot_bytes) - pf_page_size();
+}
+
+char *wf_stack_low(const struct wf_stack *s)
+{
+    return s->base + guard_bytes(wf_stack_slot_bytes(s));
 }
 
 _Atomic uintptr_t wf_stack_page_mask;
@@ -99,11 +108,19 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
     struct wf_stack_arena *a = calloc(1, sizeof *a);
     if (a == NULL) return WEFT_ENOMEM;
     atomic_store_explicit(&wf_stack_page_mask, ~((uintptr_t)pf_page_size() - 1), memory_order_relaxed);
-    WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
+    WF_ASSERT(WF_STACK_GUARD_MAX % pf_page_size() == 0); /* the largest pages have 64 KiB */
     a->guard = PF_GUARD_BEST;
+    a->smallest = wf_is_sanitized() || CLASS[0].bytes % pf_page_size() != 0 ? 1 : 0;
     a->period_ends = WEFT_FOREVER;
     *out = a;
     return WEFT_OK;
+}
+
+/* The slot without its guard. */
+static size_t memory_bytes(const struct wf_stack *s)
+{
+    size_t slot_bytes = wf_stack_slot_bytes(s);
+    return slot_bytes - guard_bytes(slot_bytes);
 }
 
 static struct segment *segment_at(const struct slot_class *c, uint32_t i)
@@ -111,10 +128,9 @@ static struct segment *segment_at(const struct slot_class *c, uint32_t i)
     return &c->blocks[i / BLOCK][i % BLOCK];
 }
 
-/* The page on top spreads the tops over the sets of the translation cache: see stack.h, note (4). */
 static uint32_t slot_size(int index)
 {
-    return (uint32_t)WF_GUARD_BYTES + CLASS[index].bytes + (uint32_t)pf_page_size();
+    return WF_MIN(CLASS[index].bytes, (uint32_t)WF_STACK_GUARD_MAX) + CLASS[index].bytes + (uint32_t)pf_page_size();
 }
 
 /* A slot of a class, without a colour. */
@@ -151,9 +167,9 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a)
     free(a);
 }
 
-static int class_for(size_t bytes)
+static int class_for(const struct wf_stack_arena *a, size_t bytes)
 {
-    int i = 0;
+    int i = a->smallest;
     while (i < CLASSES && bytes > CLASS[i].bytes) i++;
     return i;
 }
@@ -201,7 +217,7 @@ __attribute__((no_sanitize("address", "thread"))) static void mark(const struct 
 
 static uint64_t *canaries(const struct wf_stack *s)
 {
-    return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
+    return (uint64_t *)(void *)wf_stack_low(s) - CANARIES;
 }
 
 /* Brings the top pages of slots that were never used, the first at `base`, into memory together. They are taken next, as so
@@ -224,7 +240,8 @@ static bool next_has_guard(struct wf_stack_arena *a, int index, struct segment *
     char *base = s->base + (size_t)s->used * slot_bytes;
     if (s->used < s->guarded) return true;
     count = WF_MIN(count, slots_of_segment(index) - s->used);
-    for (uint32_t i = 0; i < count; i++) ranges[i] = (struct pf_range){base + (size_t)i * slot_bytes, WF_GUARD_BYTES};
+    for (uint32_t i = 0; i < count; i++)
+        ranges[i] = (struct pf_range){base + (size_t)i * slot_bytes, guard_bytes(slot_bytes)};
     uint32_t made = (uint32_t)pf_pages_guard(ranges, (int)count, &a->guard);
     s->guarded += made;
     if (made == PF_RANGES_MAX) populate_tops(a, base, slot_bytes);
@@ -261,7 +278,7 @@ static uint32_t warm(const struct slot_class *c)
 
 int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
 {
-    int index = class_for(bytes);
+    int index = class_for(a, bytes);
     if (index == CLASSES) return WEFT_EINVAL;
     struct slot_class *c = &a->classes[index];
     uint32_t slot_bytes = slot_size(index);
@@ -287,9 +304,9 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     out->used_before = used_before;
     if (cold) mark(out);
     a->in_use++;
-    WF_IF_ASAN(__asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES));
+    WF_IF_ASAN(__asan_unpoison_memory_region(wf_stack_low(out), memory_bytes(out)));
 #ifdef WF_VALGRIND
-    out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
+    out->valgrind_id = VALGRIND_STACK_REGISTER(wf_stack_low(out), base + slot_bytes - 1);
     (void)VALGRIND_MAKE_MEM_DEFINED(wf_stack_markers(out), WF_STACK_MARKERS * sizeof WF_STACK_MARKER);
 #endif
     return WEFT_OK;
@@ -334,15 +351,14 @@ __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct
 size_t wf_stack_used(const struct wf_stack *s)
 {
     if (s->used_before) return 0;
-    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES;
+    char *page = (char *)wf_stack_markers(s), *low = wf_stack_low(s);
     if (!grown(s)) return (size_t)(wf_stack_top(s) - page);
     return (size_t)(wf_stack_top(s) - pf_pages_first(low, (size_t)(page - low)));
 }
 
 size_t wf_stack_held(const struct wf_stack *s)
 {
-    char *page = (char *)wf_stack_markers(s), *low = s->base + WF_GUARD_BYTES,
-         *end = s->base + wf_stack_slot_bytes(s);
+    char *page = (char *)wf_stack_markers(s), *low = wf_stack_low(s), *end = s->base + wf_stack_slot_bytes(s);
     if (!grown(s) && !s->used_before) return (size_t)(end - page);
     return (size_t)(end - pf_pages_first(low, (size_t)(page - low)));
 }
@@ -350,7 +366,7 @@ size_t wf_stack_held(const struct wf_stack *s)
 /* Everything below the top page, or below `frame` if that lies on this stack. */
 __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {
-    char *low = s->base + WF_GUARD_BYTES, *high = (char *)wf_stack_markers(s);
+    char *low = wf_stack_low(s), *high = (char *)wf_stack_markers(s);
     bool inside = frame >= s->base && frame < s->base + wf_stack_slot_bytes(s);
     bool may_mark = !inside || frame - MARGIN > high + WF_STACK_MARKERS * sizeof WF_STACK_MARKER;
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
@@ -376,7 +392,7 @@ __attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on_slowly
 
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
 {
-    int index = class_for(wf_stack_bytes(s));
+    int index = class_for(a, wf_stack_bytes(s));
     WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
     struct slot_class *c = &a->classes[index];
     if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
@@ -416,7 +432,7 @@ static bool trim_stale(struct slot_class *c, uint32_t slot_bytes)
     for (; c->stale > 0 && warm(c) > FREE_KEPT && n < PF_RANGES_MAX; n++, c->stale--) {
         char **cold = &c->free[c->cold++];
         *cold -= (uintptr_t)*cold & UNTRIMMED;
-        ranges[n] = (struct pf_range){*cold + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES};
+        ranges[n] = (struct pf_range){*cold + guard_bytes(slot_bytes), slot_bytes - guard_bytes(slot_bytes)};
     }
     if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
     c->least = WF_MIN(c->least, warm(c));
@@ -450,11 +466,11 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
     WF_ASSERT(count <= PF_RANGES_MAX);
     for (int i = 0; i < count; i++) {
         const struct wf_stack *s = stacks[i];
-        char *low = s->base + WF_GUARD_BYTES, *end = s->base + wf_stack_slot_bytes(s);
+        char *low = wf_stack_low(s), *end = s->base + wf_stack_slot_bytes(s);
         /* Neighbours become one range. Guards between them may be part of it, canaries must not. */
         if (last != NULL && s->base == (char *)last->at + last->size) {
             last->size += wf_stack_slot_bytes(s);
-        } else if (last != NULL && end + WF_GUARD_BYTES == (char *)last->at) {
+        } else if (last != NULL && end + (low - s->base) == (char *)last->at) {
             *last = (struct pf_range){low, last->size + wf_stack_slot_bytes(s)};
         } else {
             ranges[n++] = (struct pf_range){low, (size_t)(end - low)};
@@ -467,7 +483,7 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
 
 void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
 {
-    if (a->closed) pf_pages_open(s->base + WF_GUARD_BYTES, wf_stack_slot_bytes(s) - WF_GUARD_BYTES);
+    if (a->closed) pf_pages_open(wf_stack_low(s), memory_bytes(s));
     bool has_memory = pf_pages_stack(s->base, wf_stack_slot_bytes(s), low);
     WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
     s->grown = s->used_before = false; /* the whole slot is clean */
@@ -489,7 +505,7 @@ bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct w
 
 size_t wf_stack_resident(const struct wf_stack *s)
 {
-    return pf_pages_resident(s->base + WF_GUARD_BYTES, wf_stack_slot_bytes(s) - WF_GUARD_BYTES);
+    return pf_pages_resident(wf_stack_low(s), memory_bytes(s));
 }
 
 void wf_stacks_do_without_guards(struct wf_stack_arena *a)

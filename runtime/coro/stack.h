@@ -3,11 +3,11 @@
  * Design notes.
  * (1) Slots of one size class lie side by side in segments of reserved address space; memory is committed as it is
  *     touched.
- * (2) The lowest WF_GUARD_BYTES of a slot are a guard, installed when the slot is first used. Where the kernel has no
- *     guards left, a canary stands there and is checked when the slot comes back. The guard is as large as the
- *     smallest stack: a frame of up to 64 KiB cannot jump over it, even in a program that was compiled without
- *     -fstack-clash-protection. A larger guard costs page tables: 1/512 of its size for each stack, 128 bytes at this
- *     size, as the stacks lie further apart; with 192 KiB it would be 384 bytes, which is half of what a parked actor
+ * (2) The lowest bytes of a slot are a guard, installed when the slot is first used. Where the kernel has no guards
+ *     left, a canary stands there and is checked when the slot comes back. The guard is as large as the stack, at most
+ *     64 KiB: a frame of that size cannot jump over it, even in a program that was compiled without
+ *     -fstack-clash-protection. A larger guard costs page tables: 1/512 of its size for each stack, as the stacks lie
+ *     further apart. With 64 KiB it is 128 bytes; with 192 KiB it would be 384, which is half of what a parked actor
  *     takes.
  * (3) Free slots are reused last in, first out, without giving memory back; a slot whose use went below its top page
  *     is trimmed.
@@ -46,6 +46,8 @@ _Static_assert(sizeof(struct wf_stack) <= 16, "each actor has one");
 
 struct wf_stack_arena; /* opaque */
 
+enum { WF_STACK_GUARD_MAX = 64 * 1024 };
+
 static inline size_t wf_stack_slot_bytes(const struct wf_stack *s)
 {
     return (size_t)s->lines * WF_CACHE_LINE;
@@ -78,9 +80,10 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a); /* NULL is fine; every sl
 /* How large the stack is, without the guard: the size of its class. */
 size_t wf_stack_bytes(const struct wf_stack *s);
 /* Where it ends: the first address above the guard. Both may be called from fault handlers. */
-const char *wf_stack_low(const struct wf_stack *s);
+char *wf_stack_low(const struct wf_stack *s);
 
-/* A stack of the smallest class (64 KiB, 256 KiB, 1 MiB, 8 MiB) that holds `bytes`. WEFT_ENOMEM, WEFT_EINVAL. */
+/* A stack of the smallest class (16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB) that holds `bytes`. WEFT_ENOMEM, WEFT_EINVAL.
+ * Sanitizers make frames larger, and some systems have pages larger than 16 KiB: there the smallest has 64 KiB. */
 int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out);
 /* May be called while running on that very stack: only pages well below the caller's frame are touched or trimmed. If
  * use went below its top page the result is how far, see wf_stack_used; else 0. */

@@ -92,7 +92,6 @@ enum {
     WF_INBOX_MAX = 65536,        /* posts and KiB under way to one worker; with more, its senders wait */
     WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
-    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */
 };
 /* Operations of one task per turn before it yields. */
 #define WF_TASK_BUDGET WF_LIMIT("task: operations in a turn", 256, 2)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sanitizer.h"
 #include "stack.h"
 #include "../../../suite.h"
 
@@ -35,21 +36,42 @@ static struct wf_stack take(size_t bytes)
     return s;
 }
 
+/* The size of the smallest class. */
+static size_t small_bytes(void)
+{
+    return wf_is_sanitized() || pf_page_size() > 16 << 10 ? 64 << 10 : 16 << 10;
+}
+
+static size_t guard_of(const struct wf_stack *s)
+{
+    return (size_t)(wf_stack_low(s) - s->base);
+}
+
 START_TEST(sizes_are_rounded_up_to_a_class)
 {
-    static const struct {
-        size_t asked, given;
-    } SIZES[] = {{0, 64 << 10},          {1, 64 << 10},      {64 << 10, 64 << 10},     {(64 << 10) + 1, 256 << 10},
-                 {256 << 10, 256 << 10}, {1 << 20, 1 << 20}, {(1 << 20) + 1, 8 << 20}, {8 << 20, 8 << 20}};
+    const size_t small = small_bytes();
+    const struct {
+        size_t asked, given, guard;
+    } SIZES[] = {{0, small, small},
+                 {1, small, small},
+                 {16 << 10, small, small},
+                 {(16 << 10) + 1, 64 << 10, 64 << 10},
+                 {64 << 10, 64 << 10, 64 << 10},
+                 {(64 << 10) + 1, 256 << 10, 64 << 10},
+                 {256 << 10, 256 << 10, 64 << 10},
+                 {1 << 20, 1 << 20, 64 << 10},
+                 {(1 << 20) + 1, 8 << 20, 64 << 10},
+                 {8 << 20, 8 << 20, 64 << 10}};
     for (size_t i = 0; i < WF_COUNT(SIZES); i++) {
         struct wf_stack s = take(SIZES[i].asked);
-        ck_assert_uint_eq(wf_stack_slot_bytes(&s), SIZES[i].given + WF_GUARD_BYTES + pf_page_size());
+        ck_assert_uint_eq(wf_stack_slot_bytes(&s), SIZES[i].given + SIZES[i].guard + pf_page_size());
         ck_assert_uint_eq(wf_stack_bytes(&s), SIZES[i].given);
+        ck_assert_uint_eq(guard_of(&s), SIZES[i].guard);
         ck_assert_uint_eq((uintptr_t)s.base % pf_page_size(), 0);
         ck_assert_uint_eq((uintptr_t)wf_stack_top(&s) % 16, 0);
         ck_assert(wf_stack_top(&s) > s.base + wf_stack_slot_bytes(&s) - 4096 &&
                   wf_stack_top(&s) <= s.base + wf_stack_slot_bytes(&s));
-        memset(s.base + WF_GUARD_BYTES, 0x55, (size_t)(wf_stack_top(&s) - s.base) - WF_GUARD_BYTES);
+        memset(wf_stack_low(&s), 0x55, (size_t)(wf_stack_top(&s) - wf_stack_low(&s)));
         wf_stack_give(arena, &s);
         ck_assert_ptr_null(s.base);
     }
@@ -103,8 +125,8 @@ START_TEST(a_slot_used_deeply_gives_its_memory_back)
     size_t page = pf_page_size();
     struct wf_stack s = take(1);
     ck_assert_uint_le(wf_stack_resident(&s), page);
-    memset(s.base + WF_GUARD_BYTES, 1, (size_t)(wf_stack_top(&s) - s.base) - WF_GUARD_BYTES);
-    ck_assert_uint_eq(wf_stack_resident(&s), wf_stack_slot_bytes(&s) - WF_GUARD_BYTES);
+    memset(wf_stack_low(&s), 1, (size_t)(wf_stack_top(&s) - wf_stack_low(&s)));
+    ck_assert_uint_eq(wf_stack_resident(&s), wf_stack_slot_bytes(&s) - guard_of(&s));
     wf_stack_give(arena, &s);
     s = take(1);
     ck_assert_uint_eq(wf_stack_resident(&s), page); /* the top one is kept for its next user */
@@ -162,8 +184,7 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory_after_a_while)
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     s[COUNT - 1] = take(1);
-    memset(s[COUNT - 1].base + WF_GUARD_BYTES, 1,
-           (size_t)(wf_stack_top(&s[COUNT - 1]) - s[COUNT - 1].base) - WF_GUARD_BYTES);
+    memset(wf_stack_low(&s[COUNT - 1]), 1, (size_t)(wf_stack_top(&s[COUNT - 1]) - wf_stack_low(&s[COUNT - 1])));
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     for (int i = 0; i < COUNT - 1; i++) wf_stack_give(arena, &s[i]);
@@ -252,7 +273,7 @@ START_TEST(owners_of_addresses)
     ck_assert(wf_stack_slot(arena, b.base, &found));
     ck_assert_ptr_eq(found.base, b.base);
     ck_assert_uint_eq(wf_stack_slot_bytes(&found), wf_stack_slot_bytes(&b));
-    ck_assert(wf_stack_slot(arena, a.base + WF_GUARD_BYTES - 1, &found));
+    ck_assert(wf_stack_slot(arena, wf_stack_low(&a) - 1, &found));
     ck_assert_ptr_eq(found.base, a.base);
     ck_assert(wf_stack_slot(arena, wf_stack_top(&a) - 1, &found));
     ck_assert_ptr_eq(found.base, a.base);
@@ -293,23 +314,28 @@ static struct ending run_child(void (*body)(void))
     return e;
 }
 
+/* Of the smallest class, and of the one whose guard is the largest: the index of a loop test. */
+static const size_t GUARDED[] = {1, 64 << 10};
+static size_t guarded;
+
 static bool report(const struct pf_fault *f)
 {
     struct wf_stack s;
     if (!wf_stack_slot(arena, f->address, &s) || (const char *)f->address >= wf_stack_low(&s)) return false;
     pf_stderr("overflow\n", 9);
-    _exit(wf_stack_bytes(&s) == 64 << 10 ? 42 : 43);
+    _exit(wf_stack_bytes(&s) == WF_MAX(guarded, small_bytes()) ? 42 : 43);
 }
 
 static void touch_guard(void)
 {
     pf_fault_watch(report);
-    struct wf_stack s = take(1);
-    *(volatile char *)(s.base + WF_GUARD_BYTES - 8) = 1;
+    struct wf_stack s = take(guarded);
+    *(volatile char *)(wf_stack_low(&s) - 8) = 1;
 }
 
 START_TEST(a_guard_is_noticed_and_named)
 {
+    guarded = GUARDED[_i];
     struct ending e = run_child(touch_guard);
     ck_assert_msg(WIFEXITED(e.status) && WEXITSTATUS(e.status) == 42, "status %x, said: %s", e.status, e.said);
     ck_assert_str_eq(e.said, "overflow\n");
@@ -319,16 +345,17 @@ END_TEST
 static void touch_guard_after_reuse(void)
 {
     pf_fault_watch(report);
-    struct wf_stack s = take(1);
-    memset(s.base + WF_GUARD_BYTES, 1, 4096);
-    wf_stack_seen(&s, s.base + WF_GUARD_BYTES);
+    struct wf_stack s = take(guarded);
+    memset(wf_stack_low(&s), 1, 4096);
+    wf_stack_seen(&s, wf_stack_low(&s));
     wf_stack_give(arena, &s); /* trims */
-    s = take(1);
+    s = take(guarded);
     *(volatile char *)s.base = 1;
 }
 
 START_TEST(guards_survive_trimming)
 {
+    guarded = GUARDED[_i];
     struct ending e = run_child(touch_guard_after_reuse);
     ck_assert_msg(WIFEXITED(e.status) && WEXITSTATUS(e.status) == 42, "status %x, said: %s", e.status, e.said);
 }
@@ -365,15 +392,16 @@ static void touch_guard_on_old_kernel(void)
 static void overflow_into_canary(void)
 {
     become_old_kernel(true);
-    struct wf_stack a = take(1), b = take(1);
-    memset(a.base + WF_GUARD_BYTES, 1, 4096); /* used up, but not more */
+    struct wf_stack a = take(guarded), b = take(guarded);
+    memset(wf_stack_low(&a), 1, 4096); /* used up, but not more */
     wf_stack_give(arena, &a);
-    b.base[WF_GUARD_BYTES - 8] = 1;
+    wf_stack_low(&b)[-8] = 1;
     wf_stack_give(arena, &b);
 }
 
 START_TEST(old_kernels_have_protected_pages)
 {
+    guarded = GUARDED[_i];
     struct ending e = run_child(touch_guard_on_old_kernel);
     if (RUNNING_ON_VALGRIND || (WIFEXITED(e.status) && WEXITSTATUS(e.status) == 77)) return; /* no seccomp here */
     ck_assert_msg(WIFEXITED(e.status) && WEXITSTATUS(e.status) == 42, "status %x, said: %s", e.status, e.said);
@@ -382,6 +410,7 @@ END_TEST
 
 START_TEST(without_any_guard_a_canary_tells)
 {
+    guarded = GUARDED[_i];
     struct ending e = run_child(overflow_into_canary);
     if (RUNNING_ON_VALGRIND || (WIFEXITED(e.status) && WEXITSTATUS(e.status) == 77)) return;
     ck_assert_int_ne(e.status, 0);
@@ -408,10 +437,10 @@ int main(void)
     tcase_add_test(c, a_hundred_thousand_stacks);
     tcase_add_test(c, each_of_the_stacks_of_many_segments_is_found);
     tcase_add_test(c, owners_of_addresses);
-    tcase_add_test(c, a_guard_is_noticed_and_named);
-    tcase_add_test(c, guards_survive_trimming);
-    tcase_add_test(c, old_kernels_have_protected_pages);
-    tcase_add_test(c, without_any_guard_a_canary_tells);
+    tcase_add_loop_test(c, a_guard_is_noticed_and_named, 0, WF_COUNT(GUARDED));
+    tcase_add_loop_test(c, guards_survive_trimming, 0, WF_COUNT(GUARDED));
+    tcase_add_loop_test(c, old_kernels_have_protected_pages, 0, WF_COUNT(GUARDED));
+    tcase_add_loop_test(c, without_any_guard_a_canary_tells, 0, WF_COUNT(GUARDED));
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
