@@ -203,7 +203,10 @@ static inline __attribute__((always_inline)) int init_actor(struct wf_actor *a, 
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     atomic_store_explicit(&a->service, b->service, memory_order_relaxed);
     if (WF_UNLIKELY(b->lasts)) a->lasts = true;
-    wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
+    size_t stack_bytes = o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes;
+    /* weft's own functions expect the default at least. */
+    if (WF_UNLIKELY(b->service) && o->stack_bytes == 0) stack_bytes = WF_MAX(stack_bytes, (size_t)WF_STACK_BYTES);
+    wf_task_init(&a->task, w, stack_bytes);
     if (WF_UNLIKELY(o->shares_stack)) a->task.shares_stack = true;
     return WEFT_OK;
 }

@@ -70,6 +70,24 @@ START_TEST(the_past_and_then_the_live)
 }
 END_TEST
 
+static void small(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_store(0, 0);
+    publish("room.tea", "one");
+    subscribe("room.tea", WEFT_FROM_START);
+    expect_record("room.tea", 1, "one");
+    say("done");
+}
+
+START_TEST(an_actor_with_the_smallest_stack_opens_writes_and_reads)
+{
+    weft_spawn_options options = {.kind = "small", .stack_bytes = 1};
+    ck_assert_int_eq(weft_node_spawn(a, NULL, small, NULL, 0, &options), WEFT_OK);
+    HEAR("done");
+}
+END_TEST
+
 static void errors(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -746,6 +764,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 280);
     tcase_add_test(c, the_past_and_then_the_live);
+    tcase_add_test(c, an_actor_with_the_smallest_stack_opens_writes_and_reads);
     tcase_add_test(c, errors_are_those_of_the_header);
     tcase_add_test(c, a_subscription_outlives_its_store);
     tcase_add_test(c, another_file_is_a_new_epoch);

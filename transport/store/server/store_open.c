@@ -1,5 +1,7 @@
 /* transport/store/server/store_open.c -- weft_store_open of weft/store.h: starts the store's actor, or one that
  * stands by. */
+#include <stdlib.h>
+
 #include <weft.h>
 #include <weft/queue.h>
 #include <weft/store.h>
@@ -62,21 +64,23 @@ static int check_options(const weft_store_options *o)
     return fits ? WEFT_OK : WEFT_EINVAL;
 }
 
-/* `*out` belongs to the calling actor, which may be killed while weft_spawn lets others run. */
-static int pack_config(const weft_store_options *o, void **out, size_t *size)
-{
+/* The lists of a store_config: too large for a small stack. */
+struct lists {
     struct store_keep keep[WEFT_STORE_PATTERNS_MAX];
     struct store_rule rule[WEFT_STORE_PATTERNS_MAX];
     weft_text state[WEFT_STORE_PATTERNS_MAX];
-    int rc = check_options(o);
-    if (rc == WEFT_OK) rc = pack_topics(o, keep);
-    if (rc == WEFT_OK) rc = pack_queues(o, rule);
-    if (rc == WEFT_OK) rc = pack_states(o, state);
+};
+
+static int pack_lists(const weft_store_options *o, struct lists *l, void **out, size_t *size)
+{
+    int rc = pack_topics(o, l->keep);
+    if (rc == WEFT_OK) rc = pack_queues(o, l->rule);
+    if (rc == WEFT_OK) rc = pack_states(o, l->state);
     if (rc < 0) return rc;
     struct store_config config = {.url = weft_cstr(o->url),
-                                  .keep = store_keep_list(keep, o->topic_count),
-                                  .queues = store_rule_list(rule, o->queue_count),
-                                  .states = weft_str_list(state, o->state_count),
+                                  .keep = store_keep_list(l->keep, o->topic_count),
+                                  .queues = store_rule_list(l->rule, o->queue_count),
+                                  .states = weft_str_list(l->state, o->state_count),
                                   .standby = o->standby};
     weft_writer measure = weft_writer_on(NULL, 0);
     store_config_put(&measure, &config);
@@ -86,6 +90,18 @@ static int pack_config(const weft_store_options *o, void **out, size_t *size)
     weft_writer w = weft_writer_on(*out, *size);
     store_config_put(&w, &config);
     return WEFT_OK;
+}
+
+/* `*out` belongs to the calling actor, which may be killed while weft_spawn lets others run. */
+static int pack_config(const weft_store_options *o, void **out, size_t *size)
+{
+    int rc = check_options(o);
+    if (rc < 0) return rc;
+    struct lists *l = malloc(sizeof *l);
+    if (l == NULL) return WEFT_ENOMEM;
+    rc = pack_lists(o, l, out, size);
+    free(l);
+    return rc;
 }
 
 int weft_store_open(const weft_store_options *options, weft_pid *out, int64_t deadline)

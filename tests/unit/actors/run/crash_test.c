@@ -144,6 +144,28 @@ START_TEST(a_large_frame_names_its_actor_and_nobody_else)
 }
 END_TEST
 
+static void dives_at_once(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)go_down(64);
+}
+
+static void small_dives(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_spawn(NULL, dives_at_once, NULL, 0, &(weft_spawn_options){.kind = "small", .stack_bytes = 1}), 0);
+}
+
+START_TEST(the_smallest_stack_has_a_guard_too)
+{
+    if (under_tools()) return;
+    struct ending e = ending_of(small_dives, NULL);
+    died_of(&e, SIGABRT);
+    has_said(&e, "actor small (0.");
+    has_said(&e, "overflowed its stack of 16 KiB");
+}
+END_TEST
+
 START_TEST(a_stack_holds_what_it_promises)
 {
     if (under_tools()) return;
@@ -315,6 +337,7 @@ int main(void)
     TCase *c = tcase_create("crash");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, a_large_frame_names_its_actor_and_nobody_else, 0, 6);
+    tcase_add_test(c, the_smallest_stack_has_a_guard_too);
     tcase_add_test(c, a_stack_holds_what_it_promises);
     tcase_add_test(c, a_null_pointer_names_signal_address_actor_and_place);
     tcase_add_test(c, abort_is_named_once_and_dies_of_itself);
