@@ -103,8 +103,11 @@ static void big_actor(const void *given, size_t size)
     long index, got = 0;
     memcpy(&index, given, sizeof index);
     uint32_t random = (uint32_t)index * 7919u + 1;
-    weft_pid sink, from, asked = weft_nobody();
-    signal_from(&sink);
+    weft_pid from, asked = weft_nobody();
+    weft_msg *begin; /* on two workers pings of others may come first */
+    must(weft_recv_tag(&begin, WORK, WEFT_FOREVER), "the word to begin");
+    const weft_pid sink = weft_from(begin);
+    weft_msg_free(begin);
     for (;;) {
         if (weft_pid_is_nobody(asked) && got < savina.b) {
             asked = all[next_random(&random) % (uint32_t)savina.a];
