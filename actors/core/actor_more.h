@@ -59,7 +59,8 @@ struct wf_kept_actor_head {
 struct wf_actor_more {
     struct wf_ties ties;                /* monitors and links: ties.h */
     struct wf_list_node *subscriptions; /* the oldest in a ring of wf_subscription.on_actor; NULL: none */
-    uint32_t subscription_count : 31;   /* how many subscriptions */
+    uint32_t subscription_count : 30;   /* how many subscriptions */
+    uint32_t late : 1;                  /* clean-ups have waited beyond `latest`: wf_actor_latest */
     uint32_t unties : 1;                /* its monitors and links are being ended: it gets no new ones */
     uint32_t awaited_count;             /* how many of them have publishers that wait */
     struct wf_name *names;              /* chain of actors/names/names.h */

@@ -408,9 +408,10 @@ static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
 }
 
-/* Delivers a message of one of these kinds to `a`. Consumes. */
+/* Delivers a message of one of these kinds to `a`. Consumes. An actor of this worker has paid for it itself. */
 static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
+    if (w->current == NULL) wf_worker_charge(w, WF_ENTRY_WORK);
     if (WF_UNLIKELY(weft_pid_is_nobody(m->from))) { /* sent by a peer: nothing could ever undo it */
         wf_msg_free(w, m);
         return;

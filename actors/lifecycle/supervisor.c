@@ -539,6 +539,8 @@ static const char *wrong_field(const weft_supervisor_spec *spec)
 static int check(const weft_supervisor_spec *spec)
 {
     const char *wrong = spec == NULL ? "spec is NULL" : wrong_field(spec);
+    /* The grace period ends all waits of clean-ups, and a supervisor waits without a limit. */
+    if (wf_actor_self()->cleaning) wrong = "a clean-up of an actor that ends cannot supervise children";
     if (wrong != NULL) {
         weft_log(WEFT_ERROR, "weft_supervise: %s", wrong);
         return WEFT_EINVAL;

@@ -584,7 +584,8 @@ struct scan {
     void *arg;
     struct wf_backlog *mail; /* NULL: it looks only at signals */
     bool signals;
-    weft_msg *seen; /* the last signal; NULL: none yet */
+    weft_msg *seen;  /* the last signal; NULL: none yet */
+    uint32_t looked; /* at so many messages that do not match */
 };
 
 static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
@@ -620,12 +621,12 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
     struct wf_backlog *b = s->mail;
     weft_msg *signal = next_signal(a, s), *mail;
     if (WF_LIKELY(signal == NULL)) {
-        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->skipped++)
+        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->skipped++, s->looked++)
             if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
         return false;
     }
     uint32_t ahead = b == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
-    while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
+    for (; mail = next_mail(a, b), mail != NULL || signal != NULL; s->looked++) {
         WF_ASSERT(b != NULL || mail == NULL);
         if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->skipped)) {
             if (s->match(signal, s->arg)) return take_signal(a, s->seen, out) == WEFT_OK;
@@ -676,7 +677,10 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     }
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
-        if (take_match(a, &s, out)) return WEFT_OK;
+        const bool found = take_match(a, &s, out);
+        if (WF_UNLIKELY(s.looked > 0)) wf_task_charge_work(&a->task, s.looked);
+        s.looked = 0;
+        if (found) return WEFT_OK;
         if (s.mail != NULL && WF_UNLIKELY(has_skipped_too_much(a, s.mail))) return refuse_to_skip(a, s.mail);
         if (rc < 0) return (int)wf_task_finish_wait(rc);
         rc = wait_for_mail(a, deadline);

@@ -485,9 +485,20 @@ bool wf_actor_unstarted(struct wf_task *t)
     return true;
 }
 
-int64_t wf_actor_latest(const struct wf_task *t)
+/* The grace period makes the waits of clean-ups fail. A clean-up that tries again whenever its wait has failed would never
+ * end, so it gets one grace period more, and is then abandoned. */
+int64_t wf_actor_latest(struct wf_task *t)
 {
-    return wf_actor_of((struct wf_task *)(uintptr_t)t)->more->latest;
+    struct wf_actor *a = wf_actor_of(t);
+    const int64_t now = weft_now();
+    if (now < a->more->latest) return a->more->latest;
+    if (!a->more->late) {
+        a->more->late = true;
+        a->more->latest = now;
+    } else if (now - a->more->latest >= wf_node_of(t->worker)->options.grace) {
+        t->killed = true;
+    }
+    return a->more->latest;
 }
 
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */
@@ -508,6 +519,7 @@ int weft_yield(void)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(self->task.bounded)) (void)wf_actor_latest(&self->task);
     wf_task_yield();
     return self->task.cancelled ? WEFT_ECANCELED : WEFT_OK;
 }

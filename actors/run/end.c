@@ -50,6 +50,7 @@ void wf_run_defers(struct wf_actor *a)
         void *arg = d->arg;
         wf_pool_give(&a->task.worker->pool, wf_pool_class(sizeof *d), d);
         undo(arg);
+        wf_actor_end_part(a, 1);
     }
 }
 
@@ -124,6 +125,7 @@ static __attribute__((noinline)) void end_in_steps(struct wf_actor *a)
         int64_t latest = wf_task_end_grace(&a->task);
         if (wf_has_clean_ups(a)) {
             const int64_t grace = wf_node_of(a->task.worker)->options.grace;
+            a->more->late = false;
             a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(grace);
             a->task.bounded = true;
         }
@@ -132,8 +134,8 @@ static __attribute__((noinline)) void end_in_steps(struct wf_actor *a)
         wf_run_defers(a);
         wf_locals_finish(a);
     }
-    wf_task_close_owned(&a->task);
     a->task.ops = WF_TASK_BUDGET; /* an actor that has few ends at once: wf_actor_end_part */
+    while (wf_task_close_owned(&a->task)) wf_actor_end_part(a, 1);
     if (WF_UNLIKELY(a->more != NULL)) {
         wf_note_left(a);
         wf_actor_leave(a);
@@ -157,8 +159,16 @@ void wf_actor_end(struct wf_actor *a)
 void wf_actor_killed(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; an actor is killed once */
-    a->reason = WEFT_EXIT_KILLED;
+    if (!a->cleaning) {
+        a->reason = WEFT_EXIT_KILLED;
+    } else {
+        WF_ASSERT(a->more->late); /* an actor is killed once */
+        weft_log(
+            WEFT_WARN,
+            "actor %s: a clean-up has waited again and again after the grace period: it is abandoned, and the others "
+            "run. Let it return when a wait fails",
+            a->kind);
+    }
     wf_actor_end(a);
     wf_task_exit();
 }

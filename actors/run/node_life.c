@@ -348,7 +348,10 @@ int wf_node_drain(weft_node *node, int64_t deadline)
     if (rc == WEFT_OK) return wf_offload_drain(node->workers.offload, deadline);
     weft_log(WEFT_WARN, "node %s: actors have not ended in time, killing them", node->name);
     on_each_worker(node, end_actors_here, KILL);
-    (void)wf_node_wait_idle(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
+    /* The clean-ups have the grace period, and may be late by as much: wf_actor_latest. */
+    const int64_t grace = node->options.grace;
+    const int64_t most = grace < WF_CLOCK_BEGIN / 2 ? 2 * grace + WEFT_SEC(1) : WEFT_FOREVER;
+    (void)wf_node_wait_idle(node, false, weft_after(most));
     (void)wf_offload_drain(node->workers.offload, deadline); /* logs which functions still run */
     return WEFT_ETIMEDOUT;
 }

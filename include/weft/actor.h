@@ -112,8 +112,9 @@ WEFT_API int weft_kill(weft_pid target);
 
 /* [A] Runs `undo(arg)` when this actor ends, for whatever reason. Clean-ups run in reverse order: the last deferred
  * runs first. `arg` must not point to local variables of the body, because they are gone once the body has returned.
- * A clean-up may wait, but all clean-ups together may take no longer than the node's grace period. WEFT_ENOMEM:
- * `undo(arg)` has already been run. */
+ * A clean-up may wait, but all clean-ups together may take no longer than the node's grace period: after that their
+ * waits return WEFT_ETIMEDOUT at once. A clean-up that still waits again after a second grace period is abandoned, and
+ * the others run. WEFT_ENOMEM: `undo(arg)` has already been run. */
 WEFT_API WEFT_CHECKED int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other actor of this worker that is ready run once. Newly spawned actors start first, up to about

@@ -80,8 +80,8 @@ enum {
  * supervisor that is itself a child with `await_ready` calls weft_ready() once all its children have started.
  *
  * The call returns only if the supervisor could not begin; then nothing has been started.
- * Errors: WEFT_EINVAL (the log says which field), WEFT_ENOMEM, WEFT_ECANCELED (the actor had been asked to stop
- * before). */
+ * Errors: WEFT_EINVAL (the log says which field; also in a clean-up, because no wait there outlasts the grace
+ * period), WEFT_ENOMEM, WEFT_ECANCELED (the actor had been asked to stop before). */
 WEFT_API int weft_supervise(const weft_supervisor_spec *spec);
 
 /* [A] Called by a child with `await_ready`: the child has started, and the next children may start. A child that

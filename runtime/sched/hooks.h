@@ -24,7 +24,8 @@ struct wf_hooks {
     /* There is no memory for its stack. True: it ends without having run, and may be freed; false: it is tried
      * again. */
     bool (*task_unstarted)(struct wf_task *t);
-    int64_t (*task_latest)(const struct wf_task *t); /* the latest end of a wait of a `bounded` task */
+    /* The latest end of a wait of a `bounded` task, which begins to wait. May set `killed`. */
+    int64_t (*task_latest)(struct wf_task *t);
     /* The running task gave `what` a time span where a point in time belongs (wf_is_span), or the other way round
      * (wf_is_point). Runs on the task's stack, and must not wait; may be NULL. */
     void (*wrong_time)(struct wf_task *t, const char *what, int64_t time);

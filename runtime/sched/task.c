@@ -570,13 +570,13 @@ void wf_task_exit(void)
     leave(w, t, next, true);
 }
 
-void wf_task_close_owned(struct wf_task *t)
+bool wf_task_close_owned(struct wf_task *t)
 {
-    struct wf_list_node *k;
-    while ((k = wf_list_pop(&t->owned)) != NULL) {
-        struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
-        o->close(o);
-    }
+    struct wf_list_node *k = wf_list_pop(&t->owned);
+    if (k == NULL) return false;
+    struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
+    o->close(o);
+    return true;
 }
 
 struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id)

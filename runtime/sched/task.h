@@ -219,7 +219,8 @@ int wf_task_grace(struct wf_task *t, int64_t deadline);
 int64_t wf_task_end_grace(struct wf_task *t);
 /* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
 __attribute__((noreturn)) void wf_task_exit(void);
-void wf_task_close_owned(struct wf_task *t);
+/* Closes one of the resources that the task still has. False: it has none. */
+bool wf_task_close_owned(struct wf_task *t);
 /* The resource of the running task with this id. `close` tells its kind, all of which are wf_owned_handle. NULL: the
  * task has no such resource, or the caller is outside of tasks. */
 struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id);

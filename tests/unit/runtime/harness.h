@@ -96,7 +96,7 @@ static struct test_task *test_of(const struct wf_task *t)
 static enum wf_turn test_main(struct wf_task *t)
 {
     test_of(t)->run(test_of(t)->arg);
-    wf_task_close_owned(t);
+    while (wf_task_close_owned(t)) {}
     return WF_TURN_OVER;
 }
 
@@ -120,7 +120,7 @@ static bool test_unstarted(struct wf_task *t)
 __attribute__((noreturn)) static void test_killed(struct wf_task *t)
 {
     test_of(t)->was_killed = true;
-    wf_task_close_owned(t);
+    while (wf_task_close_owned(t)) {}
     wf_task_exit();
 }
 

@@ -543,9 +543,54 @@ START_TEST(made_up_pids_do_no_harm)
 }
 END_TEST
 
+/* ---- Very many at once ----------------------------------------------------------------------------------------- */
+
+enum { CROWD = 20000, FEW = 64 /* the first ones are not in the table */ };
+enum { TURN_MOST = 1300 /* entries that one turn makes: 1,024, and the last bundle */ };
+static _Atomic bool crowd_is_there;
+
+static void crowd(const void *arg, size_t size)
+{
+    (void)size;
+    const weft_pid target = ((const struct kid *)arg)->parent;
+    want_int(say(target, DATA, 0), 0);
+    for (int i = 0; i < CROWD; i++) want_int(weft_monitor(target, NULL), 0);
+    for (uint64_t turn = wf_here->count.turns; wf_here->count.turns == turn;) (void)weft_yield(); /* posts the last */
+    atomic_store(&crowd_is_there, true);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+/* All of them are in its worker's inbox when its turn ends. */
+static void crowded(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid p = kid_on(2, crowd, 0);
+    want_int(hear(DATA), 0);
+    while (!atomic_load(&crowd_is_there)) pf_cpu_relax();
+    uint32_t before = (uint32_t)wf_ties_of(wf_here)->ties.count, most = before; /* what came with DATA */
+    for (uint64_t turn = wf_here->count.turns; before < CROWD - FEW;) {
+        want_int(weft_yield(), 0);
+        if (wf_here->count.turns == turn) continue;
+        turn = wf_here->count.turns;
+        uint32_t now = (uint32_t)wf_ties_of(wf_here)->ties.count;
+        most = WF_MAX(most, now - before);
+        before = now;
+    }
+    want(most < TURN_MOST);
+    want_int(weft_kill(p), 0);
+    await_end(p);
+    until(wf_ties_of(wf_here)->ties.count == 0);
+}
+
+START_TEST(monitors_of_another_worker_come_in_parts)
+{
+    run_on(2, crowded);
+}
+END_TEST
+
 TEST_MAIN("watch", a_monitor_tells_every_reason_with_its_text, reasons_have_words,
           a_monitor_notifies_once_and_not_after_it_was_removed, messages_sent_before_the_end_are_received_before_down,
           a_link_tells_once_and_not_after_it_was_undone, a_failure_runs_along_links_with_its_reason,
           a_normal_end_stops_nobody, both_ends_of_a_link_agree_whatever_they_do_at_once, a_stop_can_be_a_message,
           an_actor_killed_before_it_ran_never_runs, a_clean_up_that_fails_keeps_nobody_from_the_others,
-          no_news_is_lost_or_doubled_in_a_race, made_up_pids_do_no_harm)
+          no_news_is_lost_or_doubled_in_a_race, made_up_pids_do_no_harm, monitors_of_another_worker_come_in_parts)

@@ -429,6 +429,33 @@ START_TEST(functions_of_supervisors_are_refused_outside_of_actors)
 }
 END_TEST
 
+/* ---- In a clean-up --------------------------------------------------------------------------------------------- */
+
+static void supervise_too_late(void *arg)
+{
+    static const weft_supervisor_spec empty = {.child_count = 0};
+    int *result = arg;
+    *result = weft_supervise(&empty);
+}
+
+static void ends_as_a_supervisor(const void *arg, size_t size)
+{
+    (void)size;
+    int *result = *(int *const *)arg;
+    want_int(weft_defer(supervise_too_late, result), 0);
+}
+
+BODY(a_clean_up_cannot_supervise)
+{
+    NO_ARGS;
+    int result = 0, *at = &result;
+    weft_monitor_ref ref;
+    want_int(weft_spawn(NULL, ends_as_a_supervisor, &at, sizeof at, &(weft_spawn_options){.monitor = &ref}), 0);
+    want_int(down_now().reason, WEFT_EXIT_NORMAL);
+    want_int(result, WEFT_EINVAL);
+}
+PLAY(a_clean_up_cannot_supervise)
+
 TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           a_child_that_does_not_start_at_first_ends_its_supervisor, a_start_that_takes_too_long_is_a_failed_one,
           a_failed_restart_counts_and_is_tried_again, a_name_that_is_taken_keeps_a_child_from_starting,
@@ -436,4 +463,4 @@ TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           children_of_a_killed_supervisor_end, a_supervisor_ends_with_the_actor_it_is_linked_to,
           the_end_of_a_node_is_in_order, children_that_fail_all_the_time_write_a_limited_number_of_lines,
           bad_specs_start_nothing, strange_messages_are_dropped, an_actor_that_is_no_supervisor_has_no_children,
-          functions_of_supervisors_are_refused_outside_of_actors)
+          functions_of_supervisors_are_refused_outside_of_actors, a_clean_up_cannot_supervise)

@@ -557,6 +557,42 @@ START_TEST(a_selective_receive_does_not_wait_on_a_mailbox_full_of_others)
 }
 END_TEST
 
+/* The work that the worker is charged with for a selective receive that finds nothing. */
+static uint32_t work_of_looking(uint32_t tag)
+{
+    weft_msg *m;
+    (void)weft_yield(); /* so that the turn does not end within the receive */
+    const uint32_t before = wf_here->work;
+    want_int(weft_recv_tag(&m, tag, WEFT_NOW), WEFT_ETIMEDOUT);
+    return wf_here->work - before;
+}
+
+static void look_at_many(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    enum { MANY = 5000 };
+    for (int64_t i = 0; i < MANY; i++) want_int(try_say(weft_self(), DATA, i), 0);
+    want_int(work_of_looking(GO), MANY);
+    for (int64_t i = 0; i < MANY; i++) tell_news(weft_self());
+    until(peek(weft_self())->signals.first != NULL); /* they all come in one turn */
+    want_int(work_of_looking(GO), MANY);
+    want_int(work_of_looking(WEFT_TAG_DOWN), MANY);
+    /* A loop of receives that skip many messages does not hold up its worker: other actors run in between. */
+    uint64_t turns = wf_here->count.turns;
+    enum { LOOKS = 100 };
+    for (int i = 0; i < LOOKS; i++) {
+        weft_msg *m;
+        want_int(weft_recv_tag(&m, GO, WEFT_NOW), WEFT_ETIMEDOUT);
+    }
+    want(wf_here->count.turns - turns >= LOOKS * MANY / WF_TURN_WORK);
+}
+
+START_TEST(a_selective_receive_is_work)
+{
+    run_on(1, look_at_many);
+}
+END_TEST
+
 /* ---- Mail at the deadline -------------------------------------------------------------------------------------- */
 
 /* Posts to its own worker: what it sends arrives in the next turn, whose first step fires the deadline. */
@@ -596,4 +632,5 @@ TEST_MAIN("mailbox", messages_come_in_the_order_they_were_sent, receive_by_tag_k
           a_full_mailbox_keeps_no_signal_out, a_mailbox_is_bounded_by_bytes,
           a_sender_waits_for_bytes_and_loses_nothing, bytes_of_another_mailbox_are_space_too,
           a_mailbox_may_fail_its_senders, a_selective_receive_passes_over_so_many_at_most,
-          a_selective_receive_does_not_wait_on_a_mailbox_full_of_others, mail_wins_over_a_deadline_of_the_same_turn)
+          a_selective_receive_does_not_wait_on_a_mailbox_full_of_others, a_selective_receive_is_work,
+          mail_wins_over_a_deadline_of_the_same_turn)

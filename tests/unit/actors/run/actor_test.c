@@ -226,6 +226,68 @@ START_TEST(clean_ups_may_wait_within_the_grace_period)
 }
 END_TEST
 
+enum { STUBBORN_WAYS = 4 };
+
+/* Waits again whenever its wait fails. */
+static void stubborn_clean_up(void *arg)
+{
+    const struct kid *k = arg;
+    weft_msg *m;
+    for (;;) {
+        if (k->n == 0) (void)weft_sleep(WEFT_FOREVER);
+        if (k->n == 1 && weft_call(k->other, GO, NULL, 0, &m, WEFT_FOREVER) == 0) return;
+        if (k->n == 2 && weft_wait_any(&(weft_wait){0}, 0, WEFT_FOREVER) == 0) return;
+        if (k->n == 3) (void)weft_yield();
+    }
+}
+
+static struct kid stubborn_kid;
+
+static void with_stubborn_clean_ups(const void *arg, size_t size)
+{
+    (void)size;
+    stubborn_kid = *(const struct kid *)arg;
+    want_int(weft_defer(ended, NULL), 0);
+    want_int(weft_defer(stubborn_clean_up, &stubborn_kid), 0);
+    want_int(weft_defer(ended, NULL), 0);
+    want_int(weft_defer(stubborn_clean_up, &stubborn_kid), 0);
+    weft_exit(17);
+}
+
+static void mute(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void stubborn_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid other = kid_on(2, mute, 0);
+    for (int64_t i = 0; i < STUBBORN_WAYS; i++) {
+        struct weft_down down;
+        weft_monitor_ref ref;
+        weft_msg *m;
+        atomic_store(&ends, 0);
+        kid_with(with_stubborn_clean_ups, (struct kid){.other = other, .n = i},
+                 &(weft_spawn_options){.worker = 1, .monitor = &ref});
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        want_int(weft_down_read(m, &down), 0);
+        weft_msg_free(m);
+        want_int(down.reason, 17);
+        want_int(atomic_load(&ends), 2);
+    }
+    want_int(weft_stop(other), 0);
+}
+
+START_TEST(a_clean_up_that_waits_for_ever_is_abandoned)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(20)));
+    node_spawn(n, 1, stubborn_body);
+    node_end(n);
+}
+END_TEST
+
 /* ---- Stop wakes every wait ------------------------------------------------------------------------------------- */
 
 static bool no_match(const weft_msg *m, void *arg)
@@ -486,7 +548,7 @@ END_TEST
 #endif
 
 TEST_MAIN("actor", arguments_of_all_sizes_are_copied, clean_ups_run_last_first_in_whatever_way_an_actor_ends,
-          clean_ups_may_wait_within_the_grace_period, stop_wakes_every_wait,
-          a_kill_follows_the_grace_period_and_leaks_nothing, a_pid_is_never_used_again,
+          clean_ups_may_wait_within_the_grace_period, a_clean_up_that_waits_for_ever_is_abandoned,
+          stop_wakes_every_wait, a_kill_follows_the_grace_period_and_leaks_nothing, a_pid_is_never_used_again,
           a_hundred_thousand_are_alive_at_once,
           ON_UNIX(too_deep_a_recursion_names_its_actor, ) the_actor_limit_is_efull)

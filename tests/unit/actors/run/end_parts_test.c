@@ -10,7 +10,23 @@
 enum { READY = 1, MAIL = 2 };
 enum { MANY = 20000, ACTORS = 3000, MOST = 1300 /* in a turn: 1,024, and what the last part has more */ };
 
-enum kind { NAMES, GLOBALS, GROUPS, WATCHES, TOPICS, WATCHERS, MONITORS, LINKS, MAILS, HELD, SIGNALS, KINDS };
+enum kind {
+    NAMES,
+    GLOBALS,
+    GROUPS,
+    WATCHES,
+    TOPICS,
+    WATCHERS,
+    MONITORS,
+    LINKS,
+    MAILS,
+    HELD,
+    SIGNALS,
+    CLEAN_UPS,
+    EVENTS,
+    LATER,
+    KINDS
+};
 
 static unsigned count_of(enum kind kind)
 {
@@ -25,9 +41,18 @@ static void sleeper(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
+static unsigned clean_ups;
+
+static void clean_up(void *arg)
+{
+    (void)arg;
+    clean_ups--;
+}
+
 static void take_one(enum kind kind, unsigned i, weft_pid parent, weft_pid nobody_there)
 {
     char name[32];
+    weft_event event;
     snprintf(name, sizeof name, "one.of.many.%u", i);
     switch (kind) {
     case NAMES: want_int(weft_register(name), 0); return;
@@ -39,6 +64,12 @@ static void take_one(enum kind kind, unsigned i, weft_pid parent, weft_pid nobod
     case LINKS: kid_with(sleeper, (struct kid){.n = 0}, &(weft_spawn_options){.worker = 1, .link = true}); return;
     case HELD: want(weft_msg_new(MAIL, 0) != NULL); return;
     case SIGNALS: want_int(weft_monitor(nobody_there, NULL), 0); return;
+    case CLEAN_UPS:
+        clean_ups++;
+        want_int(weft_defer(clean_up, NULL), 0);
+        return;
+    case EVENTS: want_int(weft_event_open(&event), 0); return;
+    case LATER: want_int(weft_send_after(weft_after(WEFT_SEC(1000)), parent, MAIL, NULL, 0, NULL), 0); return;
     default: return;
     }
 }
@@ -76,6 +107,9 @@ static unsigned left(enum kind kind, weft_pid p)
         if (a == NULL) return 0;
         for (const weft_msg *m = a->signals.first; m != NULL; m = (const weft_msg *)m->post.next) signals++;
         return signals;
+    case CLEAN_UPS: return clean_ups;
+    case EVENTS: return w->events.used;
+    case LATER: return slot_used(wa, WF_SEND_AFTER_SLOT);
     default: return 0;
     }
 }
