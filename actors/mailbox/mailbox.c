@@ -584,8 +584,8 @@ struct scan {
     void *arg;
     struct wf_backlog *mail; /* NULL: it looks only at signals */
     bool signals;
-    weft_msg *seen;  /* the last signal; NULL: none yet */
-    uint32_t looked; /* at so many messages that do not match */
+    weft_msg *seen; /* the last signal; NULL: none yet */
+    uint32_t signals_seen;
 };
 
 static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
@@ -621,17 +621,18 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
     struct wf_backlog *b = s->mail;
     weft_msg *signal = next_signal(a, s), *mail;
     if (WF_LIKELY(signal == NULL)) {
-        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->skipped++, s->looked++)
+        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->skipped++)
             if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
         return false;
     }
     uint32_t ahead = b == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
-    for (; mail = next_mail(a, b), mail != NULL || signal != NULL; s->looked++) {
+    while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
         WF_ASSERT(b != NULL || mail == NULL);
         if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->skipped)) {
             if (s->match(signal, s->arg)) return take_signal(a, s->seen, out) == WEFT_OK;
             ahead += signal->mail_ahead;
             s->seen = signal;
+            s->signals_seen++;
             signal = next_signal(a, s);
         } else {
             if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
@@ -660,6 +661,12 @@ static int refuse_to_skip(struct wf_actor *a, const struct wf_backlog *b)
     return (int)wf_task_finish_wait(WEFT_EFULL);
 }
 
+/* How many messages it has passed over since the receive began. */
+static uint32_t passed_over(const struct scan *s)
+{
+    return s->signals_seen + (s->mail == NULL ? 0 : s->mail->skipped);
+}
+
 enum { SIGNALS = 1, MAIL = 2 };
 
 static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline,
@@ -677,9 +684,10 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     }
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
+        const uint32_t before = passed_over(&s);
         const bool found = take_match(a, &s, out);
-        if (WF_UNLIKELY(s.looked > 0)) wf_task_charge_work(&a->task, s.looked);
-        s.looked = 0;
+        const uint32_t passed = passed_over(&s) - before;
+        if (passed > 0) wf_task_charge_work(&a->task, passed);
         if (found) return WEFT_OK;
         if (s.mail != NULL && WF_UNLIKELY(has_skipped_too_much(a, s.mail))) return refuse_to_skip(a, s.mail);
         if (rc < 0) return (int)wf_task_finish_wait(rc);
