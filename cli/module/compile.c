@@ -136,8 +136,8 @@ static int run_command(const struct cli *c, const struct command *k, char **out)
     struct cli_child child;
     int rc = cli_child_start(&child, k->word, out != NULL, false);
     if (rc != 0) {
-        return cli_fail(c, CLI_FAILED, "cannot run the compiler '%s': %s; install one, or set CC", k->word[0],
-                        strerror(rc));
+        return cli_fail(c, CLI_FAILED, "cannot run the compiler %s: %s; install one, or set CC",
+                        CLI_QUOTE(k->word[0]), strerror(rc));
     }
     if (out != NULL) *out = read_all(child.out);
     int status = cli_child_end(&child);

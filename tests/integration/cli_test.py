@@ -100,8 +100,8 @@ class Verbs(Cli):
         self.assertEqual((one["topic"], one["tag"], one["body"]), ("news.one", 0, [number]))
         self.assertEqual((two["topic"], two["tag"], two["text"]), ("news.two", 5, "caf\u00e9"))
         reader.end()
-        self.assertIn("malformed", self.weft("publish", "a..b", "[]", "--node", "a", code=1)[1])
-        self.assertIn("malformed", self.weft("subscribe", "a.>.b", "--node", "a", code=1)[1])
+        self.assertIn("'a..b': it is no topic", self.weft("publish", "a..b", "[]", "--node", "a", code=2)[1])
+        self.assertIn("'a.>.b': it is no pattern", self.weft("subscribe", "a.>.b", "--node", "a", code=2)[1])
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
     def listening(self, *options):
@@ -399,7 +399,7 @@ class Mistakes(Cli):
         a = self.node("a", "echo")
         self.says(1, "address is in use", "run", MODULE, "--listen", self.cluster.url("a"))
         self.says(1, "runs here already", "run", MODULE, "--name", "a")
-        self.says(1, "frob://x", "run", MODULE, "--listen", "frob://x")
+        self.says(2, "'frob://x': unknown scheme", "run", MODULE, "--listen", "frob://x")
         self.says(1, "loopback", "run", MODULE, "--listen", "tcp://0.0.0.0:0")
         self.says(2, "is not a URL", "run", MODULE, "--join", "127.0.0.1:80")
         a.stop()

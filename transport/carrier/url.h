@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether a node could dial it, or listen there (`listens`), as far as the text says: it has a known scheme, and a host
+ * and a port, or a path. Returns 0, or WEFT_EADDRESS and a reason. */
+int wf_url_check(const char *url, bool listens, char *why);
 /* Whether a node may listen there. On an address that other machines can reach it needs TLS, unless its operator has
  * set `insecure`. `tls`: it has certificates. Returns 0, or WEFT_EADDRESS and a reason. */
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);

@@ -275,30 +275,36 @@ static void dns_main(const void *arg, size_t size)
 
 /* ---- The source ------------------------------------------------------------------------------------------------ */
 
-static int dns_open(struct wf_source *s, const char *rest, char *why)
+static const char *scheme_of(const struct wf_source *s, char out[WF_URL_TEXT])
 {
+    if (!wf_source_option(s, "scheme", out)) snprintf(out, WF_URL_TEXT, "tcp");
+    return out;
+}
+
+static int dns_check(const struct wf_source *s, const char *rest, char *why)
+{
+    char value[WF_URL_TEXT];
     bool srv = s->kind == &wf_source_dns_srv;
     int rc = srv ? wf_check_host(rest, strlen(rest), why) : wf_check_host_port(rest, strlen(rest), why);
-    if (rc < 0) return rc;
+    if (rc == WEFT_OK && wf_source_option(s, "server", value)) rc = wf_check_host_port(value, strlen(value), why);
+    if (rc < 0 || strcmp(scheme_of(s, value), "tcp") == 0 || strcmp(value, "tls+tcp") == 0) return rc;
+    snprintf(why, WF_REASON_TEXT, "scheme=%.30s: tcp or tls+tcp", value);
+    return WEFT_EADDRESS;
+}
+
+static int dns_open(struct wf_source *s, const char *rest, char *why)
+{
+    char scheme[WF_URL_TEXT];
     struct dns *dns = calloc(1, sizeof *dns);
+    (void)why;
     if (dns == NULL) return WEFT_ENOMEM;
     s->own = dns;
-    const char *colon = srv ? NULL : strrchr(rest, ':');
+    const char *colon = s->kind == &wf_source_dns_srv ? NULL : strrchr(rest, ':');
     snprintf(dns->host, sizeof dns->host, "%.*s", colon == NULL ? (int)strlen(rest) : (int)(colon - rest), rest);
     if (colon != NULL) snprintf(dns->port, sizeof dns->port, "%s", colon + 1);
-    char scheme[WF_URL_TEXT] = "tcp";
-    if (wf_source_option(s, "server", dns->server)) rc = wf_check_host_port(dns->server, strlen(dns->server), why);
-    (void)wf_source_option(s, "scheme", scheme);
-    if (rc == WEFT_OK && strcmp(scheme, "tcp") != 0 && strcmp(scheme, "tls+tcp") != 0) {
-        snprintf(why, WF_REASON_TEXT, "scheme=%.30s: tcp or tls+tcp", scheme);
-        rc = WEFT_EADDRESS;
-    }
-    snprintf(dns->scheme, sizeof dns->scheme, "%.15s", scheme);
-    if (rc < 0) {
-        free(dns);
-        s->own = NULL;
-    }
-    return rc;
+    (void)wf_source_option(s, "server", dns->server);
+    snprintf(dns->scheme, sizeof dns->scheme, "%.15s", scheme_of(s, scheme));
+    return WEFT_OK;
 }
 
 static int dns_start(struct wf_source *s)
@@ -313,5 +319,6 @@ static void dns_close(struct wf_source *s)
 }
 
 static const char *const dns_options[] = {"server", "scheme", NULL};
-const struct wf_source_kind wf_source_dns = {"dns:", dns_options, dns_open, dns_start, NULL, dns_close};
-const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, dns_open, dns_start, NULL, dns_close};
+const struct wf_source_kind wf_source_dns = {"dns:", dns_options, dns_check, dns_open, dns_start, NULL, dns_close};
+const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, dns_check, dns_open,
+                                                 dns_start,  NULL,        dns_close};
