@@ -364,14 +364,19 @@ int pf_signal_catch(int number, void (*on)(int number));
 /* Restores the effect that the signal had before. If no caught signal is left, the thread has ended when this
  * returns: so do not call it from `on`, or while holding a lock that `on` takes. */
 void pf_signal_release(int number);
-/* For turns of a worker on a thread that is not weft's: between the two calls, the signals of a failed write (to a
- * pipe without a reader, beyond the file size limit) are blocked on the calling thread. Such signals that arrived in
- * between are discarded; a signal that was pending before stays pending. The calls may be nested. */
+/* For turns of a worker on a thread that is not weft's: between the two calls no write of this platform raises a signal, to
+ * a pipe without a reader or beyond the file size limit. The signals are blocked on the calling thread from the first write on
+ * that may raise one, which a write to a socket does not: so most turns make no system call for this. Such signals that
+ * arrive from then on are discarded; a signal that was pending before stays pending. The calls may be nested. */
 struct pf_held_off {
-    unsigned take, unblock; /* sets of such signals, in a form of the platform */
+    struct pf_held_off *outer;
+    unsigned take, unblock; /* sets of such signals, in a form of the platform; not set before they are blocked */
+    bool are_blocked;
 };
 void pf_signals_hold_off(struct pf_held_off *out);
 void pf_signals_let_go(const struct pf_held_off *h);
+/* Before a write of another library, which may raise one. */
+void pf_signals_before_write(void);
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Writes last words to standard error: the process is about to end, so it waits for a second at most, in all calls, until

@@ -183,6 +183,7 @@ static int wait_once(struct lookup *l)
     struct timeval most = {.tv_sec = 3600}, left;
     (void)ares_timeout(l->channel, &most, &left);
     int rc = weft_wait_any(wait, count, weft_after(WEFT_SEC(left.tv_sec) + WEFT_US(left.tv_usec) + WEFT_MS(1)));
+    pf_signals_before_write(); /* c-ares writes to its sockets as to files */
     if (rc >= 0) ares_process_fd(l->channel, (ares_socket_t)wait[rc].fd, (ares_socket_t)wait[rc].fd);
     else if (rc == WEFT_ETIMEDOUT) ares_process_fd(l->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     return rc == WEFT_ETIMEDOUT || rc > 0 ? 0 : rc;
@@ -198,6 +199,7 @@ static int look_up(struct lookup *l)
         note_failure(l, rc);
         return 0;
     }
+    pf_signals_before_write();
     if (l->dns->port[0] == '\0') {
         l->pending++;
         ares_search(l->channel, l->dns->host, C_IN, T_SRV, on_services, l);

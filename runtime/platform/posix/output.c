@@ -38,6 +38,7 @@ bool pf_stderr_is_ready(void)
 /* Writes the first bytes, or all. Returns false if the text cannot be written. */
 static bool write_part(const char **data, size_t *size, size_t most)
 {
+    pf_signals_before_write();
     ssize_t n = write(STDERR_FILENO, *data, WF_MIN(*size, most));
     if (n < 0) return errno == EINTR || errno == EAGAIN; /* EAGAIN: other code has made it non-blocking */
     *data += n;
@@ -113,6 +114,7 @@ bool pf_stderr_is_journal(void)
 void pf_flush_stdout(void)
 {
     if (ftrylockfile(stdout) != 0) return;
+    pf_signals_before_write();
     (void)fflush(stdout);
     funlockfile(stdout);
 }
