@@ -12,6 +12,7 @@
 #include "drops.h"
 #include "inspect.h"
 #include "log.h"
+#include "main.h"
 #include "manual.h"
 #include "new.h"
 #include "record.h"
@@ -640,6 +641,7 @@ static int unknown_verb(const char *word)
 
 int main(int argc, char **argv)
 {
+    wf_main_hold_standard();
     cli_verbs = verbs;
     cli_verb_count = VERBS;
     cli_store_rules = &cli_stored_rules;
@@ -655,7 +657,7 @@ int main(int argc, char **argv)
     const struct cli_verb *verb = cli_find_verb(word, next, &words);
     if (verb == NULL) {
         int half = half_a_verb(word, next);
-        return half >= 0 ? half : unknown_verb(word);
+        return half >= 0 ? checked(NULL, half) : unknown_verb(word);
     }
     struct cli c = {0};
     int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 1 - words, argv + 1 + words);

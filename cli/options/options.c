@@ -760,11 +760,20 @@ static int parse_option(struct cli *c, struct words *w)
     return set_value(c, o, where, value);
 }
 
+/* No verb takes an empty one: it is a file, a name, a topic or JSON. */
+static bool has_empty(const struct cli *c)
+{
+    int i = 0;
+    while (i < c->argc && c->argv[i][0] != '\0') i++;
+    return i < c->argc;
+}
+
 static int check_words(const struct cli *c)
 {
     const struct cli_verb *v = c->verb;
     if (c->argc < v->args_min) cli_fail(c, 0, "too few arguments: weft %s %s", v->name, v->arguments);
     else if (c->argc > v->args_max) cli_fail(c, 0, "unexpected argument %s", CLI_QUOTE(c->argv[v->args_max]));
+    else if (has_empty(c)) cli_fail(c, 0, "an argument is empty: weft %s %s", v->name, v->arguments);
     else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "unexpected argument %s", CLI_QUOTE(c->rest[0]));
     else return CLI_OK;
     return fail_with_help(c);

@@ -393,6 +393,9 @@ void pf_stderr_patiently(const char *data, size_t size); /* writes all of it, ho
 bool pf_is_remote(pf_handle h);
 /* Whether standard error is the journal of systemd, according to $JOURNAL_STREAM. */
 bool pf_stderr_is_journal(void);
+/* Opens each of the three standard descriptors that is closed, so that it cannot become a pipe or a socket of ours, into which
+ * the program would write. To read or to write it still fails. To be called before anything is opened. */
+void pf_standard_hold(void);
 /* Writes what stdio has buffered for standard output, unless a thread keeps holding its lock. */
 void pf_flush_stdout(void);
 /* Writes a wall clock time (0: the current time of this machine) for log lines: "2026-11-21T03:29:00.123Z". `size`
@@ -476,6 +479,8 @@ int pf_file_truncate(pf_handle h, int64_t size);
 /* Creates the directory in which the file `path` will be, accessible to this user only, unless the directory exists.
  * WEFT_EACCESS, WEFT_ENOTFOUND (its parent directory does not exist). */
 int pf_private_directory_of(const char *path);
+/* Whether something is there that is no socket. Where sockets are no files: false. */
+bool pf_is_other_file(const char *path);
 /* Whether users other than its owner may read the file. */
 bool pf_file_is_shared(const char *path);
 

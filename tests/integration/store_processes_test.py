@@ -84,7 +84,7 @@ class Store(StoreCase):
         self.assertIn("another epoch", err)
         self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
         self.weft("subscribe", "room.tea", "--from", "3", "--timeout", "0.2", "--node", "a", code=4)
-        for topic, what in (("room.*", "is a pattern"), ("a b", "is no topic"), ("", "is no topic")):
+        for topic, what in (("room.*", "is a pattern"), ("a b", "is no topic"), ("", "is empty")):
             self.assertIn(what, self.weft("publish", topic, "1", "--stored", "--node", "a", code=2)[1])
             self.assertIn(what, self.weft("subscribe", topic, "--from", "start", "--node", "a", code=2)[1])
         for verb in (("dead", "a b", "--store", self.url), ("retry", "a b", "--node", "a"), ("drop", "*", "--node", "a")):

@@ -54,6 +54,11 @@ static const char *local_path(const char *url)
     return NULL;
 }
 
+const char *wf_url_path(const char *url)
+{
+    return strncmp(url, "abstract://", 11) == 0 ? NULL : local_path(url);
+}
+
 bool wf_url_is_known(const char *url)
 {
     size_t size;

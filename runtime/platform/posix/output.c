@@ -1,5 +1,6 @@
 /* runtime/platform/posix/output.c -- standard error. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -109,6 +110,14 @@ bool pf_stderr_is_journal(void)
     if (stream == NULL || fstat(STDERR_FILENO, &s) != 0) return false;
     snprintf(is, sizeof is, "%ju:%ju", (uintmax_t)s.st_dev, (uintmax_t)s.st_ino);
     return strcmp(stream, is) == 0;
+}
+
+void pf_standard_hold(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) { /* open returns the lowest one that is free */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* children have the same */
+    }
 }
 
 void pf_flush_stdout(void)

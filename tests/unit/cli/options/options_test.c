@@ -120,6 +120,7 @@ static const struct {
     {{"w", "--=x", NULL}, "there is no option '--=x'"},
     {{NULL}, "too few arguments: weft plain WORD"},
     {{"1", "2", "3"}, "unexpected argument '3'"},
+    {{"1", "", NULL}, "an argument is empty: weft plain WORD"},
     {{"1", "--", "x"}, "unexpected argument 'x'"},
 };
 
