@@ -179,7 +179,7 @@ class Verbs(Cli):
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_output_that_cannot_be_written_is_an_error(self):
         self.node("a", "echo")
-        for words in (["help"], ["version"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
+        for words in (["help"], ["version"], ["certs", "--help"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
                       ["names", "--node", "a"], ["top", "--json", "--node", "a"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
