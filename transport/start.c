@@ -206,7 +206,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
     char url[WF_URL_TEXT], bound[WF_URL_TEXT];
     int n = snprintf(url, sizeof url, "ipc://%s", o->control);
     if (n < 0 || (size_t)n >= sizeof url || strlen(o->control) > 100) {
-        weft_log(WEFT_ERROR, "the path of the control socket is longer than 100 bytes: %s", o->control);
+        weft_log(WEFT_ERROR, "the path of the control socket is longer than 100 bytes: %.200s", o->control);
         return WEFT_EADDRESS;
     }
     int rc = pf_private_directory_of(o->control);

@@ -37,7 +37,7 @@ static int make_folder(const struct cli *c, const char *folder)
         char kept = *at;
         *at = '\0';
         if (!cli_make_folder(path, why, sizeof why))
-            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", path, why);
+            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", CLI_PATH(path), why);
         *at = kept;
     }
     return CLI_OK;
@@ -46,14 +46,14 @@ static int make_folder(const struct cli *c, const char *folder)
 static int refuse_existing(const struct cli *c, const char *path, const char *consequence)
 {
     if (c->force || !cli_is_there(path)) return CLI_OK;
-    return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it, %s", path, consequence);
+    return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it, %s", CLI_PATH(path), consequence);
 }
 
 static int write_file(const struct cli *c, const char *path, const char *text, bool secret)
 {
     char why[WHY];
     if (cli_replace_file(path, text, secret, why, sizeof why)) return CLI_OK;
-    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, why);
+    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", CLI_PATH(path), why);
 }
 
 struct pair {

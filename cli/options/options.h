@@ -13,6 +13,8 @@
 #include <weft/api.h>
 #include <weft/log.h>
 
+#include "quote.h"
+
 /* The exit codes of every verb. */
 enum cli_exit {
     CLI_OK = 0,
@@ -247,14 +249,6 @@ static inline void cli_plain(char *text, size_t size)
 {
     for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
 }
-
-/* A text of a user, in quotes, as messages show it: a long one is cut, with its length behind it; bytes that a terminal would
- * obey are escapes. */
-enum { CLI_QUOTE_BYTES = 64, CLI_QUOTED = 4 * CLI_QUOTE_BYTES + 40 };
-const char *cli_quote(char out[CLI_QUOTED], const char *text, size_t size);
-/* These are valid until the end of the block. */
-#define CLI_QUOTE_PART(text, size) cli_quote((char[CLI_QUOTED]){0}, text, size)
-#define CLI_QUOTE(text) CLI_QUOTE_PART(text, strlen(text))
 
 /* "weft VERB: " and the text, on standard error; returns `code`. */
 int cli_fail(const struct cli *c, int code, const char *format, ...) WEFT_PRINTF(3, 4);

@@ -10,6 +10,7 @@ import unittest
 from harness import PATIENCE, Cluster, built
 
 WEFT = built("cli", "weft")
+MODULE = built("tests", "test_modules.so")
 LONG = "a" * 300
 
 # The values that each option refuses, for whatever verb has it. None of them needs a look at files or at the network.
@@ -189,6 +190,22 @@ class Values(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr[:200])
                 self.assertLess(max(map(len, done.stderr.splitlines())), 400)
                 self.assertRegex(done.stderr, r"'-?\\x1B\[31mxxxx.*x\.\.\.' \(\d+ bytes\)")
+
+    def test_a_message_about_a_file_shows_no_more_than_the_begin_of_a_long_name(self):
+        self.weft("certs", "init")
+        for size in (300, 3000, 8192):
+            long = "/" + "x" * size
+            for words in (("run", long), ("run", long + ".c"), ("sim", long), ("config", "check", long),
+                          ("ps", "--config", long), ("certs", "show", long), ("certs", "init", "--dir", long),
+                          ("certs", "issue", "b", "--dir", long), ("new", long + "/tea"),
+                          ("run", MODULE, "--log-file", long, "--", "done"),
+                          ("run", MODULE, "--name", "a", "--tls", long, "--", "done"),
+                          ("store", "topics", "--store", "sqlite:" + long), ("reload", long)):
+                with self.subTest(" ".join(words)[:40], size=size):
+                    done = self.weft(*words)
+                    self.assertIn(done.returncode, (1, 2, 3), done.stderr[:300])
+                    self.assertNotEqual(done.stderr, "")
+                    self.assertLess(max(map(len, done.stderr.splitlines())), 700)
 
 
 if __name__ == "__main__":

@@ -337,42 +337,6 @@ START_TEST(output_that_was_lost_before_the_last_flush_counts_as_lost)
 }
 END_TEST
 
-static const struct {
-    const char *text, *quoted;
-} quotes[] = {
-    {"", "''"},
-    {"a b", "'a b'"},
-    {"\x1b[31m\n", "'\\x1B[31m\\x0A'"},
-    {"caf\xC3\xA9", "'caf\xC3\xA9'"},
-    {"\xE2\x80\xAE\xFF", "'\\xE2\\x80\\xAE\\xFF'"}, /* turns the direction; no UTF-8 */
-    {"0123456789012345678901234567890123456789012345678901234567890123",
-     "'0123456789012345678901234567890123456789012345678901234567890123'"},
-    {"01234567890123456789012345678901234567890123456789012345678901234",
-     "'0123456789012345678901234567890123456789012345678901234567890123...' (65 bytes)"},
-    /* It is not cut within a letter. */
-    {"012345678901234567890123456789012345678901234567890123456789012\xC3\xA9",
-     "'012345678901234567890123456789012345678901234567890123456789012...' (65 bytes)"},
-};
-
-START_TEST(a_quoted_text_is_short_and_plain)
-{
-    char out[CLI_QUOTED];
-    ck_assert_str_eq(cli_quote(out, quotes[_i].text, strlen(quotes[_i].text)), quotes[_i].quoted);
-    ck_assert_str_eq(CLI_QUOTE(quotes[_i].text), quotes[_i].quoted);
-}
-END_TEST
-
-START_TEST(a_quoted_text_of_controls_has_the_space)
-{
-    char text[CLI_QUOTE_BYTES + 2];
-    memset(text, '\x01', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    const char *quoted = CLI_QUOTE(text);
-    ck_assert_uint_lt(strlen(quoted), CLI_QUOTED);
-    ck_assert_ptr_nonnull(strstr(quoted, "\\x01...' (65 bytes)"));
-}
-END_TEST
-
 int main(void)
 {
     Suite *s = suite_create("options");
@@ -387,8 +351,6 @@ int main(void)
     tcase_add_test(t, the_closest_word);
     tcase_add_test(t, limits_of_peers_are_read_and_refused);
     tcase_add_test(t, policies_of_partitions_are_read_and_refused);
-    tcase_add_loop_test(t, a_quoted_text_is_short_and_plain, 0, WF_COUNT(quotes));
-    tcase_add_test(t, a_quoted_text_of_controls_has_the_space);
     tcase_add_test(t, help);
     tcase_add_test(t, a_failure_names_its_verb_if_there_is_one);
     tcase_add_test(t, output_that_was_lost_before_the_last_flush_counts_as_lost);
