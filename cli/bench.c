@@ -135,7 +135,7 @@ static bool are_known(const struct cli *c)
         bool known = false;
         for (size_t k = 0; k < sizeof workloads / sizeof *workloads; k++) known |= is_wanted(&one, &workloads[k]);
         if (known) continue;
-        cli_fail(c, 0, "there is no workload '%s'; there is:", c->argv[i]);
+        cli_fail(c, 0, "there is no workload %s; there is:", CLI_QUOTE(c->argv[i]));
         for (size_t k = 0; k < sizeof workloads / sizeof *workloads; k++)
             fprintf(stderr, "  %-14s %s\n", workloads[k].words[0], workloads[k].title);
         return false;

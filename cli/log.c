@@ -12,7 +12,7 @@ static int ask(struct cli_client *k)
     char body[1024];
     weft_writer w = weft_writer_on(body, sizeof body);
     weft_put_str(&w, weft_cstr(words));
-    if (w.error < 0) return cli_fail(k->c, CLI_USAGE, "'%.40s...' is too long", words);
+    if (w.error < 0) return cli_fail(k->c, CLI_USAGE, "%s is too long", CLI_QUOTE(words));
     weft_msg *m;
     int rc = cli_control(k, WF_CONTROL_LOG, body, w.size, &m);
     if (rc != CLI_OK) return rc;
@@ -36,6 +36,7 @@ int cli_log(const struct cli *c)
     if (c->argc > 0 && weft_log_check(c->argv[0], &wrong) < 0)
         return cli_fail(
             c, CLI_USAGE,
-            "'%s' is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json, logfmt or json:LEVEL", wrong);
+            "%s is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json, logfmt or json:LEVEL",
+            CLI_QUOTE(wrong));
     return cli_ask_node(c, ask);
 }

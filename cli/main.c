@@ -12,6 +12,7 @@
 #include "drops.h"
 #include "inspect.h"
 #include "log.h"
+#include "main.h"
 #include "manual.h"
 #include "new.h"
 #include "record.h"
@@ -604,7 +605,8 @@ static int half_a_verb(const char *word, const char *next)
     bool any = false;
     for (int i = 0; i < VERBS; i++) {
         if (strncmp(verbs[i].name, word, n) != 0 || verbs[i].name[n] != ' ') continue;
-        if (!any && next != NULL && !asked) fprintf(out, "weft %s: there is no '%s'; there is:\n", word, next);
+        if (!any && next != NULL && !asked)
+            fprintf(out, "weft %s: there is no %s; there is:\n", word, CLI_QUOTE(next));
         else if (!any) fprintf(out, "weft %s needs a second word:\n", word);
         fprintf(out, "  weft %-12s %s\n", verbs[i].name, verbs[i].summary);
         any = true;
@@ -631,17 +633,18 @@ static int unknown_verb(const char *word)
     for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
     names[VERBS] = "help";
     const char *close = cli_closest(word, names, VERBS + 1);
-    if (close != NULL) fprintf(stderr, "weft: there is no verb '%s'; did you mean '%s'?\n", word, close);
-    else fprintf(stderr, "weft: there is no verb '%s'\n", word);
+    if (close != NULL) fprintf(stderr, "weft: there is no verb %s; did you mean '%s'?\n", CLI_QUOTE(word), close);
+    else fprintf(stderr, "weft: there is no verb %s\n", CLI_QUOTE(word));
     fputs("See 'weft help'.\n", stderr);
     return CLI_USAGE;
 }
 
 int main(int argc, char **argv)
 {
+    wf_main_hold_standard();
     cli_verbs = verbs;
     cli_verb_count = VERBS;
-    cli_config_show_store = cli_store_shown;
+    cli_store_rules = &cli_stored_rules;
     if (argc < 2) return help(stderr, CLI_USAGE);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return checked(NULL, help(stdout, CLI_OK));
@@ -654,7 +657,7 @@ int main(int argc, char **argv)
     const struct cli_verb *verb = cli_find_verb(word, next, &words);
     if (verb == NULL) {
         int half = half_a_verb(word, next);
-        return half >= 0 ? half : unknown_verb(word);
+        return half >= 0 ? checked(NULL, half) : unknown_verb(word);
     }
     struct cli c = {0};
     int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 1 - words, argv + 1 + words);

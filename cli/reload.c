@@ -65,6 +65,6 @@ int cli_reload(const struct cli *c)
     struct cli_client k = {.c = c, .work = reload, .body = {body, w.size}};
     rc = cli_with_node(&k);
     /* The node knows no other name of it than that in the cache. */
-    if (rc == CLI_FAILED && path == made) cli_fail(c, 0, "%s was made of %s", path, c->argv[0]);
+    if (rc == CLI_FAILED && path == made) cli_fail(c, 0, "%s was made of %s", CLI_PATH(path), CLI_PATH(c->argv[0]));
     return rc;
 }

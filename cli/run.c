@@ -31,7 +31,8 @@ static void set_log(const struct cli *c)
 static int open_log(const struct cli *c)
 {
     int rc = c->log_file == NULL ? WEFT_OK : weft_log_file(c->log_file);
-    return rc == WEFT_OK ? CLI_OK : cli_fail(c, CLI_FAILED, "--log-file %s: %s", c->log_file, weft_strerror(rc));
+    return rc == WEFT_OK ? CLI_OK
+                         : cli_fail(c, CLI_FAILED, "--log-file %s: %s", CLI_PATH(c->log_file), weft_strerror(rc));
 }
 
 static void set_limits(const struct cli *c, weft_node_options *o)

@@ -35,8 +35,9 @@ struct campaign {
     uint64_t runs, started, done; /* `runs`: the most there may be */
     int64_t began, until;         /* no run starts later than `until` */
     struct sim_hunt *hunt;
-    struct wf_sim_result failed; /* the result of the lowest seed that failed */
-    struct wf_sim_origin failed_origin;
+    struct wf_sim_result failed;        /* the result of the lowest seed that failed */
+    struct wf_sim_origin failed_origin; /* also that of --replay */
+    uint32_t kept;                      /* of the faults of --replay */
     bool has_failed;
     struct sim_states states;
 };
@@ -49,7 +50,7 @@ static int read_faults(const struct cli *c, uint32_t nodes, uint32_t *kinds)
     const char *text = c->faults == NULL ? "all" : c->faults;
     *kinds = 0;
     if (strcmp(text, "none") == 0) return CLI_OK;
-    if (text[0] == '\0') return cli_fail(c, CLI_USAGE, "--faults '': name one kind at least, or none");
+    if (text[0] == '\0') return cli_fail(c, CLI_USAGE, "--faults: '': name one kind at least, or none");
     for (const char *at = text; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
         size_t n = strcspn(at, ",");
         if (n == 3 && strncmp(at, "all", n) == 0) {
@@ -61,15 +62,16 @@ static int read_faults(const struct cli *c, uint32_t nodes, uint32_t *kinds)
             k++;
         if (k == WF_SIM_KINDS)
             return cli_fail(c, CLI_USAGE,
-                            "--faults: '%.*s' is not one of all, reset, cut, oneway, split, freeze, crash, power, "
+                            "--faults: %s is not one of all, reset, cut, oneway, split, freeze, crash, power, "
                             "late, clock, slow, memory; or none alone",
-                            (int)n, at);
+                            CLI_QUOTE_PART(at, n));
         *kinds |= 1u << k;
     }
     const uint32_t between = 1u << WF_SIM_RESET | 1u << WF_SIM_CUT | 1u << WF_SIM_ONEWAY | 1u << WF_SIM_SPLIT;
     if (nodes == 1 && (*kinds & ~between) == 0)
         return cli_fail(c, CLI_USAGE,
-                        "--faults %s: these are faults between nodes, and there is one node; give --nodes 2", text);
+                        "--faults: %s: these are faults between nodes, and there is one node; give --nodes 2",
+                        CLI_QUOTE(text));
     return CLI_OK;
 }
 
@@ -113,9 +115,9 @@ static int read_replay(const struct cli *c, struct wf_sim_origin *o, uint32_t *k
     if (read_run(c->replay, o, keep)) return CLI_OK;
     return cli_fail(
         c, CLI_USAGE,
-        "--replay %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4; or what a hunt "
+        "--replay: %s: give a seed, or a seed and the numbers of its faults to use: 17:1,4; or what a hunt "
         "has printed, with at most %d changes: 17+3+5",
-        c->replay, WF_SIM_CHANGES);
+        CLI_QUOTE(c->replay), WF_SIM_CHANGES);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -306,24 +308,20 @@ static struct sim_shown shown(const struct campaign *k, uint32_t keep)
 }
 
 /* The numbers that were given must exist: otherwise a typing mistake would give another run, unnoticed. */
-static int check_kept(struct campaign *k, uint32_t keep)
+static int check_kept(const struct campaign *k)
 {
     struct wf_sim_plan plan;
     wf_sim_draw_plan(&k->failed_origin, &plan);
-    if (keep == UINT32_MAX || keep >> plan.fault_count == 0) return CLI_OK;
+    if (k->kept == UINT32_MAX || k->kept >> plan.fault_count == 0) return CLI_OK;
     return cli_fail(k->c, CLI_USAGE,
-                    "--replay %s: with these options the plan of seed %" PRIu64 " has %" PRIu32
+                    "--replay: %s: with these options the plan of seed %" PRIu64 " has %" PRIu32
                     " faults; give --nodes, --faults and --time as they were in the run that failed",
-                    k->c->replay, k->failed_origin.seed, plan.fault_count);
+                    CLI_QUOTE(k->c->replay), k->failed_origin.seed, plan.fault_count);
 }
 
 static int replay(struct campaign *k)
 {
-    uint32_t keep;
-    k->failed_origin = k->job.origin;
-    int rc = read_replay(k->c, &k->failed_origin, &keep);
-    if (rc == CLI_OK) rc = check_kept(k, keep);
-    if (rc != CLI_OK) return rc;
+    uint32_t keep = k->kept;
     if (!run_one(k, &k->slot[0], &k->failed_origin, keep, true))
         return cli_fail(k->c, CLI_FAILED, "no process for a run: %s", strerror(errno));
     k->failed = *k->slot[0].result;
@@ -383,6 +381,9 @@ int cli_sim(const struct cli *c)
     int rc = read_faults(c, k.job.origin.nodes, &k.job.origin.kinds);
     if (rc == CLI_OK && c->hunt > 0 && c->replay != NULL)
         rc = cli_fail(c, CLI_USAGE, "--hunt and --replay: give one of them; --replay runs one seed");
+    k.failed_origin = k.job.origin;
+    if (rc == CLI_OK && c->replay != NULL) rc = read_replay(c, &k.failed_origin, &k.kept);
+    if (rc == CLI_OK && c->replay != NULL) rc = check_kept(&k);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc != CLI_OK) return rc;
     k.job.body = cli_load(c, path);

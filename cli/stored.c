@@ -56,6 +56,16 @@ const char *cli_store_shown(const char *url)
     return text;
 }
 
+static bool check_url(const char *url, char why[CLI_WHY])
+{
+    struct wf_store_why text;
+    if (wf_store_url_check(url, &text) == WEFT_OK) return true;
+    snprintf(why, CLI_WHY, "%s", text.text);
+    return false;
+}
+
+const struct cli_store_rules cli_stored_rules = {check_url, cli_store_shown};
+
 /* The URL is copied, and what `ps` shows becomes what messages say. */
 void cli_store_hide(struct cli *c, int count, char **words)
 {
@@ -89,15 +99,6 @@ struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *c
     int rc = wf_store_file_open(&f, c->store, read_only, &why);
     *code = rc == WEFT_OK ? CLI_OK : cli_fail(c, rc == WEFT_EINVAL ? CLI_USAGE : CLI_FAILED, "%s", why.text);
     return f;
-}
-
-bool cli_is_topic(const struct cli *c, const char *topic)
-{
-    if (wf_store_topic_ok(topic)) return true;
-    if (wf_store_pattern_ok(topic))
-        (void)cli_fail(c, CLI_USAGE, "'%s' is a pattern, which stands for many topics: give one topic", topic);
-    else (void)cli_fail(c, CLI_USAGE, "'%s' is no topic: a topic is words with dots between them", topic);
-    return false;
 }
 
 static bool print_log(void *arg, const struct wf_store_log *log)
@@ -448,7 +449,8 @@ static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
 
 static int no_queue(const struct cli *c)
 {
-    return cli_fail(c, CLI_USAGE, "'%s' is no name of a queue: a name is words with dots between them", c->argv[0]);
+    return cli_fail(c, CLI_USAGE, "%s is no name of a queue: a name is words with dots between them",
+                    CLI_QUOTE(c->argv[0]));
 }
 
 int cli_store_dead(const struct cli *c)
@@ -511,7 +513,6 @@ static void store_of(const struct cli_client *k, char out[96])
 int cli_publish_stored(struct cli_client *k)
 {
     char name[96];
-    if (!cli_is_topic(k->c, k->c->argv[0])) return CLI_USAGE;
     struct store_append ask = {weft_cstr(k->c->argv[0]), (uint64_t)k->c->tag, weft_str(k->body.data, k->body.size)};
     struct store_appended got;
     weft_msg *answer;
@@ -573,7 +574,6 @@ int cli_subscribe_stored(struct cli_client *k)
 {
     char name[96];
     struct cli_position at;
-    if (!cli_is_topic(k->c, k->c->argv[0])) return CLI_USAGE;
     (void)cli_read_position(k->c->from, &at);
     store_of(k, name);
     int rc = begin(k, name, &at);
@@ -644,7 +644,7 @@ static int ask_about_dead(const struct cli *c, int (*ask)(struct cli_client *k))
     if (!wf_store_topic_ok(c->argv[0])) return no_queue(c);
     if (c->argc > 1 && (c->argv[1][strspn(c->argv[1], "0123456789")] != '\0' || strlen(c->argv[1]) > 19 ||
                         strtoull(c->argv[1], NULL, 10) == 0))
-        return cli_fail(c, CLI_USAGE, "'%s' is no id of a job", c->argv[1]);
+        return cli_fail(c, CLI_USAGE, "%s is no id of a job", CLI_QUOTE(c->argv[1]));
     return cli_ask_node(c, ask);
 }
 
@@ -696,30 +696,6 @@ static void open_and_go_on(const void *arg, size_t size)
     module_first(arg, size);
 }
 
-static int check_pattern(const struct cli *c, const char *option, const char *pattern)
-{
-    if (wf_store_pattern_ok(pattern)) return CLI_OK;
-    return cli_fail(c, CLI_USAGE,
-                    "%s: '%s' is no pattern: a pattern is words with dots between them, such as room.* or room.>",
-                    option, pattern);
-}
-
-/* Before the node starts: a line says what is wrong, and not a log. */
-static int check_store(const struct cli *c)
-{
-    struct wf_store_why why;
-    struct cli_stored stored = {0};
-    struct cli_queues queues = {0};
-    int rc = CLI_OK;
-    if (wf_store_url_check(c->store, &why) < 0) return cli_fail(c, CLI_USAGE, "--store: %s", why.text);
-    for (size_t i = 0; i < c->stored_topics.count && rc == CLI_OK; i++)
-        if (cli_read_stored(c->stored_topics.item[i], &stored)) rc = check_pattern(c, "--stored", stored.pattern);
-    for (size_t i = 0; i < c->queues.count && rc == CLI_OK; i++)
-        if (cli_read_queues(c->queues.item[i], &queues)) rc = check_pattern(c, "--queues", queues.pattern);
-    for (size_t i = 0; i < c->states.count && rc == CLI_OK; i++) rc = check_pattern(c, "--states", c->states.item[i]);
-    return rc;
-}
-
 int cli_store_first(const struct cli *c, weft_actor **first)
 {
     size_t patterns = c->stored_topics.count + c->queues.count + c->states.count;
@@ -730,8 +706,6 @@ int cli_store_first(const struct cli *c, weft_actor **first)
         return cli_fail(c, CLI_USAGE, "--stored, --queues and --states need --store, which says where");
     if (patterns == 0)
         return cli_fail(c, CLI_USAGE, "--store needs --stored, --queues or --states, which say what is stored");
-    int rc = check_store(c);
-    if (rc != CLI_OK) return rc;
     running = c;
     module_first = *first;
     *first = open_and_go_on;

@@ -8,13 +8,13 @@
 
 /* What messages say of the store: without a password, if its URL has one. */
 const char *cli_store_shown(const char *url);
+/* What the option --store may be. */
+extern const struct cli_store_rules cli_stored_rules;
 /* Hides a password in the URL of --store from `ps`: the words are the process's own. */
 void cli_store_hide(struct cli *c, int count, char **words);
 struct wf_store_file;
 /* Opens the file of --store. NULL: `*code` is the exit code. */
 struct wf_store_file *cli_store_open(const struct cli *c, bool read_only, int *code);
-/* False, after a message: it is no topic. */
-bool cli_is_topic(const struct cli *c, const char *topic);
 int cli_store_topics(const struct cli *c);
 int cli_store_read(const struct cli *c);
 int cli_store_check(const struct cli *c);

@@ -13,6 +13,7 @@
 #include "json.h"
 #include "store_file.h"
 #include "stored.h"
+#include "values.h"
 #include "stored_topic.h"
 
 enum { AT_ONCE = 256, BYTES_AT_ONCE = 4 * 1024 * 1024 };

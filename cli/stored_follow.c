@@ -105,11 +105,6 @@ int cli_follow_cursor(struct cli_client *k)
     struct following f = {.k = k, .left = k->c->has_count ? k->c->count : INT64_MAX};
     weft_pid watcher;
     snprintf(f.store, sizeof f.store, "%s@%s", WEFT_STORE_NAME, k->node);
-    if (!wf_store_pattern_ok(k->c->argv[0]))
-        return cli_fail(k->c, CLI_USAGE, "'%s' is no topic and no pattern", k->c->argv[0]);
-    if (k->c->shared != NULL && !wf_shared_name_ok(k->c->shared))
-        return cli_fail(k->c, CLI_USAGE, "'%s' is no name of a shared cursor: a name is words with dots between them",
-                        k->c->shared);
     const uint32_t bound = f.left < UNSAID_MAX ? (uint32_t)f.left : UNSAID_MAX;
     int rc = k->c->shared != NULL
                  ? wf_shared_member_start(f.store, k->c->shared, k->c->argv[0], bound, &watcher, k->deadline)

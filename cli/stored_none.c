@@ -12,6 +12,15 @@ const char *cli_store_shown(const char *url)
     return "";
 }
 
+static bool check_url(const char *url, char why[CLI_WHY])
+{
+    (void)url;
+    snprintf(why, CLI_WHY, "this weft was built without SQLite: install libsqlite3-dev and build weft again");
+    return false;
+}
+
+const struct cli_store_rules cli_stored_rules = {check_url, cli_store_shown};
+
 void cli_store_hide(struct cli *c, int count, char **words)
 {
     (void)c, (void)count, (void)words;

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "stored.h"
 #include "trace.h"
+#include "values.h"
 
 static uint32_t tag_of(const struct cli *c)
 {
@@ -82,7 +83,7 @@ static int publish(struct cli_client *k)
 
 int cli_publish(const struct cli *c)
 {
-    return with_body(c, publish);
+    return cli_is_topic(c, c->argv[0]) ? with_body(c, publish) : CLI_USAGE;
 }
 
 /* ---- subscribe ------------------------------------------------------------------------------------------------- */
@@ -159,7 +160,6 @@ static int listen_to_topic(struct cli_client *k)
     char request[320];
     weft_writer w = weft_writer_on(request, sizeof request);
     weft_put_str(&w, weft_cstr(pattern));
-    if (w.error != 0) return cli_fail(k->c, CLI_USAGE, "the pattern is longer than 255 bytes");
     return cli_listen(k, WF_CONTROL_SUBSCRIBE, request, w.size, pattern);
 }
 
@@ -168,6 +168,7 @@ int cli_subscribe(const struct cli *c)
     if ((c->from != NULL) + (c->cursor != NULL) + (c->shared != NULL) > 1)
         return cli_fail(c, CLI_USAGE,
                         "--from, --cursor or --shared: give one of them, as a cursor has a position of its own");
+    if (!(c->from != NULL ? cli_is_topic(c, c->argv[0]) : cli_is_pattern(c, c->argv[0]))) return CLI_USAGE;
     return cli_ask_node(c, c->cursor != NULL || c->shared != NULL ? cli_follow_cursor
                            : c->from != NULL                      ? cli_subscribe_stored
                                                                   : listen_to_topic);
@@ -179,11 +180,11 @@ int cli_subscribe(const struct cli *c)
 static int receiver(const struct cli_client *k, char *out, size_t size)
 {
     const char *name = k->c->argv[0], *at = strchr(name, '@');
-    int n = at == NULL ? snprintf(out, size, "%s@%s", name, k->node) : snprintf(out, size, "%s", name);
-    if (n < 0 || (size_t)n >= size) return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any name", name);
+    if (at == NULL) snprintf(out, size, "%s@%s", name, k->node);
+    else snprintf(out, size, "%s", name);
     if (at != NULL && strcmp(at + 1, k->node) != 0)
-        return cli_fail(k->c, CLI_USAGE, "'%s' is on another node than %s; choose it with --node %s", name, k->node,
-                        at + 1);
+        return cli_fail(k->c, CLI_USAGE, "%s is on another node than %s; choose it with --node %s", CLI_QUOTE(name),
+                        k->node, at + 1);
     return CLI_OK;
 }
 
@@ -234,7 +235,7 @@ static int send_one(struct cli_client *k)
 
 int cli_send(const struct cli *c)
 {
-    return with_body(c, send_one);
+    return cli_is_actor_name(c, c->argv[0]) ? with_body(c, send_one) : CLI_USAGE;
 }
 
 static int call(struct cli_client *k)
@@ -259,7 +260,7 @@ static int call(struct cli_client *k)
 
 int cli_call(const struct cli *c)
 {
-    return with_body(c, call);
+    return cli_is_actor_name(c, c->argv[0]) ? with_body(c, call) : CLI_USAGE;
 }
 
 /* ---- spawn ----------------------------------------------------------------------------------------------------- */
@@ -280,5 +281,5 @@ static int spawn(struct cli_client *k)
 
 int cli_spawn(const struct cli *c)
 {
-    return with_body(c, spawn);
+    return cli_is_actor_name(c, c->argv[0]) ? with_body(c, spawn) : CLI_USAGE;
 }

@@ -246,6 +246,11 @@ static int run_node(const struct wf_main *m, struct ending *e)
     return result_of(e, rc);
 }
 
+void wf_main_hold_standard(void)
+{
+    pf_standard_hold();
+}
+
 int wf_main_run(const struct wf_main *m)
 {
     struct ending e = {.drain = m->drain};
@@ -274,6 +279,7 @@ int weft_main(const weft_node_options *options, weft_actor *first, const void *a
         weft_log(WEFT_ERROR, "node option embedded: weft_main is a loop of its own; use weft_node_start");
         return 1;
     }
+    wf_main_hold_standard();
     struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL, NULL, NULL};
     return wf_main_run(&m);
 }

@@ -21,6 +21,8 @@ struct wf_main {
     int (*load)(const char *path, weft_migrate **hook, char *why, size_t why_size);
 };
 
+/* Call it before anything is opened: no pipe or socket takes the place of a closed standard descriptor. */
+WEFT_API void wf_main_hold_standard(void);
 /* Starts the node, runs `first` and returns when no user actor is left or, after SIGTERM, SIGINT or a stop from the
  * command line, when the node is drained. A second signal ends the process at once, with 130. Results are those of
  * weft_main; 1 also if it cannot serve metrics, or the node cannot be part of its cluster. If an actor keeps its

@@ -62,9 +62,9 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
     t->url = calloc(o->listen_count + 1, sizeof *t->url);
     if (t->url == NULL) return WEFT_ENOMEM;
     for (size_t i = 0; i < o->join_count; i++) {
-        if (o->join[i] == NULL || strlen(o->join[i]) >= WF_URL_TEXT || strstr(o->join[i], "://") == NULL) {
-            weft_log(WEFT_ERROR, "cannot join %s: not a URL like tcp://127.0.0.1:4001",
-                     o->join[i] == NULL ? "(null)" : o->join[i]);
+        char why[WF_REASON_TEXT] = "not a URL";
+        if (o->join[i] == NULL || wf_url_check(o->join[i], false, why) < 0) {
+            weft_log(WEFT_ERROR, "cannot join %.200s: %s", o->join[i] == NULL ? "(null)" : o->join[i], why);
             return WEFT_EADDRESS;
         }
         int rc = wf_dialers_add_seed(t->cluster, o->join[i]);
@@ -79,7 +79,7 @@ static int copy_origins(struct wf_transport *t, const weft_node_options *o)
     size_t size = o->ws_origin_count * sizeof(char *) + 1;
     for (size_t i = 0; i < o->ws_origin_count; i++) {
         if (o->ws_origins[i] == NULL || !wf_ws_is_origin(o->ws_origins[i])) {
-            weft_log(WEFT_ERROR, "node option ws_origins: %s is not an origin like https://board.example",
+            weft_log(WEFT_ERROR, "node option ws_origins: %.200s is not an origin like https://board.example",
                      o->ws_origins[i] == NULL ? "(null)" : o->ws_origins[i]);
             return WEFT_EINVAL;
         }
@@ -183,7 +183,7 @@ static int listen_on(struct wf_transport *t, const char *url, int mode, char *bo
     int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, t->has_tls, t->insecure, why);
     if (rc == WEFT_OK) rc = t->carrier->ops->listen(t->carrier, url, mode, bound, why);
     if (rc == WEFT_OK && wf_url_inherited(url) != NULL) rc = wf_url_check_inherited(bound, t->insecure, why);
-    if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %s: %s", url == NULL ? "(null)" : url, why);
+    if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %.200s: %s", url == NULL ? "(null)" : url, why);
     return rc;
 }
 
@@ -206,7 +206,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
     char url[WF_URL_TEXT], bound[WF_URL_TEXT];
     int n = snprintf(url, sizeof url, "ipc://%s", o->control);
     if (n < 0 || (size_t)n >= sizeof url || strlen(o->control) > 100) {
-        weft_log(WEFT_ERROR, "the path of the control socket is longer than 100 bytes: %s", o->control);
+        weft_log(WEFT_ERROR, "the path of the control socket is longer than 100 bytes: %.200s", o->control);
         return WEFT_EADDRESS;
     }
     int rc = pf_private_directory_of(o->control);

@@ -37,7 +37,7 @@ static int make_folder(const struct cli *c, const char *folder)
         char kept = *at;
         *at = '\0';
         if (!cli_make_folder(path, why, sizeof why))
-            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", path, why);
+            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", CLI_PATH(path), why);
         *at = kept;
     }
     return CLI_OK;
@@ -46,14 +46,14 @@ static int make_folder(const struct cli *c, const char *folder)
 static int refuse_existing(const struct cli *c, const char *path, const char *consequence)
 {
     if (c->force || !cli_is_there(path)) return CLI_OK;
-    return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it, %s", path, consequence);
+    return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it, %s", CLI_PATH(path), consequence);
 }
 
 static int write_file(const struct cli *c, const char *path, const char *text, bool secret)
 {
     char why[WHY];
     if (cli_replace_file(path, text, secret, why, sizeof why)) return CLI_OK;
-    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, why);
+    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", CLI_PATH(path), why);
 }
 
 struct pair {
@@ -98,8 +98,8 @@ int cli_certs_init(const struct cli *c)
     pair_of(folder, "ca", &p);
     const char *cluster = c->cluster != NULL ? c->cluster : "weft";
     if (strlen(cluster) > 40 || strpbrk(cluster, ",=+\\\"<>#; ") != NULL)
-        return cli_fail(c, CLI_USAGE, "--cluster: '%s' is not a name of at most 40 letters, digits, '_' and '-'",
-                        cluster);
+        return cli_fail(c, CLI_USAGE, "--cluster: %s is not a name of at most 40 letters, digits, '_' and '-'",
+                        CLI_QUOTE(cluster));
     rc = refuse_existing(c, p.key, "then no certificate issued before is valid");
     if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "then no certificate issued before is valid");
     if (rc == CLI_OK) rc = make_folder(c, folder);
@@ -136,8 +136,8 @@ static int read_roles(struct issue *is)
         size_t n = strcspn(at, ", ");
         uint32_t role = wf_role_find(at, n);
         if (role == 0)
-            return cli_fail(is->c, CLI_USAGE,
-                            "--role: there is no role '%.*s'; roles are node, guest, observe, admin", (int)n, at);
+            return cli_fail(is->c, CLI_USAGE, "--role: there is no role %s; roles are node, guest, observe, admin",
+                            CLI_QUOTE_PART(at, n));
         is->roles |= role;
         if (at[n] == '\0') return CLI_OK;
         at += n + 1;
@@ -167,7 +167,7 @@ static int add_sans(struct issue *is)
         } else if (is_host_name(text)) {
             add_san(is, CLI_SAN_DNS, text, strlen(text));
         } else {
-            return cli_fail(is->c, CLI_USAGE, "--san: '%s' is neither a host name nor an address", text);
+            return cli_fail(is->c, CLI_USAGE, "--san: %s is neither a host name nor an address", CLI_QUOTE(text));
         }
     }
     for (unsigned i = 0; i < WF_ROLES; i++) {
@@ -181,7 +181,8 @@ static int add_sans(struct issue *is)
 static int check_name(const struct cli *c, const char *name)
 {
     if (!cli_is_node_name(name) || name[0] == '-')
-        return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to 64 letters, digits, '_', '-' and '.'", name);
+        return cli_fail(c, CLI_USAGE, "%s is no node name: 1 to 64 letters, digits, '_', '-' and '.'",
+                        CLI_QUOTE(name));
     if (strcmp(name, "ca") == 0)
         return cli_fail(c, CLI_USAGE, "'ca' is the authority's name; call the node something else");
     return CLI_OK;

@@ -91,7 +91,7 @@ static void warn(const struct cli *c, const struct shown *s)
     const char *state = state_of(s);
     if (!s->ca && !s->named) cli_fail(c, 0, "no node can use %s: %s", s->path, s->why);
     else if (!s->ca && s->who.roles == 0)
-        cli_fail(c, 0, "%s grants no role: every node will refuse it; issue it with --role", s->path);
+        cli_fail(c, 0, "%s grants no role: every node will refuse it; issue it with --role", CLI_PATH(s->path));
     if (strcmp(state, "valid") == 0) return;
     cli_fail(c, 0, "%s: %s; %s", s->path, state,
              strcmp(state, "not yet valid") == 0 ? "is the clock of this machine right?"
@@ -122,8 +122,8 @@ int cli_certs_print(const struct cli *c, const char *path)
     mbedtls_x509_crt_free(&crt);
     if (rc != 0) {
         bool there = rc != MBEDTLS_ERR_PK_FILE_IO_ERROR && rc != MBEDTLS_ERR_X509_FILE_IO_ERROR;
-        if (there) return cli_fail(c, CLI_FAILED, "%s is no certificate", path);
-        return cli_fail(c, CLI_FAILED, "cannot read %s: %s; 'weft certs issue NAME' makes one", path,
+        if (there) return cli_fail(c, CLI_FAILED, "%s is no certificate", CLI_PATH(path));
+        return cli_fail(c, CLI_FAILED, "cannot read %s: %s; 'weft certs issue NAME' makes one", CLI_PATH(path),
                         strerror(errno));
     }
     if (c->json) print_json(&s);

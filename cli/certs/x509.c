@@ -146,9 +146,10 @@ int cli_certificate(const struct cli *c, const struct cli_subject *s, mbedtls_pk
 static int no_file(const struct cli *c, const char *path, int error)
 {
     if (access(path, F_OK) != 0)
-        return cli_fail(c, CLI_FAILED, "there is no %s; make a cluster's authority with 'weft certs init'", path);
+        return cli_fail(c, CLI_FAILED, "there is no %s; make a cluster's authority with 'weft certs init'",
+                        CLI_PATH(path));
     if (access(path, R_OK) != 0)
-        return cli_fail(c, CLI_FAILED, "cannot read %s; only its owner issues certificates", path);
+        return cli_fail(c, CLI_FAILED, "cannot read %s; only its owner issues certificates", CLI_PATH(path));
     return failed(c, path, error);
 }
 
@@ -160,12 +161,12 @@ int cli_ca_load(const struct cli *c, const char *folder, struct cli_ca *out)
     snprintf(path, sizeof path, "%s/ca.crt", folder);
     int rc = mbedtls_x509_crt_parse_file(&out->crt, path);
     if (rc != 0) return no_file(c, path, rc);
-    if (!out->crt.ca_istrue) return cli_fail(c, CLI_FAILED, "%s is no authority's certificate", path);
+    if (!out->crt.ca_istrue) return cli_fail(c, CLI_FAILED, "%s is no authority's certificate", CLI_PATH(path));
     snprintf(path, sizeof path, "%s/ca.key", folder);
     rc = mbedtls_pk_parse_keyfile(&out->key, path, NULL);
     if (rc != 0) return no_file(c, path, rc);
     if (mbedtls_pk_check_pair(&out->crt.pk, &out->key) != 0)
-        return cli_fail(c, CLI_FAILED, "%s is not the key of ca.crt beside it", path);
+        return cli_fail(c, CLI_FAILED, "%s is not the key of ca.crt beside it", CLI_PATH(path));
     if (mbedtls_x509_time_is_past(&out->crt.valid_to))
         return cli_fail(c, CLI_FAILED,
                         "the authority in %s has expired; make a new one with 'weft certs init --force' "

@@ -90,7 +90,6 @@ static int use_tls(const struct cli_client *k, char name[WF_IDENTITY_NAME], weft
     int rc = CLI_OK;
     if (!tls || k->c->tls == NULL) return CLI_OK;
     if (k->c->as == NULL) rc = find_identity(k->c, name);
-    else if (strlen(k->c->as) >= WF_IDENTITY_NAME) rc = cli_fail(k->c, CLI_USAGE, "--as: longer than any name");
     else snprintf(name, WF_IDENTITY_NAME, "%s", k->c->as);
     if (rc == CLI_OK) rc = cli_check_tls(k->c, name, true);
     o->tls = k->c->tls;
@@ -208,9 +207,6 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     weft_put_uint(&w, p->most == 0 ? UINT32_MAX : p->most);
     weft_put_str(&w, weft_cstr(p->kind == NULL ? "" : p->kind));
     weft_put_str(&w, weft_cstr(p->prefix == NULL ? "" : p->prefix));
-    if (w.error < 0)
-        return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any kind or name",
-                        p->kind != NULL ? p->kind : p->prefix);
     if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* each page has this time */
     int rc = cli_control_or_error(k, WF_CONTROL_PAGE, request, w.size, m);
     if (rc != CLI_OK) return rc;

@@ -88,7 +88,7 @@ int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *o
 int cli_body(const struct cli *c, int word, struct cli_body *out)
 {
     if (c->text != NULL && c->argc > word)
-        return cli_fail(c, CLI_USAGE, "'%s' and --text are two bodies; give one of them", c->argv[word]);
+        return cli_fail(c, CLI_USAGE, "%s and --text are two bodies; give one of them", CLI_QUOTE(c->argv[word]));
     if (c->text == NULL && c->argc <= word) {
         cli_fail(c, 0, "there is no body: give it as JSON, or with --text");
         fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);

@@ -169,6 +169,6 @@ int cli_completion(const struct cli *c)
         return CLI_OK;
     }
     const char *close = cli_closest(what, shells, 3);
-    return cli_fail(c, CLI_USAGE, "there is nothing for '%s'; there is for bash, zsh and fish%s%s%s", what,
+    return cli_fail(c, CLI_USAGE, "there is nothing for %s; there is for bash, zsh and fish%s%s%s", CLI_QUOTE(what),
                     close != NULL ? "; did you mean '" : "", close != NULL ? close : "", close != NULL ? "'?" : "");
 }

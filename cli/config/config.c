@@ -17,7 +17,7 @@ struct reader {
 static void mistake(struct reader *r, const char *key, const char *format, ...) WEFT_PRINTF(3, 4);
 static void mistake(struct reader *r, const char *key, const char *format, ...)
 {
-    char why[320];
+    char why[CLI_WHY];
     va_list args;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
@@ -139,8 +139,8 @@ static void read_section(struct reader *r, char *at)
         return;
     }
     const char *close = cli_closest(name, known, count);
-    if (close != NULL) mistake(r, "", "there is no verb '%.40s'; did you mean [%s]?", name, close);
-    else mistake(r, "", "there is no verb '%.40s'; 'weft help' lists them", name);
+    if (close != NULL) mistake(r, "", "there is no verb %s; did you mean [%s]?", CLI_QUOTE(name), close);
+    else mistake(r, "", "there is no verb %s; 'weft help' lists them", CLI_QUOTE(name));
 }
 
 /* Quotes keep blanks and '#'; within them there is nothing special. False: something is wrong with it. */
@@ -215,12 +215,18 @@ int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_r
 int cli_config_try(const struct cli_config *f, cli_config_report *report, void *arg)
 {
     int wrong = 0;
+    size_t items[CLI_CONFIG_LINES]; /* of the list that a line continues, with those of the line */
     for (size_t i = 0; i < f->count; i++) {
         const struct cli_config_line *l = &f->line[i];
-        char why[320] = "";
+        char why[CLI_WHY + CLI_WHERE] = "";
         struct cli c = {.verb = taker(l->section, l->id), .error_text = why, .error_size = sizeof why};
         const char *key = cli_option(l->id)->name;
-        if (cli_set_text(&c, l->id, (struct cli_origin){CLI_BY_FILE, l->number}, key, l->value) == CLI_OK) continue;
+        struct cli_list *list = cli_list_of(&c, l->id);
+        for (size_t before = 0; before < i && list != NULL; before++)
+            if (f->line[before].id == l->id && f->line[before].section == l->section) list->count = items[before];
+        int rc = cli_set_text(&c, l->id, (struct cli_origin){CLI_BY_FILE, l->number}, key, l->value);
+        items[i] = list == NULL ? 0 : list->count;
+        if (rc == CLI_OK) continue;
         size_t n = strlen(key);
         report(arg, l->number, key, strncmp(why, key, n) == 0 && why[n] == ':' ? why + n + 2 : why);
         wrong++;

@@ -27,9 +27,9 @@ static bool read_file(const struct cli *c, FILE *in, struct cli_config *f, size_
     if (f->text == NULL) return false;
     *size = fread(f->text, 1, CLI_CONFIG_BYTES + 1, in);
     f->text[*size] = '\0';
-    if (ferror(in) != 0) cli_fail(c, CLI_FAILED, "cannot read %s: %s", f->path, strerror(errno));
+    if (ferror(in) != 0) cli_fail(c, CLI_FAILED, "cannot read %s: %s", CLI_PATH(f->path), strerror(errno));
     else if (*size > CLI_CONFIG_BYTES)
-        cli_fail(c, CLI_FAILED, "%s is longer than %d bytes", f->path, CLI_CONFIG_BYTES);
+        cli_fail(c, CLI_FAILED, "%s is longer than %d bytes", CLI_PATH(f->path), CLI_CONFIG_BYTES);
     else return true;
     free(f->text);
     f->text = NULL;
@@ -54,7 +54,7 @@ bool cli_config_load(const struct cli *c, const char *asked, struct cli_config *
     }
     if (in == NULL) {
         if (asked == NULL && (errno == ENOENT || errno == ENOTDIR)) return true;
-        cli_fail(c, CLI_FAILED, "cannot read %s: %s", f->path, strerror(errno));
+        cli_fail(c, CLI_FAILED, "cannot read %s: %s", CLI_PATH(f->path), strerror(errno));
         return false;
     }
     bool ok = read_file(c, in, f, size);

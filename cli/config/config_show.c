@@ -96,8 +96,6 @@ int cli_config_check(const struct cli *c)
     return rc == CLI_OK && unread > 0 ? CLI_FAILED : rc;
 }
 
-const char *(*cli_config_show_store)(const char *url);
-
 /* ---- show ------------------------------------------------------------------------------------------------------ */
 
 static void print_list(const struct cli_list *list, bool json)
@@ -122,7 +120,7 @@ static void print_value(const struct cli *v, const struct cli_option *o, bool js
     case CLI_SECONDS: printf("%.9g", (double)*(const int64_t *)field / 1e9); break;
     case CLI_LIST: print_list(field, json); break;
     case CLI_WORD:
-        if (o == cli_option(CLI_STORE) && cli_config_show_store != NULL) word = cli_config_show_store(word);
+        if (o == cli_option(CLI_STORE) && cli_store_rules != NULL) word = cli_store_rules->show(word);
         if (json) cli_print_string(stdout, word, strlen(word));
         else if (word[strcspn(word, " \t#")] != '\0') printf("\"%s\"", word);
         else fputs(word, stdout);
@@ -189,8 +187,8 @@ int cli_config_show(const struct cli *c)
     const char *name = c->argc > 0 ? c->argv[0] : "run";
     const struct cli_verb *verb = cli_find_verb(name, c->argc > 1 ? c->argv[1] : NULL, &taken);
     if (verb == NULL || (c->argc > 0 && taken != c->argc))
-        return cli_fail(c, CLI_USAGE, "there is no verb '%s%s%s'; 'weft help' lists them", name,
-                        c->argc > 1 ? " " : "", c->argc > 1 ? c->argv[1] : "");
+        return cli_fail(c, CLI_USAGE, "there is no verb %s%s%s; 'weft help' lists them", CLI_QUOTE(name),
+                        c->argc > 1 ? " " : "", c->argc > 1 ? CLI_QUOTE(c->argv[1]) : "");
     char **words = calloc((size_t)c->rest_count + 1, sizeof *words);
     struct cli *v = calloc(1, sizeof *v);
     int rc = CLI_FAILED;

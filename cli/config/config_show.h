@@ -7,7 +7,4 @@
 int cli_config_check(const struct cli *c);
 int cli_config_show(const struct cli *c);
 
-/* What is shown of the URL of a store, which may have a password: main sets it. */
-extern const char *(*cli_config_show_store)(const char *url);
-
 #endif

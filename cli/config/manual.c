@@ -216,5 +216,5 @@ int cli_manual(const struct cli *c)
         page_of_verb(v);
         return CLI_OK;
     }
-    return cli_fail(c, CLI_USAGE, "there is no verb '%s'; 'weft help' lists them", c->argv[0]);
+    return cli_fail(c, CLI_USAGE, "there is no verb %s; 'weft help' lists them", CLI_QUOTE(c->argv[0]));
 }

@@ -187,18 +187,26 @@ static uint32_t rows_needed(const struct cli *c, const struct list *l)
     return all ? 0 : (uint32_t)c->limit;
 }
 
-/* Calls `see` for each row that is wanted, until it says false. */
+static void print_head(const struct cli *c, const struct list *l)
+{
+    if (!c->json) puts(l->head);
+}
+
+/* Calls `see` for each row that is wanted, until it says false. The head stands before the first row, and not before a
+ * message about a node that does not answer. */
 static int each_row(struct cli_client *k, const struct list *l,
                     bool (*see)(const struct cli *c, const struct list *l, const uint8_t *row, size_t size,
                                 void *arg),
                     void *arg)
 {
     struct cli_pages p = {.verb = l->verb, .kind = k->c->kind, .prefix = k->c->prefix, .most = rows_needed(k->c, l)};
-    bool more = true;
+    bool more = true, is_first = true;
     while (more && !p.last) {
         weft_msg *m;
         int rc = cli_page(k, &p, &m);
         if (rc != CLI_OK) return rc;
+        if (is_first && !is_sorted(k->c)) print_head(k->c, l);
+        is_first = false;
         size_t count;
         struct page_row *rows = rows_of(k->c, l, &p, &count);
         for (size_t i = 0; more && i < count; i++) more = see(k->c, l, rows[i].at, rows[i].size, arg);
@@ -289,6 +297,7 @@ static int show_sorted(struct cli_client *k, const struct list *l, const char *o
     if (rc == CLI_OK && all.count > 1) qsort(all.at, all.count, sizeof *all.at, by_order);
     int64_t printed = 0;
     bool more = rc == CLI_OK;
+    if (more) print_head(k->c, l);
     for (size_t i = 0; i < all.count; i++) {
         if (more) more = print_and_count(k->c, l, all.at[i].data, all.at[i].size, &printed);
         free(all.at[i].data);
@@ -300,7 +309,6 @@ static int show_sorted(struct cli_client *k, const struct list *l, const char *o
 static int show(struct cli_client *k, const struct list *l)
 {
     int64_t printed = 0;
-    if (!k->c->json) puts(l->head);
     if (is_sorted(k->c)) return show_sorted(k, l, k->c->order);
     return each_row(k, l, print_and_count, &printed);
 }
@@ -317,8 +325,6 @@ static int show_actors(struct cli_client *k)
                                      keys,
                                      15,
                                      2};
-    if (k->c->by_kind && is_sorted(k->c))
-        return cli_fail(k->c, CLI_USAGE, "--sort is for single actors: --by-kind shows what takes most bytes first");
     if (k->c->by_kind) return cli_actors_by_kind(k);
     return show(k, &list);
 }
@@ -395,6 +401,8 @@ int cli_groups(const struct cli *c)
 
 int cli_ps(const struct cli *c)
 {
+    if (c->by_kind && is_sorted(c))
+        return cli_fail(c, CLI_USAGE, "--sort is for single actors: --by-kind shows what takes most bytes first");
     return cli_ask_node(c, show_actors);
 }
 

@@ -280,7 +280,6 @@ int cli_inspect_actor(struct cli_client *k)
     weft_msg *m;
     weft_writer w = weft_writer_on(request, sizeof request);
     weft_put_str(&w, weft_cstr(k->c->argv[0]));
-    if (w.error != 0) return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any name", k->c->argv[0]);
     int rc = cli_control(k, WF_CONTROL_INSPECT, request, w.size, &m);
     if (rc != CLI_OK) return rc;
     struct cli_whos whos = {.at = NULL};

@@ -229,5 +229,7 @@ int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos
 
 int cli_inspect(const struct cli *c)
 {
+    if (c->argc > 0 && strlen(c->argv[0]) > CLI_ACTOR_MAX)
+        return cli_fail(c, CLI_USAGE, "%s is no pid and no name of an actor", CLI_QUOTE(c->argv[0]));
     return cli_ask_node(c, c->record || c->trace ? show_record : c->argc > 0 ? cli_inspect_actor : cli_inspect_waits);
 }

@@ -136,8 +136,8 @@ static int run_command(const struct cli *c, const struct command *k, char **out)
     struct cli_child child;
     int rc = cli_child_start(&child, k->word, out != NULL, false);
     if (rc != 0) {
-        return cli_fail(c, CLI_FAILED, "cannot run the compiler '%s': %s; install one, or set CC", k->word[0],
-                        strerror(rc));
+        return cli_fail(c, CLI_FAILED, "cannot run the compiler %s: %s; install one, or set CC",
+                        CLI_QUOTE(k->word[0]), strerror(rc));
     }
     if (out != NULL) *out = read_all(child.out);
     int status = cli_child_end(&child);
@@ -263,7 +263,8 @@ static int compile_to(const struct cli *c, struct command *k, const char *source
 static int compile(const struct cli *c, const char *source, char out[PATH_MAX])
 {
     struct command k = {0};
-    if (access(source, R_OK) < 0) return cli_fail(c, CLI_FAILED, "cannot read %s: %s", source, strerror(errno));
+    if (access(source, R_OK) < 0)
+        return cli_fail(c, CLI_FAILED, "cannot read %s: %s", CLI_PATH(source), strerror(errno));
     int rc = make_command(c, &k);
     if (rc == CLI_OK) rc = cached_name(c, &k, source, out);
     if (rc == CLI_OK && access(out, R_OK) < 0) rc = compile_to(c, &k, source, out);

@@ -32,7 +32,7 @@ static bool are_folders_own(const struct cli *c, const char *file)
         own = stat(path, &info) == 0 && is_own(&info);
         if (slash == path) break;
     }
-    if (path == NULL) cli_fail(c, 0, "cannot read %s: %s", file, strerror(errno));
+    if (path == NULL) cli_fail(c, 0, "cannot read %s: %s", CLI_PATH(file), strerror(errno));
     else if (!own)
         cli_fail(
             c, 0,
@@ -47,7 +47,7 @@ static bool are_folders_own(const struct cli *c, const char *file)
 static bool is_guarded(const struct cli *c, const char *path, const struct stat *info)
 {
     if (!S_ISREG(info->st_mode)) {
-        cli_fail(c, 0, "%s is no file", path);
+        cli_fail(c, 0, "%s is no file", CLI_PATH(path));
     } else if (!is_own(info)) {
         cli_fail(c, 0,
                  "%s contains code that would run as the node's user: it must belong to that user or to root, and "
@@ -66,12 +66,12 @@ static void *open_module(const struct cli *c, const char *path)
     /* Without a slash dlopen would search the library folders. */
     char *absolute = realpath(path, NULL);
     if (absolute == NULL) {
-        cli_fail(c, 0, "cannot read %s: %s", path, strerror(errno));
+        cli_fail(c, 0, "cannot read %s: %s", CLI_PATH(path), strerror(errno));
         return NULL;
     }
     void *module = dlopen(absolute, RTLD_NOW | RTLD_LOCAL);
     free(absolute);
-    if (module == NULL) cli_fail(c, 0, "cannot load %s: %s", path, dlerror());
+    if (module == NULL) cli_fail(c, 0, "cannot load %s: %s", CLI_PATH(path), dlerror());
     return module;
 }
 
@@ -82,8 +82,8 @@ static void *find_entry(const struct cli *c, const char *path, void *module)
     if (entry != NULL) return entry;
     const char *end = strrchr(path, '.');
     bool source = end != NULL && strcmp(end, ".c") == 0;
-    cli_fail(c, 0, "%s has no entry point %s: write WEFT_MODULE(first_actor) in it, behind that function%s", path,
-             WEFT_MODULE_ENTRY,
+    cli_fail(c, 0, "%s has no entry point %s: write WEFT_MODULE(first_actor) in it, behind that function%s",
+             CLI_PATH(path), WEFT_MODULE_ENTRY,
              dlsym(module, "main") == NULL || !source
                  ? ""
                  : "; or, as it has a main, build a program: cc FILE.c $(pkg-config --cflags --libs weft)");
@@ -114,7 +114,7 @@ static int open_own(const struct cli *c, const char *path)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) < 0) cli_fail(c, 0, "cannot read %s: %s", path, strerror(errno));
+    if (fd < 0 || fstat(fd, &info) < 0) cli_fail(c, 0, "cannot read %s: %s", CLI_PATH(path), strerror(errno));
     else if (is_guarded(c, path, &info)) return fd;
     if (fd >= 0) close(fd);
     return -1;
@@ -141,7 +141,7 @@ static void *open_copy(const struct cli *c, const char *path, int from)
     snprintf(name, sizeof name, "%s/weft-reload-XXXXXX", folder != NULL && folder[0] == '/' ? folder : "/tmp");
     int to = mkstemp(name);
     if (to < 0 || !copy_all(from, to)) {
-        cli_fail(c, 0, "cannot copy %s to %s: %s", path, name, strerror(errno));
+        cli_fail(c, 0, "cannot copy %s to %s: %s", CLI_PATH(path), name, strerror(errno));
         if (to >= 0) (void)unlink(name);
         if (to >= 0) close(to);
         return NULL;
@@ -167,7 +167,7 @@ int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t siz
     if (find_entry(&c, path, module) == NULL) {
         found = NULL;
     } else if (found == NULL) {
-        cli_fail(&c, 0, no_hook, path, WEFT_MODULE_MIGRATE);
+        cli_fail(&c, 0, no_hook, CLI_PATH(path), WEFT_MODULE_MIGRATE);
     }
     if (found == NULL) {
         dlclose(module);

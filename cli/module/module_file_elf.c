@@ -34,14 +34,14 @@ bool cli_looks_loadable(const struct cli *c, const char *path)
     Elf64_Ehdr head = {0};
     FILE *file = fopen(path, "rbe");
     if (file == NULL) {
-        cli_fail(c, 0, "cannot read %s: %s", path, strerror(errno));
+        cli_fail(c, 0, "cannot read %s: %s", CLI_PATH(path), strerror(errno));
         return false;
     }
     size_t n = fread(&head, 1, sizeof head, file);
     int error = ferror(file) ? errno : 0;
     fclose(file);
     if (error != 0) {
-        cli_fail(c, 0, "cannot read %s: %s", path, strerror(error));
+        cli_fail(c, 0, "cannot read %s: %s", CLI_PATH(path), strerror(error));
         return false;
     }
     if (n < sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -51,12 +51,12 @@ bool cli_looks_loadable(const struct cli *c, const char *path)
     }
     unsigned ours = our_machine();
     if (ours != EM_NONE && head.e_machine != ours) {
-        cli_fail(c, 0, "%s is for %s, and this is %s: build it for this machine", path, processor(head.e_machine),
-                 processor(ours));
+        cli_fail(c, 0, "%s is for %s, and this is %s: build it for this machine", CLI_PATH(path),
+                 processor(head.e_machine), processor(ours));
         return false;
     }
     if (head.e_type != ET_DYN) {
-        cli_fail(c, 0, "%s is an object file or a program, not a module: link it with -shared -fPIC", path);
+        cli_fail(c, 0, "%s is an object file or a program, not a module: link it with -shared -fPIC", CLI_PATH(path));
         return false;
     }
     return true;

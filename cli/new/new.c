@@ -35,8 +35,8 @@ static int project_name(const struct cli *c, char out[CLI_NODE_NAME_MAX + 1])
     snprintf(out, CLI_NODE_NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
     bool fits = end - begin <= CLI_NODE_NAME_MAX && isalpha((unsigned char)out[0]) && cli_is_node_name(out);
     if (fits) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "'%.*s' is no name for a project: a letter, then letters, digits, '_', '-' and '.'",
-                    (int)(end - begin), path + begin);
+    return cli_fail(c, CLI_USAGE, "%s is no name for a project: a letter, then letters, digits, '_', '-' and '.'",
+                    CLI_QUOTE_PART(path + begin, end - begin));
 }
 
 static int put_file(const struct cli *c, const struct cli_new_file *f, const char *name)
@@ -47,7 +47,7 @@ static int put_file(const struct cli *c, const struct cli_new_file *f, const cha
     snprintf(path, sizeof path, "%s/%s", c->argv[0], f->name);
     bool ok = cli_replace_file(path, text, false, why, sizeof why);
     free(text);
-    return ok ? CLI_OK : cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, why);
+    return ok ? CLI_OK : cli_fail(c, CLI_FAILED, "cannot write %s: %s", CLI_PATH(path), why);
 }
 
 /* It never overwrites a file, and writes nothing if one of the files cannot be written. */
@@ -56,7 +56,8 @@ static int refuse_existing(const struct cli *c)
     for (size_t i = 0; i < cli_new_file_count && !c->force; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", c->argv[0], cli_new_files[i].name);
-        if (cli_is_there(path)) return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it", path);
+        if (cli_is_there(path))
+            return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it", CLI_PATH(path));
     }
     return CLI_OK;
 }
@@ -69,7 +70,7 @@ int cli_new(const struct cli *c)
     if (rc == CLI_OK) rc = refuse_existing(c);
     if (rc != CLI_OK) return rc;
     if (!cli_make_folders(c->argv[0], why, sizeof why))
-        return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", c->argv[0], why);
+        return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", CLI_PATH(c->argv[0]), why);
     for (size_t i = 0; i < cli_new_file_count && rc == CLI_OK; i++) rc = put_file(c, &cli_new_files[i], name);
     if (rc != CLI_OK) return rc;
     if (c->json) {

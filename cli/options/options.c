@@ -1,5 +1,6 @@
 /* cli/options/options.c -- see options.h. */
 #include "options.h"
+#include "option_check.h"
 #include "values.h"
 
 #include <ctype.h>
@@ -13,108 +14,192 @@
 
 #define FIELD(name) offsetof(struct cli, name)
 
-static bool check_any(const char *value)
+/* ---- What a value may be --------------------------------------------------------------------------------------- */
+
+/* Nothing else judges a value: `weft config check` says of a file what the verb says. What the verb finds out later depends on
+ * files, on the network or on other options. */
+
+/* False, and why: "'VALUE': REASON". */
+static bool wrong(const char *value, const char *reason, char why[CLI_WHY])
 {
-    (void)value;
+    snprintf(why, CLI_WHY, "%s: %s", CLI_QUOTE(value), reason);
+    return false;
+}
+
+static bool check_any(const char *value, char why[CLI_WHY])
+{
+    (void)value, (void)why;
     return true;
 }
 
-static bool check_url(const char *value)
+static bool check_filled(const char *value, char why[CLI_WHY])
 {
-    return strstr(value, "://") != NULL;
+    (void)why;
+    return value[0] != '\0';
 }
 
-static bool check_mode(const char *value)
+static bool check_mode(const char *value, char why[CLI_WHY])
 {
     size_t size = strlen(value);
+    (void)why;
     return size > 0 && size <= 4 && strspn(value, "01234567") == size && strtol(value, NULL, 8) > 0 &&
            strtol(value, NULL, 8) <= 0777;
 }
 
-static bool check_node(const char *value)
+static bool check_name(const char *value, char why[CLI_WHY])
 {
-    return check_url(value) || cli_is_node_name(value);
+    (void)why;
+    return cli_is_node_name(value);
 }
 
-static bool check_meta(const char *value)
+static bool check_cluster(const char *value, char why[CLI_WHY])
+{
+    (void)why;
+    return cli_is_cluster_name(value);
+}
+
+/* As a node judges it. */
+static bool node_takes(enum wf_option option, const char *value, char why[CLI_WHY])
+{
+    char text[WF_OPTION_WHY];
+    const char *reason = wf_option_check(option, value, text);
+    return reason == NULL || wrong(value, reason, why);
+}
+
+static bool check_listen(const char *value, char why[CLI_WHY])
+{
+    bool is_url = strstr(value, "://") != NULL || strcmp(value, "none") == 0;
+    return is_url && node_takes(WF_OPTION_LISTEN, value, why);
+}
+
+static bool check_join(const char *value, char why[CLI_WHY])
+{
+    return strstr(value, "://") != NULL && node_takes(WF_OPTION_JOIN, value, why);
+}
+
+static bool check_node(const char *value, char why[CLI_WHY])
+{
+    return cli_is_node_name(value) || check_join(value, why);
+}
+
+static bool check_discover(const char *value, char why[CLI_WHY])
+{
+    return node_takes(WF_OPTION_DISCOVER, value, why);
+}
+
+static bool check_dial_only(const char *value, char why[CLI_WHY])
+{
+    return node_takes(WF_OPTION_DIAL_ONLY, value, why);
+}
+
+static bool check_ws_origin(const char *value, char why[CLI_WHY])
+{
+    return node_takes(WF_OPTION_WS_ORIGIN, value, why);
+}
+
+static bool check_meta(const char *value, char why[CLI_WHY])
 {
     const char *equals = strchr(value, '=');
-    return equals != NULL && equals != value;
+    return equals != NULL && equals != value && node_takes(WF_OPTION_META, value, why);
 }
 
-static bool check_listen(const char *value)
+static bool check_pattern(const char *value, char why[CLI_WHY])
 {
-    return check_url(value) || strcmp(value, "none") == 0;
+    return node_takes(WF_OPTION_PATTERN, value, why);
 }
 
-static bool check_log(const char *value)
+static bool check_log(const char *value, char why[CLI_WHY])
 {
+    (void)why;
     return weft_log_check(value, NULL) == WEFT_OK;
 }
 
 /* "9464", "127.0.0.1:9464", "[::1]:0" */
-static bool check_address(const char *value)
+static bool check_address(const char *value, char why[CLI_WHY])
 {
     const char *colon = strrchr(value, ':'), *port = colon == NULL ? value : colon + 1;
     size_t digits = strspn(port, "0123456789"), size = strlen(value);
+    (void)why;
     return digits > 0 && digits <= 5 && port[digits] == '\0' && strtol(port, NULL, 10) <= 65535 && colon != value &&
            size < 60 && strcspn(value, " /?#@") == size;
 }
 
-static bool check_limits(const char *value)
+static bool check_limits(const char *value, char why[CLI_WHY])
 {
-    return cli_read_limits(value, &(struct cli_limits){0});
+    (void)why;
+    return value[0] != '\0' && cli_read_limits(value, &(struct cli_limits){0});
 }
 
-static bool check_partition(const char *value)
+static bool check_partition(const char *value, char why[CLI_WHY])
 {
+    (void)why;
     return cli_read_partition(value, &(struct cli_partition){0});
 }
 
-static bool check_cursor(const char *value)
+static bool check_cursor(const char *value, char why[CLI_WHY])
 {
+    (void)why;
     return cli_is_cursor(value);
 }
 
-static bool check_stored(const char *value)
+static bool check_shared(const char *value, char why[CLI_WHY])
 {
-    return cli_read_stored(value, &(struct cli_stored){0});
+    char queue[80], text[WF_OPTION_WHY]; /* the one in which its records wait */
+    if (!cli_is_cursor(value)) return false;
+    snprintf(queue, sizeof queue, "$shared.%s", value);
+    bool is_right = wf_option_check(WF_OPTION_PATTERN, queue, text) == NULL;
+    return is_right || wrong(value, "a name is up to 15 words with dots between them", why);
 }
 
-static bool check_queues(const char *value)
+const struct cli_store_rules *cli_store_rules;
+
+static bool check_store(const char *value, char why[CLI_WHY])
 {
-    return cli_read_queues(value, &(struct cli_queues){0});
+    return cli_store_rules == NULL || cli_store_rules->check(value, why);
 }
 
-static bool check_position(const char *value)
+static bool check_stored(const char *value, char why[CLI_WHY])
 {
+    struct cli_stored read = {0};
+    return cli_read_stored(value, &read) && check_pattern(read.pattern, why);
+}
+
+static bool check_queues(const char *value, char why[CLI_WHY])
+{
+    struct cli_queues read = {0};
+    return cli_read_queues(value, &read) && check_pattern(read.pattern, why);
+}
+
+static bool check_position(const char *value, char why[CLI_WHY])
+{
+    (void)why;
     return cli_read_position(value, &(struct cli_position){0});
 }
 
 static const struct cli_option options[] = {
     [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
-                  .check = cli_is_node_name, .wanted = "a node's name: " CLI_NODE_NAME_RULE,
+                  .check = check_name, .wanted = "a node's name: " CLI_NODE_NAME_RULE,
                   .preset = "weft- and 8 hex digits"},
     [CLI_LISTEN] =
         {"listen", 'l', CLI_LIST, "URL",
          "where other nodes may dial, tcp://127.0.0.1:4001, or inherited://NAME, a socket of systemd's, or "
          "none; may be repeated",
-         "WEFT_LISTEN", FIELD(listen), 0, 0, 0, .check = check_listen,
+         "WEFT_LISTEN", FIELD(listen), 0, 0, WF_OPTION_LISTEN_MAX, .check = check_listen,
          .wanted = "a URL, such as tcp://127.0.0.1:4001, or none", .preset = "any port, where it reaches a seed"},
     [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial until it answers; may be repeated", "WEFT_JOIN",
-                  FIELD(join), 0, 0, 0, .check = check_url, .wanted = "a URL, such as tcp://127.0.0.1:4001"},
+                  FIELD(join), 0, 0, 0, .check = check_join, .wanted = "a URL, such as tcp://127.0.0.1:4001"},
     [CLI_DISCOVER] =
         {"discover", 0, CLI_LIST, "SPEC",
          "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
-         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .preset = NULL},
+         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .check = check_discover, .preset = NULL},
     [CLI_DIAL_ONLY] =
         {"dial-only", 0, CLI_LIST, "RANGE",
          "dial nodes that other nodes report only at these places: 10.0.0.0/8, a name, .example.com; may be repeated",
-         "WEFT_DIAL_ONLY", FIELD(dial_only), 0, 0, 0, .preset = "everywhere"},
+         "WEFT_DIAL_ONLY", FIELD(dial_only), 0, 0, 0, .check = check_dial_only, .preset = "everywhere"},
     [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 63,
                      .preset = "one per core"},
     [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
-                     FIELD(cluster), 0, 0, 0, .check = cli_is_cluster_name,
+                     FIELD(cluster), 0, 0, 0, .check = check_cluster,
                      .wanted = "a name of a cluster: " CLI_CLUSTER_NAME_RULE, .preset = "weft"},
     [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME", "what carries tcp:// links: nng, or tcp, sockets of weft's own",
                      "WEFT_CARRIER", FIELD(carrier), 0, 0, 0, .preset = "nng", .choices = "nng tcp"},
@@ -156,7 +241,8 @@ static const struct cli_option options[] = {
          .check = check_log,
          .wanted = "LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, with commas between"},
     [CLI_LOG_FILE] = {"log-file", 0, CLI_WORD, "FILE", "append log lines to this file; SIGHUP opens it again",
-                      "WEFT_LOG_FILE", FIELD(log_file), 0, 0, 0, .preset = "standard error"},
+                      "WEFT_LOG_FILE", FIELD(log_file), 0, 0, 0, .check = check_filled,
+                      .wanted = "the name of a file", .preset = "standard error"},
     [CLI_METRICS] =
         {"metrics", 0, CLI_WORD, "[HOST:]PORT",
          "serve a page at /, /metrics for Prometheus, /healthz and /readyz over HTTP; HOST is 127.0.0.1 if left out, "
@@ -179,7 +265,7 @@ static const struct cli_option options[] = {
     [CLI_TIMEOUT] = {"timeout", 0, CLI_SECONDS, "SECONDS", "give up after this time, with exit code 4",
                      "WEFT_TIMEOUT", FIELD(timeout), FIELD(has_timeout), 0, 86400, .preset = NULL},
     [CLI_DIR] = {"dir", 0, CLI_WORD, "DIR", "where the certificates are", "WEFT_CERTS", FIELD(dir), 0, 0, 0,
-                 .preset = "~/.config/weft/certs"},
+                 .check = check_filled, .wanted = "the name of a folder", .preset = "~/.config/weft/certs"},
     [CLI_ROLE] = {"role", 0, CLI_WORD, "ROLE,...", "node, guest, observe or admin", NULL, FIELD(role), 0, 0, 0,
                   .preset = "node", .choices = "node guest observe admin", .check = check_any},
     [CLI_SAN] = {"san", 0, CLI_LIST, "HOST|ADDRESS", "another name or address of the node's machine; may be repeated",
@@ -228,9 +314,10 @@ static const struct cli_option options[] = {
                    .preset = NULL},
     [CLI_TLS] = {"tls", 0, CLI_WORD, "DIR|auto",
                  "the folder of the certificates that weft certs made; auto: the default folder of weft certs",
-                 "WEFT_TLS", FIELD(tls), 0, 0, 0, .choices = "auto", .check = check_any},
+                 "WEFT_TLS", FIELD(tls), 0, 0, 0, .choices = "auto", .check = check_filled,
+                 .wanted = "the name of a folder, or auto"},
     [CLI_AS] = {"as", 0, CLI_WORD, "NAME", "which certificate of --tls to use", "WEFT_AS", FIELD(as), 0, 0, 0,
-                .preset = "admin, or the only one"},
+                .check = check_name, .wanted = "a name: " CLI_NODE_NAME_RULE, .preset = "admin, or the only one"},
     [CLI_PEER_LIMIT] = {"peer-limit", 0, CLI_WORD, "LIMITS",
                         "the most that each peer may send in a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
                         FIELD(peer_limit), 0, 0, 0, .check = check_limits,
@@ -253,11 +340,11 @@ static const struct cli_option options[] = {
     [CLI_WS_ORIGIN] =
         {"ws-origin", 0, CLI_LIST, "URL",
          "accept web pages of this site over ws:// and wss://, and requests for its host; may be repeated",
-         "WEFT_WS_ORIGIN", FIELD(ws_origin), 0, 0, 0, .preset = "none"},
-    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
-                   .preset = NULL},
+         "WEFT_WS_ORIGIN", FIELD(ws_origin), 0, 0, 0, .check = check_ws_origin, .preset = "none"},
+    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0,
+                   CLI_ACTOR_MAX, .check = check_filled, .wanted = "a pid or a name", .preset = NULL},
     [CLI_TOPIC] = {"topic", 0, CLI_WORD, "PATTERN", "messages that are published under this pattern", NULL,
-                   FIELD(topic), 0, 0, 0, .preset = NULL},
+                   FIELD(topic), 0, 0, 0, .check = check_pattern, .preset = NULL},
     [CLI_NO_BODY] = {"no-body", 0, CLI_FLAG, NULL, "leave out the bodies of messages; the role observe needs this",
                      NULL, FIELD(no_body), 0, 0, 0, .preset = NULL},
     [CLI_ALL] = {"all", 0, CLI_FLAG, NULL, "also show the other nodes of the cluster", NULL, FIELD(all), 0, 0, 0,
@@ -272,19 +359,19 @@ static const struct cli_option options[] = {
                    .choices = "pid kind name state mailbox received dropped stack"},
     [CLI_LIMIT] = {"limit", 0, CLI_NUMBER, "N", "show only the first N", NULL, FIELD(limit), 0, 1, INT64_MAX,
                    .preset = NULL},
-    [CLI_KIND] = {"kind", 0, CLI_WORD, "KIND", "only actors of this kind", NULL, FIELD(kind), 0, 0, 0,
+    [CLI_KIND] = {"kind", 0, CLI_WORD, "KIND", "only actors of this kind", NULL, FIELD(kind), 0, 0, CLI_KIND_MAX,
                   .preset = NULL},
     [CLI_BY_KIND] = {"by-kind", 0, CLI_FLAG, NULL, "a line for each kind: the memory of its actors together", NULL,
                      FIELD(by_kind), 0, 0, 0, .preset = NULL},
     [CLI_PREFIX] = {"prefix", 0, CLI_WORD, "TEXT", "only names that begin with this text", NULL, FIELD(prefix), 0, 0,
-                    0, .preset = NULL},
+                    CLI_NODE_NAME_MAX, .preset = NULL},
     [CLI_FILTER] = {"filter", 0, CLI_WORD, "TEXT", "only actors with this text in kind, name, pid or node", NULL,
-                    FIELD(filter), 0, 0, 0, .preset = NULL},
+                    FIELD(filter), 0, 0, CLI_FILTER_MAX, .preset = NULL},
     [CLI_INTERVAL] = {"interval", 0, CLI_SECONDS, "SECONDS", "how often the node is asked", "WEFT_TOP_INTERVAL",
                       FIELD(interval), 0, 0, 3600, .preset = "1"},
     [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print one report, and end", NULL, FIELD(once), 0, 0, 0, .preset = NULL},
     [CLI_STORE] = {"store", 0, CLI_WORD, "URL", "where stored topics are: sqlite:FILE or postgres:URL", "WEFT_STORE",
-                   FIELD(store), 0, 0, 0, .preset = NULL},
+                   FIELD(store), 0, 0, 0, .check = check_store, .preset = NULL},
     [CLI_STORE_STANDBY] = {"store-standby", 0, CLI_FLAG, NULL,
                            "another node may serve the store: stand by, and take over when it does not any more",
                            "WEFT_STORE_STANDBY", FIELD(store_standby), 0, 0, 0, .preset = NULL},
@@ -298,7 +385,7 @@ static const struct cli_option options[] = {
                     .preset = NULL},
     [CLI_STATES] = {"states", 0, CLI_LIST, "PATTERN",
                     "keys of states of actors that the store of this node takes; may be repeated", "WEFT_STATES",
-                    FIELD(states), 0, 0, 0, .preset = NULL},
+                    FIELD(states), 0, 0, 0, .check = check_pattern, .preset = NULL},
     [CLI_STORED] = {"stored", 0, CLI_FLAG, NULL, "store it first, and print its position in the log", NULL,
                     FIELD(stored), 0, 0, 0, .preset = NULL},
     [CLI_CURSOR] = {"cursor", 0, CLI_WORD, "NAME",
@@ -307,7 +394,7 @@ static const struct cli_option options[] = {
                     .wanted = "1 to 64 letters, digits, '_', '-' and '.'", .preset = NULL},
     [CLI_SHARED] = {"shared", 0, CLI_WORD, "NAME",
                     "be a member of this shared cursor of a stored topic, and acknowledge what was printed", NULL,
-                    FIELD(shared), 0, 0, 0, .check = check_cursor,
+                    FIELD(shared), 0, 0, 0, .check = check_shared,
                     .wanted = "1 to 64 letters, digits, '_', '-' and '.'", .preset = NULL},
     [CLI_FROM] =
         {"from", 0, CLI_WORD, "start|now|[EPOCH:]N",
@@ -318,7 +405,7 @@ static const struct cli_option options[] = {
     [CLI_CONFIG] = {"config", 0, CLI_WORD, "FILE|none", "the configuration file, weft.conf(5); none: no file",
                     "WEFT_CONFIG", FIELD(config), 0, 0, 0,
                     .preset = "~/.config/weft/weft.conf, else /etc/weft/weft.conf", .choices = "none",
-                    .check = check_any},
+                    .check = check_filled, .wanted = "the name of a file, or none"},
 };
 
 const size_t cli_option_count = sizeof options / sizeof options[0];
@@ -428,7 +515,14 @@ const char *cli_closest(const char *word, const char *const *known, size_t count
 /* `where` says which flag, variable or line the value comes from. */
 static int bad_value(const struct cli *c, const char *where, const char *value, const char *wanted)
 {
-    cli_fail(c, 0, "%s: '%s' is not %s", where, value, wanted);
+    cli_fail(c, 0, "%s: %s is not %s", where, CLI_QUOTE(value), wanted);
+    return fail_with_help(c);
+}
+
+/* `why` shows as much of the value as may be shown. */
+static int bad_for(const struct cli *c, const char *where, const char *why)
+{
+    cli_fail(c, 0, "%s: %s", where, why);
     return fail_with_help(c);
 }
 
@@ -451,13 +545,18 @@ static void split_choices(const struct cli_option *o, struct choices *out)
 static int set_word(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     struct choices choices;
-    char wanted[192];
+    char wanted[192], why[CLI_WHY] = "";
     size_t n = 0;
     *(const char **)((char *)c + o->field) = value;
+    if (o->max > 0 && strlen(value) > (size_t)o->max) {
+        cli_fail(c, 0, "%s: %s is longer than %d bytes", where, CLI_QUOTE(value), (int)o->max);
+        return fail_with_help(c);
+    }
     split_choices(o, &choices);
     for (size_t i = 0; i < choices.count; i++)
         if (strcmp(value, choices.word[i]) == 0) return CLI_OK;
-    if (o->check == NULL ? choices.count == 0 : o->check(value)) return CLI_OK;
+    if (o->check == NULL ? choices.count == 0 : o->check(value, why)) return CLI_OK;
+    if (why[0] != '\0') return bad_for(c, where, why);
     const char *close = cli_closest(value, choices.word, choices.count);
     for (size_t i = 0; o->wanted == NULL && i < choices.count; i++)
         n += (size_t)snprintf(wanted + n, sizeof wanted - n, "%s%s",
@@ -503,10 +602,12 @@ static int set_seconds(struct cli *c, const struct cli_option *o, const char *wh
 
 static int set_item(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
-    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
-    if (list->count == CLI_LIST_MAX)
-        return cli_fail(c, CLI_USAGE, "%s: more than %d of them; leave some out", where, CLI_LIST_MAX);
-    if (o->check != NULL && !o->check(value)) return bad_value(c, where, value, o->wanted);
+    struct cli_list *list = cli_list_of(c, (enum cli_option_id)(o - options));
+    char why[CLI_WHY] = "";
+    size_t most = o->max == 0 ? CLI_LIST_MAX : (size_t)o->max;
+    if (list->count == most) return cli_fail(c, CLI_USAGE, "%s: more than %zu of them; leave some out", where, most);
+    if (o->check != NULL && !o->check(value, why))
+        return why[0] != '\0' ? bad_for(c, where, why) : bad_value(c, where, value, o->wanted);
     list->item[list->count++] = value;
     return CLI_OK;
 }
@@ -550,6 +651,12 @@ int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin,
     return rc;
 }
 
+struct cli_list *cli_list_of(struct cli *c, enum cli_option_id id)
+{
+    const struct cli_option *o = &options[id];
+    return o->kind == CLI_LIST ? (struct cli_list *)((char *)c + o->field) : NULL;
+}
+
 /* Options that no flag gave. */
 static int from_environment(struct cli *c)
 {
@@ -557,8 +664,8 @@ static int from_environment(struct cli *c)
         const struct cli_option *o = &options[*id];
         char *value = o->variable == NULL || c->origin[*id].from != CLI_BY_DEFAULT ? NULL : getenv(o->variable);
         if (value == NULL || value[0] == '\0') continue;
-        if (o->kind == CLI_LIST) {
-            struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+        struct cli_list *list = cli_list_of(c, *id);
+        if (list != NULL) {
             value = list->copy = strdup(value);
             if (value == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
         }
@@ -592,8 +699,8 @@ static int unknown_option(const struct cli *c, const char *word)
     size_t count = 0;
     for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) names[count++] = options[*id].name;
     const char *close = word[1] == '-' ? cli_closest(word + 2, names, count) : NULL;
-    if (close != NULL) cli_fail(c, 0, "there is no option '%s'; did you mean '--%s'?", word, close);
-    else cli_fail(c, 0, "there is no option '%s'", word);
+    if (close != NULL) cli_fail(c, 0, "there is no option %s; did you mean '--%s'?", CLI_QUOTE(word), close);
+    else cli_fail(c, 0, "there is no option %s", CLI_QUOTE(word));
     return fail_with_help(c);
 }
 
@@ -632,12 +739,21 @@ static int parse_option(struct cli *c, struct words *w)
     return set_value(c, o, where, value);
 }
 
+/* No verb takes an empty one: it is a file, a name, a topic or JSON. */
+static bool has_empty(const struct cli *c)
+{
+    int i = 0;
+    while (i < c->argc && c->argv[i][0] != '\0') i++;
+    return i < c->argc;
+}
+
 static int check_words(const struct cli *c)
 {
     const struct cli_verb *v = c->verb;
     if (c->argc < v->args_min) cli_fail(c, 0, "too few arguments: weft %s %s", v->name, v->arguments);
-    else if (c->argc > v->args_max) cli_fail(c, 0, "unexpected argument '%s'", c->argv[v->args_max]);
-    else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "unexpected argument '%s'", c->rest[0]);
+    else if (c->argc > v->args_max) cli_fail(c, 0, "unexpected argument %s", CLI_QUOTE(c->argv[v->args_max]));
+    else if (has_empty(c)) cli_fail(c, 0, "an argument is empty: weft %s %s", v->name, v->arguments);
+    else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "unexpected argument %s", CLI_QUOTE(c->rest[0]));
     else return CLI_OK;
     return fail_with_help(c);
 }

@@ -1,5 +1,6 @@
 /* cli/options/values.c -- see values.h. */
 #include "values.h"
+#include "option_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,7 @@ bool cli_is_node_name(const char *name)
 int cli_check_node_name(const struct cli *c, const char *name)
 {
     if (cli_is_node_name(name)) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "'%s' is not a node's name: " CLI_NODE_NAME_RULE, name);
+    return cli_fail(c, CLI_USAGE, "%s is not a node's name: " CLI_NODE_NAME_RULE, CLI_QUOTE(name));
 }
 
 bool cli_is_cursor(const char *name)
@@ -131,4 +132,39 @@ bool cli_is_cursor(const char *name)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     size_t size = strlen(name);
     return size > 0 && size <= 64 && strspn(name, allowed) == size;
+}
+
+/* False, after a message. */
+static bool is_right(const struct cli *c, enum wf_option option, const char *value)
+{
+    char why[WF_OPTION_WHY];
+    const char *wrong = wf_option_check(option, value, why);
+    if (wrong != NULL) cli_fail(c, 0, "%s: %s", CLI_QUOTE(value), wrong);
+    return wrong == NULL;
+}
+
+bool cli_is_topic(const struct cli *c, const char *topic)
+{
+    char why[WF_OPTION_WHY];
+    if (wf_option_check(WF_OPTION_TOPIC, topic, why) == NULL) return true;
+    if (wf_option_check(WF_OPTION_PATTERN, topic, why) != NULL) return is_right(c, WF_OPTION_TOPIC, topic);
+    cli_fail(c, 0, "%s is a pattern, which stands for many topics: give one topic", CLI_QUOTE(topic));
+    return false;
+}
+
+bool cli_is_pattern(const struct cli *c, const char *pattern)
+{
+    return is_right(c, WF_OPTION_PATTERN, pattern);
+}
+
+bool cli_is_actor_name(const struct cli *c, const char *name)
+{
+    char actor[CLI_NODE_NAME_MAX + 2]; /* if it is cut, it is too long */
+    const char *at = strchr(name, '@');
+    snprintf(actor, sizeof actor, "%.*s", (int)(at == NULL ? strlen(name) : (size_t)(at - name)), name);
+    if (at != NULL && !cli_is_node_name(at + 1)) return cli_check_node_name(c, at + 1) == CLI_OK;
+    char why[WF_OPTION_WHY];
+    const char *wrong = wf_option_check(WF_OPTION_NAME, actor, why);
+    if (wrong != NULL) cli_fail(c, 0, "%s: %s", CLI_QUOTE(name), wrong);
+    return wrong == NULL;
 }

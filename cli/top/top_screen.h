@@ -2,6 +2,7 @@
 #ifndef CLI_TOP_SCREEN_H
 #define CLI_TOP_SCREEN_H
 
+#include "options.h"
 #include "top_model.h"
 
 struct top_feed;
@@ -10,7 +11,7 @@ struct top_wish {
     bool everywhere;
     enum top_by by;
     bool reverse;
-    char filter[64];
+    char filter[CLI_FILTER_MAX + 1];
     char inspect[64]; /* a pid; "": none */
 };
 

@@ -12,6 +12,8 @@
  * Call weft_node_start, _turn, _wait and _stop of one node in one thread; weft_node_spawn, weft_node_send and
  * everything marked [S] may be called in any thread, as always. weft_node_wait and weft_node_stop run the node
  * themselves until they are done; they do not return to your loop meanwhile. A thread may have several such nodes.
+ * weft's writes to broken pipes raise no SIGPIPE in your thread. A write that an actor makes without weft, such as printf, does
+ * what it does elsewhere in that thread.
  * weft_offload, and links other than tcp://, have threads of their own; the only code of yours that runs there is the
  * functions given to weft_offload. */
 #ifndef WEFT_EMBED_H

@@ -34,7 +34,9 @@ typedef struct {
      * docs/operations.md */
     const char *const *listen;
     size_t listen_count;
-    const char *const *join; /* URLs of seeds: dialled indefinitely, with back-off */
+    /* URLs of seeds: dialled indefinitely, with back-off. WEFT_EADDRESS: one that nobody could dial, as its scheme is
+     * unknown, or it has no port from 1 to 65535 */
+    const char *const *join;
     size_t join_count;
     /* Where other nodes are found, besides `join`; docs/discovery.md. A node that is found is dialled as long as it
      * is listed.

@@ -364,14 +364,19 @@ int pf_signal_catch(int number, void (*on)(int number));
 /* Restores the effect that the signal had before. If no caught signal is left, the thread has ended when this
  * returns: so do not call it from `on`, or while holding a lock that `on` takes. */
 void pf_signal_release(int number);
-/* For turns of a worker on a thread that is not weft's: between the two calls, the signals of a failed write (to a
- * pipe without a reader, beyond the file size limit) are blocked on the calling thread. Such signals that arrived in
- * between are discarded; a signal that was pending before stays pending. The calls may be nested. */
+/* For turns of a worker on a thread that is not weft's: between the two calls no write of this platform raises a signal, to
+ * a pipe without a reader or beyond the file size limit. The signals are blocked on the calling thread from the first write on
+ * that may raise one, which a write to a socket does not: so most turns make no system call for this. Such signals that
+ * arrive from then on are discarded; a signal that was pending before stays pending. The calls may be nested. */
 struct pf_held_off {
-    unsigned take, unblock; /* sets of such signals, in a form of the platform */
+    struct pf_held_off *outer;
+    unsigned take, unblock; /* sets of such signals, in a form of the platform; not set before they are blocked */
+    bool are_blocked;
 };
 void pf_signals_hold_off(struct pf_held_off *out);
 void pf_signals_let_go(const struct pf_held_off *h);
+/* Before a write of another library, which may raise one. */
+void pf_signals_before_write(void);
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Writes last words to standard error: the process is about to end, so it waits for a second at most, in all calls, until
@@ -388,6 +393,9 @@ void pf_stderr_patiently(const char *data, size_t size); /* writes all of it, ho
 bool pf_is_remote(pf_handle h);
 /* Whether standard error is the journal of systemd, according to $JOURNAL_STREAM. */
 bool pf_stderr_is_journal(void);
+/* Opens each of the three standard descriptors that is closed, so that it cannot become a pipe or a socket of ours, into which
+ * the program would write. To read or to write it still fails. To be called before anything is opened. */
+void pf_standard_hold(void);
 /* Writes what stdio has buffered for standard output, unless a thread keeps holding its lock. */
 void pf_flush_stdout(void);
 /* Writes a wall clock time (0: the current time of this machine) for log lines: "2026-11-21T03:29:00.123Z". `size`
@@ -471,6 +479,8 @@ int pf_file_truncate(pf_handle h, int64_t size);
 /* Creates the directory in which the file `path` will be, accessible to this user only, unless the directory exists.
  * WEFT_EACCESS, WEFT_ENOTFOUND (its parent directory does not exist). */
 int pf_private_directory_of(const char *path);
+/* Whether something is there that is no socket. Where sockets are no files: false. */
+bool pf_is_other_file(const char *path);
 /* Whether users other than its owner may read the file. */
 bool pf_file_is_shared(const char *path);
 

@@ -164,8 +164,10 @@ class Links(Case):
 
     def refused(self, sockets, names, url, why, *words, pid=""):
         node = self.node(sockets, names, url, *words, pid=pid)
-        node.log(re.escape(f"cannot listen on {url}: ") + ".*" + re.escape(why))
-        node.end(1)
+        # A URL that is wrong by itself is refused before the node starts.
+        said = f"--listen: '{url}': " if url.startswith("tls+") or url.endswith("://") else f"cannot listen on {url}: "
+        node.log(re.escape(said) + ".*" + re.escape(why))
+        node.end(2 if said.startswith("--") else 1)
 
     def waits(self, s):
         """Waits until a connection is in the queue of the socket."""

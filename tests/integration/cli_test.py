@@ -100,8 +100,8 @@ class Verbs(Cli):
         self.assertEqual((one["topic"], one["tag"], one["body"]), ("news.one", 0, [number]))
         self.assertEqual((two["topic"], two["tag"], two["text"]), ("news.two", 5, "caf\u00e9"))
         reader.end()
-        self.assertIn("malformed", self.weft("publish", "a..b", "[]", "--node", "a", code=1)[1])
-        self.assertIn("malformed", self.weft("subscribe", "a.>.b", "--node", "a", code=1)[1])
+        self.assertIn("'a..b': it is no topic", self.weft("publish", "a..b", "[]", "--node", "a", code=2)[1])
+        self.assertIn("'a.>.b': it is no pattern", self.weft("subscribe", "a.>.b", "--node", "a", code=2)[1])
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
     def listening(self, *options):
@@ -179,7 +179,7 @@ class Verbs(Cli):
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_output_that_cannot_be_written_is_an_error(self):
         self.node("a", "echo")
-        for words in (["help"], ["version"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
+        for words in (["help"], ["version"], ["certs", "--help"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
                       ["names", "--node", "a"], ["top", "--json", "--node", "a"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
@@ -355,6 +355,20 @@ class Mistakes(Cli):
         self.says(1, "no entry point weft_module_main", "run", built("tests", "test_no_entry.so"))
         self.says(2, "is not a URL, such as tcp://127.0.0.1:4001", "run", "x.so", "--listen", "127.0.0.1:4001")
 
+    def test_a_node_without_standard_descriptors_works_and_writes_into_nothing_of_its_own(self):
+        """What is closed would be the next pipe or socket: the module's words would be signals to the node."""
+        words = [WEFT, "run", MODULE, "--name", "a", "--", "echo"]
+        node = subprocess.Popen(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words], env=self.env)
+        self.addCleanup(node.wait)
+        self.addCleanup(node.kill)
+        eventually("the node answers", lambda: node.poll() is not None or subprocess.run(
+            [WEFT, "call", "echo", "[1]", "--tag", "1", "--node", "a"], env=self.env, capture_output=True,
+            check=False).returncode == 0)
+        self.assertIsNone(node.poll())
+        self.assertEqual([os.readlink(f"/proc/{node.pid}/fd/{fd}") for fd in range(3)], ["/dev/null"] * 3)
+        self.weft("stop", "--node", "a")
+        self.assertEqual(node.wait(PATIENCE), 0)
+
     def test_a_module_of_another_machine_or_kind_is_refused(self):
         folder = self.cluster.folder.name
         with open(MODULE, "rb") as f:
@@ -399,8 +413,15 @@ class Mistakes(Cli):
         a = self.node("a", "echo")
         self.says(1, "address is in use", "run", MODULE, "--listen", self.cluster.url("a"))
         self.says(1, "runs here already", "run", MODULE, "--name", "a")
-        self.says(1, "frob://x", "run", MODULE, "--listen", "frob://x")
+        self.says(2, "'frob://x': unknown scheme", "run", MODULE, "--listen", "frob://x")
         self.says(1, "loopback", "run", MODULE, "--listen", "tcp://0.0.0.0:0")
+        precious = self.cluster.folder.name + "/precious"
+        with open(precious, "w", encoding="utf-8") as f:
+            f.write("kept")
+        for path in (precious, self.cluster.folder.name):
+            self.says(1, "something is there that is no socket", "run", MODULE, "--listen", "ipc://" + path)
+        with open(precious, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "kept")
         self.says(2, "is not a URL", "run", MODULE, "--join", "127.0.0.1:80")
         a.stop()
 

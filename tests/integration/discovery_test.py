@@ -192,8 +192,8 @@ class Fakes(Discovery):
                           ("chat.test", "known are URLs"), ("x" * 600, "longer than")]:
             done = subprocess.run([WEFT, "run", MODULE, "--discover", spec, "--", "echo"], env=self.env, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
-            self.assertEqual(done.returncode, 1, spec)
-            self.assertRegex(done.stderr, "cannot discover by .*" + why)
+            self.assertEqual(done.returncode, 2, spec)
+            self.assertRegex(done.stderr, "--discover: '.*" + why)
 
     def test_a_url_is_a_list_of_one(self):
         """A URL is a list with one entry. An actor that sleeps until the next look-up does not delay the end of the

@@ -210,7 +210,7 @@ class Look(unittest.TestCase):
         self.assertEqual(self.weft("why-dropped"), "a has dropped nothing\n")
         for who in "nobody", "0.99999.1", "99.1.1", "1.2", "0.0.0", "0.1.1@0000000000000001", "x" * 120:
             self.assertIn("there is no such actor", self.weft("inspect", who, code=1))
-        self.assertIn("longer than any name", self.weft("inspect", "x" * 200, code=2))
+        self.assertIn("is no pid and no name", self.weft("inspect", "x" * 200, code=2))
 
     def publisher(self, count):
         self.node("publishes", str(count))
@@ -398,7 +398,7 @@ class Look(unittest.TestCase):
                           ("c", "send", "nobody@nowhere", 4), ("c", "fail", "nobody@nowhere", 4)})
         self.assertEqual(len({row["trace"] for row in rows}), 1)
         self.assertIn("no actor there has that name", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
-        self.assertIn("topic pattern is malformed", self.weft("trace", "--topic", "a..b", "--node", "a", code=1))
+        self.assertIn("'a..b': it is no pattern", self.weft("trace", "--topic", "a..b", "--node", "a", code=2))
 
     def test_a_tracer_that_goes_leaves_nothing(self):
         self.node("echo")

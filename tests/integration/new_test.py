@@ -97,8 +97,9 @@ class New(unittest.TestCase):
         self.assertIn("pkg-config does not find weft: is it installed?", done.stderr)
 
     def test_bad_names_and_folders_are_refused(self):
-        for name in ("", "/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
+        for name in ("/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
             self.assertIn("is no name for a project", self.do(WEFT, "new", name, code=2).stderr)
+        self.assertIn("an argument is empty", self.do(WEFT, "new", "", code=2).stderr)
         self.write("file", "")
         self.assertIn("Not a directory", self.do(WEFT, "new", "file/tea", code=1).stderr)
         made = json.loads(self.do(WEFT, "new", "--json", self.folder + "/tea-2//").stdout)

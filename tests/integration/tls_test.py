@@ -17,6 +17,7 @@ from wire_peer import Peer, pack
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 ANY = "tls+tcp://127.0.0.1:0"
+NOBODY = "tls+tcp://127.0.0.1:1"
 
 
 class Tls(unittest.TestCase):
@@ -313,10 +314,10 @@ class Refused(Tls):
 
     def test_files_are_looked_at_before_the_network(self):
         folder = self.expired("b", "-days", "-1")
-        self.assertRegex(self.weft("ps", "--node", ANY, "--tls", folder, "--as", "b", code=1),
+        self.assertRegex(self.weft("ps", "--node", NOBODY, "--tls", folder, "--as", "b", code=1),
                          r"b.crt has expired on \d+-\d\d-\d\d; issue it again: weft certs issue b --force")
         folder = self.other_folder()
-        ps = ["ps", "--node", ANY, "--tls", folder, "--as", "b"]
+        ps = ["ps", "--node", NOBODY, "--tls", folder, "--as", "b"]
         self.assertRegex(self.weft(*ps, code=1), "ca.crt is missing.*; make it with 'weft certs init'")
         self.copy(folder, "ca.crt")
         self.assertRegex(self.weft(*ps, code=1), "b.crt is missing.*; make it with 'weft certs issue b'")
@@ -397,7 +398,7 @@ class Refused(Tls):
             file.write("subjectAltName=URI:weft:role:king\n")
         self.openssl("x509", "-req", "-in", f"{folder}/req", "-CA", "ca.crt", "-CAkey", "ca.key", "-extfile",
                      f"{folder}/ext", "-set_serial", "78", "-out", f"{folder}/b.crt")
-        self.assertIn("b.crt grants no role", self.ask("ps", ANY, who="b", tls=folder, code=1))
+        self.assertIn("b.crt grants no role", self.ask("ps", NOBODY, who="b", tls=folder, code=1))
         a, url = self.run_node("a")
         self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
         a.log("its certificate, of b, grants no role")
@@ -431,7 +432,6 @@ class Refused(Tls):
         for url, words, says in (("tcp://0.0.0.0:0", (), "is not a loopback address"),
                                  ("tcp://[::]:0", (), "is not a loopback address"), ("tcp://:0", (), "loopback"),
                                  ("ws://0.0.0.0:0/x", (), "use wss://"),
-                                 ("tcp://127.0.0.1:x@0.0.0.0:0", (), "no user"),
                                  ("tls+tcp://127.0.0.1:0", (), "needs certificates"),
                                  ("tcp://0.0.0.0:0", ("--tls", self.certs), "is not a loopback address")):
             with self.subTest(url=url):
@@ -439,6 +439,10 @@ class Refused(Tls):
                 self.addCleanup(node.kill)
                 node.log(re.escape("cannot listen on " + url) + ".*" + says)
                 node.end(1)
+        node = Program(WEFT, "run", MODULE, "--listen", "tcp://127.0.0.1:x@0.0.0.0:0", env=self.env)
+        self.addCleanup(node.kill)
+        node.log("a URL of a node has no user")
+        node.end(2)
 
     def test_key_that_others_can_read(self):
         folder = self.other_folder()

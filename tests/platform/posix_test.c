@@ -66,6 +66,42 @@ START_TEST(a_broken_unix_socket_is_ready_for_everything)
 }
 END_TEST
 
+static bool is_blocked(int number)
+{
+    sigset_t mask;
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    return sigismember(&mask, number) == 1;
+}
+
+/* A write to a socket needs no system call for it. */
+START_TEST(signals_are_blocked_from_the_first_write_on_that_may_raise_one)
+{
+    struct end pair[2];
+    struct pf_held_off outer, inner;
+    int fds[2];
+    make_unix_pair(pair);
+    ck_assert_int_eq(pipe(fds), 0);
+    pf_signals_before_write(); /* on a thread that is held off from nothing */
+    ck_assert(!is_blocked(SIGPIPE));
+    pf_signals_hold_off(&outer);
+    write_text(&pair[0], "abc");
+    ck_assert(!is_blocked(SIGPIPE) && !is_blocked(SIGXFSZ));
+    pf_signals_hold_off(&inner);
+    ck_assert_int_eq(pf_write(fds[1], &(struct pf_slice){"x", 1}, 1), 1);
+    ck_assert(is_blocked(SIGPIPE) && is_blocked(SIGXFSZ));
+    pf_signals_let_go(&inner);
+    ck_assert(!is_blocked(SIGPIPE) && !is_blocked(SIGXFSZ));
+    close(fds[0]);
+    ck_assert_int_eq(pf_write(fds[1], &(struct pf_slice){"x", 1}, 1), WEFT_ERESET);
+    ck_assert(is_blocked(SIGPIPE));
+    pf_signals_let_go(&outer);
+    ck_assert(!is_blocked(SIGPIPE));
+    close(fds[1]);
+    take_out(&pair[0]);
+    take_out(&pair[1]);
+}
+END_TEST
+
 START_TEST(pipes_tell_data_space_and_end)
 {
     static char block[65536];
@@ -336,6 +372,7 @@ int main(void)
     const TTest *const tests[] = {
         unix_sockets_tell_data_space_and_end,
         a_broken_unix_socket_is_ready_for_everything,
+        signals_are_blocked_from_the_first_write_on_that_may_raise_one,
         pipes_tell_data_space_and_end,
         files_are_always_ready,
         the_alarm_makes_the_handle_readable,

@@ -124,6 +124,10 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
         snprintf(why, WF_REASON_TEXT, "NNG cannot take an inherited socket");
         return WEFT_ENOTSUP;
     }
+    if (wf_url_path(url) != NULL && pf_is_other_file(wf_url_path(url))) { /* NNG would remove it */
+        snprintf(why, WF_REASON_TEXT, "something is there that is no socket: move it away, or choose another path");
+        return WEFT_EADDRESS;
+    }
     struct stream_end *l = end_new(k, url, NULL);
     if (l == NULL) return WEFT_ENOMEM;
     if (l->tls && !k->has_tls) {

@@ -54,6 +54,11 @@ static const char *local_path(const char *url)
     return NULL;
 }
 
+const char *wf_url_path(const char *url)
+{
+    return strncmp(url, "abstract://", 11) == 0 ? NULL : local_path(url);
+}
+
 bool wf_url_is_known(const char *url)
 {
     size_t size;
@@ -66,25 +71,54 @@ static int refuse(char *why, const char *text)
     return WEFT_EADDRESS;
 }
 
-int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
+/* `after`: what stands behind the host. Web sockets have a port of their own. */
+static bool has_port(const char *url, const char *after, bool listens)
+{
+    if (after[0] != ':') return strncmp(url, "ws", 2) == 0 && (after[0] == '\0' || after[0] == '/');
+    size_t digits = strspn(after + 1, "0123456789");
+    long port = strtol(after + 1, NULL, 10);
+    bool ends = after[1 + digits] == '\0' || after[1 + digits] == '/';
+    return digits > 0 && digits <= 5 && ends && port <= 65535 && (listens || port > 0);
+}
+
+static int check_network(const char *url, bool listens, char *why)
+{
+    size_t size;
+    const char *host = wf_url_host(url, &size);
+    if (host == NULL && listens)
+        return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract, inherited");
+    if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract");
+    /* "127.0.0.1:x@0.0.0.0:1" has a user and a password, and the address is 0.0.0.0, which all machines can reach. */
+    if (strchr(host, '@') != NULL) return refuse(why, "a URL of a node has no user");
+    if (size == 0 && !listens) return refuse(why, "no host after ://");
+    if (host[0] == '[' && host[size - 1] != ']') return refuse(why, "no ']' after the address");
+    if (has_port(url, host + size, listens)) return WEFT_OK;
+    return refuse(why, listens ? "no port from 0 to 65535 after the host; 0 stands for any"
+                               : "no port from 1 to 65535 after the host");
+}
+
+int wf_url_check(const char *url, bool listens, char *why)
 {
     if (strlen(url) >= WF_URL_TEXT) {
         snprintf(why, WF_REASON_TEXT, "the URL is longer than %d bytes", WF_URL_TEXT - 1);
         return WEFT_EADDRESS;
     }
-    size_t size;
-    const char *path = local_path(url), *name = wf_url_inherited(url);
+    const char *path = local_path(url), *name = listens ? wf_url_inherited(url) : NULL;
     if (name != NULL) return name[0] != '\0' ? WEFT_OK : refuse(why, "no name after ://");
-    if (strncmp(url, "tls+", 4) == 0 && wf_url_inherited(url + 4) != NULL)
+    if (listens && strncmp(url, "tls+", 4) == 0 && wf_url_inherited(url + 4) != NULL)
         return refuse(why, "an inherited socket has no TLS: use tls+tcp://, or inherited:// for one on 127.0.0.1");
-    if (path != NULL && path[0] != '\0' && strncmp(url, "abstract://", 11) == 0 && !insecure)
+    if (path != NULL) return path[0] != '\0' ? WEFT_OK : refuse(why, "no path after ://");
+    return check_network(url, listens, why);
+}
+
+int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
+{
+    size_t size;
+    if (wf_url_check(url, true, why) < 0) return WEFT_EADDRESS;
+    if (strncmp(url, "abstract://", 11) == 0 && !insecure)
         return refuse(why, "any user may dial abstract://: use ipc://, or say --insecure (option insecure)");
-    if (path != NULL && path[0] != '\0') return WEFT_OK;
-    if (path != NULL) return refuse(why, "no path after ://");
     const char *host = wf_url_host(url, &size);
-    if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract, inherited");
-    /* "127.0.0.1:x@0.0.0.0:1" has a user and a password, and the address is 0.0.0.0, which all machines can reach. */
-    if (strchr(host, '@') != NULL) return refuse(why, "a URL to listen on has no user");
+    if (host == NULL) return WEFT_OK;
     if (wf_url_is_tls(url)) return tls ? WEFT_OK : refuse(why, "TLS needs certificates: give --tls DIR (option tls)");
     if (insecure || is_loopback(host, size)) return WEFT_OK;
     snprintf(

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether a node could dial it, or listen there (`listens`), as far as the text says: it has a known scheme, and a host
+ * and a port, or a path. Returns 0, or WEFT_EADDRESS and a reason. */
+int wf_url_check(const char *url, bool listens, char *why);
 /* Whether a node may listen there. On an address that other machines can reach it needs TLS, unless its operator has
  * set `insecure`. `tls`: it has certificates. Returns 0, or WEFT_EADDRESS and a reason. */
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
@@ -23,6 +26,8 @@ bool wf_url_is_tls(const char *url);
 bool wf_url_is_loopback(const char *url); /* its host is a loopback address */
 /* The host of a URL with a network scheme, with the brackets of IPv6; NULL: it has another scheme. */
 const char *wf_url_host(const char *url, size_t *size);
+/* The path of a URL whose socket is a file; NULL: it has another scheme. */
+const char *wf_url_path(const char *url);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
 /* A URL to listen on, so that all nodes that reach `seed` can reach it: any port of `local`, the address from which the

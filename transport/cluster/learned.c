@@ -150,8 +150,7 @@ static size_t read_range(const char *range, uint8_t out[16], unsigned *bits)
     return size;
 }
 
-/* "10.0.0.0/8", "fd00::/8", "192.168.1.7", a name, ".example.com". */
-static bool is_range(const char *range)
+bool wf_learned_is_range(const char *range)
 {
     uint8_t bytes[16];
     unsigned bits;
@@ -200,8 +199,8 @@ int wf_learned_init(struct wf_learned *l, const weft_node_options *o)
         return WEFT_EINVAL;
     }
     for (size_t i = 0; i < o->dial_only_count; i++) {
-        if (o->dial_only[i] == NULL || !is_range(o->dial_only[i])) {
-            weft_log(WEFT_ERROR, "node option dial_only: %s is no address, ADDRESS/BITS, name or .DOMAIN",
+        if (o->dial_only[i] == NULL || !wf_learned_is_range(o->dial_only[i])) {
+            weft_log(WEFT_ERROR, "node option dial_only: %.200s is no address, ADDRESS/BITS, name or .DOMAIN",
                      o->dial_only[i] == NULL ? "(null)" : o->dial_only[i]);
             return WEFT_EINVAL;
         }

@@ -40,6 +40,8 @@ struct wf_learned {
     uint32_t range_count; /* 0: no restriction */
 };
 
+/* Whether the option dial_only takes it: "10.0.0.0/8", "fd00::/8", "192.168.1.7", a name, ".example.com". */
+bool wf_learned_is_range(const char *range);
 /* Takes the option dial_only. WEFT_EINVAL: the log says what is wrong with it. */
 int wf_learned_init(struct wf_learned *l, const weft_node_options *o);
 

@@ -53,17 +53,30 @@ static int set(struct wf_meta *m, weft_text key, const char *value)
     return rc;
 }
 
+/* NULL, or what is wrong. */
+static const char *add(struct wf_meta *m, const char *entry, int *rc)
+{
+    const char *equals = entry == NULL ? NULL : strchr(entry, '=');
+    *rc = equals == NULL ? WEFT_EINVAL : set(m, weft_str(entry, (size_t)(equals - entry)), equals + 1);
+    if (*rc == WEFT_OK) return NULL;
+    if (equals == NULL) return "not KEY=VALUE";
+    return "at most 16 entries, keys of 1 to 32 and values of up to 128 bytes, 512 together, no control characters";
+}
+
+const char *wf_meta_check(const char *entry)
+{
+    struct wf_meta m = {0};
+    int rc;
+    return add(&m, entry, &rc);
+}
+
 int wf_meta_options(struct wf_meta *m, const weft_node_options *o)
 {
     for (size_t i = 0; i < o->meta_count; i++) {
-        const char *entry = o->meta[i], *equals = entry == NULL ? NULL : strchr(entry, '=');
-        int rc = equals == NULL ? WEFT_EINVAL : set(m, weft_str(entry, (size_t)(equals - entry)), equals + 1);
-        if (rc == WEFT_OK) continue;
-        weft_log(WEFT_ERROR, "node option meta: %s: %s", entry == NULL ? "(null)" : entry,
-                 equals == NULL
-                     ? "not KEY=VALUE"
-                     : "at most 16 entries, keys of 1 to 32 and values of up to 128 bytes, 512 together, no control "
-                       "characters");
+        int rc;
+        const char *wrong = add(m, o->meta[i], &rc);
+        if (wrong == NULL) continue;
+        weft_log(WEFT_ERROR, "node option meta: %.200s: %s", o->meta[i] == NULL ? "(null)" : o->meta[i], wrong);
         return rc;
     }
     return WEFT_OK;

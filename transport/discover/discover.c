@@ -13,10 +13,10 @@
 
 /* ---- A list of one --------------------------------------------------------------------------------------------- */
 
-static int url_open(struct wf_source *s, const char *rest, char *why)
+static int url_check(const struct wf_source *s, const char *rest, char *why)
 {
     (void)rest;
-    if (wf_url_is_known(s->spec) && strlen(s->spec) < WF_URL_TEXT) return WEFT_OK;
+    if (wf_url_is_known(s->spec)) return wf_url_check(s->spec, false, why);
     snprintf(why, WF_REASON_TEXT,
              "unknown; known are URLs like tcp://127.0.0.1:4001, dns:HOST:PORT, dns-srv:_weft._tcp.NAME and "
              "etcd:http://HOST:PORT/PREFIX");
@@ -34,7 +34,7 @@ static int url_start(struct wf_source *s)
 }
 
 static const char *const no_options[] = {NULL};
-static const struct wf_source_kind url_kind = {"", no_options, url_open, url_start, NULL, NULL};
+static const struct wf_source_kind url_kind = {"", no_options, url_check, NULL, url_start, NULL, NULL};
 
 /* ---- Specs ----------------------------------------------------------------------------------------------------- */
 
@@ -60,18 +60,30 @@ static int check_options(const struct wf_source *s, char *why)
     return WEFT_OK;
 }
 
-static int open_source(struct wf_source *s, char *why)
+/* Sets the spec and the kind. `rest` gets the spec without prefix and options. */
+static int check_source(struct wf_source *s, const char *spec, char rest[WF_SPEC_TEXT], char *why)
 {
     static const struct wf_source_kind *const kinds[] = {&wf_source_dns, &wf_source_dns_srv, &wf_source_etcd,
                                                          &url_kind};
     size_t i = 0;
+    snprintf(s->spec, sizeof s->spec, "%s", spec);
+    if (strlen(spec) >= sizeof s->spec) {
+        snprintf(why, WF_REASON_TEXT, "longer than %zu bytes", sizeof s->spec - 1);
+        return WEFT_EADDRESS;
+    }
     while (strncmp(s->spec, kinds[i]->prefix, strlen(kinds[i]->prefix)) != 0) i++;
     s->kind = kinds[i];
     if (s->kind != &url_kind && check_options(s, why) < 0) return WEFT_EADDRESS;
-    char rest[WF_SPEC_TEXT];
-    snprintf(rest, sizeof rest, "%s", s->spec + strlen(s->kind->prefix));
+    snprintf(rest, WF_SPEC_TEXT, "%s", s->spec + strlen(s->kind->prefix));
     rest[strcspn(rest, "?")] = '\0';
-    return s->kind->open(s, rest, why);
+    return s->kind->check(s, rest, why);
+}
+
+int wf_discover_check(const char *spec, char *why)
+{
+    struct wf_source s = {.number = 1};
+    char rest[WF_SPEC_TEXT];
+    return check_source(&s, spec, rest, why);
 }
 
 int wf_discover_create(struct wf_transport *t, const weft_node_options *o)
@@ -87,13 +99,11 @@ int wf_discover_create(struct wf_transport *t, const weft_node_options *o)
     for (size_t i = 0; i < o->discover_count; i++) {
         struct wf_source *s = &d->source[d->count];
         const char *spec = o->discover[i] == NULL ? "" : o->discover[i];
-        char why[WF_REASON_TEXT] = "out of memory";
-        int rc = strlen(spec) < sizeof s->spec ? WEFT_OK : WEFT_EADDRESS;
-        if (rc < 0) snprintf(why, sizeof why, "longer than %zu bytes", sizeof s->spec - 1);
-        snprintf(s->spec, sizeof s->spec, "%s", spec);
+        char why[WF_REASON_TEXT] = "out of memory", rest[WF_SPEC_TEXT];
         s->t = t;
         s->number = d->count + 1;
-        if (rc == WEFT_OK) rc = open_source(s, why);
+        int rc = check_source(s, spec, rest, why);
+        if (rc == WEFT_OK && s->kind->open != NULL) rc = s->kind->open(s, rest, why);
         if (rc < 0) {
             weft_log(WEFT_ERROR, "cannot discover by %.200s: %s", spec, why);
             return rc;

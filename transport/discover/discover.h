@@ -22,6 +22,9 @@ struct wf_discover {
     struct wf_source source[WF_SOURCES_MAX];
 };
 
+/* Whether a node takes the spec, without a look at files or at the network. WEFT_EADDRESS; `why` (WF_REASON_TEXT bytes)
+ * says what is wrong. */
+int wf_discover_check(const char *spec, char *why);
 /* Checks the specs (the log names the wrong one, and says what is wrong). */
 int wf_discover_create(struct wf_transport *t, const weft_node_options *o);
 int wf_discover_start(struct wf_transport *t);

@@ -183,6 +183,7 @@ static int wait_once(struct lookup *l)
     struct timeval most = {.tv_sec = 3600}, left;
     (void)ares_timeout(l->channel, &most, &left);
     int rc = weft_wait_any(wait, count, weft_after(WEFT_SEC(left.tv_sec) + WEFT_US(left.tv_usec) + WEFT_MS(1)));
+    pf_signals_before_write(); /* c-ares writes to its sockets as to files */
     if (rc >= 0) ares_process_fd(l->channel, (ares_socket_t)wait[rc].fd, (ares_socket_t)wait[rc].fd);
     else if (rc == WEFT_ETIMEDOUT) ares_process_fd(l->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     return rc == WEFT_ETIMEDOUT || rc > 0 ? 0 : rc;
@@ -198,6 +199,7 @@ static int look_up(struct lookup *l)
         note_failure(l, rc);
         return 0;
     }
+    pf_signals_before_write();
     if (l->dns->port[0] == '\0') {
         l->pending++;
         ares_search(l->channel, l->dns->host, C_IN, T_SRV, on_services, l);
@@ -275,30 +277,36 @@ static void dns_main(const void *arg, size_t size)
 
 /* ---- The source ------------------------------------------------------------------------------------------------ */
 
-static int dns_open(struct wf_source *s, const char *rest, char *why)
+static const char *scheme_of(const struct wf_source *s, char out[WF_URL_TEXT])
 {
+    if (!wf_source_option(s, "scheme", out)) snprintf(out, WF_URL_TEXT, "tcp");
+    return out;
+}
+
+static int dns_check(const struct wf_source *s, const char *rest, char *why)
+{
+    char value[WF_URL_TEXT];
     bool srv = s->kind == &wf_source_dns_srv;
     int rc = srv ? wf_check_host(rest, strlen(rest), why) : wf_check_host_port(rest, strlen(rest), why);
-    if (rc < 0) return rc;
+    if (rc == WEFT_OK && wf_source_option(s, "server", value)) rc = wf_check_host_port(value, strlen(value), why);
+    if (rc < 0 || strcmp(scheme_of(s, value), "tcp") == 0 || strcmp(value, "tls+tcp") == 0) return rc;
+    snprintf(why, WF_REASON_TEXT, "scheme=%.30s: tcp or tls+tcp", value);
+    return WEFT_EADDRESS;
+}
+
+static int dns_open(struct wf_source *s, const char *rest, char *why)
+{
+    char scheme[WF_URL_TEXT];
     struct dns *dns = calloc(1, sizeof *dns);
+    (void)why;
     if (dns == NULL) return WEFT_ENOMEM;
     s->own = dns;
-    const char *colon = srv ? NULL : strrchr(rest, ':');
+    const char *colon = s->kind == &wf_source_dns_srv ? NULL : strrchr(rest, ':');
     snprintf(dns->host, sizeof dns->host, "%.*s", colon == NULL ? (int)strlen(rest) : (int)(colon - rest), rest);
     if (colon != NULL) snprintf(dns->port, sizeof dns->port, "%s", colon + 1);
-    char scheme[WF_URL_TEXT] = "tcp";
-    if (wf_source_option(s, "server", dns->server)) rc = wf_check_host_port(dns->server, strlen(dns->server), why);
-    (void)wf_source_option(s, "scheme", scheme);
-    if (rc == WEFT_OK && strcmp(scheme, "tcp") != 0 && strcmp(scheme, "tls+tcp") != 0) {
-        snprintf(why, WF_REASON_TEXT, "scheme=%.30s: tcp or tls+tcp", scheme);
-        rc = WEFT_EADDRESS;
-    }
-    snprintf(dns->scheme, sizeof dns->scheme, "%.15s", scheme);
-    if (rc < 0) {
-        free(dns);
-        s->own = NULL;
-    }
-    return rc;
+    (void)wf_source_option(s, "server", dns->server);
+    snprintf(dns->scheme, sizeof dns->scheme, "%.15s", scheme_of(s, scheme));
+    return WEFT_OK;
 }
 
 static int dns_start(struct wf_source *s)
@@ -313,5 +321,6 @@ static void dns_close(struct wf_source *s)
 }
 
 static const char *const dns_options[] = {"server", "scheme", NULL};
-const struct wf_source_kind wf_source_dns = {"dns:", dns_options, dns_open, dns_start, NULL, dns_close};
-const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, dns_open, dns_start, NULL, dns_close};
+const struct wf_source_kind wf_source_dns = {"dns:", dns_options, dns_check, dns_open, dns_start, NULL, dns_close};
+const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, dns_check, dns_open,
+                                                 dns_start,  NULL,        dns_close};

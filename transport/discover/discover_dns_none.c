@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static int no_dns(struct wf_source *s, const char *rest, char *why)
+static int no_dns(const struct wf_source *s, const char *rest, char *why)
 {
     (void)s, (void)rest;
     snprintf(why, WF_REASON_TEXT, "this weft was built without c-ares: install libc-ares-dev and build weft again");
@@ -13,5 +13,5 @@ static int no_dns(struct wf_source *s, const char *rest, char *why)
 }
 
 static const char *const dns_options[] = {"server", "scheme", NULL};
-const struct wf_source_kind wf_source_dns = {"dns:", dns_options, no_dns, NULL, NULL, NULL};
-const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, no_dns, NULL, NULL, NULL};
+const struct wf_source_kind wf_source_dns = {"dns:", dns_options, no_dns, NULL, NULL, NULL, NULL};
+const struct wf_source_kind wf_source_dns_srv = {"dns-srv:", dns_options, no_dns, NULL, NULL, NULL, NULL};

@@ -594,4 +594,5 @@ static int etcd_open(struct wf_source *s, const char *rest, char *why)
 }
 
 static const char *const etcd_options[] = {"ttl", "user", "password_file", "ca", "cert", "key", NULL};
-const struct wf_source_kind wf_source_etcd = {"etcd:", etcd_options, etcd_open, etcd_start, etcd_leave, etcd_close};
+const struct wf_source_kind wf_source_etcd = {"etcd:",    etcd_options, wf_etcd_spec_check, etcd_open,
+                                              etcd_start, etcd_leave,   etcd_close};

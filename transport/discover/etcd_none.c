@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int no_etcd(struct wf_source *s, const char *rest, char *why)
+static int no_etcd(const struct wf_source *s, const char *rest, char *why)
 {
     (void)s, (void)rest;
     snprintf(why, WF_REASON_TEXT,
@@ -13,7 +13,7 @@ static int no_etcd(struct wf_source *s, const char *rest, char *why)
 }
 
 static const char *const etcd_options[] = {"ttl", "user", "password_file", "ca", "cert", "key", NULL};
-const struct wf_source_kind wf_source_etcd = {"etcd:", etcd_options, no_etcd, NULL, NULL, NULL};
+const struct wf_source_kind wf_source_etcd = {"etcd:", etcd_options, no_etcd, NULL, NULL, NULL, NULL};
 
 int wf_etcd_ask(struct wf_etcd *e, enum wf_ask_kind kind, const char *name, int64_t token)
 {

@@ -20,6 +20,7 @@ static int read_password(struct wf_etcd_spec *e, const char *path, char *why)
     return WEFT_EACCESS;
 }
 
+/* All options but those that name files. */
 static int read_options(struct wf_etcd_spec *e, const struct wf_source *s, char *why)
 {
     char value[WF_URL_TEXT], *end;
@@ -34,12 +35,9 @@ static int read_options(struct wf_etcd_spec *e, const struct wf_source *s, char 
     }
     bool user = wf_source_option(s, "user", value);
     if (user) snprintf(e->user, sizeof e->user, "%.63s", value);
-    bool password = wf_source_option(s, "password_file", value);
-    if (user != password) {
-        snprintf(why, WF_REASON_TEXT, "user and password_file go together");
-        return WEFT_EADDRESS;
-    }
-    return password ? read_password(e, value, why) : WEFT_OK;
+    if (user == wf_source_option(s, "password_file", value)) return WEFT_OK;
+    snprintf(why, WF_REASON_TEXT, "user and password_file go together");
+    return WEFT_EADDRESS;
 }
 
 /* "http://host:port/prefix" */
@@ -66,10 +64,19 @@ static int split(struct wf_etcd_spec *e, const char *rest, char *why)
     return WEFT_OK;
 }
 
+int wf_etcd_spec_check(const struct wf_source *s, const char *rest, char *why)
+{
+    struct wf_etcd_spec e = {0};
+    int rc = split(&e, rest, why);
+    return rc == WEFT_OK ? read_options(&e, s, why) : rc;
+}
+
 int wf_etcd_spec_read(struct wf_etcd_spec *out, const struct wf_source *s, const char *rest, char *why)
 {
+    char file[WF_URL_TEXT];
     int rc = split(out, rest, why);
     if (rc == WEFT_OK) rc = read_options(out, s, why);
+    if (rc == WEFT_OK && wf_source_option(s, "password_file", file)) rc = read_password(out, file, why);
     (void)wf_source_option(s, "ca", out->ca);
     (void)wf_source_option(s, "cert", out->cert);
     (void)wf_source_option(s, "key", out->key);

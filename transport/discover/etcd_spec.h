@@ -13,6 +13,8 @@ struct wf_etcd_spec {
     char ca[WF_URL_TEXT], cert[WF_URL_TEXT], key[WF_URL_TEXT];
     int64_t ttl;
 };
+/* Whether it is right, without a look at the file of its password: WEFT_EADDRESS, and why. */
+int wf_etcd_spec_check(const struct wf_source *s, const char *rest, char *why);
 /* WEFT_EADDRESS, WEFT_EACCESS, and why. */
 int wf_etcd_spec_read(struct wf_etcd_spec *out, const struct wf_source *s, const char *rest, char *why);
 

@@ -15,8 +15,10 @@ struct wf_source;
 struct wf_source_kind {
     const char *prefix;         /* "dns:" */
     const char *const *options; /* names behind '?', NULL at the end */
-    /* What is wrong with `rest`, the spec without prefix and options, goes to `why` (WF_REASON_TEXT bytes).
-     * WEFT_EADDRESS; WEFT_EACCESS; WEFT_ENOMEM. */
+    /* Whether `rest`, the spec without prefix and options, and the options are right, without a look at files or at the
+     * network. What is wrong goes to `why` (WF_REASON_TEXT bytes). WEFT_EADDRESS. */
+    int (*check)(const struct wf_source *s, const char *rest, char *why);
+    /* Follows a check that found nothing; may be NULL. WEFT_EADDRESS; WEFT_EACCESS; WEFT_ENOMEM. */
     int (*open)(struct wf_source *s, const char *rest, char *why);
     int (*start)(struct wf_source *s);                    /* the workers run, listeners are bound */
     void (*leave)(struct wf_source *s, int64_t deadline); /* the node ends; may be NULL */

@@ -56,7 +56,10 @@ static char *read_file(const char *path)
 
 static int refuse(struct loading *l, const char *path, const char *what, const char *remedy)
 {
-    snprintf(l->why, l->why_size, "%s %s%s%s", path, what, remedy[0] != '\0' ? "; " : "", remedy);
+    enum { SHOWN = 250 }; /* bytes of a path: its end names the file */
+    size_t size = strlen(path), from = size > SHOWN ? size - SHOWN : 0;
+    snprintf(l->why, l->why_size, "%s%s %s%s%s", from > 0 ? "..." : "", path + from, what,
+             remedy[0] != '\0' ? "; " : "", remedy);
     return WEFT_EACCESS;
 }
 

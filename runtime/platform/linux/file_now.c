@@ -13,6 +13,7 @@ int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)
     if (!op->at_once || op->offset < 0) return PF_BLOCKING;
     struct iovec part = {.iov_base = op->data, .iov_len = op->size};
     ssize_t n;
+    if (op->write) pf_signals_before_write();
     do
         n = op->write ? pwritev2((int)op->file, &part, 1, op->offset, RWF_NOWAIT)
                       : preadv2((int)op->file, &part, 1, op->offset, RWF_NOWAIT);

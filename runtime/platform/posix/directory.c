@@ -23,3 +23,9 @@ bool pf_file_is_shared(const char *path)
     struct stat info;
     return stat(path, &info) == 0 && (info.st_mode & 077) != 0;
 }
+
+bool pf_is_other_file(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && !S_ISSOCK(s.st_mode);
+}

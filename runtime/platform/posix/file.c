@@ -78,6 +78,7 @@ int64_t pf_file_read(pf_handle h, void *data, size_t size, int64_t offset)
 int64_t pf_file_write(pf_handle h, const void *data, size_t size, int64_t offset)
 {
     ssize_t n;
+    pf_signals_before_write();
     do n = offset == PF_FILE_END ? write((int)h, data, size) : pwrite((int)h, data, size, offset);
     while (n < 0 && errno == EINTR);
     return n < 0 ? pf_file_error(errno) : n;
@@ -101,6 +102,7 @@ int pf_file_sync(pf_handle h)
 int pf_file_truncate(pf_handle h, int64_t size)
 {
     int rc;
+    pf_signals_before_write(); /* this one may be beyond the limit, too */
     do rc = ftruncate((int)h, size);
     while (rc != 0 && errno == EINTR);
     return rc == 0 ? WEFT_OK : pf_file_error(errno);

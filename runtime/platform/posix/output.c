@@ -1,5 +1,6 @@
 /* runtime/platform/posix/output.c -- standard error. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ bool pf_stderr_is_ready(void)
 /* Writes the first bytes, or all. Returns false if the text cannot be written. */
 static bool write_part(const char **data, size_t *size, size_t most)
 {
+    pf_signals_before_write();
     ssize_t n = write(STDERR_FILENO, *data, WF_MIN(*size, most));
     if (n < 0) return errno == EINTR || errno == EAGAIN; /* EAGAIN: other code has made it non-blocking */
     *data += n;
@@ -110,9 +112,18 @@ bool pf_stderr_is_journal(void)
     return strcmp(stream, is) == 0;
 }
 
+void pf_standard_hold(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) { /* open returns the lowest one that is free */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* children have the same */
+    }
+}
+
 void pf_flush_stdout(void)
 {
     if (ftrylockfile(stdout) != 0) return;
+    pf_signals_before_write();
     (void)fflush(stdout);
     funlockfile(stdout);
 }

@@ -153,22 +153,35 @@ void pf_signal_release(int number)
 
 static const int of_writes[] = {SIGPIPE, SIGXFSZ};
 
+static _Thread_local struct pf_held_off *held_off; /* the innermost one of this thread; NULL: there is none */
+
 void pf_signals_hold_off(struct pf_held_off *out)
 {
+    *out = (struct pf_held_off){.outer = held_off};
+    held_off = out;
+}
+
+static void block(struct pf_held_off *h)
+{
     sigset_t both, before, pending;
-    *out = (struct pf_held_off){0};
     sigemptyset(&both);
     sigemptyset(&pending);
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) sigaddset(&both, of_writes[i]);
     pthread_sigmask(SIG_BLOCK, &both, &before);
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
-        if (sigismember(&before, of_writes[i]) == 0) out->unblock |= 1U << i;
+        if (sigismember(&before, of_writes[i]) == 0) h->unblock |= 1U << i;
     }
     /* A signal that was not blocked was not pending either. */
-    if (out->unblock != (1U << WF_COUNT(of_writes)) - 1) (void)sigpending(&pending);
+    if (h->unblock != (1U << WF_COUNT(of_writes)) - 1) (void)sigpending(&pending);
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
-        if ((out->unblock & 1U << i) != 0 || sigismember(&pending, of_writes[i]) == 0) out->take |= 1U << i;
+        if ((h->unblock & 1U << i) != 0 || sigismember(&pending, of_writes[i]) == 0) h->take |= 1U << i;
     }
+    h->are_blocked = true;
+}
+
+void pf_signals_before_write(void)
+{
+    if (held_off != NULL && !held_off->are_blocked) block(held_off);
 }
 
 /* Discards the pending signals of the set. */
@@ -195,6 +208,9 @@ static void take_pending(const sigset_t *set)
 void pf_signals_let_go(const struct pf_held_off *h)
 {
     sigset_t taken, unblocked;
+    WF_ASSERT(held_off == h);
+    held_off = h->outer;
+    if (!h->are_blocked) return;
     sigemptyset(&taken);
     sigemptyset(&unblocked);
     for (size_t i = 0; i < WF_COUNT(of_writes); i++) {

@@ -196,7 +196,7 @@ int64_t pf_read(pf_handle h, void *buffer, size_t size)
     return n >= 0 ? n : pf_error(errno);
 }
 
-/* `socket`: false for a pipe or a terminal; then SIGPIPE is blocked during the write. */
+/* `socket`: false for a pipe or a terminal. */
 static __attribute__((noinline)) ssize_t write_parts(int fd, bool socket, const struct pf_slice *slices, int count)
 {
     struct iovec parts[SLICES];
@@ -206,6 +206,7 @@ static __attribute__((noinline)) ssize_t write_parts(int fd, bool socket, const 
     for (int i = 0; i < count; i++)
         parts[i] = (struct iovec){.iov_base = (void *)(uintptr_t)slices[i].data, .iov_len = slices[i].size};
     m.msg_iovlen = (unsigned char)count; /* at most SLICES; systems differ in its type */
+    if (!socket) pf_signals_before_write();
     do n = socket ? sendmsg(fd, &m, MSG_NOSIGNAL) : writev(fd, parts, count);
     while (n < 0 && errno == EINTR);
     return n;

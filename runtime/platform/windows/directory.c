@@ -45,3 +45,9 @@ bool pf_file_is_shared(const char *path)
     LocalFree(all);
     return shared;
 }
+
+bool pf_is_other_file(const char *path)
+{
+    (void)path;
+    return false;
+}

@@ -46,6 +46,11 @@ static DWORD WINAPI flush(void *arg)
     return 0;
 }
 
+void pf_standard_hold(void)
+{
+    /* Here handles are not numbered, and no other one gets the place of a closed one. */
+}
+
 void pf_flush_stdout(void)
 {
     enum { PATIENCE_MS = 1000 }; /* ms to wait, because this system has no call that tries the lock of a stream */

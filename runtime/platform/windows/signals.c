@@ -76,3 +76,7 @@ void pf_signals_let_go(const struct pf_held_off *h)
 {
     (void)h;
 }
+
+void pf_signals_before_write(void)
+{
+}

@@ -273,6 +273,8 @@ struct wf_store_engine {
     const char *scheme; /* of its URLs: "sqlite" */
     const char *usage;  /* what one looks like: "sqlite:FILE" */
 
+    /* What is wrong with the URL `where`, without a look at files or servers: "needs a file". NULL: nothing. */
+    const char *(*wrong)(const char *where);
     /* Opens the store; makes it if there is none.
      * Errors: WEFT_EINUSE (another process, or another store of this one, is its owner), WEFT_ENOTSUP (a newer
      * version of weft made it), WEFT_EFORMAT (no store of weft, or damaged), WEFT_ENOTFOUND (no such folder, or

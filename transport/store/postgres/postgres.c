@@ -263,6 +263,7 @@ static int64_t read_clock(struct wf_store *s)
 const struct wf_store_engine wf_store_postgres = {
     .scheme = "postgres",
     .usage = "postgres:URL",
+    .wrong = pq_wrong,
     .open = open_store,
     .close = close_store,
     .show = pq_show,

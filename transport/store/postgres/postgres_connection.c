@@ -140,11 +140,7 @@ int pq_connect(struct pq_connection *c, const struct pq_url *url, bool read_only
     *c = (struct pq_connection){.base = {.driver = &pq_driver}, .silence = url->silence};
     PQconninfoOption *options = pq_words(url->where);
     if (options == NULL) {
-        if (why != NULL)
-            snprintf(why->text, sizeof why->text,
-                     "is no URL of PostgreSQL (in a password, '@' is %%40 and '/' is %%2F; answer_timeout has "
-                     "seconds up to"
-                     " 86400)");
+        if (why != NULL) snprintf(why->text, sizeof why->text, "%s", PQ_WRONG);
         return WEFT_EINVAL;
     }
     const bool has_several = pq_has_several_hosts(options);

@@ -3,13 +3,18 @@
 
 #include "postgres.h"
 
+static const char *wrong(const char *where)
+{
+    (void)where;
+    return "needs libpq, without which this weft was built: install libpq-dev and build weft again";
+}
+
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                       struct wf_store_why *why)
 {
-    (void)where, (void)how;
+    (void)how;
     *out = NULL;
-    snprintf(why->text, sizeof why->text,
-             "this weft was built without libpq: install libpq-dev and build weft again");
+    snprintf(why->text, sizeof why->text, "postgres: %s", wrong(where));
     return WEFT_ENOTSUP;
 }
 
@@ -20,4 +25,4 @@ static void show(const char *where, char *out, size_t size)
 }
 
 const struct wf_store_engine wf_store_postgres = {
-    .scheme = "postgres", .usage = "postgres:URL", .open = open_store, .show = show};
+    .scheme = "postgres", .usage = "postgres:URL", .wrong = wrong, .open = open_store, .show = show};

@@ -89,6 +89,17 @@ PQconninfoOption *pq_words(const char *where)
     return NULL;
 }
 
+const char *pq_wrong(const char *text)
+{
+    struct pq_url url;
+    if (pq_url_read(text, &url) < 0) return "cannot be read: out of memory";
+    PQconninfoOption *options = pq_words(url.where);
+    bool fine = options != NULL;
+    PQconninfoFree(options);
+    pq_url_free(&url);
+    return fine ? NULL : PQ_WRONG;
+}
+
 bool pq_has_several_hosts(const PQconninfoOption *words)
 {
     return strchr(option(words, "host"), ',') != NULL || strchr(option(words, "hostaddr"), ',') != NULL;

@@ -23,6 +23,10 @@ void pq_url_free(struct pq_url *url);
 /* The words of a URL, for PQconninfoFree. NULL: it is not a valid URL. That includes a URL with an '@' or '/' that is not
  * escaped in its password: libpq would take a part of the password for a host or a name, which is shown. */
 PQconninfoOption *pq_words(const char *where);
+/* What is wrong with a text that pq_url_read takes; NULL: nothing. */
+const char *pq_wrong(const char *text);
+#define PQ_WRONG \
+    "is no URL of PostgreSQL (in a password, '@' is %40 and '/' is %2F; answer_timeout has seconds up to 86400)"
 bool pq_has_several_hosts(const PQconninfoOption *words);
 /* What messages say of it, without passwords: "postgres:USER@HOST:PORT/DB". */
 void pq_show(const char *text, char *out, size_t size);

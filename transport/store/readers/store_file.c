@@ -49,7 +49,14 @@ static int no_engine(const char *url, struct wf_store_why *why)
 int wf_store_url_check(const char *url, struct wf_store_why *why)
 {
     const char *where;
-    return engine_of(url, &where) == NULL ? no_engine(url, why) : WEFT_OK;
+    const struct wf_store_engine *engine = engine_of(url, &where);
+    if (engine == NULL) return no_engine(url, why);
+    const char *wrong = engine->wrong(where);
+    if (wrong == NULL) return WEFT_OK;
+    char shown[64];
+    wf_store_url_show(url, shown, sizeof shown);
+    snprintf(why->text, sizeof why->text, "'%s' %s", shown, wrong);
+    return WEFT_EINVAL;
 }
 
 /* All that are open. */

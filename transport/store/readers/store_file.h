@@ -21,7 +21,7 @@ struct wf_store_file {
 
 /* Writes what messages say of a URL: without a password, if it has one. */
 WEFT_API void wf_store_url_show(const char *url, char *out, size_t size);
-/* Whether it names a kind of store that there is. WEFT_EINVAL, and `why` says which there are. */
+/* Whether it is a URL of a store, without a look at files or servers. WEFT_EINVAL, and `why` says what is wrong. */
 WEFT_API int wf_store_url_check(const char *url, struct wf_store_why *why);
 /* Opens the store of a URL, "sqlite:FILE" or "postgres:URL". Blocks. Errors: those of wf_store_engine.open; WEFT_EINVAL: no such
  * engine. */

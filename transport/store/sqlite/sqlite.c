@@ -254,12 +254,16 @@ static int64_t read_clock(struct wf_store *s)
     return sql_clock(((struct sq_store *)s)->vfs);
 }
 
+static const char *wrong(const char *where)
+{
+    return where == NULL || where[0] == '\0' || where[0] == ':' ? "needs a file" : NULL;
+}
+
 static int open_store(struct wf_store **out, const char *where, const struct wf_store_opening *how,
                       struct wf_store_why *why)
 {
     *out = NULL;
-    if (where == NULL || where[0] == '\0' || where[0] == ':')
-        return failed(why, WEFT_EINVAL, "sqlite:", "needs a file");
+    if (wrong(where) != NULL) return failed(why, WEFT_EINVAL, "sqlite:", wrong(where));
     struct sq_store *s = calloc(1, sizeof *s);
     if (s == NULL) return failed(why, WEFT_ENOMEM, where, "out of memory");
     s->base.writer = &s->writer.base;
@@ -275,6 +279,7 @@ static int open_store(struct wf_store **out, const char *where, const struct wf_
 const struct wf_store_engine wf_store_sqlite = {
     .scheme = "sqlite",
     .usage = "sqlite:FILE",
+    .wrong = wrong,
     .open = open_store,
     .close = close_store,
     .is_lost = sql_is_lost,

@@ -170,6 +170,23 @@ START_TEST(values_are_tried)
 }
 END_TEST
 
+/* A list is continued by further lines of its section, and by no others. */
+START_TEST(items_of_a_list_are_counted_over_its_lines)
+{
+    ck_assert_int_eq(parse("listen = ipc://a, ipc://b\n[run]\nlisten = ipc://a, ipc://b, ipc://c\nname = n\n"
+                           "listen = ipc://d, ipc://e, ipc://f\nlisten = ipc://g, ipc://h\n"),
+                     0);
+    ck_assert_int_eq(cli_config_try(file, tell, NULL), 0);
+    forget();
+    ck_assert_int_eq(parse("listen = ipc://a, ipc://b, ipc://c, ipc://d, ipc://e\n"
+                           "listen = ipc://f, ipc://g, ipc://h, ipc://i\n[run]\nlisten = ipc://a\n"),
+                     0);
+    ck_assert_int_eq(cli_config_try(file, tell, NULL), 1);
+    ck_assert_str_eq(said, "2:listen: more than 8 of them; leave some out\n");
+    forget();
+}
+END_TEST
+
 /* Applies the parsed file to a verb. */
 static int apply(struct cli *c, int verb, int count, char **words)
 {
@@ -189,16 +206,16 @@ START_TEST(flags_override_the_environment_which_overrides_the_file)
     struct cli c;
     unsetenv("WEFT_INSECURE");
     setenv("WEFT_NAME", "e", 1);
-    ck_assert_int_eq(
-        parse("workers = 3\nname = f\ncluster = every\nlisten = x://a\nlisten = x://b,x://c x://d\ninsecure = no\n"
-              "[run]\ncluster = mine\n[ps]\ncluster = theirs\ntimeout = .5"),
-        0);
+    ck_assert_int_eq(parse("workers = 3\nname = f\ncluster = every\nlisten = ipc://a\nlisten = ipc://b,ipc://c "
+                           "ipc://d\ninsecure = no\n"
+                           "[run]\ncluster = mine\n[ps]\ncluster = theirs\ntimeout = .5"),
+                     0);
     ck_assert_int_eq(apply(&c, RUN, 2, flag), CLI_OK);
     ck_assert_int_eq(c.workers, 2);
     ck_assert_str_eq(c.name, "e");
     ck_assert_str_eq(c.cluster, "mine");
     ck_assert_uint_eq(c.listen.count, 4);
-    ck_assert_str_eq(c.listen.item[2], "x://c");
+    ck_assert_str_eq(c.listen.item[2], "ipc://c");
     ck_assert(!c.insecure && !c.has_timeout);
     ck_assert_str_eq(cli_where(&c, CLI_WORKERS, where), "--workers");
     ck_assert_str_eq(cli_where(&c, CLI_NAME, where), "WEFT_NAME");
@@ -215,10 +232,10 @@ END_TEST
 START_TEST(a_list_of_the_verb_replaces_that_of_all)
 {
     struct cli c;
-    ck_assert_int_eq(parse("listen = x://a x://b\n[run]\nlisten = x://c"), 0);
+    ck_assert_int_eq(parse("listen = ipc://a ipc://b\n[run]\nlisten = ipc://c"), 0);
     ck_assert_int_eq(apply(&c, RUN, 0, NULL), CLI_OK);
     ck_assert_uint_eq(c.listen.count, 1);
-    ck_assert_str_eq(c.listen.item[0], "x://c");
+    ck_assert_str_eq(c.listen.item[0], "ipc://c");
     cli_finish(&c);
 }
 END_TEST
@@ -246,6 +263,7 @@ int main(void)
     tcase_add_test(t, every_mistake_is_told);
     tcase_add_test(t, values_are_bounded_in_number);
     tcase_add_test(t, values_are_tried);
+    tcase_add_test(t, items_of_a_list_are_counted_over_its_lines);
     tcase_add_test(t, flags_override_the_environment_which_overrides_the_file);
     tcase_add_test(t, a_list_of_the_verb_replaces_that_of_all);
     tcase_add_test(t, a_wrong_value_says_its_line);

@@ -78,10 +78,10 @@ START_TEST(options_in_all_their_forms)
     ck_assert_str_eq(c.argv[0], "one");
     ck_assert_str_eq(c.argv[1], "-"); /* a word: so is a number */
     finish();
-    ck_assert_int_eq(PARSE(plain, "-5", "--discover="), CLI_OK);
+    ck_assert_int_eq(PARSE(plain, "-5", "--discover=dns:x:1"), CLI_OK);
     ck_assert_str_eq(c.argv[0], "-5");
     ck_assert_uint_eq(c.discover.count, 1);
-    ck_assert_str_eq(c.discover.item[0], "");
+    ck_assert_str_eq(c.discover.item[0], "dns:x:1");
     ck_assert(!c.has_drain);
     finish();
 }
@@ -111,6 +111,7 @@ static const struct {
      "--name: '.a' is not a node's name: 1 to 64 letters, digits, '_', '-' and '.', no leading dot"},
     {{"w", "-l", NULL}, "--listen needs a value"},
     {{"w", "-l", "127.0.0.1:4001"}, "'127.0.0.1:4001' is not a URL, such as tcp://127.0.0.1:4001"},
+    {{"w", "--discover=", NULL}, "--discover: '': unknown; known are URLs"},
     {{"w", "--nmae", "x"}, "there is no option '--nmae'; did you mean '--name'?"},
     {{"w", "--quite-something-else", NULL}, "there is no option '--quite-something-else'\n"},
     {{"w", "--a-word-of-more-letters-than-any-option", NULL}, "there is no option"},
@@ -119,6 +120,7 @@ static const struct {
     {{"w", "--=x", NULL}, "there is no option '--=x'"},
     {{NULL}, "too few arguments: weft plain WORD"},
     {{"1", "2", "3"}, "unexpected argument '3'"},
+    {{"1", "", NULL}, "an argument is empty: weft plain WORD"},
     {{"1", "--", "x"}, "unexpected argument 'x'"},
 };
 
@@ -150,11 +152,16 @@ END_TEST
 START_TEST(a_list_is_bounded)
 {
     const char *words[2 * (CLI_LIST_MAX + 1) + 1] = {"w"};
-    for (size_t i = 0; i <= CLI_LIST_MAX; i++) words[2 * i + 1] = "-l", words[2 * i + 2] = "tcp://x:1";
+    for (size_t i = 0; i <= CLI_LIST_MAX; i++) words[2 * i + 1] = "--discover", words[2 * i + 2] = "tcp://x:1";
     ck_assert_int_eq(parse(&plain, 2 * CLI_LIST_MAX + 1, words), CLI_OK);
-    ck_assert_uint_eq(c.listen.count, CLI_LIST_MAX);
+    ck_assert_uint_eq(c.discover.count, CLI_LIST_MAX);
     ck_assert_int_eq(parse(&plain, 2 * CLI_LIST_MAX + 3, words), CLI_USAGE);
-    ck_assert_str_eq(said, "weft plain: --listen: more than 16 of them; leave some out\n");
+    ck_assert_str_eq(said, "weft plain: --discover: more than 16 of them; leave some out\n");
+    finish();
+    for (size_t i = 0; i <= 8; i++) words[2 * i + 1] = "-l"; /* an option with a limit of its own */
+    ck_assert_int_eq(parse(&plain, 2 * 8 + 1, words), CLI_OK);
+    ck_assert_int_eq(parse(&plain, 2 * 8 + 3, words), CLI_USAGE);
+    ck_assert_str_eq(said, "weft plain: --listen: more than 8 of them; leave some out\n");
     finish();
 }
 END_TEST
@@ -175,25 +182,25 @@ START_TEST(the_environment_says_what_no_flag_does)
 {
     setenv("WEFT_NAME", "e", 1);
     setenv("WEFT_WORKERS", "7", 1);
-    setenv("WEFT_LISTEN", " x://a,x://b\tx://c ,", 1);
+    setenv("WEFT_LISTEN", " tcp://a:1,tcp://b:1\ttcp://c:1 ,", 1);
     setenv("WEFT_HEARTBEAT", "", 1); /* as if it were not there */
     ck_assert_int_eq(PARSE(plain, "w", "--workers", "2"), CLI_OK);
     ck_assert_str_eq(c.name, "e");
     ck_assert_int_eq(c.workers, 2);
     ck_assert_int_eq(c.heartbeat, 0);
     ck_assert_uint_eq(c.listen.count, 3);
-    ck_assert_str_eq(c.listen.item[2], "x://c");
+    ck_assert_str_eq(c.listen.item[2], "tcp://c:1");
     finish();
     setenv("WEFT_WORKERS", "many", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
     ck_assert_ptr_nonnull(strstr(said, "WEFT_WORKERS: 'many' is not a number from 1 to 63"));
     finish();
     unsetenv("WEFT_WORKERS");
-    setenv("WEFT_LISTEN", "a:// b:// c:// d:// e:// f:// g:// h:// i:// j:// k:// l:// m:// n:// o:// p:// q://", 1);
+    setenv("WEFT_LISTEN", "ipc://a ipc://b ipc://c ipc://d ipc://e ipc://f ipc://g ipc://h ipc://i", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
-    ck_assert_ptr_nonnull(strstr(said, "WEFT_LISTEN: more than 16"));
+    ck_assert_ptr_nonnull(strstr(said, "WEFT_LISTEN: more than 8"));
     finish();
-    setenv("WEFT_LISTEN", "x://a", 1);
+    setenv("WEFT_LISTEN", "ipc://a", 1);
     no_memory = true;
     ck_assert_int_eq(PARSE(plain, "w"), CLI_FAILED);
     no_memory = false;

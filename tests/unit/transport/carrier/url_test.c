@@ -26,7 +26,7 @@ static const struct {
     {"tcp://0.0.0.0:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://10.0.0.1:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://[::]:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
-    {"tcp://[::1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://[::1", 0, PLAIN | INSECURE | BOTH},
     {"tcp://:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://*:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://127.evil.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
@@ -65,6 +65,56 @@ START_TEST(urls_are_accepted_as_in_the_table)
 {
     ck_assert_msg(where(wf_url_check_listen, rows[_i].url) == rows[_i].listen, "listening on %s", rows[_i].url);
     ck_assert_msg(where(wf_url_check_dial, rows[_i].url) == rows[_i].dial, "dialling %s", rows[_i].url);
+}
+END_TEST
+
+/* What the text alone says: whether it can be dialled, and listened on. */
+static const struct {
+    const char *url;
+    bool dials, listens;
+} texts[] = {
+    {"tcp://127.0.0.1:1", true, true},
+    {"tcp://127.0.0.1:65535", true, true},
+    {"tcp://127.0.0.1:65536", false, false},
+    {"tcp://127.0.0.1:99999", false, false},
+    {"tcp://127.0.0.1:000001", false, false},
+    {"tcp://127.0.0.1:0", false, true},
+    {"tcp://127.0.0.1:", false, false},
+    {"tcp://127.0.0.1:-1", false, false},
+    {"tcp://127.0.0.1:1x", false, false},
+    {"tcp://127.0.0.1", false, false},
+    {"tcp://", false, false},
+    {"tcp://:1", false, true},
+    {"tcp://[::1]:1", true, true},
+    {"tcp://[::1", false, false},
+    {"tcp://[", false, false},
+    {"tcp://[::1]", false, false},
+    {"tcp://[::1]:99999", false, false},
+    {"tls+tcp://a.example:1", true, true},
+    {"tls+tcp://a.example:99999", false, false},
+    {"tcp://user@a.example:1", false, false},
+    {"ws://a.example/x", true, true},
+    {"wss://a.example", true, true},
+    {"ws://a.example:80/x", true, true},
+    {"ws://a.example:99999/x", false, false},
+    {"ipc:///tmp/x", true, true},
+    {"ipc://", false, false},
+    {"abstract://x", true, true},
+    {"inherited://x", false, true},
+    {"inherited://", false, false},
+    {"http://a.example:1", false, false},
+    {"a.example:1", false, false},
+    {"", false, false},
+};
+
+START_TEST(the_text_of_a_url_says_whether_it_is_one)
+{
+    char why[WF_REASON_TEXT] = "";
+    ck_assert_int_eq(wf_url_check(texts[_i].url, false, why), texts[_i].dials ? WEFT_OK : WEFT_EADDRESS);
+    ck_assert(texts[_i].dials || why[0] != '\0');
+    why[0] = '\0';
+    ck_assert_int_eq(wf_url_check(texts[_i].url, true, why), texts[_i].listens ? WEFT_OK : WEFT_EADDRESS);
+    ck_assert(texts[_i].listens || why[0] != '\0');
 }
 END_TEST
 
@@ -192,6 +242,7 @@ int main(void)
     TCase *t = tcase_create("url");
     tcase_add_loop_test(t, urls_are_accepted_as_in_the_table, 0, WF_COUNT(rows));
     tcase_add_loop_test(t, a_node_listens_beside_its_seed_as_in_the_table, 0, WF_COUNT(beside));
+    tcase_add_loop_test(t, the_text_of_a_url_says_whether_it_is_one, 0, WF_COUNT(texts));
     tcase_add_test(t, a_url_longer_than_the_limit_is_refused);
     tcase_add_test(t, addresses_as_text);
     tcase_add_test(t, ports_of_urls);

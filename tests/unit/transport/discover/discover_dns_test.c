@@ -255,7 +255,8 @@ static int open_spec(bool srv, const char *rest, const char *options)
     memset(&other, 0, sizeof other);
     memset(&seen, 0, sizeof seen);
     other.callocs = -1;
-    return source.kind->open(&source, rest, why);
+    int rc = source.kind->check(&source, rest, why);
+    return rc == WEFT_OK ? source.kind->open(&source, rest, why) : rc;
 }
 
 static void open_good(bool srv, const char *options)

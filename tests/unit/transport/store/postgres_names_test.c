@@ -211,7 +211,7 @@ END_TEST
 START_TEST(one_thread_waits_for_a_name_however_often_it_is_asked_for)
 {
     hold(true);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         ck_assert_int_eq(open_at("host=silent.test,silent.test connect_timeout=1"), WEFT_ESYSTEM);
     ck_assert_int_eq(names.begun, 1);
     hold(false);
@@ -286,10 +286,14 @@ END_TEST
 
 START_TEST(names_are_looked_up_32_at_a_time)
 {
-    char where[64];
     hold(true);
-    for (int i = 0; i < 32; i++) {
-        snprintf(where, sizeof where, "host=silent%d.test connect_timeout=1", i);
+    for (int begun = 0; begun < 32; begun += 16) { /* those of a URL are looked up together, within one second */
+        char where[224] = "host=";
+        for (int i = 0; i < 16; i++) {
+            size_t n = strlen(where);
+            snprintf(where + n, sizeof where - n, "%ssilent%d", i > 0 ? "," : "", begun + i);
+        }
+        strcat(where, " connect_timeout=1");
         ck_assert_int_eq(open_at(where), WEFT_ESYSTEM);
     }
     ck_assert_int_eq(open_at("host=silent.test connect_timeout=1"), WEFT_EFULL);

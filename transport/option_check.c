@@ -1,0 +1,44 @@
+/* transport/option_check.c -- see option_check.h. */
+#include "option_check.h"
+
+#include "discover.h"
+#include "frame.h"
+#include "learned.h"
+#include "members.h"
+#include "names.h"
+#include "topic_trie.h"
+#include "url.h"
+#include "ws.h"
+
+#include <string.h>
+
+_Static_assert((int)WF_OPTION_WHY == (int)WF_REASON_TEXT, "the rooms below write their reasons into it");
+_Static_assert((int)WF_OPTION_LISTEN_MAX == (int)WF_FRAME_URLS, "so many URLs a node may listen on");
+_Static_assert((int)WF_OPTION_LIST_MAX == (int)WF_SOURCES_MAX, "so many sources it may have");
+_Static_assert((int)WF_OPTION_LIST_MAX == (int)WF_LEARNED_RANGES, "and so many ranges");
+
+const char *wf_option_check(enum wf_option option, const char *value, char why[WF_OPTION_WHY])
+{
+    int rc = WEFT_OK;
+    switch (option) {
+    case WF_OPTION_LISTEN: rc = strcmp(value, "none") == 0 ? WEFT_OK : wf_url_check(value, true, why); break;
+    case WF_OPTION_JOIN: rc = wf_url_check(value, false, why); break;
+    case WF_OPTION_DISCOVER: rc = wf_discover_check(value, why); break;
+    case WF_OPTION_DIAL_ONLY:
+        return wf_learned_is_range(value) ? NULL : "it is no address, ADDRESS/BITS, name or .DOMAIN";
+    case WF_OPTION_WS_ORIGIN: return wf_ws_is_origin(value) ? NULL : "it is not an origin like https://board.example";
+    case WF_OPTION_META: return wf_meta_check(value);
+    case WF_OPTION_NAME:
+        return wf_name_check(weft_cstr(value)) == WEFT_OK
+                   ? NULL
+                   : "it is no name of an actor: 1 to 64 letters, digits, '.', '_', '-' and '$'";
+    case WF_OPTION_TOPIC:
+        return wf_topic_check(weft_cstr(value)) == WEFT_OK ? NULL
+                                                           : "it is no topic: a topic is words with dots between";
+    case WF_OPTION_PATTERN:
+        return wf_pattern_check(weft_cstr(value)) == WEFT_OK
+                   ? NULL
+                   : "it is no pattern: a pattern is words with dots between them, such as room.* or room.>";
+    }
+    return rc == WEFT_OK ? NULL : why;
+}
