@@ -462,7 +462,9 @@ static void judge_parking(const weft_node *n)
     }
     printf("  parked %llu times\n", (unsigned long long)parked);
     want_int(parked, unparked);
+#ifndef _WIN32 /* a sweep waits for a timer, which is late by milliseconds there: replay_parked does without a clock */
     want(parked > 0 || park_after == 0 || !wf_parks());
+#endif
 }
 
 static void race(int workers)
