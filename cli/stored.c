@@ -449,7 +449,7 @@ static bool print_job(void *arg, const struct wf_store_job *j, const void *body)
 
 static int no_queue(const struct cli *c)
 {
-    return cli_fail(c, CLI_USAGE, "%s is no name of a queue: a name is words with dots between them",
+    return cli_fail(c, CLI_USAGE, "%s is not a name of a queue: a name is words with dots between them",
                     CLI_QUOTE(c->argv[0]));
 }
 

@@ -191,8 +191,9 @@ static const char *read_field(struct line *l, weft_text key, weft_reader *r)
 {
     if (is_key(key, "topic")) {
         bool fits = weft_text_copy(weft_get_str(r), l->topic, sizeof l->topic);
-        return fits && wf_store_topic_ok(l->topic) ? NULL
-                                                   : "\"topic\" is no topic: a topic is words with dots between them";
+        return fits && wf_store_topic_ok(l->topic)
+                   ? NULL
+                   : "\"topic\" is not a topic: a topic is words with dots between them";
     }
     if (is_key(key, "epoch"))
         return read_epoch(weft_get_str(r), &l->epoch) ? NULL : "\"epoch\" has to be 16 hexadecimal digits, not all 0";

@@ -25,20 +25,20 @@ const char *wf_option_check(enum wf_option option, const char *value, char why[W
     case WF_OPTION_JOIN: rc = wf_url_check(value, false, why); break;
     case WF_OPTION_DISCOVER: rc = wf_discover_check(value, why); break;
     case WF_OPTION_DIAL_ONLY:
-        return wf_learned_is_range(value) ? NULL : "it is no address, ADDRESS/BITS, name or .DOMAIN";
+        return wf_learned_is_range(value) ? NULL : "it is not an address, ADDRESS/BITS, a name or .DOMAIN";
     case WF_OPTION_WS_ORIGIN: return wf_ws_is_origin(value) ? NULL : "it is not an origin like https://board.example";
     case WF_OPTION_META: return wf_meta_check(value);
     case WF_OPTION_NAME:
         return wf_name_check(weft_cstr(value)) == WEFT_OK
                    ? NULL
-                   : "it is no name of an actor: 1 to 64 letters, digits, '.', '_', '-' and '$'";
+                   : "it is not a name of an actor: 1 to 64 letters, digits, '.', '_', '-' and '$'";
     case WF_OPTION_TOPIC:
         return wf_topic_check(weft_cstr(value)) == WEFT_OK ? NULL
-                                                           : "it is no topic: a topic is words with dots between";
+                                                           : "it is not a topic: a topic is words with dots between";
     case WF_OPTION_PATTERN:
         return wf_pattern_check(weft_cstr(value)) == WEFT_OK
                    ? NULL
-                   : "it is no pattern: a pattern is words with dots between them, such as room.* or room.>";
+                   : "it is not a pattern: a pattern is words with dots between them, such as room.* or room.>";
     }
     return rc == WEFT_OK ? NULL : why;
 }

@@ -181,7 +181,7 @@ struct wf_passed *wf_tap_take(weft_node *node, struct wf_tap *tap, uint64_t *mis
     return all;
 }
 
-/* A message that passes. `topic` is empty if `name` is no topic. */
+/* A message that passes. `topic` is empty if `name` is not a topic. */
 struct passage {
     enum wf_passing what;
     int why;

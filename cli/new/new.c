@@ -35,7 +35,7 @@ static int project_name(const struct cli *c, char out[CLI_NODE_NAME_MAX + 1])
     snprintf(out, CLI_NODE_NAME_MAX + 1, "%.*s", (int)(end - begin), path + begin);
     bool fits = end - begin <= CLI_NODE_NAME_MAX && isalpha((unsigned char)out[0]) && cli_is_node_name(out);
     if (fits) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "%s is no name for a project: a letter, then letters, digits, '_', '-' and '.'",
+    return cli_fail(c, CLI_USAGE, "%s is not a name for a project: a letter, then letters, digits, '_', '-' and '.'",
                     CLI_QUOTE_PART(path + begin, end - begin));
 }
 

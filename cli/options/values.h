@@ -44,10 +44,10 @@ bool cli_read_position(const char *value, struct cli_position *out);
 
 bool cli_is_cursor(const char *name);
 
-/* False, after a message: it is no topic, or no pattern of topics. */
+/* False, after a message: it is not a topic, or not a pattern of topics. */
 bool cli_is_topic(const struct cli *c, const char *topic);
 bool cli_is_pattern(const struct cli *c, const char *pattern);
-/* False, after a message: it is no NAME of an actor, nor NAME@NODE. */
+/* False, after a message: it is not a NAME of an actor, nor NAME@NODE. */
 bool cli_is_actor_name(const struct cli *c, const char *name);
 
 /* Names of nodes. */

@@ -100,8 +100,8 @@ class Verbs(Cli):
         self.assertEqual((one["topic"], one["tag"], one["body"]), ("news.one", 0, [number]))
         self.assertEqual((two["topic"], two["tag"], two["text"]), ("news.two", 5, "caf\u00e9"))
         reader.end()
-        self.assertIn("'a..b': it is no topic", self.weft("publish", "a..b", "[]", "--node", "a", code=2)[1])
-        self.assertIn("'a.>.b': it is no pattern", self.weft("subscribe", "a.>.b", "--node", "a", code=2)[1])
+        self.assertIn("'a..b': it is not a topic", self.weft("publish", "a..b", "[]", "--node", "a", code=2)[1])
+        self.assertIn("'a.>.b': it is not a pattern", self.weft("subscribe", "a.>.b", "--node", "a", code=2)[1])
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
     def listening(self, *options):

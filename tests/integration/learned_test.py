@@ -104,7 +104,7 @@ class Learned(unittest.TestCase):
     def test_a_bad_range_is_refused(self):
         node = Program(WEFT, "run", MODULE, "--dial-only", "10.0.0.0/33", "--", "idle", env=self.cluster.env)
         self.addCleanup(node.kill)
-        node.log("--dial-only: '10.0.0.0/33': it is no address, ADDRESS/BITS, name or .DOMAIN")
+        node.log("--dial-only: '10.0.0.0/33': it is not an address, ADDRESS/BITS, a name or .DOMAIN")
         node.end(2)
 
 

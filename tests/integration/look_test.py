@@ -398,7 +398,7 @@ class Look(unittest.TestCase):
                           ("c", "send", "nobody@nowhere", 4), ("c", "fail", "nobody@nowhere", 4)})
         self.assertEqual(len({row["trace"] for row in rows}), 1)
         self.assertIn("no actor there has that name", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
-        self.assertIn("'a..b': it is no pattern", self.weft("trace", "--topic", "a..b", "--node", "a", code=2))
+        self.assertIn("'a..b': it is not a pattern", self.weft("trace", "--topic", "a..b", "--node", "a", code=2))
 
     def test_a_tracer_that_goes_leaves_nothing(self):
         self.node("echo")

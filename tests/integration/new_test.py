@@ -98,7 +98,7 @@ class New(unittest.TestCase):
 
     def test_bad_names_and_folders_are_refused(self):
         for name in ("/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
-            self.assertIn("is no name for a project", self.do(WEFT, "new", name, code=2).stderr)
+            self.assertIn("is not a name for a project", self.do(WEFT, "new", name, code=2).stderr)
         self.assertIn("an argument is empty", self.do(WEFT, "new", "", code=2).stderr)
         self.write("file", "")
         self.assertIn("Not a directory", self.do(WEFT, "new", "file/tea", code=1).stderr)

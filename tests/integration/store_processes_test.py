@@ -84,11 +84,11 @@ class Store(StoreCase):
         self.assertIn("another epoch", err)
         self.weft("subscribe", "room.tea", "--from", "now", "--timeout", "0.2", "--node", "a", code=4)
         self.weft("subscribe", "room.tea", "--from", "3", "--timeout", "0.2", "--node", "a", code=4)
-        for topic, what in (("room.*", "is a pattern"), ("a b", "is no topic"), ("", "is empty")):
+        for topic, what in (("room.*", "is a pattern"), ("a b", "is not a topic"), ("", "is empty")):
             self.assertIn(what, self.weft("publish", topic, "1", "--stored", "--node", "a", code=2)[1])
             self.assertIn(what, self.weft("subscribe", topic, "--from", "start", "--node", "a", code=2)[1])
         for verb in (("dead", "a b", "--store", self.url), ("retry", "a b", "--node", "a"), ("drop", "*", "--node", "a")):
-            self.assertIn("no name of a queue", self.weft("store", *verb, code=2)[1])
+            self.assertIn("not a name of a queue", self.weft("store", *verb, code=2)[1])
         # The tool reads beside the node that has the store open.
         out = self.weft("store", "topics", "--store", self.url)[0].splitlines()
         self.assertEqual([line.split()[:2] for line in out], [["few.x", "2"], ["room.tea", "2"]])
@@ -211,8 +211,8 @@ class Store(StoreCase):
         for change, what in (({}, "line 1: record 5 of room.tea does not follow its last one, 6"),
                              ({"offset": 8}, "does not follow"),
                              ({"offset": 7, "epoch": "00000000000000ab"}, "has the epoch"),
-                             ({"epoch": "7"}, "16 hexadecimal digits"), ({"topic": "a.*"}, "no topic"),
-                             ({"topic": 7}, "no topic"), ({"base64": "abc"}, "no base64"), ({"base64": 7}, "to be texts"),
+                             ({"epoch": "7"}, "16 hexadecimal digits"), ({"topic": "a.*"}, "not a topic"),
+                             ({"topic": 7}, "not a topic"), ({"base64": "abc"}, "no base64"), ({"base64": 7}, "to be texts"),
                              ({"tag": 1 << 32}, '"tag" has to be'), ({"tag": (1 << 32) - 1}, '"tag" has to be'),
                              ({"offset": -1}, '"offset" has to be'), ({"offset": 1 << 40}, '"offset" has to be'),
                              ({"time": "now"}, '"time" has to be'), ({"time": 1 << 63}, "too big")):
@@ -287,7 +287,7 @@ class Store(StoreCase):
         self.assertEqual(before, {file: bytes_of(file) for file in before})
         for verb in ("read", "export"):
             self.assertIn("is a pattern", self.weft("store", verb, "room.*", "--store", self.url, code=2)[1])
-            self.assertIn("is no topic", self.weft("store", verb, "a b", "--store", self.url, code=2)[1])
+            self.assertIn("is not a topic", self.weft("store", verb, "a b", "--store", self.url, code=2)[1])
 
     @unittest.skipIf(os.name == "nt", "Windows has no such users")
     def test_a_folder_in_which_nothing_can_be_written(self):
@@ -364,9 +364,9 @@ class Store(StoreCase):
             self.assertIn(what, self.weft(*words, code=2)[1])
         for options, what in ((("--store", "mysql:x", "--stored", "a"), "sqlite:FILE"),
                               (("--store", "rooms.db", "--stored", "a"), "sqlite:FILE"),
-                              (("--store", self.url, "--stored", "a b"), "--stored: 'a b': it is no pattern"),
-                              (("--store", self.url, "--queues", "a.>.b:lease=3"), "--queues: 'a.>.b': it is no pattern"),
-                              (("--store", self.url, "--states", "a..b"), "--states: 'a..b': it is no pattern")):
+                              (("--store", self.url, "--stored", "a b"), "--stored: 'a b': it is not a pattern"),
+                              (("--store", self.url, "--queues", "a.>.b:lease=3"), "--queues: 'a.>.b': it is not a pattern"),
+                              (("--store", self.url, "--states", "a..b"), "--states: 'a..b': it is not a pattern")):
             err = self.weft("run", MODULE, *options, code=2)[1]
             self.assertEqual((err.count("\n"), what in err.splitlines()[0]), (2, True), err)
         self.assertIn("folder", self.weft("run", MODULE, "--store", "sqlite:/no/such/folder/x", "--stored", "a",

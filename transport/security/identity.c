@@ -25,7 +25,7 @@ bool wf_identity_of(struct wf_identity *out, const mbedtls_x509_crt *crt, char *
         if (n->oid.p == NULL || !is_common_name(n)) continue;
         weft_text name = weft_str((const char *)n->val.p, n->val.len);
         if (name.size >= sizeof out->name || wf_name_check(name) < 0) {
-            snprintf(why, why_size, "the certificate's name is no name of a node");
+            snprintf(why, why_size, "the certificate's name is not a name of a node");
             return false;
         }
         if (out->name[0] != '\0') {

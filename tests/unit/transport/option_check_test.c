@@ -25,7 +25,7 @@ static const struct {
     {WF_OPTION_DISCOVER, "teapot:1", "known are URLs"},
     {WF_OPTION_DIAL_ONLY, "10.0.0.0/8", NULL},
     {WF_OPTION_DIAL_ONLY, ".example.com", NULL},
-    {WF_OPTION_DIAL_ONLY, "10.0.0.0/33", "no address"},
+    {WF_OPTION_DIAL_ONLY, "10.0.0.0/33", "not an address"},
     {WF_OPTION_WS_ORIGIN, "https://board.example", NULL},
     {WF_OPTION_WS_ORIGIN, "board.example", "not an origin"},
     {WF_OPTION_META, "zone=eu", NULL},
@@ -33,12 +33,12 @@ static const struct {
     {WF_OPTION_META, "zone", "not KEY=VALUE"},
     {WF_OPTION_META, "=eu", "keys of 1 to 32"},
     {WF_OPTION_NAME, "$node", NULL},
-    {WF_OPTION_NAME, "", "no name"},
-    {WF_OPTION_NAME, "a@b", "no name"},
+    {WF_OPTION_NAME, "", "not a name"},
+    {WF_OPTION_NAME, "a@b", "not a name"},
     {WF_OPTION_TOPIC, "room.tea", NULL},
-    {WF_OPTION_TOPIC, "room.*", "no topic"},
+    {WF_OPTION_TOPIC, "room.*", "not a topic"},
     {WF_OPTION_PATTERN, "room.*", NULL},
-    {WF_OPTION_PATTERN, "room.>.x", "no pattern"},
+    {WF_OPTION_PATTERN, "room.>.x", "not a pattern"},
 };
 
 START_TEST(values_are_taken_and_refused_as_in_the_table)

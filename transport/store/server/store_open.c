@@ -17,7 +17,7 @@ static int pack_topics(const weft_store_options *o, struct store_keep *keep)
     for (size_t i = 0; i < o->topic_count; i++) {
         const struct weft_stored_topics *t = &o->topics[i];
         if (!wf_store_pattern_ok(t->pattern) || t->age < 0) {
-            weft_log(WEFT_ERROR, "store: '%s' is no pattern of topics, or its limits are wrong",
+            weft_log(WEFT_ERROR, "store: '%s' is not a pattern of topics, or its limits are wrong",
                      t->pattern == NULL ? "" : t->pattern);
             return WEFT_EINVAL;
         }
@@ -31,7 +31,8 @@ static int pack_queues(const weft_store_options *o, struct store_rule *rule)
     for (size_t i = 0; i < o->queue_count; i++) {
         const struct weft_stored_queues *q = &o->queues[i];
         if (!wf_store_pattern_ok(q->pattern) || q->lease < 0 || q->jobs > WEFT_QUEUE_JOBS_MAX) {
-            weft_log(WEFT_ERROR, "store: '%s' is no pattern of queues, or its lease or its number of jobs is wrong",
+            weft_log(WEFT_ERROR,
+                     "store: '%s' is not a pattern of queues, or its lease or its number of jobs is wrong",
                      q->pattern == NULL ? "" : q->pattern);
             return WEFT_EINVAL;
         }
@@ -45,7 +46,7 @@ static int pack_states(const weft_store_options *o, weft_text *state)
 {
     for (size_t i = 0; i < o->state_count; i++) {
         if (!wf_store_pattern_ok(o->states[i].pattern)) {
-            weft_log(WEFT_ERROR, "store: '%s' is no pattern of states",
+            weft_log(WEFT_ERROR, "store: '%s' is not a pattern of states",
                      o->states[i].pattern == NULL ? "" : o->states[i].pattern);
             return WEFT_EINVAL;
         }

@@ -22,9 +22,9 @@ START_TEST(certificates_without_a_valid_name_are_refused)
     static const struct {
         const char *subject, *why;
     } bad[] = {
-        {"CN=not a name", "the certificate's name is no name of a node"},
+        {"CN=not a name", "the certificate's name is not a name of a node"},
         {"CN=0123456789012345678901234567890123456789012345678901234567890123x",
-         "the certificate's name is no name of a node"},
+         "the certificate's name is not a name of a node"},
         {"O=Example", "the certificate has no name"},
         {"O=Example,C=DE", "the certificate has no name"},
         {"", "the certificate has no name"},
@@ -90,7 +90,7 @@ START_TEST(name_and_roles_are_read_from_a_certificate)
     ck_assert_str_eq(why, "the certificate has two names");
     real.val.len = 0;
     ck_assert(!wf_identity_of(&who, &crt, why, sizeof why));
-    ck_assert_str_eq(why, "the certificate's name is no name of a node");
+    ck_assert_str_eq(why, "the certificate's name is not a name of a node");
 }
 END_TEST
 
