@@ -10,6 +10,7 @@ struct wf_actor;
 struct wf_charge;
 struct wf_cycle;
 struct wf_defer;
+struct wf_ending;
 struct wf_kept_actor;
 struct wf_locals;
 struct wf_name;
@@ -59,15 +60,14 @@ struct wf_kept_actor_head {
 struct wf_actor_more {
     struct wf_ties ties;                /* monitors and links: ties.h */
     struct wf_list_node *subscriptions; /* the oldest in a ring of wf_subscription.on_actor; NULL: none */
-    uint32_t subscription_count : 30;   /* how many subscriptions */
-    uint32_t late : 1;                  /* clean-ups have waited beyond `latest`: wf_actor_latest */
+    uint32_t subscription_count : 31;   /* how many subscriptions */
     uint32_t unties : 1;                /* its monitors and links are being ended: it gets no new ones */
     uint32_t awaited_count;             /* how many of them have publishers that wait */
     struct wf_name *names;              /* chain of actors/names/names.h */
     struct wf_list_node *groups;        /* a ring of wf_group_tie.on_actor: watches, memberships; NULL: none */
     struct wf_defer *defers;            /* the last one comes first */
     struct wf_locals *locals;           /* local.h */
-    int64_t latest;                     /* while clean-ups run: the end of the grace period */
+    struct wf_ending *ending;           /* set while its clean-ups run: ending.h */
     struct wf_kept_actor *keep;         /* set if its supervisor keeps its mailbox from life to life */
     const struct wf_charge *charge;     /* set for a supervised child while its body runs */
     struct wf_body *end;                /* why it ends, if there is a text: wf_end_body */

@@ -485,22 +485,6 @@ bool wf_actor_unstarted(struct wf_task *t)
     return true;
 }
 
-/* The grace period makes the waits of clean-ups fail. A clean-up that tries again whenever its wait has failed would never
- * end, so it gets one grace period more, and is then abandoned. */
-int64_t wf_actor_latest(struct wf_task *t)
-{
-    struct wf_actor *a = wf_actor_of(t);
-    const int64_t now = weft_now();
-    if (now < a->more->latest) return a->more->latest;
-    if (!a->more->late) {
-        a->more->late = true;
-        a->more->latest = now;
-    } else if (now - a->more->latest >= wf_node_of(t->worker)->options.grace) {
-        t->killed = true;
-    }
-    return a->more->latest;
-}
-
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */
 
 weft_pid weft_self(void)

@@ -33,7 +33,6 @@ enum wf_turn wf_actor_turn(struct wf_task *t);
 enum wf_turn wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
 bool wf_actor_unstarted(struct wf_task *t);
-int64_t wf_actor_latest(struct wf_task *t);
 /* Frees the argument it was started with, or a handler's state. */
 void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w);
 

@@ -34,11 +34,30 @@ int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg)
     return WEFT_OK;
 }
 
+/* Runs the clean-up at once, as without memory; but one that defers itself again must come to an end. */
+static __attribute__((noinline, cold)) int refuse(struct wf_actor *a, void (*undo)(void *), void *arg)
+{
+    struct wf_ending *e = a->more->ending;
+    if (e->refuses) {
+        weft_log(
+            WEFT_WARN,
+            "actor %s: its clean-ups defer others again and again after the grace period: this one does not run. A "
+            "clean-up must not defer itself without end",
+            a->kind);
+        return WEFT_ETIMEDOUT;
+    }
+    e->refuses = true;
+    undo(arg);
+    e->refuses = false;
+    return WEFT_ETIMEDOUT;
+}
+
 int weft_defer(void (*undo)(void *), void *arg)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    return undo == NULL ? WEFT_EINVAL : wf_actor_defer(self, undo, arg);
+    if (undo == NULL) return WEFT_EINVAL;
+    return WF_UNLIKELY(wf_actor_is_overdue(self)) ? refuse(self, undo, arg) : wf_actor_defer(self, undo, arg);
 }
 
 void wf_run_defers(struct wf_actor *a)
@@ -60,19 +79,6 @@ enum {
     FEW_MAIL = 64,        /* so much is dropped at once */
     OTHERS_MOST = 1 << 20 /* held messages and signals that are dropped before the last step of the end */
 };
-
-void wf_actor_end_part(struct wf_actor *a, uint32_t entries)
-{
-    struct wf_task *t = &a->task;
-    struct wf_worker *w = t->worker;
-    if (wf_task_self() != t) return;
-    WF_ASSERT(a->cleaning);
-    entries = WF_MIN(entries, (uint32_t)(WF_TURN_WORK / WF_ENTRY_WORK));
-    wf_worker_charge(w, entries * WF_ENTRY_WORK);
-    if (wf_worker_is_spent(w)) w->budget = 0;
-    if (entries < t->ops) t->ops -= entries;
-    else wf_task_yield();
-}
 
 /* Only as many messages as have come by now: senders that are faster must not keep the actor from its end. */
 static void drop_mail(struct wf_actor *a, bool last)
@@ -118,19 +124,22 @@ static inline bool leaves_nothing(const struct wf_actor *a)
 
 static __attribute__((noinline)) void end_in_steps(struct wf_actor *a)
 {
-    wf_asking_leave(a);                         /* if it was killed in a call, answers are no longer wanted */
-    a->task.cancelled = a->task.killed = false; /* clean-ups may wait until the grace period is over */
+    struct wf_ending ending;
     if (!a->cleaning) {
         a->cleaning = true;
         int64_t latest = wf_task_end_grace(&a->task);
         if (wf_has_clean_ups(a)) {
-            const int64_t grace = wf_node_of(a->task.worker)->options.grace;
-            a->more->late = false;
-            a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(grace);
+            ending.latest = latest != WEFT_FOREVER ? latest : weft_after(wf_node_of(a->task.worker)->options.grace);
+            ending.late = false;
+            a->more->ending = &ending;
             a->task.bounded = true;
+            PF_PLACE_MARK(ending.steps);
+            ending.refuses = false;
         }
     }
-    while (WF_UNLIKELY(wf_has_clean_ups(a))) { /* a destructor may have added more of both */
+    wf_asking_leave(a);                         /* if it was killed in a call, answers are no longer wanted */
+    a->task.cancelled = a->task.killed = false; /* clean-ups may wait until the grace period is over */
+    while (WF_UNLIKELY(wf_has_clean_ups(a))) {  /* a destructor may have added more of both */
         wf_run_defers(a);
         wf_locals_finish(a);
     }
@@ -142,11 +151,21 @@ static __attribute__((noinline)) void end_in_steps(struct wf_actor *a)
     }
     end_early(a);
     wf_actor_end_tail(a);
+    if (a->more != NULL) a->more->ending = NULL;
+}
+
+/* A clean-up has ended its actor, or is abandoned. Its frames are dropped, as there may be very many such clean-ups. */
+static __attribute__((noinline, noreturn)) void go_on(struct wf_actor *a)
+{
+    PF_PLACE_RETURN(a->more->ending->steps);
 }
 
 void wf_actor_end(struct wf_actor *a)
 {
-    if (WF_UNLIKELY(!leaves_nothing(a))) end_in_steps(a);
+    if (WF_UNLIKELY(!leaves_nothing(a))) {
+        if (WF_UNLIKELY(a->cleaning && a->more != NULL && a->more->ending != NULL)) go_on(a);
+        end_in_steps(a);
+    }
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
     if (WF_UNLIKELY(a->handles)) {
         wf_actor_woken(&a->task); /* the sweep has to look at the next actor in this slot */
@@ -162,7 +181,7 @@ void wf_actor_killed(struct wf_task *t)
     if (!a->cleaning) {
         a->reason = WEFT_EXIT_KILLED;
     } else {
-        WF_ASSERT(a->more->late); /* an actor is killed once */
+        WF_ASSERT(a->more->ending->late); /* an actor is killed once */
         weft_log(
             WEFT_WARN,
             "actor %s: a clean-up has waited again and again after the grace period: it is abandoned, and the others "

@@ -3,16 +3,13 @@
 #define WF_END_H
 
 #include "actor.h"
+#include "ending.h"
 
-/* On the actor's own stack. When it returns, only the task is left. A clean-up that calls weft_exit enters this
- * function again, which then runs the remaining clean-ups. */
+/* On the actor's own stack. When it returns, only the task is left. If a clean-up ends its actor, that call does not
+ * return: the first call goes on with the other clean-ups. */
 void wf_actor_end(struct wf_actor *a);
 /* For an actor with wf_actor_more: each feature takes back what it has given to the actor. */
 void wf_actor_leave(struct wf_actor *a);
-/* An ending actor has given back, or notified, so many of what may be very many: after WF_TASK_BUDGET of them other actors
- * run, after about 1,024 of them the worker's turn ends. Call it where nothing of `a` is half done, and without a lock:
- * messages come meanwhile. Returns at once if `a` ends on another stack than its own, as a kept actor may. */
-void wf_actor_end_part(struct wf_actor *a, uint32_t entries);
 /* The last part of its end, on any stack. A kept actor keeps its mail, and its monitors stay. */
 void wf_actor_end_tail(struct wf_actor *a);
 /* weft_exit with a text for the actors that are notified of the end. */

@@ -2,7 +2,7 @@
  * faster than a table. */
 #include "local.h"
 
-#include "actor.h"
+#include "ending.h"
 
 #include <stdlib.h>
 
@@ -108,6 +108,7 @@ void *weft_local(const weft_local_key *key)
     if (self == NULL || key == NULL || key->size == 0) return NULL;
     void *block = wf_local_find(self, key);
     if (block != NULL) return block;
+    if (key->drop != NULL && WF_UNLIKELY(wf_actor_is_overdue(self))) return NULL;
     struct header *h = new_block(self, key->size, key);
     return h == NULL ? NULL : h + 1;
 }
@@ -124,8 +125,10 @@ void wf_locals_finish(struct wf_actor *a)
         h->set = NULL;
         if (fresh && key_of(h)->drop != NULL) key_of(h)->drop(h + 1);
         free_block(set, h);
+        wf_actor_end_part(a, 1);
     }
-    for (struct wf_list_node *k; (k = wf_list_first(&set->blocks)) != NULL;) free_block(set, header_of(k));
+    for (struct wf_list_node *k; (k = wf_list_first(&set->blocks)) != NULL; wf_actor_end_part(a, 1))
+        free_block(set, header_of(k));
     WF_ASSERT(set->bytes == 0);
     a->more->locals = NULL;
     free(set);

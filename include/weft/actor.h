@@ -42,7 +42,7 @@ typedef struct {
 
 /* Zero means the default for every field. */
 typedef struct {
-    const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
+    const char *kind; /* shown by `weft ps`; static storage, not copied; default "actor" */
     /* default: the node's stack size. Rounded up to the next class: 16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB, which is the
      * most. See docs/memory.md for what fits into 16 KiB */
     size_t stack_bytes;
@@ -114,7 +114,10 @@ WEFT_API int weft_kill(weft_pid target);
  * runs first. `arg` must not point to local variables of the body, because they are gone once the body has returned.
  * A clean-up may wait, but all clean-ups together may take no longer than the node's grace period: after that their
  * waits return WEFT_ETIMEDOUT at once. A clean-up that still waits again after a second grace period is abandoned, and
- * the others run. WEFT_ENOMEM: `undo(arg)` has already been run. */
+ * the others run.
+ * Errors: WEFT_ENOMEM (`undo(arg)` has already been run). WEFT_ETIMEDOUT (a clean-up has called it after the second
+ * grace period: `undo(arg)` has already been run; but if it was called by a clean-up that was run in this way,
+ * `undo(arg)` is not run, so that clean-ups that defer themselves again come to an end). */
 WEFT_API WEFT_CHECKED int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other actor of this worker that is ready run once. Newly spawned actors start first, up to about

@@ -28,7 +28,8 @@ typedef struct {
 } weft_local_key;
 
 /* [A] Returns the calling actor's block for that key. It is made and zeroed at the first use; later calls return the
- * same block. NULL when out of memory, outside of actors, or when the size of the key is 0. */
+ * same block. NULL when out of memory, outside of actors, or when the size of the key is 0; and if a new block has a
+ * destructor, when the actor's clean-ups and destructors have run for two grace periods. */
 WEFT_API void *weft_local(const weft_local_key *key);
 
 WEFT_END

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifndef _WIN32
+#include <setjmp.h>
+#endif
 
 /* Makes a context on the stack that ends at `top` (16-byte aligned). The first switch to it calls entry(arg), which
  * must never return. */
@@ -37,5 +40,20 @@ size_t pf_context_callers(const void *context, pf_stack_word *word, const void *
 /* The lowest address that a suspended context needs: everything between it and the top of the stack belongs to the
  * context. */
 char *pf_context_low(void *context);
+
+/* A place in a running function: PF_PLACE_MARK(place) marks where it stands. While that function has not returned, one
+ * that it called goes back there with PF_PLACE_RETURN, on the same stack: the frames between are dropped. Local
+ * variables of the function that have changed since the mark are not known then. PF_PLACE_RETURN must stand in another
+ * function, which is not inlined. The C library tells ASan and TSan. That of Windows would unwind the stack, which is
+ * not possible beyond a coroutine's first frame. */
+#ifdef _WIN32
+typedef void *pf_place[5];
+#define PF_PLACE_MARK(place) ((void)__builtin_setjmp(place))
+#define PF_PLACE_RETURN(place) __builtin_longjmp(place, 1)
+#else
+typedef sigjmp_buf pf_place;
+#define PF_PLACE_MARK(place) ((void)sigsetjmp(place, 0))
+#define PF_PLACE_RETURN(place) siglongjmp(place, 1)
+#endif
 
 #endif

@@ -260,21 +260,26 @@ static void mute(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
+static int hear_reason(void)
+{
+    struct weft_down down;
+    weft_msg *m;
+    want_int(weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER), 0);
+    want_int(weft_down_read(m, &down), 0);
+    weft_msg_free(m);
+    return down.reason;
+}
+
 static void stubborn_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     weft_pid other = kid_on(2, mute, 0);
     for (int64_t i = 0; i < STUBBORN_WAYS; i++) {
-        struct weft_down down;
         weft_monitor_ref ref;
-        weft_msg *m;
         atomic_store(&ends, 0);
         kid_with(with_stubborn_clean_ups, (struct kid){.other = other, .n = i},
                  &(weft_spawn_options){.worker = 1, .monitor = &ref});
-        want_int(weft_recv(&m, WEFT_FOREVER), 0);
-        want_int(weft_down_read(m, &down), 0);
-        weft_msg_free(m);
-        want_int(down.reason, 17);
+        want_int(hear_reason(), 17);
         want_int(atomic_load(&ends), 2);
     }
     want_int(weft_stop(other), 0);
@@ -285,6 +290,114 @@ START_TEST(a_clean_up_that_waits_for_ever_is_abandoned)
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(20)));
     node_spawn(n, 1, stubborn_body);
     node_end(n);
+}
+END_TEST
+
+enum { ABANDONED = 100000, HANGING_EACH = 100 };
+
+static void ends_its_actor(void *arg)
+{
+    static unsigned turn;
+    (void)arg;
+    turn++;
+    while (turn % HANGING_EACH == 0) (void)weft_sleep(WEFT_FOREVER);
+    if (turn % 2 == 0) weft_exit(18);
+    weft_fail(19, "clean-up %u", turn);
+}
+
+static void with_very_many_abandoned(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < ABANDONED; i++) {
+        want_int(weft_defer(ended, NULL), 0);
+        want_int(weft_defer(ends_its_actor, NULL), 0);
+    }
+}
+
+static void handles_once(void *state, weft_msg *m)
+{
+    (void)state, (void)m;
+    with_very_many_abandoned(NULL, 0);
+    weft_exit(17);
+}
+
+static void abandoning_body(const void *arg, size_t size)
+{
+    static const size_t stacks[] = {0, 1};
+    (void)arg, (void)size;
+    for (size_t i = 0; i < WF_COUNT(stacks); i++) {
+        weft_monitor_ref ref;
+        atomic_store(&ends, 0);
+        kid_with(with_very_many_abandoned, (struct kid){.n = 0},
+                 &(weft_spawn_options){.worker = 1, .monitor = &ref, .stack_bytes = stacks[i]});
+        want_int(hear_reason(), 19); /* the last one hangs */
+        want_int(atomic_load(&ends), ABANDONED);
+    }
+    weft_pid handler;
+    weft_monitor_ref ref;
+    atomic_store(&ends, 0);
+    want_int(weft_spawn_handler(&handler, handles_once, NULL, 0, &(weft_spawn_options){.worker = 1, .monitor = &ref}),
+             0);
+    want_int(say(handler, GO, 0), 0);
+    want_int(hear_reason(), 19);
+    want_int(atomic_load(&ends), ABANDONED);
+}
+
+START_TEST(abandoned_clean_ups_take_no_stack)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .grace = WEFT_MS(20)));
+    node_spawn(n, 1, abandoning_body);
+    node_end(n);
+}
+END_TEST
+
+static int refusals;
+
+static void defers_itself(void *arg)
+{
+    int rc = weft_defer(defers_itself, arg);
+    if (rc == 0) return;
+    want_int(rc, WEFT_ETIMEDOUT);
+    refusals++;
+    if (arg != NULL) weft_exit(18);
+}
+
+static void defers_late(void *arg)
+{
+    int64_t before = atomic_load(&ends);
+    (void)arg;
+    want_int(weft_defer(ended, NULL), WEFT_ETIMEDOUT);
+    want_int(atomic_load(&ends), before + 1); /* it has been run */
+}
+
+static void with_endless_clean_ups(const void *arg, size_t size)
+{
+    static char exits;
+    (void)arg, (void)size;
+    want_int(weft_defer(ended, NULL), 0);
+    want_int(weft_defer(defers_late, NULL), 0);
+    want_int(weft_defer(defers_itself, &exits), 0);
+    want_int(weft_defer(defers_late, NULL), 0);
+    want_int(weft_defer(defers_itself, NULL), 0);
+}
+
+static void endless_body(const void *arg, size_t size)
+{
+    weft_monitor_ref ref;
+    (void)arg, (void)size;
+    kid_with(with_endless_clean_ups, (struct kid){.n = 0}, &(weft_spawn_options){.worker = 1, .monitor = &ref});
+    want_int(hear_reason(), 18);
+}
+
+START_TEST(clean_ups_that_defer_themselves_again_come_to_an_end)
+{
+    atomic_store(&ends, 0);
+    refusals = 0;
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .grace = WEFT_MS(20)));
+    node_spawn(n, 1, endless_body);
+    node_end(n);
+    ck_assert_int_eq(atomic_load(&ends), 3);
+    ck_assert_int_eq(refusals, 3); /* the call, and the one in what it runs; weft_exit keeps one from returning */
 }
 END_TEST
 
@@ -549,6 +662,7 @@ END_TEST
 
 TEST_MAIN("actor", arguments_of_all_sizes_are_copied, clean_ups_run_last_first_in_whatever_way_an_actor_ends,
           clean_ups_may_wait_within_the_grace_period, a_clean_up_that_waits_for_ever_is_abandoned,
+          abandoned_clean_ups_take_no_stack, clean_ups_that_defer_themselves_again_come_to_an_end,
           stop_wakes_every_wait, a_kill_follows_the_grace_period_and_leaks_nothing, a_pid_is_never_used_again,
           a_hundred_thousand_are_alive_at_once,
           ON_UNIX(too_deep_a_recursion_names_its_actor, ) the_actor_limit_is_efull)

@@ -3,11 +3,13 @@
 #include "../node_harness.h"
 
 #include "held.h"
+#include "local.h"
 #include "subscription.h"
 
 #include <stdio.h>
 
 enum { READY = 1, MAIL = 2 };
+enum { BLOCK_BYTES = 1024, HEADER_BYTES = 32 /* of a block of weft_alloc */ };
 enum { MANY = 20000, ACTORS = 3000, MOST = 1300 /* in a turn: 1,024, and what the last part has more */ };
 
 enum kind {
@@ -23,6 +25,7 @@ enum kind {
     HELD,
     SIGNALS,
     CLEAN_UPS,
+    BLOCKS,
     EVENTS,
     LATER,
     KINDS
@@ -68,6 +71,7 @@ static void take_one(enum kind kind, unsigned i, weft_pid parent, weft_pid nobod
         clean_ups++;
         want_int(weft_defer(clean_up, NULL), 0);
         return;
+    case BLOCKS: want(weft_alloc(BLOCK_BYTES - HEADER_BYTES) != NULL); return;
     case EVENTS: want_int(weft_event_open(&event), 0); return;
     case LATER: want_int(weft_send_after(weft_after(WEFT_SEC(1000)), parent, MAIL, NULL, 0, NULL), 0); return;
     default: return;
@@ -108,6 +112,7 @@ static unsigned left(enum kind kind, weft_pid p)
         for (const weft_msg *m = a->signals.first; m != NULL; m = (const weft_msg *)m->post.next) signals++;
         return signals;
     case CLEAN_UPS: return clean_ups;
+    case BLOCKS: return a == NULL ? 0 : (unsigned)(wf_locals_bytes(a) / BLOCK_BYTES);
     case EVENTS: return w->events.used;
     case LATER: return slot_used(wa, WF_SEND_AFTER_SLOT);
     default: return 0;

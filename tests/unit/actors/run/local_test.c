@@ -212,6 +212,69 @@ START_TEST(a_killed_actor_leaves_no_memory)
 }
 END_TEST
 
+/* ---- Destructors that do not return ---------------------------------------------------------------------------- */
+
+enum { KEYS = 2000 };
+static weft_local_key many_keys[KEYS];
+static int destroyed;
+
+static void ends_its_actor(void *block)
+{
+    (void)block;
+    destroyed++;
+    while (destroyed % 100 == 0) (void)weft_sleep(WEFT_FOREVER);
+    if (destroyed % 2 == 0) weft_exit(18);
+    weft_fail(19, "destructor %d", destroyed);
+}
+
+static void with_many_keys(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < KEYS; i++) {
+        many_keys[i] = (weft_local_key){1, ends_its_actor};
+        want(weft_local(&many_keys[i]) != NULL);
+    }
+}
+
+static void endless(void *block);
+static const weft_local_key in_turn[2] = {{1, endless}, {2, endless}};
+
+static void endless(void *block)
+{
+    static unsigned calls;
+    want(block != NULL);
+    if (weft_local(&in_turn[++calls % 2]) == NULL) destroyed = 1;
+}
+
+static void with_endless_keys(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want(weft_local(&in_turn[0]) != NULL);
+}
+
+static void down_after(weft_actor *body, int destructors)
+{
+    destroyed = 0;
+    await_end(kid_with(body, (struct kid){.n = 0}, &(weft_spawn_options){.worker = 1, .stack_bytes = 1}));
+    want_int(destroyed, destructors);
+}
+
+static void destroying(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    down_after(with_many_keys, KEYS);
+    down_after(with_endless_keys, 1);
+}
+
+START_TEST(destructors_that_end_their_actor_or_have_no_end_are_abandoned)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .grace = WEFT_MS(20)));
+    node_spawn(n, 1, destroying);
+    node_end(n);
+}
+END_TEST
+
 TEST_MAIN("local", a_block_is_zeroed_aligned_and_freed_with_its_actor, only_its_owner_releases_a_block,
           a_caller_outside_of_actors_gets_no_block, an_actor_has_one_block_for_each_key,
-          memory_ends_after_clean_ups_last_made_first, a_killed_actor_leaves_no_memory)
+          memory_ends_after_clean_ups_last_made_first, a_killed_actor_leaves_no_memory,
+          destructors_that_end_their_actor_or_have_no_end_are_abandoned)
