@@ -670,9 +670,9 @@ static void start_phase(struct wf_etcd *e)
         (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 '''),
     ("actors/names/names.c", '''\
-        wait->wake(wait);
+    wait->wake(wait);
 ''', '''\
-        if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
+    if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
 '''),
     ("runtime/wait/event.c", '''\
     return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;
