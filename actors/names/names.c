@@ -18,7 +18,11 @@
  *     of the claim. An honest node then gives way: whether this node's claim is doubted depends on what this node
  *     knew when it first claimed the name. Each defence is sent to all peers, so a name is defended at most DEFENCES
  *     times. A guest must not end actors of this node, and so must not take their names: its claims get more
- *     doubt. */
+ *     doubt.
+ * (7) Thousands of actors may wait for one name. The thread that adds it looks at a part of the waits with hashes like
+ *     that of the name, and the worker goes on in its later turns. A wait that was looked at in vain goes to the end of
+ *     its list. A name is removed only after all waits that may be for it were looked at, so each registration wakes
+ *     all of them. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -57,6 +61,17 @@ struct wf_name {
 #define BUCKETS_AT_ONCE WF_LIMIT("names: buckets in a part", 4096, 1)
 
 enum { WAITS = 64, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
+enum {
+    SEEN_AT_ONCE = 1024,                   /* waits of other names are passed over quickly */
+    NOTIFIED_AT_ONCE = WF_TURN_BUDGET / 2, /* fewer than the tasks that a turn runs */
+};
+
+/* The waits for the names with these hashes. The first `unseen` of them, or all if there are fewer, have not been looked
+ * at since a name came that may be theirs: note (7). */
+struct waits {
+    struct wf_list list; /* wf_name_wait.on_names */
+    size_t count, unseen;
+};
 
 struct wf_names {
     pf_mutex *lock;
@@ -66,14 +81,19 @@ struct wf_names {
     _Atomic uint32_t losses; /* how many names were lost: release after wf_name.lost, acquire by chains' users */
     void (*gone)(weft_text name, weft_pid pid, void *arg); /* may be NULL */
     void *gone_arg;
-    struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
+    struct waits waits[WAITS]; /* by hash */
+    struct wf_call notify;     /* goes on with them in a later turn of a worker */
+    bool is_posted;            /* `notify` is in an inbox */
 };
+
+static void notify_more(struct wf_worker *w, struct wf_call *c);
 
 int wf_names_create(struct wf_names **out, uint64_t secret)
 {
     struct wf_names *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
-    for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i]);
+    for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i].list);
+    n->notify = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = notify_more};
     n->secret = secret;
     int rc = pf_mutex_create(&n->lock);
     if (rc == WEFT_OK) *out = n;
@@ -168,17 +188,84 @@ static struct wf_name *find_copy(struct wf_names *n, weft_text name, uint32_t ha
 }
 
 /* Under the lock. */
+static void add_wait(struct waits *at, struct wf_name_wait *wait)
+{
+    wf_list_push(&at->list, &wait->on_names);
+    at->count++;
+}
+
+/* Under the lock. */
+static void drop_wait(struct waits *at, struct wf_name_wait *wait)
+{
+    if (!wf_linked(&wait->on_names)) return;
+    wf_unlink(&wait->on_names);
+    at->count--;
+}
+
+/* Under the lock: looks at one wait. Returns whether its name has come. */
+static bool see_wait(struct wf_names *n, struct waits *at)
+{
+    struct wf_name_wait *wait = WF_CONTAINER(wf_list_first(&at->list), struct wf_name_wait, on_names);
+    const struct wf_name *e = find_any(n, weft_str(wait->text, wait->size), wait->hash);
+    at->unseen--;
+    drop_wait(at, wait);
+    if (e == NULL) {
+        add_wait(at, wait);
+        return false;
+    }
+    WF_SOMETIMES("names: a waiting actor is notified of a name of this node", !e->copy);
+    WF_SOMETIMES("names: a waiting actor is notified of a name of another node", e->copy);
+    wait->found = e->pid;
+    wait->wake(wait);
+    return true;
+}
+
+/* Under the lock: notifies so many waits at most. Returns whether some are left that have not been looked at. */
+static bool see_waits(struct wf_names *n, struct waits *at, uint32_t *notify)
+{
+    for (uint32_t i = 0; i<SEEN_AT_ONCE && * notify> 0; i++) {
+        at->unseen = WF_MIN(at->unseen, at->count);
+        if (at->unseen == 0) return false;
+        *notify -= see_wait(n, at);
+    }
+    return at->unseen > 0 && at->count > 0;
+}
+
+/* Under the lock. */
+static void see_all(struct wf_names *n, struct waits *at)
+{
+    for (uint32_t all = UINT32_MAX; see_waits(n, at, &all);) {}
+}
+
+/* Under the lock: goes on in the next turn of this worker. */
+static void see_later(struct wf_names *n)
+{
+    if (n->is_posted) return;
+    n->is_posted = true;
+    wf_worker_post(wf_here, &n->notify.post);
+}
+
+static void notify_more(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_names *n = WF_CONTAINER(c, struct wf_names, notify);
+    uint32_t notify = NOTIFIED_AT_ONCE;
+    bool more = false;
+    pf_mutex_lock(n->lock);
+    n->is_posted = false;
+    for (int i = 0; i < WAITS; i++) more |= n->waits[i].unseen > 0 && see_waits(n, &n->waits[i], &notify);
+    if (more) see_later(n);
+    pf_mutex_unlock(n->lock);
+    wf_worker_charge(w, (NOTIFIED_AT_ONCE - notify) * WF_ENTRY_WORK);
+}
+
+/* Under the lock: a name has come. */
 static void tell_waits(struct wf_names *n, const struct wf_name *e)
 {
-    WF_LIST_EACH(k, &n->waits[e->in_table.hash % WAITS]) {
-        struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
-        if (wait->hash != e->in_table.hash || !same(e, weft_str(wait->text, wait->size))) continue;
-        WF_SOMETIMES("names: a waiting actor is notified of a name of this node", !e->copy);
-        WF_SOMETIMES("names: a waiting actor is notified of a name of another node", e->copy);
-        wf_unlink(k);
-        wait->found = e->pid;
-        wait->wake(wait);
-    }
+    struct waits *at = &n->waits[e->in_table.hash % WAITS];
+    uint32_t notify = NOTIFIED_AT_ONCE;
+    at->unseen = at->count;
+    if (wf_here == NULL) see_all(n, at); /* outside of workers, only tests add names */
+    else if (see_waits(n, at, &notify)) see_later(n);
 }
 
 static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, bool copy)
@@ -214,6 +301,8 @@ static bool put_in(struct wf_names *n, struct wf_name *e)
 /* Under the lock. */
 static void take_out(struct wf_names *n, struct wf_name *e)
 {
+    struct waits *at = &n->waits[e->in_table.hash % WAITS];
+    if (WF_UNLIKELY(at->unseen > 0)) see_all(n, at); /* they may be waiting for this name */
     wf_hash_table_remove(&n->table, &e->in_table);
     n->count -= !e->copy;
     if (e->copy) wf_unlink(&e->in_copies);
@@ -323,7 +412,7 @@ int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_any(n, name, wait->hash);
     if (e != NULL) *out = e->pid;
-    else wf_list_push(&n->waits[wait->hash % WAITS], &wait->on_names);
+    else add_wait(&n->waits[wait->hash % WAITS], wait);
     pf_mutex_unlock(n->lock);
     return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
 }
@@ -331,7 +420,10 @@ int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait
 void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
 {
     pf_mutex_lock(n->lock);
-    wf_unlink(&wait->on_names);
+    const struct wf_name *e = NULL; /* its name may have come, and it was not notified yet */
+    if (wf_linked(&wait->on_names)) e = find_any(n, weft_str(wait->text, wait->size), wait->hash);
+    if (e != NULL) wait->found = e->pid;
+    drop_wait(&n->waits[wait->hash % WAITS], wait);
     pf_mutex_unlock(n->lock);
 }
 
@@ -608,9 +700,7 @@ size_t wf_names_waits(struct wf_names *n)
 {
     size_t count = 0;
     pf_mutex_lock(n->lock);
-    for (int i = 0; i < WAITS; i++) {
-        for (struct wf_list_node *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
-    }
+    for (int i = 0; i < WAITS; i++) count += n->waits[i].count;
     pf_mutex_unlock(n->lock);
     return count;
 }

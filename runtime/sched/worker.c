@@ -80,10 +80,21 @@ static inline uint32_t take_bundle(struct wf_worker *w, struct wf_bundle *b, str
     return taken;
 }
 
+/* The work of the last turn is over. Much of it frees entries of tables. */
+static inline void begin_work(struct wf_worker *w)
+{
+    w->unmerged += w->work;
+    w->work = 0;
+    if (WF_LIKELY(w->unmerged < WF_TURN_WORK)) return;
+    w->unmerged = 0;
+    w->count.merges++;
+    wf_merge_freed();
+}
+
 static void drain_inbox(struct wf_worker *w)
 {
     uint32_t count = 0;
-    w->work = 0;
+    begin_work(w);
     struct wf_post *p = w->undrained != NULL ? w->undrained : wf_posts_take(&w->inbox), *next;
     for (; p != NULL && !wf_worker_is_spent(w); p = next) {
         next = p->next; /* the handler owns p */

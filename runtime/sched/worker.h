@@ -60,6 +60,7 @@ struct wf_worker {
     struct wf_worker *lent_to; /* to that worker; NULL: none */
     struct wf_post *undrained; /* posts that the last drain has left, the oldest first */
     uint32_t work;             /* of this turn */
+    uint32_t unmerged;         /* work since the last wf_merge_freed */
     int64_t now;               /* clock at the beginning of this turn */
     bool is_own;               /* the worker of weft's own actors: see wf_workers.users */
     bool woke;                 /* its turn has begun, in poll_until */
@@ -90,7 +91,7 @@ struct wf_worker {
         idle_gap;
     int64_t idle; /* for how long it has slept since the last post */
     struct {
-        uint64_t turns, sleeps, posts_in, timers_fired, parked, unparked;
+        uint64_t turns, sleeps, posts_in, timers_fired, parked, unparked, merges;
     } count; /* its thread only */
 
     alignas(WF_CACHE_LINE) struct wf_pace pace;

@@ -107,16 +107,62 @@ static void call_up(struct wf_worker *home, struct wf_event *ev, struct wf_event
     wake(home, p);
 }
 
-static void call_next(struct wf_worker *home, struct wf_event *ev, uint32_t most)
+/* So many waits are called, or woken for the last time: on the home's thread, by the loop or by a task. */
+static void charge(struct wf_worker *home, uint32_t waits)
 {
-    while (ev->called_count < most && !wf_list_empty(&ev->queue))
-        call_up(home, ev, place_of(wf_list_first(&ev->queue)));
+    if (home->current != NULL) wf_task_charge_work(home->current, waits * WF_ENTRY_WORK);
+    else wf_worker_charge(home, waits * WF_ENTRY_WORK);
+}
+
+static uint32_t mark_of(const struct wf_event_place *p)
+{
+    return p->remote ? WF_CONTAINER(p, struct wf_ticket, place)->mark
+                     : WF_CONTAINER(p, struct event_wait, place)->mark;
+}
+
+/* The home looks again which waits are next, in its next turn. */
+static void look_again(struct wf_worker *home, struct wf_event *ev)
+{
+    if ((atomic_fetch_or_explicit(&ev->word, POSTED, memory_order_acq_rel) & POSTED) != 0) return;
+    wf_worker_post(home, &ev->notice.post);
+}
+
+/* Whether the first wait of the queue may take something. Those behind it have begun later, so a manual event that was
+ * set since they began was also set since this one began. */
+static inline bool may_call(const struct wf_event *ev, uint64_t word, uint32_t most)
+{
+    const struct wf_list_node *first = ev->queue.head.next;
+    if (first == &ev->queue.head) return false;
+    if (ev->called_count < most) return true;
+    return kind_of(word) == WF_EVENT_MANUAL &&
+           was_set_since(word, mark_of(WF_CONTAINER(first, struct wf_event_place, on_event)));
+}
+
+/* See note (8). */
+static void call_next(struct wf_worker *home, struct wf_event *ev, uint64_t word)
+{
+    const uint32_t most = available(word);
+    uint32_t waits = 0;
+    for (; may_call(ev, word, most); waits++) {
+        if (WF_UNLIKELY(waits == WF_EVENT_PART)) {
+            look_again(home, ev);
+            break;
+        }
+        call_up(home, ev, place_of(ev->queue.head.next));
+    }
+    charge(home, waits);
+}
+
+/* The same, where no notice is under way that does it. */
+static void call_unless_posted(struct wf_worker *home, struct wf_event *ev, uint64_t word)
+{
+    if ((word & POSTED) == 0) call_next(home, ev, word);
 }
 
 static __attribute__((noinline)) void call_those(struct wf_worker *home, struct wf_event *ev,
                                                  struct wf_event_place *p, uint32_t mark, uint64_t word)
 {
-    call_next(home, ev, available(word));
+    call_unless_posted(home, ev, word);
     if (!p->called && was_set_since(word, mark)) call_up(home, ev, p);
 }
 
@@ -167,9 +213,7 @@ static __attribute__((noinline)) void pass_on(struct wf_worker *home, struct wf_
 {
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
     WF_ASSERT(!wf_list_empty(&ev->queue));
-    if (ev->called_count >= available(word)) return;
-    if ((atomic_fetch_or_explicit(&ev->word, POSTED, memory_order_acq_rel) & POSTED) != 0) return;
-    wf_worker_post(home, &ev->notice.post);
+    if (ev->called_count < available(word)) look_again(home, ev);
 }
 
 /* ---- Tickets of waiters on other workers: see note (5) --------------------------------------------------------- */
@@ -238,7 +282,7 @@ static void cancel_arrives(struct wf_worker *home, struct wf_call *c)
     if (wf_linked(&k->place.on_event)) {
         struct wf_event *ev = slot_of(home->set, k->event);
         (void)leave(ev, &k->place);
-        call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
+        call_unless_posted(home, ev, atomic_load_explicit(&ev->word, memory_order_relaxed));
     }
     k->cancelled = true;
     if (k->held) k->hint_out = false;
@@ -272,14 +316,21 @@ static __attribute__((noinline)) int take_ticket(struct event_wait *wait, struct
 }
 
 /* ---- The event ------------------------------------------------------------------------------------------------- */
-/* Called waits have been woken already, so only the queued ones are woken. */
+/* Ends a part of the waits of a closed event, note (8), and gives the slot back after the last one. Called waits have
+ * been woken already, so only the queued ones are woken. */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
     struct wf_list_node *link;
-    while (wf_list_pop(&ev->called) != NULL) {}
-    while ((link = wf_list_pop(&ev->queue)) != NULL) wake(home, place_of(link));
+    uint32_t waits = 0;
     wf_unlink(&ev->owned.on_task);
-    wf_slab_give(&home->events, ev);
+    for (; waits < WF_EVENT_PART && (link = wf_list_pop(&ev->called)) != NULL; waits++) {
+        place_of(link)->called = false;
+        ev->called_count--;
+    }
+    for (; waits < WF_EVENT_PART && (link = wf_list_pop(&ev->queue)) != NULL; waits++) wake(home, place_of(link));
+    charge(home, waits);
+    if (wf_list_empty(&ev->called) && wf_list_empty(&ev->queue)) wf_slab_give(&home->events, ev);
+    else look_again(home, ev);
 }
 
 static void notice_arrives(struct wf_worker *home, struct wf_call *c)
@@ -289,8 +340,7 @@ static void notice_arrives(struct wf_worker *home, struct wf_call *c)
     /* Acquire: pairs with the release of the set or close that posted. A set after this posts again. */
     uint64_t word = atomic_fetch_and_explicit(&ev->word, ~(uint64_t)POSTED, memory_order_acq_rel);
     if (word >> 32 == 0) finish_event(home, ev);
-    /* all of a manual event's waits are called, as it may have been reset already */
-    else call_next(home, ev, kind_of(word) == WF_EVENT_MANUAL ? UINT32_MAX : available(word));
+    else call_next(home, ev, word);
 }
 
 static int close_event(struct wf_workers *set, uint64_t id)

@@ -32,7 +32,12 @@
  *     lowers the flag itself, so the flag is right even if the home is busy. Lowering may undo the raise of a set
  *     that came between, so the lowering thread reads the word again and raises the flag if needed. The flag stays
  *     with the slot as long as the node lives: so a thread that still holds a word of an earlier life never uses a
- *     descriptor that has been reused. */
+ *     descriptor that has been reused.
+ * (8) One turn calls, or wakes after a close, at most WF_EVENT_PART waits of an event, and all events together as many
+ *     as wf_worker_charge allows. The notice goes on with the others in the next turn: a call that leaves some posts it,
+ *     and a setter that finds POSTED on relies on it. Thus thousands of waits do not hold up the worker, and a task
+ *     runs while the caches still hold what its wake has touched. A manual event may be reset between two parts: waits
+ *     that began before it was set still have an older count, so they are called; those that began later are not. */
 #ifndef WF_EVENT_H
 #define WF_EVENT_H
 
@@ -42,6 +47,7 @@
 
 enum wf_event_kind { WF_EVENT_AUTO, WF_EVENT_MANUAL, WF_SEMAPHORE, WF_LATCH };
 enum { WF_EVENT_COUNT_MAX = (1 << 24) - 1 };
+enum { WF_EVENT_PART = WF_TURN_BUDGET / 2 }; /* fewer than the tasks that a turn runs */
 
 struct wf_event {
     struct wf_slot slot;   /* wf_worker.events of the home */

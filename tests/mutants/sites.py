@@ -670,9 +670,9 @@ static void start_phase(struct wf_etcd *e)
         (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 '''),
     ("actors/names/names.c", '''\
-        wait->wake(wait);
+    wait->wake(wait);
 ''', '''\
-        if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
+    if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
 '''),
     ("runtime/wait/event.c", '''\
     return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;
@@ -686,10 +686,10 @@ static void start_phase(struct wf_etcd *e)
         pass_on(wait->task->worker, wait->slot);
 '''),
     ("runtime/wait/event.c", '''\
-        call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
+        call_unless_posted(home, ev, atomic_load_explicit(&ev->word, memory_order_relaxed));
 ''', '''\
         if (!wf_mutant("event_apart_keeps_what_it_did_not_take"))
-            call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
+            call_unless_posted(home, ev, atomic_load_explicit(&ev->word, memory_order_relaxed));
 '''),
     ("runtime/wait/event.c", '''\
     if (left == 0 && (kind_of(word) == WF_SEMAPHORE || kind_of(word) == WF_EVENT_AUTO)) *next &= ~(uint64_t)SET;

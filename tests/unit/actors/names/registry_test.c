@@ -79,7 +79,7 @@ static void awaits(const void *arg, size_t size)
     want_int(say(k->parent, GO, k->n), 0);
 }
 
-enum { WAITERS = 40 };
+enum { WAITERS = 40, CROWD = 1000, PART = WF_TURN_BUDGET / 2 };
 
 static void await_body(const void *arg, size_t size)
 {
@@ -103,6 +103,39 @@ static void await_body(const void *arg, size_t size)
 START_TEST(all_actors_that_wait_for_a_name_are_woken)
 {
     run_on(2, await_body);
+}
+END_TEST
+
+static bool at_once; /* the name is unregistered at once */
+
+static void await_crowd(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct wf_names *names = wf_names_of(weft_here());
+    for (int64_t i = 0; i < CROWD; i++) kid_on(1 + (int)(i % 2), awaits, 1);
+    until(wf_names_waits(names) == CROWD);
+    size_t left = CROWD;
+    want_int(weft_register("odd"), 0);
+    if (at_once) {
+        want_int(weft_unregister("odd"), 0); /* they are told all the same */
+        want_int(wf_names_waits(names), 0);
+    }
+    while (left > 0 && !at_once) { /* between two looks a turn ends */
+        const uint64_t turns = wf_here->count.turns;
+        const size_t now = wf_names_waits(names);
+        want(left - now <= PART);
+        left = now;
+        while (left > 0 && wf_here->count.turns == turns) wf_task_yield();
+    }
+    for (int i = 0; i < CROWD; i++) want_int(hear(GO), 1);
+}
+
+START_TEST(many_actors_that_wait_for_a_name_are_woken_in_parts)
+{
+    for (int i = 0; i < 2; i++) {
+        at_once = i == 1;
+        run_on(2, await_crowd);
+    }
 }
 END_TEST
 
@@ -199,5 +232,6 @@ START_TEST(a_wait_for_a_name_has_a_deadline)
 }
 END_TEST
 
-TEST_MAIN("registry", names_are_taken_and_given_back, all_actors_that_wait_for_a_name_are_woken, no_name_is_missed,
-          stop_and_kill_leave_nothing_behind, a_wait_for_a_name_has_a_deadline)
+TEST_MAIN("registry", names_are_taken_and_given_back, all_actors_that_wait_for_a_name_are_woken,
+          many_actors_that_wait_for_a_name_are_woken_in_parts, no_name_is_missed, stop_and_kill_leave_nothing_behind,
+          a_wait_for_a_name_has_a_deadline)

@@ -167,6 +167,32 @@ START_TEST(posts_that_are_much_work_wait_for_their_turn_in_order)
 }
 END_TEST
 
+/* ---- Blocks that were freed one by one ------------------------------------------------------------------------------ */
+
+static void free_entries(void *arg)
+{
+    enum { ENTRIES = 4 * WF_TURN_WORK / WF_ENTRY_WORK };
+    (void)arg;
+    const uint64_t before = wf_here->count.merges;
+    for (int i = 0; i < ENTRIES; i++) {
+        wf_task_charge_entry(wf_task_self());
+        if (i % 100 == 0) wf_task_yield();
+    }
+    const uint64_t turns = wf_here->count.turns;
+    until(wf_here->count.turns > turns + 1);
+    const uint64_t merges = wf_here->count.merges;
+    want(merges >= before + 3); /* also in turns that do less work than they may */
+    want(merges <= before + 4);
+    until(wf_here->count.turns > turns + 100);
+    want_int(wf_here->count.merges, merges);
+}
+
+START_TEST(freed_blocks_are_merged_after_as_much_work_as_a_turn_may_do)
+{
+    run_alone(free_entries, NULL);
+}
+END_TEST
+
 /* ---- Fairness -------------------------------------------------------------------------------------------------- */
 
 static bool other_ran;
@@ -398,7 +424,8 @@ END_TEST
 
 TEST_MAIN(
     "worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
-    posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
+    posts_that_are_much_work_wait_for_their_turn_in_order,
+    freed_blocks_are_merged_after_as_much_work_as_a_turn_may_do, waits_that_end_at_once_starve_nobody,
     a_kill_ends_a_task_that_ignores_its_cancellation,
     a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next,
     a_worker_that_looks_for_posts_takes_what_arrives_at_its_sockets ON_UNIX(, idle_workers_make_no_context_switches))

@@ -1,6 +1,6 @@
-/* tests/unit/runtime/wait/event_turns_test.c -- many tasks wait for one semaphore or automatic event, on several
- * workers: the one that has waited longest is served first, a post wakes one task for each unit, and a turn that is
- * not used goes to the next task. */
+/* tests/unit/runtime/wait/event_turns_test.c -- many tasks wait for one semaphore or event, on several workers: the
+ * one that has waited longest is served first, a post wakes one task for each unit, a turn that is not used goes to
+ * the next task, and many tasks are woken in parts. */
 #include "../harness.h"
 
 #include "event.h"
@@ -355,8 +355,149 @@ START_TEST(no_post_is_lost_on_those_that_give_up)
 }
 END_TEST
 
+/* ---- Many waits: they are woken in parts ----------------------------------------------------------------- */
+enum { MANY_WAITS = 16 * WF_EVENT_PART };
+
+static enum { LATCH, UNITS, KEEP_SET, SET_AND_RESET, CLOSE, WAYS } way;
+static weft_event bell;   /* what many tasks wait for */
+static weft_event second; /* what they wait for afterwards */
+static _Atomic int woken, gave_up, returned;
+
+static struct wf_event *bell_slot(void)
+{
+    return wf_slab_at(&wf_here->events, wf_id_slot(bell.id));
+}
+
+static void open_bell(void)
+{
+    static const enum wf_event_kind kind[WAYS] = {[LATCH] = WF_LATCH,
+                                                  [UNITS] = WF_SEMAPHORE,
+                                                  [KEEP_SET] = WF_EVENT_MANUAL,
+                                                  [SET_AND_RESET] = WF_EVENT_MANUAL,
+                                                  [CLOSE] = WF_EVENT_AUTO};
+    want_int(wf_event_open(&bell, kind[way], way == LATCH), 0);
+    want_int(weft_event_open_manual(&second), 0);
+    woken = gave_up = returned = 0;
+}
+
+static void ring(void)
+{
+    switch (way) {
+    case LATCH: want_int(wf_event_count_down(bell, 1), 0); return;
+    case UNITS: want_int(wf_event_count_up(bell, MANY_WAITS), 0); return;
+    case CLOSE: want_int(weft_event_close(bell), 0); return;
+    default: want_int(weft_event_set(bell), 0);
+    }
+    if (way == SET_AND_RESET) want_int(weft_event_reset(bell), 0);
+}
+
+static int await_bell(void)
+{
+    return wf_event_await(bell, UINT32_MAX, WEFT_FOREVER, "the bell");
+}
+
+static void one_of_many(void *arg)
+{
+    (void)arg;
+    int rc = await_bell();
+    if (rc == WEFT_ECANCELED) {
+        gave_up++;
+        return;
+    }
+    want_int(rc, way == CLOSE ? WEFT_ECLOSED : 0);
+    woken++;
+    /* Those that come back to an event that was set and reset wait until it is closed. */
+    if (way == SET_AND_RESET) want_int(await_bell(), WEFT_ECLOSED);
+    else want_int(weft_event_await(second, WEFT_FOREVER), 0);
+    returned++;
+}
+
+static void let_them_return(void)
+{
+    if (way == SET_AND_RESET) want_int(weft_event_close(bell), 0);
+    else want_int(weft_event_set(second), 0);
+    until(returned + gave_up == MANY_WAITS);
+}
+
+/* How many tasks were ready at once, at most, until all were woken. */
+static uint32_t most_ready(int all)
+{
+    uint32_t most = 0;
+    while (woken + gave_up < all) {
+        most = WF_MAX(most, wf_here->ready_count);
+        wf_task_yield();
+    }
+    return most;
+}
+
+static void ring_for_many(void *arg)
+{
+    const uint32_t worker = *(uint32_t *)arg;
+    open_bell();
+    for (int i = 0; i < MANY_WAITS; i++) harness_spawn(harness_here(), worker, one_of_many, NULL);
+    until(bell_slot()->arrivals == MANY_WAITS);
+    const uint64_t records = wf_here->recorder.next;
+    ring();
+    /* A turn wakes a part, and runs more tasks than that. Tickets of other workers may come in one turn. */
+    const uint32_t most = most_ready(MANY_WAITS);
+    if (worker == 0) want(most <= 2 * WF_EVENT_PART);
+    if (way == SET_AND_RESET) { /* those that have come back are not called again and again */
+        until(bell_slot()->arrivals == 2 * MANY_WAITS && bell_slot()->called_count == 0);
+        want_int(atomic_load(&bell_slot()->word) & 4, 0); /* WF_EVENT: POSTED */
+        if (worker == 0) want((wf_here->recorder.next - records) / sizeof(struct wf_record) <= 3 * MANY_WAITS);
+    }
+    let_them_return();
+}
+
+static void for_each_way(void (*run)(void *), uint32_t worker)
+{
+    for (int i = 0; i < WAYS; i++) {
+        struct harness h;
+        way = i;
+        harness_start(&h, 2);
+        harness_spawn(&h, 0, run, &worker);
+        harness_stop(&h);
+    }
+}
+
+START_TEST(many_waits_are_woken_in_parts)
+{
+    for_each_way(ring_for_many, 0);
+}
+END_TEST
+
+START_TEST(many_waits_of_another_worker_are_all_woken)
+{
+    for_each_way(ring_for_many, 1);
+}
+END_TEST
+
+/* Between two parts every second one of those that were not woken yet is cancelled, and leaves the queue. */
+static void cancel_between_parts(void *arg)
+{
+    static struct test_task *task[MANY_WAITS];
+    (void)arg;
+    open_bell();
+    for (int i = 0; i < MANY_WAITS; i++) task[i] = spawn_here(one_of_many, NULL);
+    until(bell_slot()->arrivals == MANY_WAITS);
+    ring();
+    until(woken > 0);
+    want(woken < MANY_WAITS / 2);
+    for (int i = MANY_WAITS / 2; i < MANY_WAITS; i += 2) wf_task_cancel(&task[i]->task);
+    (void)most_ready(MANY_WAITS);
+    want_int(gave_up, MANY_WAITS / 4);
+    let_them_return();
+}
+
+START_TEST(waits_that_are_cancelled_between_two_parts_are_not_missed)
+{
+    for_each_way(cancel_between_parts, 0);
+}
+END_TEST
+
 TEST_MAIN("event_turns", the_longest_waiting_task_is_served_first_on_every_worker,
           waiters_that_come_back_get_an_equal_share, a_newcomer_stands_behind_those_who_wait,
           the_cost_of_waits_is_proportional_to_the_jobs,
           a_wait_that_takes_another_source_or_nothing_passes_its_turn_on, a_wait_for_all_passes_its_turn_on,
-          a_cancelled_wait_passes_its_turn_on, no_post_is_lost_on_those_that_give_up)
+          a_cancelled_wait_passes_its_turn_on, no_post_is_lost_on_those_that_give_up, many_waits_are_woken_in_parts,
+          many_waits_of_another_worker_are_all_woken, waits_that_are_cancelled_between_two_parts_are_not_missed)
