@@ -223,7 +223,7 @@ static bool see_wait(struct wf_names *n, struct waits *at)
 /* Under the lock: notifies so many waits at most. Returns whether some are left that have not been looked at. */
 static bool see_waits(struct wf_names *n, struct waits *at, uint32_t *notify)
 {
-    for (uint32_t i = 0; i<SEEN_AT_ONCE && * notify> 0; i++) {
+    for (uint32_t i = 0; *notify > 0 && i < SEEN_AT_ONCE; i++) {
         at->unseen = WF_MIN(at->unseen, at->count);
         if (at->unseen == 0) return false;
         *notify -= see_wait(n, at);
