@@ -110,14 +110,27 @@ void wf_worker_when_space(struct wf_worker *target, struct wf_call *c)
     wake_if_asleep(target);
 }
 
+static void space_at_target(struct wf_worker *target, struct wf_call *c);
+
+static void ask_for_space(struct wf_space_call *r)
+{
+    WF_ASSERT(!r->under_way);
+    r->under_way = true;
+    r->call.call = space_at_target;
+    wf_worker_when_space(r->from->set->at[r->target], &r->call);
+}
+
+/* Wakes a part of the tasks, so that the turn stays short, and asks again for the others: those that were woken have
+ * perhaps used up the space. */
 static void space_came_back(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_space_call *r = WF_CONTAINER(c, struct wf_space_call, call);
+    struct wf_list *waiting = &w->space[r->target];
     WF_ASSERT(r->from == w && r->under_way);
     r->under_way = false;
-    struct wf_list_node *k;
-    while ((k = wf_list_pop(&w->space[r->target])) != NULL)
-        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+    for (int i = 0; i < WF_SPACE_PART && !wf_list_empty(waiting); i++)
+        wf_task_wake(WF_CONTAINER(wf_list_pop(waiting), struct wf_waiter, on_source)->task);
+    if (!wf_list_empty(waiting)) ask_for_space(r);
 }
 
 static void space_at_target(struct wf_worker *target, struct wf_call *c)
@@ -141,11 +154,7 @@ int wf_worker_wait_space(struct wf_worker *w, uint32_t target, int64_t deadline)
     }
     struct wf_waiter me = {.task = w->current};
     wf_list_push(&w->space[target], &me.on_source);
-    if (!r->under_way) {
-        r->under_way = true;
-        r->call.call = space_at_target;
-        wf_worker_when_space(w->set->at[target], &r->call);
-    }
+    if (!r->under_way) ask_for_space(r);
     int rc = wf_task_wait(deadline, "space at a worker");
     wf_unlink(&me.on_source);
     return rc;

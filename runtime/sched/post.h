@@ -73,6 +73,8 @@ bool wf_worker_is_congested_beside(const struct wf_worker *target, uint32_t kib)
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. Use it to wait for a
  * congested worker. */
 void wf_worker_when_space(struct wf_worker *target, struct wf_call *c);
+/* Tasks that wait for space are woken so many at a time, which is fewer than a turn runs. */
+enum { WF_SPACE_PART = WF_TURN_BUDGET / 2 };
 /* Task on worker `w`: waits until `target` is no longer congested. As wf_task_wait. */
 int wf_worker_wait_space(struct wf_worker *w, uint32_t target, int64_t deadline);
 

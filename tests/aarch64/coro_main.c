@@ -24,6 +24,11 @@ void wf_log_flush(void)
 {
 }
 
+/* In the place of runtime/platform/posix/signals.c. */
+void pf_signals_before_write(void)
+{
+}
+
 int main(void)
 {
     case_ring(3, 1000);

@@ -595,10 +595,11 @@ const struct wf_route wf_transport_route = {.service_ended = route_service_ended
 
 /* ---- Calls that $cluster and the receiving side post to the workers -------------------------------------------- */
 
-static void wake_all(struct wf_link_writer *writer)
+/* At most so many, the oldest first. */
+static void wake_waiting(struct wf_link_writer *writer, uint32_t most)
 {
-    for (struct wf_list_node *k; (k = wf_list_pop(&writer->waiting)) != NULL;)
-        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+    for (; most > 0 && !wf_list_empty(&writer->waiting); most--)
+        wf_task_wake(WF_CONTAINER(wf_list_pop(&writer->waiting), struct wf_waiter, on_source)->task);
 }
 
 void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
@@ -608,8 +609,10 @@ void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
     wf_link_space_taken(l, w->index);
     struct wf_link_writer *writer = find(writers_of(w), l->incarnation);
     if (writer != NULL && writer->link == l) {
-        wake_all(writer);
+        wake_waiting(writer, WF_SPACE_PART);
         send_missed(writers_of(w), writer);
+        /* In the next turn, or when there is space again, as those that were woken have perhaps used it up. */
+        if (!wf_list_empty(&writer->waiting) && wf_link_has_space(l, w->index)) wf_link_make_turn(l, w->index);
     }
     wf_tables_go_on(l);
     wf_cluster_wake(l->t); /* $cluster may have patterns to send */
@@ -636,13 +639,17 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
     opening_free(o);
 }
 
-/* Frees some of a closed writer's patterns and credit entries in each turn. */
+/* Wakes some of the tasks that wait at a closed writer, and frees some of its patterns and credit entries, in each
+ * turn. */
 static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
-    WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* it is in no table, so it is not used */
-    bool all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE);
+    WF_ASSERT(writer->batch == NULL); /* it is in no table, so it is not used */
+    wake_waiting(writer, WF_SPACE_PART);
+    bool all = wf_list_empty(&writer->waiting);
+    all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE) && all;
     all = wf_interest_clear(&writer->interest, WF_PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
+    wake_waiting(writer, UINT32_MAX); /* there was no memory for the timer */
     wf_unlink(&writer->in_writers);
     writer_free(writer);
 }
@@ -666,7 +673,6 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         WF_SOMETIMES("link: it ends while senders wait for space", !wf_list_empty(&writer->waiting));
         wf_timer_disarm(w, &writer->more);
         remove_writer(all, writer);
-        wake_all(writer);
         wf_list_push(&all->closed, &writer->in_writers);
         writer->more.fire = go_on_freeing;
         free_some(w, writer);

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #endif
 
+#include "post.h"
+
 static void rest(int64_t ns)
 {
     pf_mutex *lock;
@@ -190,6 +192,56 @@ static void free_entries(void *arg)
 START_TEST(freed_blocks_are_merged_after_as_much_work_as_a_turn_may_do)
 {
     run_alone(free_entries, NULL);
+}
+END_TEST
+
+/* ---- Tasks that wait for space at a worker --------------------------------------------------------------------- */
+
+enum { MANY = 16 * WF_SPACE_PART };
+static struct test_word all_wait;
+static _Atomic bool is_held_up;
+static int got_space;
+
+/* Nothing is drained on this worker until all wait. */
+static void hold_up(void *arg)
+{
+    (void)arg;
+    is_held_up = true;
+    word_await(&all_wait);
+}
+
+static void want_space(void *arg)
+{
+    (void)arg;
+    want_int(wf_worker_wait_space(wf_here, 1, WEFT_FOREVER), 0);
+    got_space++;
+}
+
+static void watch_waiting(void *arg)
+{
+    static struct test_task *task[MANY];
+    uint32_t most = 0;
+    (void)arg;
+    harness_spawn(harness_here(), 1, hold_up, NULL);
+    until(is_held_up);
+    for (int i = 0; i < MANY; i++) task[i] = spawn_here(want_space, NULL);
+    for (int i = 0; i < MANY; i++) until(is_waiting(task[i]));
+    word_say(&all_wait);
+    for (; got_space < MANY; wf_task_yield()) most = WF_MAX(most, wf_here->ready_count);
+    want(most <= 2 * WF_SPACE_PART);
+}
+
+START_TEST(tasks_that_wait_for_space_are_woken_in_parts)
+{
+    struct harness h;
+    word_begin(&all_wait);
+    is_held_up = false;
+    got_space = 0;
+    harness_start(&h, 2);
+    harness_spawn(&h, 0, watch_waiting, NULL);
+    harness_stop(&h);
+    want_int(got_space, MANY);
+    word_end(&all_wait);
 }
 END_TEST
 
@@ -425,7 +477,7 @@ END_TEST
 TEST_MAIN(
     "worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
     posts_that_are_much_work_wait_for_their_turn_in_order,
-    freed_blocks_are_merged_after_as_much_work_as_a_turn_may_do, waits_that_end_at_once_starve_nobody,
-    a_kill_ends_a_task_that_ignores_its_cancellation,
+    freed_blocks_are_merged_after_as_much_work_as_a_turn_may_do, tasks_that_wait_for_space_are_woken_in_parts,
+    waits_that_end_at_once_starve_nobody, a_kill_ends_a_task_that_ignores_its_cancellation,
     a_wait_that_ends_before_its_deadline_keeps_its_timer_for_the_next,
     a_worker_that_looks_for_posts_takes_what_arrives_at_its_sockets ON_UNIX(, idle_workers_make_no_context_switches))
