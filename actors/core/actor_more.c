@@ -34,6 +34,7 @@ void wf_actor_more_free(struct wf_actor *a, struct wf_worker *w)
     WF_ASSERT(m->backlog == NULL || (m->backlog->space.first == NULL && !wf_linked(&m->backlog->on_short) &&
                                      wf_list_empty(&m->backlog->evict_marks)));
     struct wf_pool *pool = w == NULL ? NULL : &w->pool;
+    if (m->end != NULL) wf_body_drop(w, m->end); /* nobody was notified of the end */
     if (m->backlog != NULL) wf_pool_give(pool, wf_pool_class(sizeof *m->backlog), m->backlog);
     wf_pool_give(pool, wf_pool_class(sizeof *m), m);
     a->more = NULL;

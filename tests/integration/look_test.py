@@ -242,11 +242,14 @@ class Look(unittest.TestCase):
             said = (re.search(r"(\d+) messages came faster than they could be printed", line) for line in
                     reader.err.seen)
             return sum(int(found.group(1)) for found in said if found)
-        eventually("every missed message is counted", lambda: len(seen) + missed_now() == 100000)
-        missed = missed_now()
-        self.assertGreater(missed, 0)
-        reasons = {row["reason"]: row["count"] for row in self.objects("why-dropped") if row.get("count")}
-        self.assertEqual(reasons, {"slow-reader": missed})
+
+        def dropped():
+            return {row["reason"]: row["count"] for row in self.objects("why-dropped") if row.get("count")}
+        self.assertEqual(dropped(), {"slow-reader": 100000 - len(seen)})
+        # Those that the full queue between two workers could not take are counted only: docs/topics.md.
+        relay = self.objects("ps", "--kind", "$relay")[0]
+        self.assertGreater(relay["dropped"], 0)
+        eventually("the drops at the tool's actor are reported", lambda: missed_now() == relay["dropped"])
 
     def test_why_dropped_shows_reason_tag_sender_and_receiver(self):
         self.node("tied")
