@@ -112,7 +112,7 @@ void wf_worker_when_space(struct wf_worker *target, struct wf_call *c)
 
 static void space_at_target(struct wf_worker *target, struct wf_call *c);
 
-static void ask_for_space(struct wf_space_call *r)
+static void request_space(struct wf_space_call *r)
 {
     WF_ASSERT(!r->under_way);
     r->under_way = true;
@@ -130,7 +130,7 @@ static void space_came_back(struct wf_worker *w, struct wf_call *c)
     r->under_way = false;
     for (int i = 0; i < WF_SPACE_PART && !wf_list_empty(waiting); i++)
         wf_task_wake(WF_CONTAINER(wf_list_pop(waiting), struct wf_waiter, on_source)->task);
-    if (!wf_list_empty(waiting)) ask_for_space(r);
+    if (!wf_list_empty(waiting)) request_space(r);
 }
 
 static void space_at_target(struct wf_worker *target, struct wf_call *c)
@@ -154,7 +154,7 @@ int wf_worker_wait_space(struct wf_worker *w, uint32_t target, int64_t deadline)
     }
     struct wf_waiter me = {.task = w->current};
     wf_list_push(&w->space[target], &me.on_source);
-    if (!r->under_way) ask_for_space(r);
+    if (!r->under_way) request_space(r);
     int rc = wf_task_wait(deadline, "space at a worker");
     wf_unlink(&me.on_source);
     return rc;
