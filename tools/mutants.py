@@ -63,7 +63,7 @@ MUTANTS = {
     "supervisor_any_order": ("supervisors", 100),
     "supervisor_forgets_child": ("supervisors", 100),
     "supervisor_starts_too_soon": ("supervisors", 100),
-    "supervisor_counts_starved": ("supervisors", 100, "--faults", "all,memory"),
+    "supervisor_counts_starved": ("supervisors", 400, "--faults", "all,memory"),
     "remote_child_not_linked": ("supervisors", 100),
     "lease_never_over": ("exclusive", 100),
     "lease_by_wall_clock": ("exclusive", 400),
