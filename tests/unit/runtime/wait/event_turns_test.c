@@ -358,7 +358,8 @@ END_TEST
 /* ---- Many waits: they are woken in parts ----------------------------------------------------------------- */
 enum { MANY_WAITS = 16 * WF_EVENT_PART };
 
-static enum { LATCH, UNITS, KEEP_SET, SET_AND_RESET, CLOSE, WAYS } way;
+enum { LATCH, UNITS, KEEP_SET, SET_AND_RESET, CLOSE, WAYS };
+static int way;
 static weft_event bell;   /* what many tasks wait for */
 static weft_event second; /* what they wait for afterwards */
 static _Atomic int woken, gave_up, returned;
