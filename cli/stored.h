@@ -5,6 +5,7 @@
 #include <weft/actor.h>
 
 #include "client.h"
+#include "option_table.h"
 
 /* What messages say of the store: without a password, if its URL has one. */
 const char *cli_store_shown(const char *url);

@@ -13,8 +13,8 @@
 #include "json.h"
 #include "store_file.h"
 #include "stored.h"
-#include "values.h"
 #include "stored_topic.h"
+#include "values.h"
 
 enum { AT_ONCE = 256, BYTES_AT_ONCE = 4 * 1024 * 1024 };
 

@@ -23,7 +23,7 @@ FILES = {
     "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/source.c",
                         "transport/discover/discover_dns.c", "transport/discover/etcd_json.c",
                         "transport/discover/etcd_spec.c"],
-    "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
+    "command line": ["cli/options/option_table.c", "cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
                      "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/send_queue.c",

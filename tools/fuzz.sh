@@ -20,7 +20,7 @@ export LLVM_PROFILE_FILE=/dev/null
 declare -A files=(
     [answers]='cli/client/client.c cli/inspect/inspect.c cli/inspect/inspect_actor.c cli/inspect/drops.c
         cli/inspect/kinds.c cli/inspect/record.c cli/inspect/who.c cli/talk.c cli/trace.c cli/top/top_model.c cli/top/top_text.c'
-    [cli]='cli/options/options.c cli/run.c cli/options/values.c'
+    [cli]='cli/options/option_table.c cli/options/options.c cli/run.c cli/options/values.c'
     [config]='cli/config/config.c'
     [control]='transport/admin/control.c transport/admin/control_list.c transport/admin/control_inspect.c
         transport/admin/control_top.c transport/admin/control_trace.c transport/admin/control_who.c transport/admin/relay.c'

@@ -15,7 +15,8 @@ enum wf_option {
     WF_OPTION_DIAL_ONLY,
     WF_OPTION_WS_ORIGIN,
     WF_OPTION_META,
-    WF_OPTION_NAME, /* of an actor: no option of a node, as the next ones */
+    /* Arguments of tools; a node has no such option: */
+    WF_OPTION_NAME, /* of an actor */
     WF_OPTION_TOPIC,
     WF_OPTION_PATTERN, /* of topics, queues or states */
 };

@@ -65,6 +65,11 @@ enum {
     SEEN_AT_ONCE = 1024,                   /* waits of other names are passed over quickly */
     NOTIFIED_AT_ONCE = WF_TURN_BUDGET / 2, /* fewer than the tasks that a turn runs */
 };
+/* What may still be done in this turn, with all waits together. */
+struct part {
+    uint32_t see, notify;
+};
+static const struct part one_part = {SEEN_AT_ONCE, NOTIFIED_AT_ONCE}, everything = {UINT32_MAX, UINT32_MAX};
 
 /* The waits for the names with these hashes. The first `unseen` of them, or all if there are fewer, have not been looked
  * at since a name came that may be theirs: note (7). */
@@ -220,21 +225,19 @@ static bool see_wait(struct wf_names *n, struct waits *at)
     return true;
 }
 
-/* Under the lock: notifies so many waits at most. Returns whether some are left that have not been looked at. */
-static bool see_waits(struct wf_names *n, struct waits *at, uint32_t *notify)
+/* Under the lock. Returns whether some are left that have not been looked at. */
+static bool see_waits(struct wf_names *n, struct waits *at, struct part *left)
 {
-    for (uint32_t i = 0; *notify > 0 && i < SEEN_AT_ONCE; i++) {
-        at->unseen = WF_MIN(at->unseen, at->count);
-        if (at->unseen == 0) return false;
-        *notify -= see_wait(n, at);
-    }
-    return at->unseen > 0 && at->count > 0;
+    at->unseen = WF_MIN(at->unseen, at->count);
+    for (; at->unseen > 0 && left->notify > 0 && left->see > 0; left->see--) left->notify -= see_wait(n, at);
+    return at->unseen > 0;
 }
 
 /* Under the lock. */
 static void see_all(struct wf_names *n, struct waits *at)
 {
-    for (uint32_t all = UINT32_MAX; see_waits(n, at, &all);) {}
+    struct part left = everything;
+    (void)see_waits(n, at, &left);
 }
 
 /* Under the lock: goes on in the next turn of this worker. */
@@ -248,24 +251,24 @@ static void see_later(struct wf_names *n)
 static void notify_more(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_names *n = WF_CONTAINER(c, struct wf_names, notify);
-    uint32_t notify = NOTIFIED_AT_ONCE;
+    struct part left = one_part;
     bool more = false;
     pf_mutex_lock(n->lock);
     n->is_posted = false;
-    for (int i = 0; i < WAITS; i++) more |= n->waits[i].unseen > 0 && see_waits(n, &n->waits[i], &notify);
+    for (int i = 0; i < WAITS; i++) more |= see_waits(n, &n->waits[i], &left);
     if (more) see_later(n);
     pf_mutex_unlock(n->lock);
-    wf_worker_charge(w, (NOTIFIED_AT_ONCE - notify) * WF_ENTRY_WORK);
+    wf_worker_charge(w, (one_part.see - left.see) + (one_part.notify - left.notify) * WF_ENTRY_WORK);
 }
 
 /* Under the lock: a name has come. */
 static void tell_waits(struct wf_names *n, const struct wf_name *e)
 {
     struct waits *at = &n->waits[e->in_table.hash % WAITS];
-    uint32_t notify = NOTIFIED_AT_ONCE;
+    struct part left = one_part;
     at->unseen = at->count;
     if (wf_here == NULL) see_all(n, at); /* outside of workers, only tests add names */
-    else if (see_waits(n, at, &notify)) see_later(n);
+    else if (see_waits(n, at, &left)) see_later(n);
 }
 
 static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, bool copy)

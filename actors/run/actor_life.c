@@ -503,7 +503,7 @@ int weft_yield(void)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (WF_UNLIKELY(self->task.bounded)) (void)wf_actor_latest(&self->task);
+    if (WF_UNLIKELY(self->task.bounded)) (void)wf_actor_latest(&self->task); /* a clean-up may yield without end */
     wf_task_yield();
     return self->task.cancelled ? WEFT_ECANCELED : WEFT_OK;
 }

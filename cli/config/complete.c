@@ -5,6 +5,7 @@
 #include "complete.h"
 #include "config_show.h"
 #include "manual.h"
+#include "option_table.h"
 #include "sockets.h"
 #include "verbs.h"
 

@@ -1,5 +1,6 @@
 /* cli/config/config.c -- the text of a configuration file; see config.h. */
 #include "config.h"
+#include "option_table.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 #include "config_file.h"
 #include "json.h"
 #include "compat.h"
+#include "option_table.h"
 
 /* ---- check ----------------------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 #include "manual.h"
 #include "config.h"
+#include "option_table.h"
 
 /* Text in which nothing is markup. */
 static void plain(const char *text, size_t size)

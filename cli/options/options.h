@@ -162,10 +162,7 @@ enum cli_option_id {
     CLI_SHARED,
 };
 
-enum { CLI_WHY = 512 };
 enum { CLI_ACTOR_MAX = 150, CLI_KIND_MAX = 31, CLI_FILTER_MAX = 63 }; /* bytes */
-
-enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };
 
 /* ---- The configuration file: config.h reads it ----------------------------------------------------------------- */
 enum { CLI_CONFIG_BYTES = 65536, CLI_CONFIG_LINES = 256 };
@@ -183,26 +180,6 @@ struct cli_config {
     size_t count;
     struct cli_config_line line[CLI_CONFIG_LINES];
 };
-
-struct cli_option {
-    const char *name;
-    char letter; /* 0: none */
-    enum cli_option_kind kind;
-    const char *value; /* as help shows it; NULL for a flag */
-    const char *help;
-    const char *variable; /* NULL: not from the environment */
-    size_t field;         /* in struct cli */
-    size_t given;         /* the offset of the bool that is set if it was given; 0: there is none */
-    int64_t min, max;     /* of a number; max of a word: its bytes, of a list: its items; 0: any, CLI_LIST_MAX */
-    const char *preset;   /* the default, as help shows it */
-    const char *choices;  /* words that it may be, separated by blanks */
-    /* Whether it may be another one; NULL: no if there are choices. If not, `why` gets the value and what is wrong with it,
-     * or stays empty, and the value is not `wanted`. */
-    bool (*check)(const char *value, char why[CLI_WHY]);
-    const char *wanted;
-};
-extern const size_t cli_option_count; /* ids are smaller */
-const struct cli_option *cli_option(enum cli_option_id id);
 
 struct cli_verb {
     const char *name;
@@ -224,7 +201,7 @@ int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, c
 /* The value of an option as text of a variable or of a line of the file, `where`. It may be written to, and must
  * outlive `c`. CLI_OK or CLI_USAGE after a message. */
 int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value);
-/* Where the values of an option are that is a list; NULL: it is none. */
+/* The values of an option that is a list. NULL: the option is not a list. */
 struct cli_list *cli_list_of(struct cli *c, enum cli_option_id id);
 /* Names the source of an option's value for a message: --name, WEFT_NAME, or FILE:LINE: name. */
 enum { CLI_WHERE = 320 };
@@ -234,12 +211,6 @@ void cli_finish(struct cli *c);
 enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size);
 /* Whether it is one of the verb's. */
 bool cli_has_option(const struct cli_verb *verb, enum cli_option_id id);
-/* What is known of stores, by the files of the verbs that use them: main sets it. NULL: nothing. */
-struct cli_store_rules {
-    bool (*check)(const char *url, char why[CLI_WHY]); /* as cli_option.check */
-    const char *(*show)(const char *url);              /* without its password */
-};
-extern const struct cli_store_rules *cli_store_rules;
 /* The help of one verb, made from its table. */
 void cli_help(FILE *out, const struct cli_verb *verb);
 /* The entry of `known` (`count` names) closest to `word`, or NULL if none is close. */

@@ -134,12 +134,12 @@ bool cli_is_cursor(const char *name)
     return size > 0 && size <= 64 && strspn(name, allowed) == size;
 }
 
-/* False, after a message. */
-static bool is_right(const struct cli *c, enum wf_option option, const char *value)
+/* False, after a message about `shown`, of which `value` is a part. */
+static bool is_right(const struct cli *c, enum wf_option option, const char *value, const char *shown)
 {
     char why[WF_OPTION_WHY];
     const char *wrong = wf_option_check(option, value, why);
-    if (wrong != NULL) cli_fail(c, 0, "%s: %s", CLI_QUOTE(value), wrong);
+    if (wrong != NULL) cli_fail(c, 0, "%s: %s", CLI_QUOTE(shown), wrong);
     return wrong == NULL;
 }
 
@@ -147,14 +147,14 @@ bool cli_is_topic(const struct cli *c, const char *topic)
 {
     char why[WF_OPTION_WHY];
     if (wf_option_check(WF_OPTION_TOPIC, topic, why) == NULL) return true;
-    if (wf_option_check(WF_OPTION_PATTERN, topic, why) != NULL) return is_right(c, WF_OPTION_TOPIC, topic);
+    if (wf_option_check(WF_OPTION_PATTERN, topic, why) != NULL) return is_right(c, WF_OPTION_TOPIC, topic, topic);
     cli_fail(c, 0, "%s is a pattern, which stands for many topics: give one topic", CLI_QUOTE(topic));
     return false;
 }
 
 bool cli_is_pattern(const struct cli *c, const char *pattern)
 {
-    return is_right(c, WF_OPTION_PATTERN, pattern);
+    return is_right(c, WF_OPTION_PATTERN, pattern, pattern);
 }
 
 bool cli_is_actor_name(const struct cli *c, const char *name)
@@ -163,8 +163,5 @@ bool cli_is_actor_name(const struct cli *c, const char *name)
     const char *at = strchr(name, '@');
     snprintf(actor, sizeof actor, "%.*s", (int)(at == NULL ? strlen(name) : (size_t)(at - name)), name);
     if (at != NULL && !cli_is_node_name(at + 1)) return cli_check_node_name(c, at + 1) == CLI_OK;
-    char why[WF_OPTION_WHY];
-    const char *wrong = wf_option_check(WF_OPTION_NAME, actor, why);
-    if (wrong != NULL) cli_fail(c, 0, "%s: %s", CLI_QUOTE(name), wrong);
-    return wrong == NULL;
+    return is_right(c, WF_OPTION_NAME, actor, name);
 }

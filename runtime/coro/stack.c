@@ -76,7 +76,7 @@ struct slot_class {
 struct wf_stack_arena {
     struct slot_class classes[CLASSES];
     enum pf_guard_kind guard;
-    int smallest;        /* class that is used */
+    int smallest;        /* of the classes that are used here */
     bool closed;         /* some were closed with a guard */
     int64_t period_ends; /* WEFT_FOREVER: no class has more than FREE_KEPT free slots with memory */
     size_t in_use, ever;

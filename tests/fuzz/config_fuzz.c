@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "../../cli/config/config.h"
+#include "../../cli/options/option_table.h"
 
 static const struct cli_verb verbs[] = {
     {.name = "run",

@@ -649,7 +649,7 @@ static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
     all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE) && all;
     all = wf_interest_clear(&writer->interest, WF_PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
-    wake_waiting(writer, UINT32_MAX); /* there was no memory for the timer */
+    wake_waiting(writer, UINT32_MAX); /* none is left, unless there was no memory for the timer */
     wf_unlink(&writer->in_writers);
     writer_free(writer);
 }
