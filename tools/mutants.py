@@ -125,6 +125,7 @@ MUTANTS = {
     "state_believes_commit": ("sqlite_programs",),
     "standby_opens_what_lacks_commits": ("postgres", "commits"),
     "commit_believes_a_cancelled_wait": ("postgres", "commits"),
+    "counts_believe_any_owner": ("postgres", "sessions"),
     "state_begins_in_place_of_damaged": ("sqlite_states",),
     "event_keeps_what_it_did_not_take": ("event_programs",),
     "event_apart_keeps_what_it_did_not_take": ("event_programs",),

@@ -492,6 +492,11 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
+    ("transport/store/sql/sql_connection.c", '''\
+    if (s->read_only || s->driver->confirm == NULL) return WEFT_OK;
+''', '''\
+    if (s->read_only || s->driver->confirm == NULL || wf_mutant("counts_believe_any_owner")) return WEFT_OK;
+'''),
     ("transport/store/server/store_cursors.c", '''\
     if (rc < 0) end_wait(c, w, rc);
 ''', '''\

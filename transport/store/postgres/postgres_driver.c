@@ -300,6 +300,7 @@ const struct sql_driver pq_driver = {
     .connect = connect_reader,
     .disconnect = disconnect,
     .is_usable = is_usable,
+    .confirm = pq_confirm_beside,
     .prepare = prepare,
     .bind_int = bind_int,
     .bind_bytes = bind_bytes,

@@ -164,6 +164,15 @@ int pq_finish(struct sql_store *base, int rc)
     return rc == WEFT_EINUSE ? WEFT_ESYSTEM : rc; /* somebody has locked a table for long */
 }
 
+/* The numbers of commits are the writer's alone. */
+int pq_confirm_beside(struct sql_store *base, struct sql_connection *reader)
+{
+    struct wf_store_mark is;
+    int rc = pq_read_mark((struct pq_connection *)reader, &is);
+    bool is_owner = rc == WEFT_OK && is.owner == ((struct pq_store *)base)->owner;
+    return is_owner || rc == WEFT_ENOMEM ? rc : WEFT_ESYSTEM;
+}
+
 /* A second time if the connection was lost: then it is made again, or the store is away. */
 int pq_confirm(struct wf_store *base)
 {

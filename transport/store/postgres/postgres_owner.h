@@ -18,6 +18,7 @@ int pq_before(struct pq_connection *c, bool changes);
 /* Of the driver (sql.h). A connection that was lost is made again first. */
 int pq_begin(struct sql_store *s);
 int pq_finish(struct sql_store *s, int rc);
+int pq_confirm_beside(struct sql_store *s, struct sql_connection *reader);
 int pq_confirm(struct wf_store *s); /* of the engine */
 
 #endif

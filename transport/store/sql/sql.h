@@ -166,6 +166,9 @@ struct sql_driver {
     void (*disconnect)(struct sql_connection *c);
     /* Whether an idle connection can be used again; NULL: each can. */
     bool (*is_usable)(struct sql_connection *c);
+    /* Asks the database on a reader's connection whether this store is its owner; NULL: it stays that while it is open.
+     * WEFT_ESYSTEM: another store is, or the database cannot be reached. */
+    int (*confirm)(struct sql_store *s, struct sql_connection *c);
 
     struct sql_row *(*prepare)(struct sql_connection *c, enum sql_statement which, int *rc);
     /* Parameters from 1 on, and columns from 0 on. What is bound has to stay until the statement was run or reset; what

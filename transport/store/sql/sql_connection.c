@@ -36,6 +36,19 @@ struct sql_connection *sql_borrow(struct sql_store *s, int *rc)
     return c;
 }
 
+int sql_confirm(struct sql_store *s, struct sql_connection *c)
+{
+    int rc = WEFT_OK;
+    struct sql_connection *borrowed = NULL;
+    if (s->read_only || s->driver->confirm == NULL) return WEFT_OK;
+    if (c == NULL) c = borrowed = sql_borrow(s, &rc);
+    if (c == NULL) return sql_error(rc);
+    rc = s->driver->confirm(s, c);
+    if (rc == WEFT_ESYSTEM) atomic_store(&s->base.is_doubted, true);
+    if (borrowed != NULL) sql_give_back(s, borrowed);
+    return rc;
+}
+
 void sql_give_back(struct sql_store *s, struct sql_connection *c)
 {
     sqlite3_mutex_enter(s->lock);

@@ -161,6 +161,7 @@ static int give_counts(struct sql_store *s, const char *after, int64_t now, wf_s
         if (rc == WEFT_OK) goes_on = each(arg, &is);
     }
     sqlite3_mutex_leave(s->queue_lock);
+    if (rc == WEFT_OK) rc = sql_confirm(s, c);
     if (c != NULL) sql_give_back(s, c);
     return rc;
 }

@@ -86,7 +86,9 @@ static int read_from(struct reading *r, const char *topic, uint64_t from)
         rc = read_page(r);
         if (rc != WEFT_EFORMAT || r->given > 0) return rc;
         struct wf_store_log now;
-        if (look_up(r->s, topic, &now, &r->id) < 0 || now.first <= r->next) return rc;
+        if (look_up(r->s, topic, &now, &r->id) == WEFT_OK && now.first > r->next) continue;
+        int confirmed = sql_confirm(r->s, r->c); /* or the next owner has removed the record */
+        return confirmed < 0 ? confirmed : rc;
     }
 }
 
@@ -127,5 +129,5 @@ int sql_list(struct wf_store *store, const char *after, wf_store_each_log *each,
         goes_on = sql_log_next(s, log.topic, &place, &log);
         sqlite3_mutex_leave(s->lock);
     }
-    return rc;
+    return rc == WEFT_OK ? sql_confirm(s, NULL) : rc;
 }

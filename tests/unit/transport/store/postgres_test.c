@@ -171,6 +171,45 @@ START_TEST(an_owner_that_was_replaced_writes_nothing)
 }
 END_TEST
 
+static bool ignore_log(void *arg, const struct wf_store_log *log)
+{
+    (void)arg, (void)log;
+    return true;
+}
+
+static bool ignore_queue(void *arg, const struct wf_store_queue *q)
+{
+    (void)arg, (void)q;
+    return true;
+}
+
+/* What it knows from memory is what the owner after it has changed. */
+START_TEST(an_owner_that_was_replaced_answers_nothing_from_memory)
+{
+    const struct wf_store_limits one = {.count = 1};
+    append_ok("a", "one");
+    append_ok("a", "two");
+    put_job("q", "job", 0, 0);
+    struct wf_store *first = store;
+    run_sql("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_locks WHERE locktype = 'advisory'");
+    open_it();
+    struct wf_store *second = store;
+    ck_assert_int_eq(fixture.engine->trim(second, "a", &one, 0), WEFT_OK);
+    (void)take_job("q", "job", 0);
+    store = first;
+    ck_assert_int_eq(fixture.engine->queues(first, "", 0, ignore_queue, NULL), WEFT_ESYSTEM);
+    ck_assert(atomic_exchange(&first->is_doubted, false));
+    ck_assert_int_eq(fixture.engine->list(first, NULL, ignore_log, NULL), WEFT_ESYSTEM);
+    ck_assert(atomic_exchange(&first->is_doubted, false));
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "WEFT_ESYSTEM"); /* and not that a record is missing */
+    ck_assert(atomic_load(&first->is_doubted));
+    fixture.engine->close(second);
+    reopen();
+    expect_queues(0, "q=0,0,1,0 ");
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "2=two ");
+}
+END_TEST
+
 /* Without the lock, and in the same session: it is fenced all the same. */
 START_TEST(a_writer_whose_owner_number_has_changed_is_refused)
 {
@@ -529,6 +568,7 @@ int main(void)
     tcase_add_test(own, passwords_are_not_shown);
     tcase_add_test(own, a_session_that_ended_is_replaced);
     tcase_add_test(own, an_owner_that_was_replaced_writes_nothing);
+    tcase_add_test(own, an_owner_that_was_replaced_answers_nothing_from_memory);
     tcase_add_loop_test(own, a_writer_whose_owner_number_has_changed_is_refused, 0, 2);
     tcase_add_test(commits, a_database_that_lacks_commits_gets_no_more);
     tcase_add_test(own, commits_are_synchronous);
