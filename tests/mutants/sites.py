@@ -492,6 +492,11 @@ static void start_phase(struct wf_etcd *e)
 ''', '''\
     if (committed && c->has_warned && !wf_mutant("commit_believes_a_cancelled_wait")) return WEFT_ESYSTEM;
 '''),
+    ("transport/store/sql/sql_jobs.c", '''\
+    s->counts_unknown |= s->in_doubt;
+''', '''\
+    s->counts_unknown |= s->in_doubt && !wf_mutant("counts_believe_commit");
+'''),
     ("transport/store/sql/sql_connection.c", '''\
     if (s->read_only || s->driver->confirm == NULL) return WEFT_OK;
 ''', '''\

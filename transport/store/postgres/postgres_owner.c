@@ -60,10 +60,10 @@ static int compare_owner(struct pq_store *s)
     if (rc < 0) return rc;
     if (is.commits < s->commits) return give_up(s, "the database lacks commits that were acknowledged");
     if (is.owner != s->owner) return give_up(s, "another node has had this store open meanwhile");
-    if (is.commits != s->commits && !(s->in_doubt && is.commits == s->commits + 1))
+    if (is.commits != s->commits && !(s->base.in_doubt && is.commits == s->commits + 1))
         return give_up(s, "the database has other commits than those that were acknowledged");
     s->commits = is.commits;
-    s->in_doubt = false;
+    s->base.in_doubt = false;
     return WEFT_OK;
 }
 
@@ -131,7 +131,7 @@ static int commit(struct pq_store *s)
     }
     int rc = pq_wait(c, NULL); /* whether each statement did what it had to do */
     if (rc < 0) return rc;
-    s->in_doubt = true;
+    s->base.in_doubt = true;
     c->has_warned = false;
     rc = pq_query(c, "COMMIT", NULL, 0, &result);
     if (rc < 0) return rc;
@@ -139,7 +139,7 @@ static int commit(struct pq_store *s)
     PQclear(result);
     /* The wait for a standby was cancelled: this server has the commit, and perhaps no other one. */
     if (committed && c->has_warned) return WEFT_ESYSTEM;
-    s->in_doubt = false;
+    s->base.in_doubt = false;
     s->commits += committed;
     return committed ? WEFT_OK : WEFT_ESYSTEM;
 }
@@ -156,7 +156,7 @@ int pq_finish(struct sql_store *base, int rc)
     pq_forget_answers(c);
     bool fenced = c->fenced;
     /* After a COMMIT without its answer the next connection looks at what became of it. */
-    if (s->in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) {
+    if (s->base.in_doubt || pq_query(c, "ROLLBACK", NULL, 0, NULL) < 0) {
         pq_disconnect(c);
         atomic_store(&base->base.is_doubted, true);
     }

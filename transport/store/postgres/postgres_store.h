@@ -90,7 +90,6 @@ struct pq_store {
     struct pq_url url;
     struct pq_connection writer;
     uint64_t owner, commits;
-    bool in_doubt; /* a commit has no answer */
 };
 
 #endif

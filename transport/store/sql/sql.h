@@ -224,7 +224,9 @@ struct sql_store {
     sqlite3_mutex *queue_lock; /* for the queues; recursive. The writer holds it while it stores a batch of changes */
     struct sql_queue **queue;  /* sql_queue.h */
     size_t queues, queues_max;
+    bool counts_unknown; /* they were not loaded as a whole, or a commit without an answer may have changed them */
     /* The writer's alone: */
+    bool in_doubt;          /* a commit has no answer */
     int64_t last_job, keys; /* the highest id that was given to a job; how many keys are remembered */
     uint64_t reminders;
     int64_t states, last_state, damaged_states; /* last_state: the highest id; damaged: rows, when it was opened */

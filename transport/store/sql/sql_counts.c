@@ -9,7 +9,9 @@
  *     `later_from` is not later than the first of the times behind `seen`, so nothing is read before that.
  * (3) `queue_lock` is held while a batch of changes is stored, and while the counts are moved: what is read from
  *     the index has the changes that the counts have.
- * (4) A store that is open read-only, for a tool, reads all jobs: others may change them meanwhile. */
+ * (4) When a commit of changes has no answer, nobody knows whether these counts have its changes until the writer has
+ *     connected again, and loaded them.
+ * (5) A store that is open read-only, for a tool, reads all jobs: others may change them meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +154,10 @@ static int give_counts(struct sql_store *s, const char *after, int64_t now, wf_s
     bool goes_on = true;
     struct sql_connection *c = NULL; /* it is borrowed when it is needed */
     sqlite3_mutex_enter(s->queue_lock);
+    if (s->counts_unknown) {
+        atomic_store(&s->base.is_doubted, true);
+        rc = WEFT_ESYSTEM;
+    }
     for (size_t i = sql_queue_behind(s, after); goes_on && rc == WEFT_OK && i < s->queues; i++) {
         struct sql_queue *q = s->queue[i];
         int code = SQL_DONE;

@@ -686,6 +686,7 @@ static int store_batch(struct sql_store *s, struct wf_store_change *batch, size_
     if (code == WEFT_OK) code = write_count(&c);
     rc = sql_finish(s, code);
     finish(&c, rc == WEFT_OK);
+    s->counts_unknown |= s->in_doubt;
     if (rc < 0) s->cursors = -1; /* shares have counted theirs */
     return rc;
 }

@@ -56,6 +56,7 @@ int sql_queues_load(struct sql_store *s, struct wf_store_why *why)
 {
     sqlite3_mutex_enter(s->queue_lock);
     int rc = load_all(s, why);
+    s->counts_unknown = rc < 0;
     sqlite3_mutex_leave(s->queue_lock);
     return rc;
 }
