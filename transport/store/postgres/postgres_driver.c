@@ -62,8 +62,8 @@ static void write_text(const struct pq_row *row, const char *before, const char 
 {
     int size = snprintf(out, TEXT_MAX, "%s%s%s", before, sql_text_of[row->which].text, after);
     assert(size > 0 && size < TEXT_MAX);
-    for (; *out != '\0'; out++)
-        if (*out == '?') *out = '$';
+    for (int i = 0; i < size; i++)
+        if (out[i] == '?') out[i] = '$';
 }
 
 static int send_prepared(struct pq_row *row, enum pq_kind kind, bool changes)
