@@ -27,8 +27,18 @@
 
 static int version(const struct cli *c)
 {
-    if (c->json) printf("{\"version\": \"%s\"}\n", WEFT_VERSION);
-    else printf("weft %s\n", WEFT_VERSION);
+    const char *has = WEFT_FEATURES, *before = "";
+    if (!c->json) {
+        printf("weft %s\nfeatures: %s\n", WEFT_VERSION, has[0] == '\0' ? "none" : has);
+        return CLI_OK;
+    }
+    printf("{\"version\": \"%s\", \"features\": [", WEFT_VERSION);
+    for (; *has != '\0'; has += strspn(has, " "), before = ", ") {
+        const size_t size = strcspn(has, " ");
+        printf("%s\"%.*s\"", before, (int)size, has);
+        has += size;
+    }
+    puts("]}");
     return CLI_OK;
 }
 
@@ -102,7 +112,6 @@ static const struct cli_verb verbs[] = {
      0,
      false,
      cli_ps},
-#ifdef WF_TOP
     {"top",
      "",
      "Shows a node, or all of them, on a terminal as they work",
@@ -118,7 +127,6 @@ static const struct cli_verb verbs[] = {
      0,
      false,
      cli_top},
-#endif
     {"inspect",
      "[PID|NAME]",
      "Shows what an actor does and waits for, or all calls under way",
@@ -578,7 +586,16 @@ static const struct cli_verb verbs[] = {
      2,
      false,
      cli_manual},
-    {"version", "", "Prints the version", NULL, NULL, {CLI_JSON, CLI_END}, 0, 0, false, version},
+    {"version",
+     "",
+     "Prints the version, and what this weft was built with",
+     "The features are those meson options (see docs/packaging.md) that this build has.",
+     "weft version --json",
+     {CLI_JSON, CLI_END},
+     0,
+     0,
+     false,
+     version},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
@@ -620,12 +637,6 @@ static int unknown_verb(const char *word)
     if (strcmp(word, "certs") == 0) {
         fputs("weft certs: this weft was built without TLS: install libmbedtls-dev (2.28) and build weft again\n",
               stderr);
-        return CLI_FAILED;
-    }
-#endif
-#ifndef WF_TOP
-    if (strcmp(word, "top") == 0) {
-        fputs("weft top: this weft was built without ncurses: install libncurses-dev and build weft again\n", stderr);
         return CLI_FAILED;
     }
 #endif

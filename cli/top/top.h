@@ -1,25 +1,32 @@
-/* cli/top/top.h -- weft top: asking nodes, on a thread of its own. */
+/* cli/top/top.h -- weft top: what is asked of a node. */
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
-#include "top_screen.h"
+#include <weft/message.h>
+
+#include "options.h"
+#include "top_model.h"
 
 struct cli;
-int cli_top(const struct cli *c);
+struct cli_client;
 
-struct top_news {
-    struct top_snapshot *fresh; /* the newest snapshot, for the thread that takes it; NULL: there is none */
-    void *detail;               /* likewise the answer of INSPECT about the wish's actor; `why` has a refusal */
-    size_t detail_size;
-    char why[512];
-    int64_t late; /* ns since the oldest request without an answer; 0: all were answered */
+struct top_wish {
+    bool everywhere;
+    enum top_by by;
+    bool reverse;
+    char filter[CLI_FILTER_MAX + 1];
+    char inspect[64]; /* a pid; "": none */
 };
 
-/* [the screen's thread] What is wanted from now on; it is asked for at once. */
-void top_feed_wish(struct top_feed *f, const struct top_wish *wish);
-/* Takes the snapshot that has arrived since the last call. False: no more will arrive. */
-bool top_feed_take(struct top_feed *f, struct top_news *out);
-/* Can be read from when something has come. */
-int top_feed_descriptor(const struct top_feed *f);
+int cli_top(const struct cli *c);
+
+/* What the options ask for. */
+struct top_wish top_wish_of(const struct cli *c);
+int64_t top_interval_of(const struct cli *c);
+/* [A] Asks once. CLI_OK and the answer, or another exit code. */
+int top_ask(struct cli_client *k, const struct top_wish *wish, weft_msg **answer);
+
+/* Shows the node on a terminal until the user quits. Returns the exit code. A weft without ncurses cannot. */
+int top_show(const struct cli *c);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "top_screen.h"
-#include "top.h"
+#include "top_feed.h"
 #include "top_text.h"
 
 enum mode { LIST, DETAIL, KEYS };

@@ -2,18 +2,9 @@
 #ifndef CLI_TOP_SCREEN_H
 #define CLI_TOP_SCREEN_H
 
-#include "options.h"
-#include "top_model.h"
+#include "top.h"
 
 struct top_feed;
-
-struct top_wish {
-    bool everywhere;
-    enum top_by by;
-    bool reverse;
-    char filter[CLI_FILTER_MAX + 1];
-    char inspect[64]; /* a pid; "": none */
-};
 
 /* Shows snapshots until the user quits, or no more arrive. Returns 0; the signal that ended it; or -1: this terminal
  * cannot show it. The terminal is restored. */

@@ -179,7 +179,7 @@ class Verbs(Cli):
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_output_that_cannot_be_written_is_an_error(self):
         self.node("a", "echo")
-        for words in (["help"], ["version"], ["certs", "--help"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
+        for words in (["help"], ["version"], ["stop", "--help"], ["ps", "--node", "a"], ["ps", "--json", "--node", "a"],
                       ["names", "--node", "a"], ["top", "--json", "--node", "a"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
@@ -207,7 +207,8 @@ class Verbs(Cli):
             self.assertEqual(verb.returncode, 1, words)
 
     def test_help_and_version_are_printed(self):
-        self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\nfeatures: \w+( \w+)*\n$")
+        self.assertEqual(set(json.loads(self.weft("version", "--json")[0])), {"version", "features"})
         for verb in ["run", "ps", "nodes", "publish", "subscribe", "send", "call", "stop", "version"]:
             out, err = self.weft(verb, "--help")
             self.assertIn(f"usage: weft {verb}", out)

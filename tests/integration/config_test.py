@@ -91,7 +91,7 @@ class Config(unittest.TestCase):
         self.assertEqual([(e["line"], e["key"]) for e in found], [(1, "listne"), (3, "workers")])
         refused = self.weft("ps", code=2)
         self.assertIn(f"weft ps: {path}:1: listne: there is no such key", refused.stderr)
-        self.weft("version"), self.weft("completion", "bash"), self.weft("certs", "show", "--help")
+        self.weft("version"), self.weft("completion", "bash"), self.weft("names", "--help")
         self.weft("ps", "--config", "none", code=3)
         self.write("[run]\nworkers = 99\n")
         self.assertIn(f"weft run: {path}:2: workers: '99' is not", self.weft("run", "x.so", code=2).stderr)

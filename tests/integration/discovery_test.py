@@ -10,7 +10,7 @@ import tempfile
 import threading
 import unittest
 
-from harness import PATIENCE, Program, built, free_port
+from harness import PATIENCE, Program, built, free_port, has
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -90,7 +90,7 @@ class Discovery(unittest.TestCase):
         return server
 
 
-@unittest.skipIf(DNSMASQ is None, "dnsmasq-base is not installed")
+@unittest.skipUnless(DNSMASQ and has("dns"), "dnsmasq-base is not installed, or this build has no c-ares")
 class Dnsmasq(Discovery):
     def test_nodes_find_each_other_by_address_records(self):
         dns, port = self.dns(), free_port()

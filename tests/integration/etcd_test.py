@@ -14,7 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from harness import PATIENCE, Program, built, eventually, free_port
+from harness import PATIENCE, Program, built, eventually, free_port, has
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_exclusive.so")
@@ -97,7 +97,7 @@ class Chorus:
                 return name, words
 
 
-@unittest.skipIf(ETCD is None, "etcd-server is not installed")
+@unittest.skipUnless(ETCD and has("etcd"), "etcd-server is not installed, or this build has no libcurl")
 class WithEtcd(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -292,7 +292,7 @@ class Exclusive(WithEtcd):
         b.stop()
 
 
-@unittest.skipIf(ETCD is None, "etcd-server is not installed")
+@unittest.skipUnless(ETCD and has("etcd"), "etcd-server is not installed, or this build has no libcurl")
 class Outages(WithEtcd):
     @classmethod
     def setUpClass(cls):

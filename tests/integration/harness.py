@@ -2,6 +2,7 @@
 
 Every wait has a deadline that only a broken program reaches. The build folder comes from the environment, WEFT_BUILD.
 """
+import json
 import mmap
 import os
 import queue
@@ -26,6 +27,12 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_N
 
 def built(*path):
     return os.path.join(BUILD, *path)
+
+
+def has(feature):
+    """Whether this weft was built with that feature, one of meson_options.txt."""
+    done = subprocess.run([built("cli", "weft"), "version", "--json"], capture_output=True, text=True, check=True)
+    return feature in json.loads(done.stdout)["features"]
 
 
 class Program:

@@ -11,7 +11,6 @@ from store_nodes import SOON_LOST, WEFT, StoreCase
 JOBS = 300
 
 
-TOP = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
 
 
 class Queues(StoreCase):
@@ -124,7 +123,6 @@ class Queues(StoreCase):
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="ready"}'], 51)
         self.assertEqual(rows['weft_store_jobs{queue="(others)",state="dead"}'], 1)
 
-    @unittest.skipUnless(TOP, "this build has no ncurses")
     def test_top_shows_queues(self):
         self.store(":attempts=1:lease=600")
         self.other("put", "jobs.x", "2", name="p").line()

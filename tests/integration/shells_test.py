@@ -42,8 +42,8 @@ class Completion(Shells):
     def test_verbs_are_completed(self):
         self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()} | {"help"})
         self.assertEqual(self.words("in"), ["inspect"])
-        self.assertEqual(self.words("certs", ""), ["init", "issue", "show", "reload"])
-        self.assertEqual(self.words("certs", "is"), ["issue"])
+        self.assertEqual(self.words("config", ""), ["check", "show"])
+        self.assertEqual(self.words("config", "sh"), ["show"])
         self.assertEqual(self.words("help", "comp"), ["completion"])
         self.assertEqual(self.words("nothing", ""), [])
         self.assertEqual(self.words("nothing", "of", "that"), [])
@@ -59,7 +59,6 @@ class Completion(Shells):
         self.assertEqual(self.words("run", "-w", ""), [])
         self.assertEqual(self.words("run", ""), [":files"])
         self.assertEqual(self.words("run", "a.so", "--", ""), [":files"])
-        self.assertEqual(self.words("certs", "show", "--dir", ""), [":folders"])
         self.assertEqual(self.words("run", "--tls", ""), ["auto", ":folders"])
         self.assertEqual(self.words("completion", ""), ["bash", "zsh", "fish"])
 
@@ -100,14 +99,14 @@ class InTheShell(Shells):
 
     def test_fish_completes_words(self):
         self.needs("fish")
-        out = self.run_it("fish", "-c", 'weft completion fish | source; complete -C "weft certs i"')
-        self.assertEqual([line.split("\t")[0] for line in out.splitlines()], ["init", "issue"])
+        out = self.run_it("fish", "-c", 'weft completion fish | source; complete -C "weft config s"')
+        self.assertEqual([line.split("\t")[0] for line in out.splitlines()], ["show"])
 
     def test_zsh_completes_words(self):
         self.needs("zsh")
-        shown = 'words=(weft certs i) CURRENT=3; _describe() { print -l "${(@P)2}" }; _weft'
+        shown = 'words=(weft config s) CURRENT=3; _describe() { print -l "${(@P)2}" }; _weft'
         out = self.run_it("zsh", "-fc", f'compdef() {{ :; }}; eval "$(weft completion zsh)"; {shown}')
-        self.assertEqual([line.split(":")[0] for line in out.splitlines()], ["init", "issue"])
+        self.assertEqual([line.split(":")[0] for line in out.splitlines()], ["show"])
 
 
 class Manual(Shells):
@@ -127,7 +126,7 @@ class Manual(Shells):
 
     def test_an_unknown_verb_has_no_manual_page(self):
         self.run_it(WEFT, "manual", "nothing", code=2)
-        self.run_it(WEFT, "manual", "certs", code=2)
+        self.run_it(WEFT, "manual", "config", code=2)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,11 @@ import time
 import unittest
 
 from browser import CHROMIUM, Chromium
-from harness import PATIENCE, Cluster, built, eventually, patient
+from harness import PATIENCE, Cluster, built, eventually, has, patient
 from shop import open_shop
 from styled import as_page
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
-BUILT_IN = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
 # This script prints how top ended, and whether the terminal is as it was before.
 SCRIPT = 'echo $$ >shell; set -m; before=$(stty -g); "$@"; code=$?; ' \
          '[ "$before" = "$(stty -g)" ] && echo "ended with $code, restored"; exec cat'
@@ -67,7 +66,6 @@ class Terminal:
         os.close(self.written)
 
 
-@unittest.skipUnless(BUILT_IN, "this build has no ncurses")
 class Top(unittest.TestCase):
     def setUp(self):
         self.cluster = self.enterContext(Cluster())
@@ -180,7 +178,7 @@ class Top(unittest.TestCase):
         self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
 
 
-@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM,
+@unittest.skipUnless(has("top") and shutil.which("tmux") and CHROMIUM,
                      "ncurses, tmux or chromium-headless-shell is missing")
 class AShop(unittest.TestCase):
     def test_the_picture_of_top_has_all_nodes_in_colour(self):

@@ -188,7 +188,7 @@ class Windows(unittest.TestCase):
         self.assertEqual({json.loads(v)["name"] for v in etcd.keys("/w").values()}, {"a", "b"})
 
     def test_words(self):
-        self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\r?\nfeatures: ")
         self.assertIn("usage: weft run", self.weft("run", "--help")[0])
         self.assertIn("not compiled on Windows", self.weft("run", "x.c", code=1)[1])
         self.assertIn("cannot load nothing.dll", self.weft("run", "nothing.dll", code=1)[1])

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
 from etcd_test import ETCD, TTL, Etcd
-from harness import PATIENCE, ROOT, Program, built, eventually, patient
+from harness import PATIENCE, ROOT, Program, built, eventually, has, patient
 from store_nodes import SOON_LOST
 
 
@@ -263,7 +263,7 @@ class Pair:
         self.assertIn("s has ended", ask("boss", "stop")[0])
         s.end()
 
-    @unittest.skipIf(ETCD is None, "etcd-server is not installed")
+    @unittest.skipUnless(ETCD and has("etcd"), "etcd-server is not installed, or this build has no libcurl")
     def test_exclusive_names(self):
         self.need("exclusive names", self.both(lambda v: v.has("exclusive")))
         etcd = Etcd()

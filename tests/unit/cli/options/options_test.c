@@ -78,10 +78,10 @@ START_TEST(options_in_all_their_forms)
     ck_assert_str_eq(c.argv[0], "one");
     ck_assert_str_eq(c.argv[1], "-"); /* a word: so is a number */
     finish();
-    ck_assert_int_eq(PARSE(plain, "-5", "--discover=dns:x:1"), CLI_OK);
+    ck_assert_int_eq(PARSE(plain, "-5", "--discover=tcp://x:1"), CLI_OK);
     ck_assert_str_eq(c.argv[0], "-5");
     ck_assert_uint_eq(c.discover.count, 1);
-    ck_assert_str_eq(c.discover.item[0], "dns:x:1");
+    ck_assert_str_eq(c.discover.item[0], "tcp://x:1");
     ck_assert(!c.has_drain);
     finish();
 }
