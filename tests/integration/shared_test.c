@@ -408,6 +408,33 @@ START_TEST(what_the_limits_have_removed_is_told_to_one_member)
 }
 END_TEST
 
+static void removed(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_with(NULL, 0, 0);
+    publish_many("orders.a", 2);
+    publish_many("orders.b", 1);
+    join("orders.>", 0);
+    struct weft_stored first = gets_job("orders.a", 1, 1);
+    ack(gets_job("orders.a", 2, 1));
+    ack(gets_job("orders.b", 1, 1));
+    ck_assert_int_eq(weft_cursor_remove("bill", "orders.a", patience()), WEFT_OK);
+    ack(gets_job("orders.a", 1, 1));
+    ack(gets_job("orders.a", 2, 1));
+    ack(first);
+    ck_assert_int_eq(weft_cursor_remove("other", "orders.a", patience()), WEFT_OK);
+    gets_nothing();
+    publish("orders.a", "next");
+    ack(gets_job("orders.a", 3, 1));
+    say("done");
+}
+
+START_TEST(a_removed_cursor_begins_anew_for_its_present_members)
+{
+    RUN(a, removed);
+}
+END_TEST
+
 static int try_to_join(const char *name, const char *pattern, uint32_t bound)
 {
     return weft_subscribe_shared(name, pattern, &(weft_shared_options){.bound = bound}, NULL, patience());
@@ -687,6 +714,7 @@ int main(void)
     tcase_add_test(c, a_pattern_may_have_many_topics);
     tcase_add_test(c, there_may_be_more_records_than_can_be_moved_ahead);
     tcase_add_test(c, what_the_limits_have_removed_is_told_to_one_member);
+    tcase_add_test(c, a_removed_cursor_begins_anew_for_its_present_members);
     tcase_add_test(c, errors_are_those_of_the_header);
     tcase_add_test(c, a_name_is_shared_or_plain);
     tcase_add_test(c, an_older_store_says_that_it_has_none);
