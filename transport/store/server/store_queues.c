@@ -469,6 +469,7 @@ static void finish_change(struct wf_store_queues *q, struct change *c, int error
     finish_hold(q, c, error, x);
     if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
     if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
+    if (error == WEFT_OK && c->is.kind == WF_JOB_EXTEND) wf_queue_due_by(&q->table, c->queue, x->job.due);
     free_change(q, c);
 }
 
