@@ -56,6 +56,7 @@ struct wf_store_shares {
     struct wf_list failed;  /* a change of it has failed */
     size_t count, changes;  /* changes: that run or wait to be run */
     size_t topics;          /* that all of them remember */
+    int64_t logged_at;      /* when an error of one of them was last in the log; 0: never */
     /* By the words of the pattern in front of its first wildcard, so that a record is compared with few patterns. */
     struct wf_chained *by_begin[WF_SHARE_BUCKETS];
     struct wf_node_counts of_node;
