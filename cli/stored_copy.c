@@ -371,11 +371,12 @@ static int add_line(struct importing *im, const struct line *l)
 }
 
 /* The lines before one that is wrong are stored. */
-static int take_line(struct importing *im, const char *text)
+static int take_line(struct importing *im, const char *text, size_t size)
 {
     struct line l = {.number = ++im->number};
-    if (text[strspn(text, " \t\r\n")] == '\0') return CLI_OK;
-    const char *wrong = read_line(&l, text);
+    if (strspn(text, " \t\r\n") == size) return CLI_OK;
+    const char *wrong = strlen(text) < size ? "it has a byte of value 0, so the file is damaged"
+                                            : read_line(&l, text);
     bool full = wrong != NULL || l.format != 0 || im->lines == AT_ONCE || im->bytes + l.size > BYTES_AT_ONCE;
     int code = full ? store_lines(im) : CLI_OK;
     if (code == CLI_OK && wrong != NULL) code = cli_fail(im->c, CLI_FAILED, "line %" PRIu64 ": %s", l.number, wrong);
@@ -392,12 +393,12 @@ int cli_store_import(const struct cli *c)
     if (f == NULL) return code;
     struct importing im = {.c = c, .store = f->store, .line = calloc(AT_ONCE, sizeof *im.line)};
     char *text = NULL;
-    size_t capacity = 0;
+    size_t capacity = 0, size;
     if (im.line == NULL) {
         wf_store_file_release(f);
         return cli_fail(c, CLI_FAILED, "out of memory");
     }
-    while (code == CLI_OK && cli_read_line(stdin, &text, &capacity)) code = take_line(&im, text);
+    while (code == CLI_OK && cli_read_line(stdin, &text, &capacity, &size)) code = take_line(&im, text, size);
     if (code == CLI_OK) code = store_lines(&im);
     if (code == CLI_OK && feof(stdin) == 0)
         code = cli_fail(c, CLI_FAILED, "the standard input cannot be read after line %" PRIu64, im.number);

@@ -31,9 +31,11 @@ FILE *cli_scratch(void)
     return tmpfile();
 }
 
-bool cli_read_line(FILE *from, char **line, size_t *capacity)
+bool cli_read_line(FILE *from, char **line, size_t *capacity, size_t *size)
 {
-    return getline(line, capacity, from) > 0;
+    const ssize_t got = getline(line, capacity, from);
+    *size = got > 0 ? (size_t)got : 0;
+    return got > 0;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */

@@ -82,13 +82,13 @@ static bool grow(char **line, size_t *capacity)
     return true;
 }
 
-bool cli_read_line(FILE *from, char **line, size_t *capacity)
+bool cli_read_line(FILE *from, char **line, size_t *capacity, size_t *size)
 {
-    size_t size = 0;
-    for (int c = 0; c != '\n' && (c = getc(from)) != EOF; (*line)[size++] = (char)c)
-        if (size + 1 >= *capacity && !grow(line, capacity)) return false;
-    if (size == 0 || ferror(from) != 0) return false;
-    (*line)[size] = '\0';
+    *size = 0;
+    for (int c = 0; c != '\n' && (c = getc(from)) != EOF; (*line)[(*size)++] = (char)c)
+        if (*size + 1 >= *capacity && !grow(line, capacity)) return false;
+    if (*size == 0 || ferror(from) != 0) return false;
+    (*line)[*size] = '\0';
     return true;
 }
 

@@ -317,9 +317,9 @@ typedef struct {
  * record.
  *
  * A new cursor begins with the first stored record. All members have the same pattern. `name` follows the rules for
- * names of cursors; besides, each dot stands between two words. A name has either plain cursors or a shared one. A
- * member asks for records when it has space, so a slow member slows down only itself. While the store is not
- * reachable, the member gets no records and keeps its membership.
+ * names of cursors; besides, each dot stands between two words, of which there are at most 15. A name has either plain
+ * cursors or a shared one. A member asks for records when it has space, so a slow member slows down only itself. While
+ * the store is not reachable, the member gets no records and keeps its membership.
  *
  * The membership ends with the caller, by weft_unsubscribe_stored, or with a WEFT_STORED_ENDED message: then other
  * members get at once the records that it has not acknowledged. The arguments are copied. `options` and `out` may be

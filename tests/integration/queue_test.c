@@ -187,6 +187,42 @@ START_TEST(a_lease_ends_by_time)
 }
 END_TEST
 
+static void take_again(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_store();
+    say("waits");
+    done(take("jobs.x", "one", 2));
+    say("done");
+}
+
+/* The lease would last for ten minutes. When the second job is put, the store has looked for a job for the taker that waits. */
+static void extends_for_less(const void *arg, size_t size)
+{
+    weft_pid pid;
+    (void)arg, (void)size;
+    open_store();
+    put("jobs.x", "one");
+    struct weft_queue_job job = take("jobs.x", "one", 1);
+    ck_assert_int_eq(weft_spawn(&pid, take_again, NULL, 0, NULL), WEFT_OK);
+    weft_monitor_ref end;
+    ck_assert_int_eq(weft_monitor(pid, &end), WEFT_OK);
+    ck_assert_int_eq(weft_yield(), WEFT_OK);
+    put("jobs.y", "two");
+    ck_assert_int_eq(weft_queue_extend(&job, WEFT_MS(1), patience()), WEFT_OK);
+    weft_msg *m;
+    ck_assert_int_eq(weft_recv_tag(&m, WEFT_TAG_DOWN, patience()), WEFT_OK);
+    weft_msg_free(m);
+}
+
+START_TEST(a_lease_that_is_made_shorter_ends_by_its_new_time)
+{
+    run_actor(a, extends_for_less, NULL, 0);
+    HEAR("waits");
+    HEAR("done");
+}
+END_TEST
+
 /* ---- Workers that end ------------------------------------------------------------------------------------------ */
 
 static void take_and_end(const void *arg, size_t size)
@@ -220,15 +256,6 @@ static void keep_empty_store(const void *arg, size_t size)
     open_store();
     say("open");
     (void)weft_sleep(WEFT_FOREVER);
-}
-
-static void take_again(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    await_store();
-    say("waits");
-    done(take("jobs.x", "one", 2));
-    say("done");
 }
 
 static void stop_it(const void *arg, size_t size)
@@ -545,6 +572,7 @@ int main(void)
     tcase_add_test(c, a_key_is_put_once_and_a_delay_passes);
     tcase_add_test(c, a_job_dies_and_is_revived);
     tcase_add_test(c, a_lease_ends_by_time);
+    tcase_add_test(c, a_lease_that_is_made_shorter_ends_by_its_new_time);
     tcase_add_test(c, a_worker_that_ends_gives_its_job_back);
     tcase_add_test(c, a_worker_of_another_node_that_ends_gives_its_job_back);
     tcase_add_loop_test(c, a_store_that_is_opened_again_monitors_its_workers, 0, 4);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Shared cursors in real processes: the command line, and members and stores that are killed."""
+import contextlib
 import json
+import sqlite3
 import unittest
 
 from harness import Program, built
@@ -103,6 +105,20 @@ class Shared(StoreCase):
         self.assertEqual(self.weft("store", "retry", QUEUE, "--node", "store")[0], f"{QUEUE}: 1 jobs can be taken again\n")
         self.assertEqual(self.follow("orders.>", "--count", "1"), [("orders.a", 4, "xb")])
         self.assertEqual(json.loads(self.weft("store", "drop", QUEUE, "--node", "store", "--json")[0]), {"dropped": 0})
+
+    def test_the_log_says_that_there_are_too_many_cursors(self):
+        self.store(":lease=600").stop()
+        with contextlib.closing(sqlite3.connect(self.file)) as db:
+            db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
+                       " INSERT INTO cursors SELECT 'c' || i, 'orders.x', 1, 1, 0 FROM n")
+            db.commit()
+        store = self.store(":lease=600")
+        self.publish("orders.a", "one")
+        self.other("share", "orders.>", "2", name="m")
+        store.log("topic orders.a: its records cannot be given to the members of .shared.bill: the store has as many cursors,")
+        self.assertIn("full", self.weft("subscribe", "orders.>", "--shared", "bill", "--node", "store", code=1)[1])
+        store.stop()
+        self.assertEqual(sum("cannot be given" in line for line in store.err.seen), 1)
 
     def test_gaps_and_names(self):
         self.store(":lease=600")

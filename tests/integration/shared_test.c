@@ -182,6 +182,27 @@ START_TEST(a_lease_that_ends_by_time_makes_space)
 }
 END_TEST
 
+/* The lease would last for ten minutes. When the third record is stored, the store has looked for one for this member. */
+static void extends_for_less(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_with("$shared.bill", WEFT_SEC(600), 0);
+    publish_many("orders.a", 2);
+    join("orders.a", 1);
+    struct weft_stored first = gets_job("orders.a", 1, 1);
+    gets_nothing();
+    publish("orders.a", "more");
+    ck_assert_int_eq(weft_shared_extend(&first, WEFT_MS(1), patience()), WEFT_OK);
+    ack(gets_job("orders.a", 2, 1));
+    say("done");
+}
+
+START_TEST(a_lease_that_is_made_shorter_makes_space)
+{
+    RUN(a, extends_for_less);
+}
+END_TEST
+
 static void dead_ones(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -405,6 +426,33 @@ static void gap(const void *arg, size_t size)
 START_TEST(what_the_limits_have_removed_is_told_to_one_member)
 {
     RUN(a, gap);
+}
+END_TEST
+
+static void removed(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    open_with(NULL, 0, 0);
+    publish_many("orders.a", 2);
+    publish_many("orders.b", 1);
+    join("orders.>", 0);
+    struct weft_stored first = gets_job("orders.a", 1, 1);
+    ack(gets_job("orders.a", 2, 1));
+    ack(gets_job("orders.b", 1, 1));
+    ck_assert_int_eq(weft_cursor_remove("bill", "orders.a", patience()), WEFT_OK);
+    ack(gets_job("orders.a", 1, 1));
+    ack(gets_job("orders.a", 2, 1));
+    ack(first);
+    ck_assert_int_eq(weft_cursor_remove("other", "orders.a", patience()), WEFT_OK);
+    gets_nothing();
+    publish("orders.a", "next");
+    ack(gets_job("orders.a", 3, 1));
+    say("done");
+}
+
+START_TEST(a_removed_cursor_begins_anew_for_its_present_members)
+{
+    RUN(a, removed);
 }
 END_TEST
 
@@ -680,6 +728,7 @@ int main(void)
     tcase_add_test(c, a_record_is_given_and_acknowledged);
     tcase_add_test(c, a_member_has_no_more_than_its_bound);
     tcase_add_test(c, a_lease_that_ends_by_time_makes_space);
+    tcase_add_test(c, a_lease_that_is_made_shorter_makes_space);
     tcase_add_test(c, a_record_that_nobody_acknowledges_is_put_aside);
     tcase_add_test(c, records_are_acknowledged_up_to_one);
     tcase_add_test(c, acknowledgements_that_overlap_end_each_record_once);
@@ -687,6 +736,7 @@ int main(void)
     tcase_add_test(c, a_pattern_may_have_many_topics);
     tcase_add_test(c, there_may_be_more_records_than_can_be_moved_ahead);
     tcase_add_test(c, what_the_limits_have_removed_is_told_to_one_member);
+    tcase_add_test(c, a_removed_cursor_begins_anew_for_its_present_members);
     tcase_add_test(c, errors_are_those_of_the_header);
     tcase_add_test(c, a_name_is_shared_or_plain);
     tcase_add_test(c, an_older_store_says_that_it_has_none);

@@ -231,6 +231,8 @@ class Store(StoreCase):
             return json.dumps({"topic": topic, "epoch": "6fe2a1b09c4d3e58", "offset": offset, "time": 0, "tag": 7, "text": "x"})
         for number, (lines, stored) in enumerate((([line(1), line(2)[:-9]], [1]),
                                                   ([line(1), line(2), "{}", line(3)], [1, 2]),
+                                                  ([line(1), "\0" + line(2), line(3)], [1]), ([line(1), "\0"], [1]),
+                                                  ([line(1), line(2) + "\0"], [1]),
                                                   ([line(1), line(1), line(2)], [1]),
                                                   ([line(4), line(6), line(5)], [4]),
                                                   ([line(1), line(2), line(1), line(3)], [1, 2]))):

@@ -66,6 +66,12 @@ void wf_queue_set_due(struct wf_queue_table *t, struct wf_work_queue *w, int64_t
     sift(t, w, ++t->due_count);
 }
 
+void wf_queue_due_by(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due)
+{
+    const bool is_awaited = w->taker_count > 0 || !wf_list_empty(&w->held);
+    if (is_awaited && (w->place == 0 || due < w->due)) wf_queue_set_due(t, w, due);
+}
+
 int64_t wf_queue_table_next_due(const struct wf_queue_table *t)
 {
     return t->due_count == 0 ? INT64_MAX : t->by_due[1]->due;

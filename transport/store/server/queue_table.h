@@ -73,6 +73,8 @@ void wf_queue_look_again(struct wf_queue_table *t, struct wf_work_queue *w);
 struct wf_work_queue *wf_queue_next_to_look(struct wf_queue_table *t);
 /* The takers of the queue wait for a job that is due at `due`; INT64_MAX: no such job is known. */
 void wf_queue_set_due(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due);
+/* A job of the queue is due at `due`, which may be sooner than what its takers wait for. */
+void wf_queue_due_by(struct wf_queue_table *t, struct wf_work_queue *w, int64_t due);
 /* Moves the first queue that is due by `now` to `to_look`, and returns it. NULL: none is due. */
 struct wf_work_queue *wf_queue_table_tick(struct wf_queue_table *t, int64_t now);
 int64_t wf_queue_table_next_due(const struct wf_queue_table *t); /* INT64_MAX: never */

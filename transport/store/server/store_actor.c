@@ -220,7 +220,7 @@ static int open_store(struct store_actor *s, const void *config, size_t size)
         wf_queues_init(&s->queues, s->file, &s->effort, o->rule, o->rules);
         o->rule = NULL;
         wf_queues_restore(&s->queues, o->lease, o->leases);
-        wf_cursors_init(&s->cursors, s->file, &s->effort);
+        wf_cursors_init(&s->cursors, s->file, &s->queues.shares, &s->effort);
         wf_states_init(&s->states, s->file, &s->effort, o->state, o->states);
         o->state = NULL;
     }

@@ -44,11 +44,16 @@ static void end_wait(struct wf_store_cursors *c, struct advance *w, int error)
     weft_msg_free(ask);
 }
 
+static bool removes(const struct advance *w)
+{
+    return w->to.epoch == 0 && w->to.offset == 0;
+}
+
 /* A position that the log does not have belongs to another file: then the cursor is not moved. */
 static int check_position(const struct wf_store_cursors *c, const struct advance *w)
 {
     struct wf_store_log log;
-    if (w->to.epoch == 0 && w->to.offset == 0) return WEFT_OK; /* the cursor is removed */
+    if (removes(w)) return WEFT_OK;
     int rc = c->file->store->engine->find(c->file->store, w->topic, &log);
     if (rc < 0) return rc;
     return w->to.epoch == log.epoch && w->to.offset <= log.last ? WEFT_OK : WEFT_ENOTFOUND;
@@ -65,9 +70,11 @@ static int read_advance(const struct wf_store_cursors *c, struct advance *w)
     return check_position(c, w);
 }
 
-void wf_cursors_init(struct wf_store_cursors *c, struct wf_store_file *file, struct wf_effort *effort)
+void wf_cursors_init(struct wf_store_cursors *c, struct wf_store_file *file, struct wf_store_shares *shares,
+                     struct wf_effort *effort)
 {
     c->file = file;
+    c->shares = shares;
     wf_pending_requests_init(&c->requests, effort);
 }
 
@@ -115,8 +122,13 @@ static void answer_all(struct wf_store_cursors *c, struct wf_store_batch *b, int
 {
     const struct wf_store_advance *item = b == NULL ? NULL : b->item;
     c->requests.batch = b;
-    for (; c->requests.running != NULL; wf_effort_count(c->requests.effort, WF_EFFORT_ANSWER))
-        end_wait(c, advance_of(c->requests.running), item == NULL ? error : item++->error);
+    for (; c->requests.running != NULL; wf_effort_count(c->requests.effort, WF_EFFORT_ANSWER)) {
+        struct advance *w = advance_of(c->requests.running);
+        const int rc = item == NULL ? error : item++->error;
+        /* Members that wait get all records of the topic again. */
+        if (rc == WEFT_OK && removes(w)) c->requests.effort->done += wf_shares_appended(c->shares, w->topic);
+        end_wait(c, w, rc);
+    }
     c->requests.batch = NULL;
     wf_store_batch_free(b);
 }

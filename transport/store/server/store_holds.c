@@ -254,7 +254,7 @@ void wf_hold_back(struct wf_store_queues *q, struct wf_hold *h, int64_t due)
     struct wf_work_queue *w = h->queue;
     h->state = IS_HELD;
     wf_list_push(&w->held, &h->in_line);
-    if (w->place == 0 || due < w->due) wf_queue_set_due(&q->table, w, due);
+    wf_queue_due_by(&q->table, w, due);
 }
 
 /* Its node is not linked, perhaps not yet: waits for the node in `away`. */

@@ -416,6 +416,18 @@ static void run_batch(void *block)
     b->rc = engine->change(b->file->store, item, b->count);
 }
 
+/* Members ask again each second. */
+static void say_not_shared(struct wf_store_queues *q, const struct wf_share *share, const char *topic, int error)
+{
+    const int64_t now = weft_now();
+    if (q->shares.logged_at != 0 && now - q->shares.logged_at < WEFT_SEC(60)) return;
+    q->shares.logged_at = now;
+    weft_log(WEFT_ERROR, "topic %s: its records cannot be given to the members of %s: %s", topic, share->queue->name,
+             error == WEFT_EFULL
+                 ? "the store has as many cursors, or queues, as it may have: weft_cursor_remove makes space"
+                 : weft_strerror(error));
+}
+
 static void finish_share(struct wf_store_queues *q, struct change *c, int error, const struct wf_store_change *x)
 {
     wf_share_moved(&q->shares, c->queue->share, c->key, error, x);
@@ -424,7 +436,10 @@ static void finish_share(struct wf_store_queues *q, struct change *c, int error,
                  "topic %s: %llu records are damaged and are not given to the members of %s; 'weft store check'"
                  " lists them",
                  c->key, (unsigned long long)x->skipped, c->queue->name);
-    if (error < 0) wf_share_failed(&q->shares, c->queue->share, error);
+    if (error < 0) {
+        say_not_shared(q, c->queue->share, c->key, error);
+        wf_share_failed(&q->shares, c->queue->share, error);
+    }
     free_change(q, c);
 }
 
@@ -469,6 +484,7 @@ static void finish_change(struct wf_store_queues *q, struct change *c, int error
     finish_hold(q, c, error, x);
     if (error == WEFT_OK && x->removed != 0) wf_hold_end(q, x->removed);
     if (error == WEFT_OK && x->next_due != 0) wf_queue_look_again(&q->table, c->queue);
+    if (error == WEFT_OK && c->is.kind == WF_JOB_EXTEND) wf_queue_due_by(&q->table, c->queue, x->job.due);
     free_change(q, c);
 }
 

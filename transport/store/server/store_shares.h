@@ -56,6 +56,7 @@ struct wf_store_shares {
     struct wf_list failed;  /* a change of it has failed */
     size_t count, changes;  /* changes: that run or wait to be run */
     size_t topics;          /* that all of them remember */
+    int64_t logged_at;      /* when an error of one of them was last in the log; 0: never */
     /* By the words of the pattern in front of its first wildcard, so that a record is compared with few patterns. */
     struct wf_chained *by_begin[WF_SHARE_BUCKETS];
     struct wf_node_counts of_node;
@@ -69,7 +70,7 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
 /* The queue is freed. Returns the work, in units of effort.h. */
 size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
-/* A record was stored under the topic. Returns the work, in units of effort.h: the topic is compared with the patterns
+/* A record was stored under the topic, or a cursor of the topic was removed. Returns the work, in units of effort.h: the topic is compared with the patterns
  * that begin with the same words, or with a wildcard. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);
 /* Call it when a member has come to wait, or `hungry` or `full` has changed. With NULL it does nothing. */

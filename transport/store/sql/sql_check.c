@@ -111,6 +111,24 @@ static void check_database(struct checking *c)
     else c->faults += rc;
 }
 
+static void count_fault(void *arg, const char *topic, uint64_t offset, const char *text)
+{
+    say(arg, topic, offset, text);
+}
+
+/* A part whose tables cannot be read is damaged: the database may have found no fault, as it does not know which columns they
+ * should have. */
+static const struct {
+    int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);
+    const char *damaged;
+} parts[] = {
+    {sql_check_cursors, "the table of cursors is damaged"},
+    {sql_check_jobs, "the tables of queues are damaged"},
+    {sql_check_workers, "the table of workers is damaged"},
+    {sql_check_reminders, "the table of reminders is damaged"},
+    {sql_check_states, "the tables of states are damaged"},
+};
+
 int sql_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
 {
     struct checking c = {.s = s, .each = each, .arg = arg};
@@ -120,10 +138,10 @@ int sql_check(struct wf_store *s, wf_store_each_fault *each, void *arg)
         if (rc == WEFT_EFORMAT) say(&c, NULL, 0, "the table of logs is damaged");
         else if (rc < 0) c.rc = rc;
     }
-    int cursors = c.rc < 0 ? c.rc : sql_check_cursors(s, each, arg);
-    int jobs = cursors < 0 ? cursors : sql_check_jobs(s, each, arg);
-    int workers = jobs < 0 ? jobs : sql_check_workers(s, each, arg);
-    int reminders = workers < 0 ? workers : sql_check_reminders(s, each, arg);
-    int states = reminders < 0 ? reminders : sql_check_states(s, each, arg);
-    return states < 0 ? states : c.faults + cursors + jobs + workers + reminders + states;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && c.rc == WEFT_OK; i++) {
+        int rc = parts[i].check(s, count_fault, &c);
+        if (rc == WEFT_EFORMAT) say(&c, NULL, 0, parts[i].damaged);
+        else if (rc < 0) c.rc = rc;
+    }
+    return c.rc < 0 ? c.rc : c.faults;
 }

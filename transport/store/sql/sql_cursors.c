@@ -207,7 +207,6 @@ struct walk {
     wf_store_each_cursor *each;
     wf_store_each_fault *fault; /* NULL: damaged ones are passed over */
     void *arg;
-    int faults;
 };
 
 static void say_damaged(struct walk *w, const char *name, const char *topic)
@@ -215,7 +214,6 @@ static void say_damaged(struct walk *w, const char *name, const char *topic)
     char text[WF_STORE_KEY_MAX + 40] = "a cursor is damaged";
     bool is_known = wf_store_cursor_ok(name) && wf_store_topic_ok(topic);
     if (is_known) snprintf(text, sizeof text, "the cursor %s is damaged", name);
-    w->faults++;
     if (w->fault != NULL) w->fault(w->arg, is_known ? topic : NULL, 0, text);
 }
 
@@ -247,6 +245,5 @@ int sql_cursors(struct wf_store *store, const char *name, const char *topic, wf_
 int sql_check_cursors(struct wf_store *store, wf_store_each_fault *fault, void *arg)
 {
     struct walk w = {.fault = fault, .arg = arg};
-    int rc = walk_cursors(sql_of(store), "", "", &w);
-    return rc == WEFT_OK || rc == WEFT_EFORMAT ? w.faults : rc; /* the check of the database has said that */
+    return walk_cursors(sql_of(store), "", "", &w);
 }

@@ -15,7 +15,7 @@ int sql_cursor_of_both(struct sql_store *s, const char *name, const char *topic,
 /* Writes it; `was` is what sql_cursor_of_both has found. */
 int sql_cursor_write(struct sql_store *s, const char *name, const char *topic, const struct wf_store_cursor *was,
                      struct wf_store_cursor to);
-/* Returns the number of damaged cursors. */
+/* Reads all cursors, as sql_check_jobs (sql_queues.h). */
 int sql_check_cursors(struct wf_store *s, wf_store_each_fault *fault, void *arg);
 
 #endif

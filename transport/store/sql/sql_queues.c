@@ -96,12 +96,10 @@ struct checking {
     struct sql_connection *c;
     wf_store_each_fault *each;
     void *arg;
-    int faults;
 };
 
 static void say(struct checking *k, const char *queue, uint64_t id, const char *text)
 {
-    k->faults++;
     k->each(k->arg, queue, id, text);
 }
 
@@ -165,6 +163,5 @@ int sql_check_jobs(struct wf_store *store, wf_store_each_fault *each, void *arg)
     if (rc == WEFT_OK) rc = check_rows(&k, SQL_ALL_BODIES, check_body);
     if (rc == WEFT_OK) rc = check_rows(&k, SQL_ALL_KEYS, check_key);
     sql_give_back(s, k.c);
-    if (rc == WEFT_EFORMAT) say(&k, NULL, 0, "the tables of queues are damaged");
-    return rc < 0 && rc != WEFT_EFORMAT ? rc : k.faults;
+    return rc;
 }

@@ -5,7 +5,7 @@
 #include "sql.h"
 
 int sql_jobs(struct wf_store *s, const char *queue, bool dead, wf_store_each_job *each, void *arg);
-/* Reads all jobs, bodies and keys. Returns the number of faults. */
+/* Reads all jobs, bodies and keys. Returns 0 or a WEFT_E*; WEFT_EFORMAT: a table cannot be read. */
 int sql_check_jobs(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
 /* Reads again, from the tables, what is kept of the queues in memory. */

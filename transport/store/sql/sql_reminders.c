@@ -122,26 +122,24 @@ int sql_reminders(struct wf_store *store, const char *queue, const char *key, wf
 }
 
 /* Says what is wrong with the row, if anything is. */
-static int check_row(struct sql_row *row, wf_store_each_fault *each, void *arg)
+static void check_row(struct sql_row *row, wf_store_each_fault *each, void *arg)
 {
     struct sql_reminder r;
     const char *queue;
     bool fine = read_reminder(row, 0, &queue, &r);
-    if (fine && sql_int(row, 6) != 0) return 0;
+    if (fine && sql_int(row, 6) != 0) return;
     each(arg, wf_store_topic_ok(queue) ? queue : NULL, r.job,
          fine ? "the job of the reminder is missing" : "the reminder of the job is damaged");
-    return 1;
 }
 
 int sql_check_reminders(struct wf_store *store, wf_store_each_fault *each, void *arg)
 {
     struct sql_store *s = sql_of(store);
-    int code, faults = 0;
-    if (!s->has_reminders) return 0;
+    int code;
+    if (!s->has_reminders) return WEFT_OK;
     struct sql_connection *c;
     struct sql_row *row = sql_query(s, SQL_ALL_REMINDERS, &c, &code);
-    while (row != NULL && (code = sql_step(row)) == SQL_ROW) faults += check_row(row, each, arg);
+    while (row != NULL && (code = sql_step(row)) == SQL_ROW) check_row(row, each, arg);
     sql_query_end(s, c, row);
-    int rc = sql_error(code);
-    return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* the check of the database has said that */
+    return sql_error(code);
 }

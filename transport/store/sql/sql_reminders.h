@@ -24,7 +24,7 @@ int sql_reminder_delete(struct sql_store *s, const char *queue, const char *key)
 int64_t sql_reminder_next(const struct sql_reminder *r, int64_t now);
 
 int sql_reminders(struct wf_store *s, const char *queue, const char *key, wf_store_each_reminder *each, void *arg);
-/* Reads all reminders. Returns the number of faults. */
+/* Reads all reminders, as sql_check_jobs. */
 int sql_check_reminders(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
 #endif

@@ -15,8 +15,9 @@
 
 #define ITEM_IS_ANOTHER \
     "time = excluded.time, tag = excluded.tag, version = excluded.version, body = excluded.body, sum = excluded.sum"
+/* A join would read all states for each item: SQLite has no index of their ids, and makes none for such a table. */
 #define LOST(table) \
-    "SELECT i.state, i.number FROM " table " i LEFT JOIN states s ON s.id = i.state WHERE s.id IS NULL"
+    "SELECT state, number FROM " table " WHERE state IN (SELECT state FROM " table " EXCEPT SELECT id FROM states)"
 
 const struct sql_text sql_text_of[SQL_STATEMENTS] = {
     [SQL_INSERT_RECORD] = {"INSERT INTO records(id, time, tag, body, sum) VALUES(?1, ?2, ?3, ?4, ?5)", false},

@@ -201,12 +201,10 @@ struct checking {
     struct sql_connection *c;
     wf_store_each_fault *each;
     void *arg;
-    int faults;
 };
 
 static void say(struct checking *k, const char *key, uint64_t number, const char *text)
 {
-    k->faults++;
     k->each(k->arg, key, number, text);
 }
 
@@ -292,6 +290,5 @@ int sql_check_states(struct wf_store *store, wf_store_each_fault *each, void *ar
     rc = check_rows(&k);
     if (rc == WEFT_OK) rc = check_lost(&k);
     end_reading(s, k.c);
-    if (rc == WEFT_EFORMAT) say(&k, NULL, 0, "the tables of states are damaged");
-    return rc < 0 && rc != WEFT_EFORMAT ? rc : k.faults;
+    return rc;
 }

@@ -7,7 +7,7 @@
 int sql_states(struct wf_store *s, const char *after, wf_store_each_state *each, void *arg);
 int sql_read_state(struct wf_store *s, const char *key, uint64_t owner, uint64_t from, size_t count, size_t bytes,
                    wf_store_each_item *each, void *arg);
-/* Reads all states, snapshots and events. Returns the number of faults. */
+/* Reads all states, snapshots and events, as sql_check_jobs. */
 int sql_check_states(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
 /* Reads a row of SQL_STATE and its like. False: the row is damaged; its key is empty then if it is no key. */

@@ -54,7 +54,7 @@ int sql_leases(struct wf_store *store, int64_t now, wf_store_each_lease *each, v
 int sql_check_workers(struct wf_store *store, wf_store_each_fault *each, void *arg)
 {
     struct sql_store *s = sql_of(store);
-    int code, faults = 0;
+    int code;
     if (!s->has_workers) return 0;
     struct sql_connection *c;
     struct sql_row *row = sql_query(s, SQL_ALL_WORKERS, &c, &code);
@@ -63,9 +63,7 @@ int sql_check_workers(struct wf_store *store, wf_store_each_fault *each, void *a
                  actor = (uint64_t)sql_int(row, 3);
         if (sql_int(row, 4) == worker_sum(id, lease, node, actor)) continue;
         each(arg, NULL, id, "the worker of the job is damaged");
-        faults++;
     }
     sql_query_end(s, c, row);
-    int rc = sql_error(code);
-    return rc == WEFT_OK || rc == WEFT_EFORMAT ? faults : rc; /* the check of the database has said that */
+    return sql_error(code);
 }

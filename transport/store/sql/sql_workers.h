@@ -9,7 +9,7 @@
 int sql_worker_write(struct sql_store *s, const struct wf_store_change *x);
 
 int sql_leases(struct wf_store *s, int64_t now, wf_store_each_lease *each, void *arg);
-/* Returns the number of faults. */
+/* As sql_check_jobs. */
 int sql_check_workers(struct wf_store *s, wf_store_each_fault *each, void *arg);
 
 #endif

@@ -384,6 +384,37 @@ START_TEST(a_damaged_reminder_is_not_given)
 }
 END_TEST
 
+/* Such a table is sound for the database. */
+START_TEST(a_table_without_one_of_its_columns_is_found)
+{
+    static const char *const column[] = {"cursors RENAME COLUMN last",         "jobs RENAME COLUMN due",
+                                         "job_bodies RENAME COLUMN sum",       "job_keys RENAME COLUMN until",
+                                         "job_workers RENAME COLUMN node",     "job_reminders RENAME COLUMN planned",
+                                         "states RENAME COLUMN opening",       "state_snapshots RENAME COLUMN body",
+                                         "state_events RENAME COLUMN version", "job_count RENAME COLUMN last"};
+    ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
+    struct wf_store_state state = open_state("a", 1, 1, 0);
+    ck_assert_int_eq(write_state(WF_STATE_SAVE, state, 0, "nothing"), WEFT_OK);
+    append_event(state, 1, "one");
+    close_it();
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
+        char sql[128];
+        int rc;
+        snprintf(sql, sizeof sql, "ALTER TABLE %s TO other", column[i]);
+        fixture.run_sql(sql);
+        store = open_as(true, &rc);
+        ck_assert_int_eq(rc, WEFT_OK);
+        ck_assert_msg(fixture.engine->check(store, count_fault, NULL) > 0, "%s", sql);
+        close_it();
+        snprintf(sql, sizeof sql, "ALTER TABLE %.*sother TO %s", (int)(strrchr(column[i], ' ') - column[i]) + 1,
+                 column[i], strrchr(column[i], ' ') + 1);
+        fixture.run_sql(sql);
+    }
+    open_it();
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+}
+END_TEST
+
 START_TEST(a_missing_job_of_a_reminder_is_found)
 {
     ck_assert_int_eq(set_reminder("q", "k", "tea", 0, 10, 0).error, WEFT_OK);
@@ -427,6 +458,7 @@ static void add_damage_tests(TCase *c)
     tcase_add_test(c, a_job_with_another_state_is_not_given);
     tcase_add_test(c, a_job_without_its_bytes_is_not_given);
     tcase_add_test(c, a_damaged_count_of_jobs_is_refused);
+    tcase_add_test(c, a_table_without_one_of_its_columns_is_found);
     tcase_add_test(c, a_damaged_key_is_said);
 }
 

@@ -440,6 +440,42 @@ START_TEST(a_tool_reads_a_topic_at_the_same_cost_however_many_there_are)
 }
 END_TEST
 
+static uint64_t steps_to_check(void)
+{
+    steps = 0;
+    ck_assert_int_eq(fixture.engine->check(store, no_fault, NULL), 0);
+    return steps;
+}
+
+/* A snapshot and an event for each of these states. */
+static void save_states(int from, int upto)
+{
+    for (int i = from; i < upto; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "n%d", i);
+        struct wf_store_state_change open = {.kind = WF_STATE_OPEN, .key = key};
+        ck_assert_int_eq(fixture.engine->change_states(store, &open, 1), WEFT_OK);
+        ck_assert_int_eq(write_state(WF_STATE_SAVE, open.state, 0, "snapshot"), WEFT_OK);
+        append_event(open.state, 1, "event");
+    }
+}
+
+START_TEST(a_check_of_ten_times_as_much_takes_ten_times_as_long)
+{
+    open_counted();
+    append_ok("t", "x");
+    add_of_each_kind(0, 200);
+    save_states(0, 200);
+    const uint64_t few = steps_to_check();
+    for (int i = 200; i < 2000; i += 600) add_of_each_kind(i, i + 600);
+    save_states(200, 2000);
+    const uint64_t many = steps_to_check();
+    ck_assert_msg(few > 0 && many <= 11 * few, "%llu and %llu steps", (unsigned long long)few,
+                  (unsigned long long)many);
+    stop_counting();
+}
+END_TEST
+
 static bool count_to_200(void *arg, const struct wf_store_log *log)
 {
     struct wf_store_log *last = arg;
@@ -537,6 +573,7 @@ int main(void)
         tcase_add_test(files, a_page_of_queues_costs_the_same_however_many_there_are);
         tcase_add_test(files, what_is_done_to_one_of_many_costs_the_same_however_many_there_are);
         tcase_add_test(files, a_tool_reads_a_topic_at_the_same_cost_however_many_there_are);
+        tcase_add_test(files, a_check_of_ten_times_as_much_takes_ten_times_as_long);
         tcase_add_test(files, a_page_of_topics_costs_the_same_however_many_there_are);
     }
     tcase_add_test(files, a_tool_sees_what_was_stored_since);

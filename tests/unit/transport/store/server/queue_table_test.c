@@ -142,6 +142,20 @@ START_TEST(a_queue_that_is_due_is_looked_at)
 }
 END_TEST
 
+START_TEST(a_queue_that_somebody_waits_for_becomes_due_sooner_and_not_later)
+{
+    struct wf_work_queue *waits = use_with_takers(1), *idle = use_number(2);
+    wf_queue_due_by(&table, idle, 5);
+    ck_assert_int_eq(wf_queue_table_next_due(&table), INT64_MAX);
+    wf_queue_due_by(&table, waits, 20);
+    wf_queue_due_by(&table, waits, 30);
+    ck_assert_int_eq(wf_queue_table_next_due(&table), 20);
+    wf_queue_due_by(&table, waits, 10);
+    wf_queue_due_by(&table, waits, INT64_MAX);
+    ck_assert_int_eq(wf_queue_table_next_due(&table), 10);
+}
+END_TEST
+
 START_TEST(the_places_of_a_node_are_bounded)
 {
     struct wf_node_counts c = {.nodes = 0};
@@ -168,6 +182,7 @@ int main(void)
     tcase_add_test(c, queues_get_their_turns);
     tcase_add_test(c, queues_become_due_in_order);
     tcase_add_test(c, a_queue_that_is_due_is_looked_at);
+    tcase_add_test(c, a_queue_that_somebody_waits_for_becomes_due_sooner_and_not_later);
     tcase_add_test(c, the_places_of_a_node_are_bounded);
     return run_suite(suite);
 }

@@ -223,7 +223,7 @@ START_TEST(the_advances_of_a_batch_are_answered_in_many_turns)
     const struct store_advance in = {.name = weft_cstr("c"), .topic = weft_cstr("t")};
     struct wf_store_cursors c = {.file = NULL};
     weft_job job;
-    wf_cursors_init(&c, &file, &effort);
+    wf_cursors_init(&c, &file, NULL, &effort);
     for (int i = 0; i < WF_STORE_BATCH_MAX; i++)
         wf_cursors_advance(&c, wf_store_message(WF_STORE_ADVANCE, store_advance_type(), &in));
     ck_assert_uint_eq(c.requests.count, WF_STORE_BATCH_MAX);
