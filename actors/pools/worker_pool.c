@@ -343,7 +343,7 @@ static int place_of(const struct pool *p, const weft_msg *m)
     return NONE;
 }
 
-static int choose(struct pool *p, const weft_msg *m)
+static inline __attribute__((always_inline)) int choose(struct pool *p, const weft_msg *m)
 {
     const weft_pool_policy policy = p->boot->options.policy;
     if (policy == WEFT_POOL_BY_KEY) {
@@ -438,20 +438,24 @@ static bool pass_one_by(struct pool *p, const weft_msg *waiting)
     return true;
 }
 
-static void pass_on(struct pool *p, weft_msg *m)
+/* Waits until a member can take the message; its place, or NONE. Rare, and not part of the fast path. */
+static __attribute__((noinline)) int await_place(struct pool *p, const weft_msg *m)
 {
-    for (bool asked = false; !p->stop;) {
-        int i = choose(p, m);
-        if (i == NONE) break;
-        if (i >= 0) {
-            hand_over(p, &p->places[i], m);
-            return;
-        }
+    int i = ALL_FULL;
+    for (bool asked = false; i == ALL_FULL && !p->stop; i = choose(p, m)) {
         if (!asked) ask_for_space(p, m);
         else if (!pass_one_by(p, m)) (void)handle_next(p);
         asked = !asked; /* it looks again after asking: pool_member.h, note (2) */
     }
-    refuse(p, m);
+    return p->stop ? NONE : i;
+}
+
+static void pass_on(struct pool *p, weft_msg *m)
+{
+    int i = choose(p, m);
+    if (i == ALL_FULL) i = await_place(p, m);
+    if (i >= 0) hand_over(p, &p->places[i], m);
+    else refuse(p, m);
 }
 
 /* ---- The life of a pool ---------------------------------------------------------------------------------------- */
