@@ -248,6 +248,7 @@ static int call(struct cli_client *k)
     int rc = receiver(k, name, sizeof name);
     if (rc != CLI_OK) return rc;
     rc = weft_call_name(name, tag_of(k->c), k->body.data, k->body.size, &m, k->deadline);
+    if (rc == WEFT_ENONODE) return cli_node_gone(k);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
     if (k->c->json) {
         printf("{\"tag\": %u, ", weft_tag(m));

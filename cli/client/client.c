@@ -193,14 +193,16 @@ static void print_one(const struct cli *c, weft_reader *r, const char *consequen
                    where.size == 0 ? "" : ", in ", WEFT_STR(where), consequence);
 }
 
-void cli_print_stuck(struct cli_client *k, const char *consequence)
+int cli_print_stuck(struct cli_client *k, const char *consequence)
 {
     weft_msg *m;
-    if (cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m) != CLI_OK) return;
+    int rc = cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m);
+    if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (weft_tag(m) == WF_CONTROL_STUCK) /* an older node does not know */
         for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) print_one(k->c, &r, consequence);
     weft_msg_free(m);
+    return CLI_OK;
 }
 
 int cli_ask_node(const struct cli *c, int (*act)(struct cli_client *k))

@@ -37,8 +37,9 @@ int cli_node_gone(const struct cli_client *k);
 int cli_print_refusal(const struct cli_client *k, const weft_msg *m);
 /* Prints that the answer of the node cannot be decoded; the exit code. */
 int cli_cannot_decode(const struct cli_client *k);
-/* [A] Says on standard error which actors hold workers of the node up, and what follows from that. */
-void cli_print_stuck(struct cli_client *k, const char *consequence);
+/* [A] Says on standard error which actors hold workers of the node up, and what follows from that. CLI_OK, or the exit
+ * code after a message that the node has not answered. */
+int cli_print_stuck(struct cli_client *k, const char *consequence);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
 

@@ -222,7 +222,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         if (bad) return cli_cannot_decode(k);
         if (cli_output_failed()) return CLI_OK;
     }
-    if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
+    if (l->verb == WF_CONTROL_PS) (void)cli_print_stuck(k, "its other actors are not shown");
     return CLI_OK;
 }
 

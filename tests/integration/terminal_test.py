@@ -91,6 +91,13 @@ class Liar:
         return (verb, known[verb]) if verb in known else (0, LIE)
 
 
+class Breaker(Liar):
+    """A node that answers each request with a frame that is malformed."""
+
+    def answer(self, call):
+        self.peer.send([wire.FAILED, call[2]])
+
+
 class Terminal(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
@@ -154,6 +161,17 @@ class Terminal(unittest.TestCase):
                                       timeout=PATIENCE)
                 self.assertEqual(done.returncode, 1, done)
                 self.assertIn("liar: its list does not end", self.is_plain(done.stderr))
+
+    def test_verbs_say_why_the_link_has_ended(self):
+        breaker = Breaker()
+        for words in (["ps"], ["call", "x", "1"], ["send", "x", "1"], ["stop"]):
+            with self.subTest(words=words):
+                done = subprocess.run([WEFT, *words, "--node", breaker.url], capture_output=True, env=self.env,
+                                      timeout=PATIENCE)
+                self.assertEqual(done.returncode, 3, done)
+                said = self.is_plain(done.stderr).splitlines()
+                self.assertEqual(len(said), 1, said)
+                self.assertIn("node liar is gone: connection lost: malformed FAILED", said[0])
 
     def test_a_line_from_another_node_controls_no_terminal(self):
         node = self.cluster.run("a", built("examples", "chat.so"), "--port", "0")
