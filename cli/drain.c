@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "drain.h"
-#include "client.h"
 #include "control.h"
+#include "pages.h"
 
 enum { SHOWN = 32 };
 
@@ -28,13 +28,15 @@ static void see_row(const struct cli_client *k, struct held *h, weft_reader *r)
 
 static int list_names(struct cli_client *k, struct held *h)
 {
-    struct cli_pages p = {.verb = WF_CONTROL_NAMES};
+    struct cli_pages p = {.verb = WF_CONTROL_NAMES, .silent = true};
     while (!p.last) {
         weft_msg *m;
         int rc = cli_page(k, &p, &m);
         if (rc != CLI_OK) return rc;
         for (; p.count > 0 && p.rows.error == 0; p.count--) see_row(k, h, &p.rows);
+        bool bad = p.rows.error != 0;
         weft_msg_free(m);
+        if (bad) return cli_cannot_decode(k);
     }
     return CLI_OK;
 }

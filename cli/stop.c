@@ -31,6 +31,12 @@ static int await_end(struct cli_client *k, int64_t deadline)
     }
 }
 
+/* A node with nothing to drain may be gone before its answer is; then its socket is, too. */
+static bool is_gone(const struct cli_client *k)
+{
+    return cli_is_local(k) && !cli_socket_answers(k->url + strlen("ipc://"));
+}
+
 static int stop(struct cli_client *k)
 {
     int64_t drain = k->c->has_drain ? k->c->drain : WEFT_SEC(10);
@@ -39,14 +45,13 @@ static int stop(struct cli_client *k)
     weft_put_int(&w, drain / WEFT_MS(1));
     int rc = weft_watch_nodes();
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
-    cli_print_stuck(k, "the stop waits for it");
+    if (cli_print_stuck(k, "the stop waits for it") == CLI_UNREACHABLE)
+        return is_gone(k) ? ended(k, WF_LEFT) : CLI_UNREACHABLE;
     weft_msg *m;
     char name[80];
     snprintf(name, sizeof name, "$node@%s", k->node);
     rc = weft_call_name(name, WF_CONTROL_STOP, body, w.size, &m, k->deadline);
-    /* A node with nothing to drain may be gone before its answer is; then its socket is, too. */
-    if (rc == WEFT_ENONODE && strncmp(k->url, "ipc://", 6) == 0 && !cli_socket_answers(k->url + 6))
-        return ended(k, WF_LEFT);
+    if (rc == WEFT_ENONODE) return is_gone(k) ? ended(k, WF_LEFT) : cli_node_gone(k);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
     if (weft_tag(m) == WF_CONTROL_ERROR) {
         rc = cli_print_refusal(k, m);

@@ -5,6 +5,7 @@
 
 #include "talk.h"
 #include "control.h"
+#include "pages.h"
 #include "stored.h"
 #include "trace.h"
 #include "values.h"
@@ -194,7 +195,7 @@ static int is_known(struct cli_client *k, const char *name)
     char wanted[160];
     snprintf(wanted, sizeof wanted, "%.*s", (int)strcspn(name, "@"), name);
     if (wanted[0] == '$') return 1; /* weft's own */
-    struct cli_pages p = {.verb = WF_CONTROL_NAMES, .prefix = wanted};
+    struct cli_pages p = {.verb = WF_CONTROL_NAMES, .prefix = wanted, .silent = true};
     while (!p.last) {
         weft_msg *m;
         int rc = cli_page(k, &p, &m);
@@ -206,7 +207,9 @@ static int is_known(struct cli_client *k, const char *name)
             found = p.rows.error == 0 && one.size == strlen(wanted) && memcmp(one.data, wanted, one.size) == 0;
             for (; fields > 1 && p.rows.error == 0; fields--) weft_skip(&p.rows);
         }
+        bool bad = p.rows.error != 0;
         weft_msg_free(m);
+        if (bad) return -cli_cannot_decode(k);
         if (found) return 1;
     }
     return 0;
@@ -245,6 +248,7 @@ static int call(struct cli_client *k)
     int rc = receiver(k, name, sizeof name);
     if (rc != CLI_OK) return rc;
     rc = weft_call_name(name, tag_of(k->c), k->body.data, k->body.size, &m, k->deadline);
+    if (rc == WEFT_ENONODE) return cli_node_gone(k);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
     if (k->c->json) {
         printf("{\"tag\": %u, ", weft_tag(m));

@@ -273,7 +273,9 @@ static int64_t converse(struct visitor *v)
             wslay_event_queue_close(v->frames, WSLAY_CODE_GOING_AWAY, (const uint8_t *)why, strlen(why));
         } else if (which == WEFT_ETIMEDOUT && check_pulse(v) < 0) return WEFT_ETIMEDOUT;
         else if (which < 0 && which != WEFT_ETIMEDOUT) return which;
-        if (which == 0 && wslay_event_recv(v->frames) != 0) return v->failed;
+        /* After a malformed frame the stream has not failed, and wslay reads no more: its close frame is to be sent. */
+        if (which == 0 && wslay_event_recv(v->frames) != 0 && (v->failed != 0 || wslay_event_want_read(v->frames)))
+            return v->failed;
         show_mail(v);
         if (wslay_event_send(v->frames) != 0) return v->failed;
         if (which == WEFT_ECANCELED) return which;
@@ -372,6 +374,9 @@ static bool of_this_site(const struct request *r)
 static const char *enter(struct visitor *v, const struct request *r)
 {
     char room[VALUE_BYTES], nick[VALUE_BYTES], key[29];
+    bool is_new = r->parser.http_major > 1 || (r->parser.http_major == 1 && r->parser.http_minor > 0);
+    /* parser.upgrade: the header Connection asks for it, too. */
+    if (!is_new || r->parser.method != HTTP_GET || !r->parser.upgrade) return "400 Bad Request";
     if (strcasecmp(r->value[UPGRADE], "websocket") != 0 || strlen(r->value[WS_KEY]) != 24) return "400 Bad Request";
     if (strcmp(r->value[WS_VERSION], "13") != 0) return "426 Upgrade Required";
     if (!of_this_site(r)) return "403 Forbidden";

@@ -39,6 +39,8 @@ REPLACED = {"asker": "caller, or requester", "askers": "callers", "anew": "again
             "good-bye": "leave notice"}
 WORDS_REPLACED = re.compile(r"\b(" + "|".join(REPLACED) + r")\b", re.I)
 STOPS_EARLY = re.compile(r"\|\s*(?:[ef]?grep\s+(?:-\w+\s+)*-(?:\w*[qm]|-quiet)|head\b)")
+WAITS_ON_WALL_CLOCK = re.compile(
+    r"\bCLOCK_REALTIME\b|(?<![\w.>])(sem_timedwait|pthread_(mutex|rwlock)_timed\w+|cnd_timedwait|mtx_timedlock|mq_timed\w+)\s*\(")
 SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
 
 LIBPQ = subprocess.run(["pkg-config", "--cflags-only-I", "libpq"], capture_output=True, text=True, check=False).stdout.split()
@@ -150,6 +152,8 @@ def check_words(path, text, code):
         # An actor that sleeps is what stuck_test.c is about.
         if path.startswith("tests/") and path != "tests/unit/actors/run/stuck_test.c" and SLEEPS.search(line):
             find("sleep", path, number, "a test waits for what it needs, it does not sleep")
+        if layer(path) is not None and path != "runtime/platform/posix/clock.c" and WAITS_ON_WALL_CLOCK.search(line):
+            find("wall-clock", path, number, "this waits for a time of the wall clock, which may be set: use the monotonic clock")
         if not path.startswith(("runtime/platform/", "tests/")) and SYSTEMS.match(line):
             find("ifdef", path, number, "the build picks the platform, not the preprocessor")
 

@@ -4,7 +4,11 @@
  * (1) The pool is an actor with an array of places. A member in a place is an actor that is linked to the pool, which
  *     traps exits: so it is notified of each end, and if the pool itself fails or is killed, the links stop its
  *     members.
- * (2) Requests to the pool itself (resize, inspect, stop) come to its system lane and pass the mail, which the pool
+ * (2) With a policy by key, a message waits for its member if that is full. Meanwhile the pool takes messages for other
+ *     members, which came later, from its mailbox: a selective receive. Two messages for one place never pass each other: a
+ *     receive that has passed one for a place takes no other one for it (`passed_in`). It passes at most PASSED_MAX;
+ *     beyond, and while the pool stops in order, all messages wait.
+ * (3) Requests to the pool itself (resize, inspect, stop) come to its system lane and pass the mail, which the pool
  *     does not read while no member has space. */
 #include "worker_pool.h"
 
@@ -23,7 +27,7 @@
 #include <weft/monitor.h>
 #include <weft/pool.h>
 
-enum { ARG_MAX = 60 * 1024, OUTSTANDING = 256, REPLACEMENTS = 10, PROBES = 64 };
+enum { ARG_MAX = 60 * 1024, OUTSTANDING = 256, REPLACEMENTS = 10, PROBES = 64, PASSED_MAX = 1024 };
 #define REPLACEMENT_PERIOD WEFT_SEC(10)
 
 enum place_state { EMPTY, ALIVE, ENDING }; /* ENDING: it was asked to stop */
@@ -33,6 +37,7 @@ struct place {
     weft_pid pid;
     struct wf_actor *actor; /* the slot of that actor, which may have ended, and which may be of another worker */
     struct wf_member *member;
+    uint64_t passed_in; /* the receive that takes no message for this place */
 };
 
 /* The argument of a pool's actor; the argument of its members follows. */
@@ -53,6 +58,7 @@ struct pool {
     int64_t *replaced_at;   /* ring of replacements_max times */
     uint64_t replaced;
     uint64_t passed_on, refused;
+    uint64_t receives; /* selective ones until now */
     bool stop;         /* ends as soon as it can */
     bool stopping;     /* its members end and are not replaced */
     int failed;        /* why it could not start */
@@ -322,22 +328,28 @@ static int try_place(const struct pool *p, uint32_t i)
     return lives(place) ? (int)i : ALL_FULL; /* if it has ended, its EXIT will come soon */
 }
 
-static int choose_by_key(const struct pool *p, uint64_t key)
+/* The place of the message's key; NONE: no place has a member. */
+static int place_of(const struct pool *p, const weft_msg *m)
 {
+    uint64_t key = wf_mix(p->boot->options.key(m));
     for (int probe = 0; probe < PROBES; probe++) { /* places stay empty only if members are not replaced */
-        int i = try_place(p, wf_jump(key, p->count));
-        if (i != NONE) return i;
+        uint32_t i = wf_jump(key, p->count);
+        if (p->places[i].state != EMPTY) return (int)i;
         key = wf_mix(key + UINT64_C(0x9E3779B97F4A7C15));
     }
-    int found = NONE;
-    for (uint32_t i = 0; i < p->count && found == NONE; i++) found = try_place(p, i);
-    return found;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->places[i].state != EMPTY) return (int)i;
+    }
+    return NONE;
 }
 
-static int choose(struct pool *p, uint64_t key)
+static inline __attribute__((always_inline)) int choose(struct pool *p, const weft_msg *m)
 {
     const weft_pool_policy policy = p->boot->options.policy;
-    if (policy == WEFT_POOL_BY_KEY) return choose_by_key(p, key);
+    if (policy == WEFT_POOL_BY_KEY) {
+        int place = place_of(p, m);
+        return place == NONE ? NONE : try_place(p, (uint32_t)place);
+    }
     int best = NONE;
     for (uint32_t k = 0; k < p->count; k++) {
         uint32_t at = p->next + k;
@@ -350,13 +362,18 @@ static int choose(struct pool *p, uint64_t key)
     return best;
 }
 
-/* Asks each member to notify the pool when it has space for one more message. */
-static void ask_for_space(struct pool *p)
+static void ask_one_for_space(struct pool *p, uint32_t i)
 {
-    for (uint32_t i = 0; i < p->count; i++) {
-        if (p->places[i].state == ALIVE)
-            atomic_store(&p->places[i].member->wake_at, (int32_t)p->boot->options.outstanding_max - 1);
-    }
+    if (p->places[i].state == ALIVE)
+        atomic_store(&p->places[i].member->wake_at, (int32_t)p->boot->options.outstanding_max - 1);
+}
+
+/* Asks each member that may get the message to notify the pool when it has space for one more. */
+static void ask_for_space(struct pool *p, const weft_msg *m)
+{
+    int i = p->boot->options.policy == WEFT_POOL_BY_KEY ? place_of(p, m) : NONE;
+    if (i != NONE) ask_one_for_space(p, (uint32_t)i);
+    for (uint32_t k = 0; k < p->count && i == NONE; k++) ask_one_for_space(p, k);
 }
 
 /* ---- Passing on ------------------------------------------------------------------------------------------------ */
@@ -388,21 +405,57 @@ static void hand_over(struct pool *p, struct place *place, weft_msg *m)
     }
 }
 
-static void pass_on(struct pool *p, weft_msg *m)
+/* Whether the pool can pass the message on now, or has to read it for itself. */
+static bool is_due(const weft_msg *m, void *arg)
 {
-    uint64_t key = p->boot->options.policy == WEFT_POOL_BY_KEY ? wf_mix(p->boot->options.key(m)) : 0;
-    for (bool asked = false; !p->stop;) {
-        int i = choose(p, key);
-        if (i == NONE) break;
-        if (i >= 0) {
-            hand_over(p, &p->places[i], m);
-            return;
-        }
-        if (asked) (void)handle_next(p);
-        else ask_for_space(p);
+    struct pool *p = arg;
+    if (m->post.word >= WEFT_TAG_SYSTEM) return true;
+    int i = place_of(p, m);
+    if (i == NONE) return true; /* it will be refused */
+    struct place *place = &p->places[i];
+    if (place->passed_in == p->receives) return false;
+    if (try_place(p, (uint32_t)i) >= 0) return true;
+    ask_one_for_space(p, (uint32_t)i);
+    if (try_place(p, (uint32_t)i) >= 0) return true; /* it looks again after asking: pool_member.h, note (2) */
+    place->passed_in = p->receives;
+    return false;
+}
+
+/* Takes the next message that may pass `waiting`, whose member is full. False: none may. */
+static bool pass_one_by(struct pool *p, const weft_msg *waiting)
+{
+    weft_msg *m;
+    if (p->boot->options.policy != WEFT_POOL_BY_KEY || p->drain != NULL) return false;
+    int i = place_of(p, waiting);
+    if (i == NONE) return false;
+    p->places[i].passed_in = ++p->receives;
+    int rc = weft_recv_match(&m, is_due, p, p->deadline);
+    if (rc == WEFT_EFULL || rc == WEFT_ENOMEM) return false;
+    if (rc < 0) p->stop = true;
+    else if (m->post.word >= WEFT_TAG_SYSTEM) on_signal(p, m);
+    else if ((i = place_of(p, m)) == NONE) refuse(p, m);
+    else hand_over(p, &p->places[i], m);
+    return true;
+}
+
+/* Waits until a member can take the message; its place, or NONE. Rare, and not part of the fast path. */
+static __attribute__((noinline)) int await_place(struct pool *p, const weft_msg *m)
+{
+    int i = ALL_FULL;
+    for (bool asked = false; i == ALL_FULL && !p->stop; i = choose(p, m)) {
+        if (!asked) ask_for_space(p, m);
+        else if (!pass_one_by(p, m)) (void)handle_next(p);
         asked = !asked; /* it looks again after asking: pool_member.h, note (2) */
     }
-    refuse(p, m);
+    return p->stop ? NONE : i;
+}
+
+static void pass_on(struct pool *p, weft_msg *m)
+{
+    int i = choose(p, m);
+    if (i == ALL_FULL) i = await_place(p, m);
+    if (i >= 0) hand_over(p, &p->places[i], m);
+    else refuse(p, m);
 }
 
 /* ---- The life of a pool ---------------------------------------------------------------------------------------- */
@@ -552,7 +605,11 @@ int weft_spawn_pool(weft_pid *out, weft_actor *body, const void *arg, size_t siz
     boot->body = body;
     fill_in(boot, o, self->task.worker->set->users);
     if (size > 0) memcpy(boot + 1, arg, size);
-    weft_spawn_options mine = {.kind = "pool", .mailbox_max = o->mailbox_max, .link = o->link, .monitor = o->monitor};
+    weft_spawn_options mine = {.kind = "pool",
+                               .mailbox_max = o->mailbox_max,
+                               .skipped_max = PASSED_MAX,
+                               .link = o->link,
+                               .monitor = o->monitor};
     weft_pid pool;
     int rc = weft_spawn(&pool, pool_main, boot, sizeof *boot + size, &mine);
     (void)weft_release(boot);

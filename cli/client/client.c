@@ -9,8 +9,6 @@
 #include "tls.h"
 #include "tls_folder.h"
 
-#define ANSWER_WITHIN WEFT_SEC(5)
-
 int cli_fail_with(const struct cli *c, int error, const char *what)
 {
     int code = error == WEFT_ETIMEDOUT ? CLI_DEADLINE : error == WEFT_ENONODE ? CLI_UNREACHABLE : CLI_FAILED;
@@ -109,7 +107,7 @@ int cli_with_node(struct cli_client *k)
     rc = use_tls(k, identity, &options);
     if (rc != CLI_OK) return rc;
     weft_log_set(WEFT_SILENT, false);
-    k->deadline = weft_after(k->c->has_timeout ? k->c->timeout : ANSWER_WITHIN);
+    k->deadline = weft_after(k->c->has_timeout ? k->c->timeout : CLI_ANSWER_WITHIN);
     rc = weft_node_start(&node, &options);
     if (rc < 0) return cli_fail_with(k->c, rc, "cannot start");
     rc = ask(k, node);
@@ -169,62 +167,6 @@ int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t si
     return rc;
 }
 
-/* ---- Pages ----------------------------------------------------------------------------------------------------- */
-
-/* A page's rows, and where the next one begins. */
-static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *m)
-{
-    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    uint32_t fields = weft_get_array(&r);
-    weft_text next = weft_get_bin(&r);
-    p->count = weft_get_array(&r);
-    if (r.error < 0 || fields < 2 || next.size > sizeof p->next) return cli_cannot_decode(k);
-    memcpy(p->next, next.data, next.size);
-    p->next_size = next.size;
-    p->last = next.size == 0;
-    p->rows = r;
-    return CLI_OK;
-}
-
-/* Asks a node that does not support pages for the whole list. */
-static int ask_for_all(struct cli_client *k, struct cli_pages *p, weft_msg **m)
-{
-    int rc = cli_control(k, p->verb, NULL, 0, m);
-    if (rc != CLI_OK) return rc;
-    p->rows = weft_reader_on(weft_data(*m), weft_size(*m));
-    p->count = weft_get_array(&p->rows);
-    p->last = true;
-    return CLI_OK;
-}
-
-int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
-{
-    uint8_t request[256];
-    weft_writer w = weft_writer_on(request, sizeof request);
-    weft_put_array(&w, 5);
-    weft_put_uint(&w, p->verb);
-    weft_put_bin(&w, p->next, p->next_size);
-    weft_put_uint(&w, p->most == 0 ? UINT32_MAX : p->most);
-    weft_put_str(&w, weft_cstr(p->kind == NULL ? "" : p->kind));
-    weft_put_str(&w, weft_cstr(p->prefix == NULL ? "" : p->prefix));
-    if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* each page has this time */
-    int rc = cli_control_or_error(k, WF_CONTROL_PAGE, request, w.size, m);
-    if (rc != CLI_OK) return rc;
-    if (weft_tag(*m) == WF_CONTROL_PAGE) {
-        rc = read_page(k, p, *m);
-        if (rc != CLI_OK) weft_msg_free(*m);
-        return rc;
-    }
-    bool first = p->next_size == 0;
-    if (!first) {
-        rc = cli_print_refusal(k, *m);
-        weft_msg_free(*m);
-        return rc;
-    }
-    weft_msg_free(*m);
-    return ask_for_all(k, p, m);
-}
-
 /* ---- Who holds workers up -------------------------------------------------------------------------------------- */
 
 static void print_one(const struct cli *c, weft_reader *r, const char *consequence)
@@ -251,14 +193,16 @@ static void print_one(const struct cli *c, weft_reader *r, const char *consequen
                    where.size == 0 ? "" : ", in ", WEFT_STR(where), consequence);
 }
 
-void cli_print_stuck(struct cli_client *k, const char *consequence)
+int cli_print_stuck(struct cli_client *k, const char *consequence)
 {
     weft_msg *m;
-    if (cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m) != CLI_OK) return;
+    int rc = cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m);
+    if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (weft_tag(m) == WF_CONTROL_STUCK) /* an older node does not know */
         for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) print_one(k->c, &r, consequence);
     weft_msg_free(m);
+    return CLI_OK;
 }
 
 int cli_ask_node(const struct cli *c, int (*act)(struct cli_client *k))

@@ -6,6 +6,8 @@
 
 #include <limits.h>
 
+#define CLI_ANSWER_WITHIN WEFT_SEC(5) /* a verb without --timeout waits so long for an answer */
+
 struct cli_client {
     const struct cli *c;
     int (*work)(struct cli_client *k); /* runs as an actor; an exit code */
@@ -35,22 +37,9 @@ int cli_node_gone(const struct cli_client *k);
 int cli_print_refusal(const struct cli_client *k, const weft_msg *m);
 /* Prints that the answer of the node cannot be decoded; the exit code. */
 int cli_cannot_decode(const struct cli_client *k);
-/* The lists of the verbs PS, NAMES and GROUPS, page by page. */
-struct cli_pages {
-    uint32_t verb;
-    const char *kind, *prefix; /* only these; NULL: all. A node that knows no pages heeds neither */
-    uint32_t most;             /* rows of a page; 0: as many as the node sends */
-    uint8_t next[64];
-    size_t next_size;
-    bool last;        /* there is no other page */
-    uint32_t count;   /* how many rows this page has; each row is an array */
-    weft_reader rows; /* at the first one, in `*m` */
-};
-/* [A] The next page; `p` is zero but for what is wanted at first. CLI_OK and `*m`, to be freed; else an exit code
- * after a message. */
-int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m);
-/* [A] Says on standard error which actors hold workers of the node up, and what follows from that. */
-void cli_print_stuck(struct cli_client *k, const char *consequence);
+/* [A] Says on standard error which actors hold workers of the node up, and what follows from that. CLI_OK, or the exit
+ * code after a message that the node has not answered. */
+int cli_print_stuck(struct cli_client *k, const char *consequence);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
 

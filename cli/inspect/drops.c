@@ -153,7 +153,7 @@ static int show_drops(struct cli_client *k)
     rc = print_drops(k, &r);
     if (rc == CLI_OK && r.error != 0) rc = cli_cannot_decode(k);
     weft_msg_free(m);
-    if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
+    if (rc == CLI_OK) (void)cli_print_stuck(k, "its other actors are not shown");
     return rc;
 }
 

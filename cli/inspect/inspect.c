@@ -6,6 +6,7 @@
 #include "inspect.h"
 #include "control.h"
 #include "kinds.h"
+#include "pages.h"
 
 /* An incarnation has 64 bits, and many JSON readers represent numbers exactly only up to 2^53: so it is text, as in
  * the table and in pids. */
@@ -199,7 +200,11 @@ static int each_row(struct cli_client *k, const struct list *l,
                                 void *arg),
                     void *arg)
 {
-    struct cli_pages p = {.verb = l->verb, .kind = k->c->kind, .prefix = k->c->prefix, .most = rows_needed(k->c, l)};
+    struct cli_pages p = {.verb = l->verb,
+                          .kind = k->c->kind,
+                          .prefix = k->c->prefix,
+                          .most = rows_needed(k->c, l),
+                          .silent = is_sorted(k->c)};
     bool more = true, is_first = true;
     while (more && !p.last) {
         weft_msg *m;
@@ -217,7 +222,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         if (bad) return cli_cannot_decode(k);
         if (cli_output_failed()) return CLI_OK;
     }
-    if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
+    if (l->verb == WF_CONTROL_PS) (void)cli_print_stuck(k, "its other actors are not shown");
     return CLI_OK;
 }
 

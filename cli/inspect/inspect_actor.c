@@ -401,6 +401,6 @@ int cli_inspect_waits(struct cli_client *k)
     if (rc == CLI_OK) cli_print_cut(m, 3, "other calls");
     cli_who_free(&whos);
     weft_msg_free(m);
-    if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
+    if (rc == CLI_OK) (void)cli_print_stuck(k, "its other actors are not shown");
     return rc;
 }

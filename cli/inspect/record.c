@@ -7,6 +7,7 @@
 #include "record.h"
 #include "control.h"
 #include "inspect_actor.h"
+#include "pages.h"
 #include "record_trace.h"
 #include "who.h"
 
@@ -102,7 +103,7 @@ static int print_all(const struct cli *c, weft_reader *r)
 static void name_actors(void *to, void *arg)
 {
     struct cli_client *k = arg;
-    struct cli_pages p = {.verb = WF_CONTROL_PS};
+    struct cli_pages p = {.verb = WF_CONTROL_PS, .silent = true};
     weft_msg *m;
     while (!p.last && cli_page(k, &p, &m) == CLI_OK) {
         weft_reader *r = &p.rows;

@@ -25,8 +25,9 @@ enum { WEFT_POOL_MAX = 1024 }; /* members */
 typedef enum {
     WEFT_POOL_ROUND_ROBIN,  /* the members take turns */
     WEFT_POOL_LEAST_LOADED, /* the member with the fewest outstanding messages; equal members take turns */
-    /* all messages with the same key go to the same member, in order, and wait for it if it is at its limit. When the
-     * number of members grows from n to n + 1, only one key in n + 1 moves (jump consistent hashing) */
+    /* all messages with the same key go to the same member, in order, and wait for it if it is at its limit. Up to
+     * 1,024 of them wait so while messages for other members pass them; if more wait, all messages do. When the number
+     * of members grows from n to n + 1, only one key in n + 1 moves (jump consistent hashing) */
     WEFT_POOL_BY_KEY,
 } weft_pool_policy;
 
@@ -43,7 +44,7 @@ typedef struct {
     uint32_t count;   /* number of members, at most WEFT_POOL_MAX; default: the number of workers of the node */
     weft_pool_policy policy; /* default: round robin */
     /* for WEFT_POOL_BY_KEY: computes a number from the part of the message that is the key, for example by weft_hash.
-     * It runs in the pool and must not wait */
+     * It runs in the pool, again while the message waits for its member, and must not wait */
     uint64_t (*key)(const weft_msg *m);
     /* outstanding messages per member; default 256. Never more than member.mailbox_max, if that is set */
     uint32_t outstanding_max;

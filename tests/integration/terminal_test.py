@@ -47,7 +47,7 @@ WEFT_MODULE(first)
 """
 
 # These are the numbers of verbs of $node.
-INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, WHO = 12, 13, 14, 16, 19, 20, 21, 26
+INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, DRAIN, PAGE, WHO = 12, 13, 14, 16, 19, 20, 21, 22, 24, 26
 LIE = 'x", "y": \x1b[2J\u009b2J\n\\'
 
 
@@ -87,8 +87,15 @@ class Liar:
             return verb, [[asked, *who] for asked in wire.unpack(body)[0][1]]
         known = {DROPS: [[[LIE, 2]], [[5, LIE, LIE, LIE, 9, LIE, LIE, LIE]]], WAITS: [[LIE, LIE + "2", 5]],
                  INSPECT: {"pid": "0.1.1", "kind": LIE, "asks": [LIE], LIE: LIE}, BODIES: [LIE, 7], LOG: LIE,
-                 CERTS: [LIE, LIE]}
+                 CERTS: [LIE, LIE], DRAIN: True, PAGE: [b"this one again", []]}
         return (verb, known[verb]) if verb in known else (0, LIE)
+
+
+class Breaker(Liar):
+    """A node that answers each request with a frame that is malformed."""
+
+    def answer(self, call):
+        self.peer.send([wire.FAILED, call[2]])
 
 
 class Terminal(unittest.TestCase):
@@ -144,6 +151,27 @@ class Terminal(unittest.TestCase):
                     self.assertNotEqual(said, "", done.stderr)
                     values = [json.loads(line) for line in said.splitlines() if form]
                     self.assertTrue(not form or any(LIE in value.values() for value in values), values)
+
+    def test_a_list_without_an_end_ends_each_verb_that_asks_for_it(self):
+        """Each page of the lying node has no rows, and names itself as the next one."""
+        liar = Liar()
+        for words in (["ps"], ["ps", "--sort", "name"], ["names"], ["groups"], ["send", "x", "1"], ["drain"]):
+            with self.subTest(words=words):
+                done = subprocess.run([WEFT, *words, "--node", liar.url], capture_output=True, env=self.env,
+                                      timeout=PATIENCE)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("liar: its list does not end", self.is_plain(done.stderr))
+
+    def test_verbs_say_why_the_link_has_ended(self):
+        breaker = Breaker()
+        for words in (["ps"], ["call", "x", "1"], ["send", "x", "1"], ["stop"]):
+            with self.subTest(words=words):
+                done = subprocess.run([WEFT, *words, "--node", breaker.url], capture_output=True, env=self.env,
+                                      timeout=PATIENCE)
+                self.assertEqual(done.returncode, 3, done)
+                said = self.is_plain(done.stderr).splitlines()
+                self.assertEqual(len(said), 1, said)
+                self.assertIn("node liar is gone: connection lost: malformed FAILED", said[0])
 
     def test_a_line_from_another_node_controls_no_terminal(self):
         node = self.cluster.run("a", built("examples", "chat.so"), "--port", "0")

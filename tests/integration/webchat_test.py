@@ -26,7 +26,7 @@ def split(url):
 class Browser:
     """A client that does what the WebSocket of a page does; receive() sends pongs."""
 
-    def __init__(self, url, nick, room="lobby", receive_buffer=0, **headers):
+    def __init__(self, url, nick, room="lobby", receive_buffer=0, method="GET", version="1.1", **headers):
         self.socket, self.bytes = socket.socket(), b""
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -38,7 +38,7 @@ class Browser:
                    "Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13",
                    **{name.replace("_", "-"): value for name, value in headers.items()}}
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value is not None)
-        self.socket.sendall(f"GET /chat?nick={nick}&room={room} HTTP/1.1\r\n{lines}\r\n".encode())
+        self.socket.sendall(f"{method} /chat?nick={nick}&room={room} HTTP/{version}\r\n{lines}\r\n".encode())
         while b"\r\n\r\n" not in self.bytes:
             self.more()
         head, _, self.bytes = self.bytes.partition(b"\r\n\r\n")
@@ -162,6 +162,9 @@ class WebChat(unittest.TestCase):
         for expected, headers in ((101, {}), (101, {"Origin": "http://" + host}),
                                   (403, {"Origin": "http://other.example"}), (403, {"Origin": "null"}),
                                   (426, {"Sec_WebSocket_Version": "8"}),
+                                  (400, {"Connection": None}), (400, {"Connection": "keep-alive"}),
+                                  (101, {"Connection": "keep-alive, Upgrade"}), (400, {"method": "HEAD"}),
+                                  (405, {"method": "POST"}), (400, {"version": "1.0"}), (400, {"Upgrade": None}),
                                   (400, {"Sec_WebSocket_Key": "short"}), (400, {"Sec_WebSocket_Key": None}),
                                   (400, {"nick": "a.b"}), (400, {"room": ""}), (400, {"nick": "x" * 25})):
             browser = self.browser(self.url, **{"nick": "ann", **headers})
@@ -286,7 +289,11 @@ class WebChat(unittest.TestCase):
         ann.frame(BINARY, b"nothing for a chat"), ann.say("")
         for code, send in ((1009, lambda b: b.say("x" * 1601)), (1007, lambda b: b.frame(TEXT, b"\xff\xfe")),
                            (1002, lambda b: b.frame(TEXT, b"x", masked=False)), (1002, lambda b: b.frame(3, b"x")),
-                           (1009, lambda b: b.socket.sendall(b"\x81\xff" + b"\x7f" + b"\xff" * 12))):
+                           (1009, lambda b: b.socket.sendall(b"\x81\xff" + b"\x7f" + b"\xff" * 12)),
+                           (0, lambda b: b.frame(PING, b"x" * 126)), (0, lambda b: b.frame(PING, b"x", fin=False)),
+                           (0, lambda b: b.socket.sendall(b"\x81\xff\x80" + bytes(11))),
+                           (1002, lambda b: b.frame(0, b"no start")), (1002, lambda b: b.frame(TEXT | 0x40, b"x")),
+                           (1002, lambda b: b.frame(CLOSE, struct.pack(">H", 1005)))):
             browser = self.browser(self.url, "bob")
             send(browser)
             while not isinstance(got := browser.receive(), tuple):

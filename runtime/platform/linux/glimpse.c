@@ -16,7 +16,7 @@
  *     not interrupted: then only the address of the call is known. */
 #include <errno.h>
 #include <fcntl.h>
-#include <semaphore.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,6 @@ struct in_call {
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static bool ready, broken; /* under the mutex; `ready` is set once, before any thread unblocks the signal */
 static _Atomic int state;
-static sem_t answered;
 static struct {
     pthread_t thread;
     void (*see)(void *arg);
@@ -164,7 +163,7 @@ static void on_glimpse(int number, siginfo_t *info, void *context)
         if (asked.again) begin_anew(context, &asked.call);
     }
     atomic_store_explicit(&state, DONE, memory_order_release);
-    (void)sem_post(&answered);
+    (void)syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     errno = before;
 }
 
@@ -175,7 +174,6 @@ static bool install(void)
     if (wf_is_on_valgrind()) return false;
     if (sigaction(PF_GLIMPSE_SIGNAL, NULL, &now) != 0) return false;
     if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return false;
-    if (sem_init(&answered, 0, 0) != 0) return false;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = on_glimpse;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
@@ -200,21 +198,23 @@ void pf_glimpse_allow(void)
 
 /* ---- The asking thread ----------------------------------------------------------------------------------------- */
 
+/* The time is on the monotonic clock. A semaphore's would be on the wall clock: if that was set back meanwhile, the
+ * watchdog would wait for as long, and if it was set forward, the answer would be given up at once. */
 static void wait_for_answer(void)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += WAIT_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    while (sem_timedwait(&answered, &until) != 0 && errno == EINTR) {}
+    int64_t left, until = pf_native_now(NULL) + WEFT_MS(WAIT_MS);
+    while ((left = until - pf_native_now(NULL)) > 0) {
+        int seen = atomic_load_explicit(&state, memory_order_acquire);
+        struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+        if (seen == DONE) return;
+        (void)syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+    }
 }
 
 /* The caller holds the mutex. */
 static int ask(const pf_thread *t)
 {
     int expected = ASKED;
-    while (sem_trywait(&answered) == 0) {} /* an answer that came too late */
     atomic_store_explicit(&state, ASKED, memory_order_release);
     if (pthread_kill(t->thread, PF_GLIMPSE_SIGNAL) == 0) wait_for_answer();
     if (atomic_compare_exchange_strong_explicit(&state, &expected, IDLE, memory_order_acq_rel, memory_order_acquire))

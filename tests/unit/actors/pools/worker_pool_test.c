@@ -211,6 +211,101 @@ START_TEST(a_message_is_let_go_once)
 }
 END_TEST
 
+/* ---- Members by key that are full -------------------------------------------------------------------------------- */
+
+enum { PER_KEY = 10000 };
+
+static uint64_t by_ten_thousands(const weft_msg *m)
+{
+    return (uint64_t)(value_of(m) / PER_KEY);
+}
+
+/* Two members, each with one message at most. The first values of two keys: of member 0, and of member 1. */
+static weft_pid two_by_key(int64_t *of_first, int64_t *of_second)
+{
+    weft_pid pool = POOL(.count = 2, .policy = WEFT_POOL_BY_KEY, .key = by_ten_thousands, .outstanding_max = 1);
+    weft_pid first = member_of(pool, 0).pid;
+    *of_first = *of_second = -1;
+    for (int64_t at = 0; *of_first < 0 || *of_second < 0; at += PER_KEY)
+        *(weft_pid_equal(who(pool, at), first) ? of_first : of_second) = at;
+    return pool;
+}
+
+static void passes_full_members(const void *arg, size_t size)
+{
+    int64_t mine, other;
+    (void)arg, (void)size;
+    weft_pid pool = two_by_key(&mine, &other), second = member_of(pool, 1).pid;
+    want_int(say(pool, HOLD, mine), 0);
+    for (int i = 1; i <= 3; i++) want_int(say(pool, GO, mine + i), 0);
+    for (int i = 0; i < 100; i++) want(weft_pid_equal(who(pool, other), second));
+    want_int(info_of(pool).waiting, 2); /* and one in the pool's hand */
+    want_int(say(member_of(pool, 0).pid, LET_GO, 0), 0);
+    for (int i = 1; i <= 3; i++) want_int(hear(DONE), mine + i); /* those of one key in order */
+    stop_in_order(pool);
+}
+
+START_TEST(a_full_member_holds_up_no_other_keys)
+{
+    run_on(1, passes_full_members);
+    run_on(2, passes_full_members);
+}
+END_TEST
+
+/* More messages than the pool looks at for one that can go on. */
+static void waits_behind_many(const void *arg, size_t size)
+{
+    enum { MANY = 1500 };
+    int64_t mine, other;
+    (void)arg, (void)size;
+    weft_pid pool = two_by_key(&mine, &other);
+    want_int(say(pool, HOLD, mine), 0);
+    for (int i = 1; i <= MANY; i++) want_int(say(pool, GO, mine + i), 0);
+    want_int(say(pool, GO, other), 0);
+    want_int(say(member_of(pool, 0).pid, LET_GO, 0), 0);
+    for (int next = 1, others = 0; next + others <= MANY + 1;) {
+        int64_t value = hear(DONE);
+        if (value == other) others++;
+        else want_int(value, mine + next++);
+    }
+    want_int(info_of(pool).refused, 0);
+    stop_in_order(pool);
+}
+
+START_TEST(many_messages_that_wait_for_a_member_stay_in_order)
+{
+    run_on(2, waits_behind_many);
+}
+END_TEST
+
+static void stops_it(const void *arg, size_t size)
+{
+    (void)size;
+    want_int(weft_pool_stop(((const struct kid *)arg)->other, WEFT_FOREVER), 0);
+}
+
+/* Newer messages have passed older ones, which are processed all the same. */
+static void drains_what_waits(const void *arg, size_t size)
+{
+    int64_t mine, other;
+    (void)arg, (void)size;
+    weft_pid pool = two_by_key(&mine, &other), first = member_of(pool, 0).pid;
+    want_int(say(pool, HOLD, mine), 0);
+    for (int i = 1; i <= 3; i++) want_int(say(pool, GO, mine + i), 0);
+    (void)who(pool, other);
+    await_wait(kid_with(stops_it, (struct kid){.other = pool}, NULL), "an answer");
+    (void)info_of(pool); /* it has read the request to stop, which came before this one */
+    want_int(say(first, LET_GO, 0), 0);
+    for (int i = 1; i <= 3; i++) want_int(hear(DONE), mine + i);
+    await_end(pool);
+}
+
+START_TEST(a_pool_that_stops_processes_messages_that_were_passed)
+{
+    run_on(1, drains_what_waits);
+}
+END_TEST
+
 /* ---- Members that end ------------------------------------------------------------------------------------------ */
 
 static void loses_a_member(const void *arg, size_t size)
@@ -383,7 +478,8 @@ END_TEST
 TEST_MAIN("worker_pool", large_messages_are_work_on_each_worker, round_robin_takes_turns,
           least_loaded_prefers_the_idle, keys_stay_where_they_are,
           a_request_that_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
-          a_message_is_let_go_once, a_member_that_ends_is_replaced, a_pool_without_members_refuses,
-          a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool,
-          a_member_that_calls_the_actor_that_waits_for_it_fails_at_once,
+          a_message_is_let_go_once, a_full_member_holds_up_no_other_keys,
+          many_messages_that_wait_for_a_member_stay_in_order, a_pool_that_stops_processes_messages_that_were_passed,
+          a_member_that_ends_is_replaced, a_pool_without_members_refuses, a_storm_of_ends_ends_the_pool,
+          members_that_cannot_start_end_the_pool, a_member_that_calls_the_actor_that_waits_for_it_fails_at_once,
           a_member_does_not_get_a_request_whose_caller_has_ended)
