@@ -33,8 +33,8 @@ struct wf_message_row {
     /* `m` has waited for space in the mailbox of `a` (wf_on_space_asked) and now gets its share of `space`. NULL: `a`
      * ends, and this is the last notification. Consumes. */
     void (*space)(struct wf_actor *a, weft_msg *m, struct wf_space *space);
-    /* The message leaves the mailbox of `a`, received or not. */
-    void (*leave)(struct wf_actor *a, weft_msg *m);
+    /* The message leaves the mailbox of `a`: it was received, or dropped. */
+    void (*leave)(struct wf_actor *a, weft_msg *m, bool dropped);
     /* The node ends before the message was delivered; the caller frees it. Any thread. */
     void (*discard)(weft_msg *m);
 };
