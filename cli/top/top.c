@@ -323,8 +323,6 @@ static int show(const struct cli *c, struct top_feed *f)
 
 int cli_top(const struct cli *c)
 {
-    if (c->interval != 0 && c->interval < WEFT_MS(100))
-        return cli_fail(c, CLI_USAGE, "--interval: less than 0.1 s, which would be work for nothing");
     if (c->json) return cli_ask_node(c, print_each);
     if (c->once) return cli_ask_node(c, print_once);
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
