@@ -46,8 +46,8 @@ enum { WF_FEATURE_SLOTS = 16 };
 struct wf_feature {
     const char *name;
     uint8_t slot;
-    size_t
-        worker_bytes; /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
+    /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
+    size_t worker_bytes;
     int (*node_init)(weft_node *n);
     void (*node_finish)(weft_node *n); /* runs also after a node_init that failed, or was not called */
     int (*worker_init)(struct wf_actors *wa);

@@ -196,7 +196,7 @@ static void notify_more(struct wf_worker *w, struct wf_call *c)
 }
 
 /* Under the lock: a name has come. */
-static void tell_waits(struct wf_names *n, const struct wf_name *e)
+static void notify_waits(struct wf_names *n, const struct wf_name *e)
 {
     wf_name_waits_came(&n->waits, weft_str(e->text, e->size), e->in_table.hash, e->pid, e->copy);
     if (n->is_posted) return; /* those that are due before come first */
@@ -231,7 +231,7 @@ static bool put_in(struct wf_names *n, struct wf_name *e)
 {
     if (!wf_hash_table_add(&n->table, &e->in_table, e->in_table.hash)) return false;
     n->count += !e->copy;
-    tell_waits(n, e);
+    notify_waits(n, e);
     return true;
 }
 

@@ -76,15 +76,15 @@ static struct lost_topic *take_oldest(struct wf_lost_topics *l)
     return t;
 }
 
-/* Whether there is nothing more to tell; then the next note calls again. */
+/* Whether there is nothing more to notify of; then the next note calls again. */
 static bool is_done(struct wf_lost_topics *l)
 {
     pf_mutex_lock(l->lock);
-    if (l->telling == 0) {
-        l->telling = l->others;
+    if (l->pending == 0) {
+        l->pending = l->others;
         l->others = 0;
     }
-    l->called = l->telling > 0 || !wf_list_empty(&l->list);
+    l->called = l->pending > 0 || !wf_list_empty(&l->list);
     const bool done = !l->called;
     pf_mutex_unlock(l->lock);
     return done;
@@ -96,20 +96,20 @@ static void miss_one(struct wf_subscriber *s, void *arg)
 }
 
 /* Does as much as belongs into one turn, and comes again for the rest. */
-static void tell_subscribers(struct wf_worker *w, struct wf_call *c)
+static void notify_subscribers(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_lost_topics *l = WF_CONTAINER(c, struct wf_lost_topics, call);
     for (struct lost_topic *t; !wf_worker_is_spent(w) && (t = take_oldest(l)) != NULL; free(t)) {
-        const size_t told = wf_trie_match(&wa->topics, weft_str(t->topic, t->size), miss_one, &t->lost);
-        wf_worker_charge(w, (uint32_t)told + WF_ENTRY_WORK);
+        const size_t notified = wf_trie_match(&wa->topics, weft_str(t->topic, t->size), miss_one, &t->lost);
+        wf_worker_charge(w, (uint32_t)notified + WF_ENTRY_WORK);
     }
-    for (; l->telling > 0 && !wf_worker_is_spent(w); wf_worker_charge(w, 1)) {
+    for (; l->pending > 0 && !wf_worker_is_spent(w); wf_worker_charge(w, 1)) {
         struct wf_slot *slot = wf_slab_at(&wa->subscription_slab, l->at);
         if (slot == NULL) {
-            l->telling = l->at = 0;
+            l->pending = l->at = 0;
         } else {
-            if (wf_slot_is_taken(slot)) wf_subscription_missed((struct wf_subscription *)slot, l->telling);
+            if (wf_slot_is_taken(slot)) wf_subscription_missed((struct wf_subscription *)slot, l->pending);
             l->at++;
         }
     }
@@ -119,7 +119,7 @@ static void tell_subscribers(struct wf_worker *w, struct wf_call *c)
 int wf_lost_topics_init(struct wf_actors *wa)
 {
     struct wf_lost_topics *l = notes_of(wa);
-    l->call.call = tell_subscribers;
+    l->call.call = notify_subscribers;
     wf_list_init(&l->list);
     return pf_mutex_create(&l->lock);
 }

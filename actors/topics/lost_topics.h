@@ -5,8 +5,8 @@
  * (1) The worker that loses a publication does not know the patterns of the other worker. So it notes the topic, and the
  *     other worker finds the subscriptions when it has taken what is in its inbox.
  * (2) The notes are bounded. The publications that cannot be noted by their topic are counted together, and every
- *     subscription of the worker is told that number, as each of them may have been for it. So a subscription may be
- *     told a number that is too high, but never one that is too low.
+ *     subscription of the worker counts all of them, as each may have been for it. So a subscription may learn a number
+ *     that is too high, but never one that is too low.
  * (3) Losses are rare, so the notes of a worker are under one lock. */
 #ifndef WF_LOST_TOPICS_H
 #define WF_LOST_TOPICS_H
@@ -21,8 +21,8 @@ struct wf_lost_topics {
     struct wf_list list;        /* lost_topic.on_list, the oldest first */
     uint64_t others;            /* publications of which the topic was not noted */
     bool called;                /* `call` is under way */
-    /* Its worker only: `others` that the subscriptions from slot `at` on have not been told yet. */
-    uint64_t telling;
+    /* Its worker only: `others` that the subscriptions from slot `at` on do not count yet. */
+    uint64_t pending;
     uint32_t at;
 };
 

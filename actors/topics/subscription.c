@@ -112,7 +112,7 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 }
 
 /* Without memory the losses are reported with the next one. */
-static void tell(struct wf_subscription *s, weft_subscription_kind kind)
+static void notify(struct wf_subscription *s, weft_subscription_kind kind)
 {
     struct wf_subscription_more *more = s->more;
     char pattern[WF_TOPIC_MAX + 1];
@@ -127,7 +127,7 @@ static void tell(struct wf_subscription *s, weft_subscription_kind kind)
     wf_signal_put(s->actor, more->news, WEFT_TAG_SUBSCRIPTION);
 }
 
-void wf_subscription_told(struct wf_actors *wa, const weft_msg *m)
+void wf_subscription_notified(struct wf_actors *wa, const weft_msg *m)
 {
     struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, m->ref);
     if (s == NULL || s->more->news != m) return;
@@ -152,7 +152,7 @@ void wf_subscription_lost(struct wf_subscription *s)
     struct wf_subscription_more *more = s->more;
     if (more == NULL) return;
     more->lost++;
-    if (more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
+    if (more->slow != WEFT_SLOW_DISCONNECT) notify(s, WEFT_SUBSCRIPTION_LOST);
     else if (!wf_linked(&more->on_cut)) wf_list_push(&actors_of(s)->cut, &more->on_cut);
 }
 
@@ -161,7 +161,7 @@ void wf_subscription_missed(struct wf_subscription *s, uint64_t count_missed)
     if (s->more == NULL || is_queued(s)) return;
     WF_SOMETIMES("topics: a subscriber is notified of messages lost on the way", true);
     s->more->lost = sum_of(s->more->lost, count_missed); /* a number that another node may have sent */
-    if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
+    if (s->more->slow != WEFT_SLOW_DISCONNECT) notify(s, WEFT_SUBSCRIPTION_LOST);
 }
 
 void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count_missed)
@@ -331,7 +331,7 @@ static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, co
     return NULL;
 }
 
-static void tell_of_queue(weft_node *node, enum wf_table_op op, weft_text pattern, weft_text queue)
+static void announce_queue(weft_node *node, enum wf_table_op op, weft_text pattern, weft_text queue)
 {
     struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = pattern, .queue = queue};
     wf_tables_tell(node, op, &e);
@@ -343,7 +343,7 @@ static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pat
     wf_tables_begin(node);
     int rc = wf_tables_check_space(node);
     if (rc == WEFT_OK) rc = wf_queue_groups_add(wf_topics_of(node), pattern, queue, 0, &s->more->member);
-    if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
+    if (rc == 1) announce_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
     wf_tables_end(node);
     return rc < 0 ? rc : 1;
 }
@@ -353,7 +353,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
     char queue[WF_QUEUE_MAX + 1];
     wf_tables_begin(node);
     if (wf_queue_groups_remove(wf_topics_of(node), &s->more->member, pattern, queue))
-        tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
+        announce_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
     wf_tables_end(node);
 }
 
@@ -394,8 +394,8 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
     return wf_trie_remove(&wa->topics, &s->subscriber);
 }
 
-/* It is the first one of its pattern here, so other nodes have to be told. Without memory, undoes `enter`. */
-static int tell_others(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
+/* It is the first one of its pattern here, so it is announced to other nodes. Without memory, undoes `enter`. */
+static int announce_pattern(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
 {
     const struct wf_route *route = wa->node->route;
     char unused[WF_TOPIC_MAX + 1];
@@ -422,7 +422,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
     wf_task_charge_entry(&self->task);
     struct remembered all = {.w = w, .end = &all.first};
     int rc = enter(wa, s, text, options, &(struct wf_recall){remember, &all});
-    if (rc == 1) rc = tell_others(wa, s, pattern);
+    if (rc == 1) rc = announce_pattern(wa, s, pattern);
     if (rc < 0) {
         forget_remembered(&all);
         give(wa, s);
@@ -464,7 +464,7 @@ void wf_subscriptions_cut(struct wf_actors *wa)
         struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->member.subscription);
         WF_ASSERT(s != NULL);
         WF_SOMETIMES("topics: a slow subscriber is disconnected", true);
-        tell(s, WEFT_SUBSCRIPTION_ENDED);
+        notify(s, WEFT_SUBSCRIPTION_ENDED);
         end_subscription(wa, s);
     }
 }

@@ -71,6 +71,6 @@ void wf_topics_leave(struct wf_actor *a);
 /* A message that its subscription counts, or a retained one, leaves the mailbox: it was received, or dropped. */
 void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m, bool dropped);
 /* A notification of a subscription leaves the system lane. */
-void wf_subscription_told(struct wf_actors *wa, const weft_msg *m);
+void wf_subscription_notified(struct wf_actors *wa, const weft_msg *m);
 
 #endif

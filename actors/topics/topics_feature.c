@@ -38,7 +38,7 @@ static void leave_mailbox(struct wf_actor *a, weft_msg *m, bool dropped)
 static void leave_signals(struct wf_actor *a, weft_msg *m, bool dropped)
 {
     (void)dropped;
-    wf_subscription_told(wf_actors_of(a->task.worker), m);
+    wf_subscription_notified(wf_actors_of(a->task.worker), m);
 }
 
 static bool some(weft_node *n, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
