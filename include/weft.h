@@ -18,11 +18,13 @@
  * Marks      They say where a call is allowed and what it may do:
  *            [A] only inside an actor (elsewhere: WEFT_ENOTACTOR)   [T] in any thread   [S] also in signal handlers
  *            [W] may suspend the actor: WEFT_ETIMEDOUT at the deadline, WEFT_ECANCELED once the actor was asked
- *            to stop
+ *            to stop   [Y] never waits, but may let other actors run
  *            The functions weft_on_...() are all [S]: they only make a value for weft_wait_any (weft/wait.h).
  *
- * A call marked [W] lets other actors of the same worker run only when it has to wait, or when the caller has used up
- * its budget for this iteration of the worker's loop. Between two such calls no other actor runs on the worker. */
+ * A call marked [W] lets other actors of the same worker run only when it has to wait, or, as a call marked [Y], when
+ * the caller has used up its budget for this iteration of the worker's loop: 256 such calls, or fewer if they are much
+ * work. Between two such calls no other actor runs on the worker, whatever other calls the actor makes and however long
+ * it takes. So a long loop that has none of them must call weft_yield now and then. */
 #ifndef WEFT_H
 #define WEFT_H
 

@@ -2,7 +2,7 @@
  * and the mailbox holds never more than its bound or, before the first answer, what may be sent without one.
  *
  * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, take_grant, ask
- * (transport/link/credit.c); deliver_credit_request, grant_share (actors/credit/credit.c); tell_one,
+ * (transport/link/credit.c); deliver_credit_request, grant_share (actors/credit/credit.c); notify_one,
  * wf_space_notify_all (actors/mailbox/backpressure.c). A message is one unit.
  *
  * The link loses and reorders nothing. What a worker does between two waits of its tasks is one step, as is all that it

@@ -2,7 +2,7 @@
  * while there is space, also if other senders give up, or the receiver ends.
  *
  * Stands for: send_across, wait_for_space, wait_for_mailbox, ask_space (actors/mailbox/send.c); wf_on_space_asked,
- * wf_on_space_made, tell_space, wf_space_notify_all, deliver_space, drop_space (actors/mailbox/backpressure.c); receive,
+ * wf_on_space_made, notify_of_space, wf_space_notify_all, deliver_space, drop_space (actors/mailbox/backpressure.c); receive,
  * drop_if_dead, wait_for_mail (actors/mailbox/mailbox.c); wf_deliver (actors/mailbox/deliver.c). The model bounds the mailbox
  * by messages; a bound by bytes takes the same paths.
  *
@@ -41,7 +41,7 @@ bool alive = true, receives = true, waits_for_mail;
 bool may_stop, may_end; /* the receiver, in this run */
 bool waiting[SENDERS];
 
-inline tell(most) /* tell_space */
+inline tell(most) /* notify_of_space */
 {
     places = (count < MAX -> MAX - count : 0);
     places = (places < most -> places : most);

@@ -33,8 +33,8 @@ struct wf_message_row {
     /* `m` has waited for space in the mailbox of `a` (wf_on_space_asked) and now gets its share of `space`. NULL: `a`
      * ends, and this is the last notification. Consumes. */
     void (*space)(struct wf_actor *a, weft_msg *m, struct wf_space *space);
-    /* The message leaves the mailbox of `a`, received or not. */
-    void (*leave)(struct wf_actor *a, weft_msg *m);
+    /* The message leaves the mailbox of `a`: it was received, or dropped. */
+    void (*leave)(struct wf_actor *a, weft_msg *m, bool dropped);
     /* The node ends before the message was delivered; the caller frees it. Any thread. */
     void (*discard)(weft_msg *m);
 };
@@ -46,8 +46,8 @@ enum { WF_FEATURE_SLOTS = 16 };
 struct wf_feature {
     const char *name;
     uint8_t slot;
-    size_t
-        worker_bytes; /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
+    /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
+    size_t worker_bytes;
     int (*node_init)(weft_node *n);
     void (*node_finish)(weft_node *n); /* runs also after a node_init that failed, or was not called */
     int (*worker_init)(struct wf_actors *wa);

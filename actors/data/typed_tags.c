@@ -23,8 +23,8 @@ struct known {
 
 /* The thread that adds an entry stores with release; readers load with acquire. */
 static _Atomic(struct known *) known[BUCKETS];
-static _Atomic uint32_t conflicts; /* relaxed: the number of conflicts found, */
-static _Atomic bool nodes;         /* relaxed: and whether each is logged at once, because a node has started */
+static _Atomic uint32_t conflicts; /* relaxed: the number of conflicts found */
+static _Atomic bool nodes;         /* relaxed: whether each conflict is logged at once, as a node has started */
 
 static _Atomic(struct known *) *bucket_of(uint32_t tag)
 {

@@ -77,9 +77,10 @@ static int start_actor(struct connecting *c, weft_connecting *out, const char *a
     int rc = weft_spawn(&out->by, connect_main, &arg, offsetof(struct attempt, address) + length, &beside);
     if (rc < 0) return rc;
     struct wf_actor *a = wf_slab_find(&wf_actors_of(wf_here)->slab, out->by.actor);
-    c->by = out->by.actor;
     rc = wf_actor_defer(a, is_over, c);
     if (rc < 0) wf_actor_kill(a); /* it has not run yet */
+    c->by = out->by.actor;
+    c->over = rc < 0;
     return rc;
 }
 
@@ -95,15 +96,13 @@ int weft_connect_start(weft_connecting *out, const char *address, int64_t deadli
     c->owned = (struct wf_owned){.close = close_owned};
     c->starter = t;
     c->result = WEFT_ECANCELED;
-    c->over = c->dropped = false;
+    c->over = true; /* the second actor has not started */
+    c->dropped = false;
+    wf_list_push(&t->owned, &c->owned.on_task); /* before the spawn, which may yield: the caller may be killed then */
     int rc = start_actor(c, out, address, deadline);
-    if (rc < 0) {
-        wf_slab_give(slab, c);
-        return rc;
-    }
-    wf_list_push(&t->owned, &c->owned.on_task);
-    out->id = wf_slot_id(&c->slot);
-    return WEFT_OK;
+    if (rc < 0) drop(c);
+    else out->id = wf_slot_id(&c->slot);
+    return rc;
 }
 
 weft_wait weft_on_connect(weft_connecting c)

@@ -98,21 +98,21 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
 /* ---- Space for senders ------------------------------------------------------------------------------------------ */
 
 /* Gives a waiting sender its share of `space`; NULL: the actor ends. */
-static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_space *space)
+static void notify_one(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 {
     WF_ASSERT(wf_message_row(a->task.worker, m)->space != NULL);
     wf_message_row(a->task.worker, m)->space(a, m, space);
 }
 
 /* There is space: notifies as many senders as it is enough for. */
-static void tell_space(struct wf_actor *a, struct wf_space *space)
+static void notify_of_space(struct wf_actor *a, struct wf_space *space)
 {
     set_full(a, false); /* before any of them looks */
     struct wf_lane none = {NULL, NULL}, *waiting = first_for_space(a) == NULL ? &none : &a->more->backlog->space;
     while (space->places > 0 && space->bytes > 0 && space->budget > 0) {
         weft_msg *m = wf_lane_take_after(waiting, NULL);
         if (m == NULL) break;
-        tell_one(a, m, space);
+        notify_one(a, m, space);
     }
     const bool taken = wf_is_taken(a);
     if (taken) set_full(a, true);
@@ -123,7 +123,7 @@ static void tell_space(struct wf_actor *a, struct wf_space *space)
 
 void wf_space_notify_all(struct wf_actor *a)
 {
-    while (first_for_space(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->space), NULL);
+    while (first_for_space(a) != NULL) notify_one(a, wf_lane_shift(&a->more->backlog->space), NULL);
 }
 
 static __attribute__((noinline)) void space_came_for(struct wf_actor *a, uint32_t places, size_t bytes)
@@ -134,7 +134,7 @@ static __attribute__((noinline)) void space_came_for(struct wf_actor *a, uint32_
         return;
     }
     size_t budget = wf_over_bytes(wa) ? 1 : (size_t)wa->spare_bytes + 1; /* an empty mailbox always takes one */
-    tell_space(a, &(struct wf_space){.places = places, .bytes = bytes, .budget = budget});
+    notify_of_space(a, &(struct wf_space){.places = places, .bytes = bytes, .budget = budget});
 }
 
 void wf_on_space_made(struct wf_actor *a)
@@ -155,7 +155,7 @@ void wf_on_space_of_bytes(struct wf_actors *wa)
         if (wf_is_own_taken(a)) continue; /* a receive of its own will make space */
         struct wf_space space = space_of(a);
         space.budget = budget;
-        tell_space(a, &space);
+        notify_of_space(a, &space);
         budget = space.budget;
     }
     if (wf_list_empty(&wa->short_of_bytes)) wa->some_short = 0;
@@ -195,7 +195,7 @@ void wf_on_space_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         set_full(a, false);
         struct wf_space left = space_of(a);
         left.budget = wf_actors_of(w)->mail_bytes_max;
-        tell_one(a, m, &left);
+        notify_one(a, m, &left);
     }
 }
 
@@ -243,7 +243,7 @@ static void drop_space(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     wf_send_signal(w, m->from, m);
 }
 
-static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
+static void notify_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 {
     struct wf_backlog *b = space != NULL && m->post.word == WF_SPACE_PROMISE ? backlog(a) : NULL;
     if (space != NULL) wf_space_use(space, 1, m->topic_size);
@@ -256,6 +256,6 @@ static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_space *space)
 }
 
 static const struct wf_message_row messages[] = {
-    {.kind = WF_MSG_SPACE, .deliver = deliver_space, .drop = drop_space, .space = tell_sender}};
+    {.kind = WF_MSG_SPACE, .deliver = deliver_space, .drop = drop_space, .space = notify_sender}};
 const struct wf_feature wf_backpressure_feature = {
     .name = "backpressure", .messages = messages, .message_count = WF_COUNT(messages)};

@@ -40,16 +40,16 @@ static inline bool is_counted(const weft_msg *m)
 }
 
 /* Tells its subscription that the message has left the mailbox. */
-static void uncount(struct wf_actor *a, weft_msg *m)
+static void uncount(struct wf_actor *a, weft_msg *m, bool dropped)
 {
-    wf_message_row(a->task.worker, m)->leave(a, m);
+    wf_message_row(a->task.worker, m)->leave(a, m, dropped);
 }
 
 /* Drops a message that has left the lane. */
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
-    if (is_counted(m)) uncount(a, m);
+    if (is_counted(m)) uncount(a, m, true);
     if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
     m->to_actor = a->id;
     wf_drop(a->task.worker, m, why);
@@ -301,7 +301,7 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
     *out = wf_signals_take(a, previous);
     if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION)
-        wf_node_of(a->task.worker)->features.messages[WF_MSG_SYSTEM].leave(a, *out);
+        wf_node_of(a->task.worker)->features.messages[WF_MSG_SYSTEM].leave(a, *out, false);
     if (WF_UNLIKELY(a->traced)) wf_node_of(a->task.worker)->tracing->took(a, *out);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
     wf_hold(a, *out);
@@ -344,7 +344,7 @@ uint32_t wf_signals_drop(struct wf_actor *a, uint32_t first_tag, uint32_t last_t
 static inline void received_other(struct wf_actor *a, weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags == WF_MSG_CALL && !wf_terms(m)->timed)) return;
-    if (is_counted(m)) uncount(a, m);
+    if (is_counted(m)) uncount(a, m, false);
     if (m->post.flags != WF_MSG_RETAINED) wf_mail_received(a, m);
 }
 

@@ -19,10 +19,8 @@
  *     knew when it first claimed the name. Each defence is sent to all peers, so a name is defended at most DEFENCES
  *     times. A guest must not end actors of this node, and so must not take their names: its claims get more
  *     doubt.
- * (7) Thousands of actors may wait for one name. The thread that adds it looks at a part of the waits with hashes like
- *     that of the name, and the worker goes on in its later turns. A wait that was looked at in vain goes to the end of
- *     its list. A name is removed only after all waits that may be for it were looked at, so each registration wakes
- *     all of them. */
+ * (7) Thousands of actors may wait for one name, so they are notified in parts: name_waits.h. The worker on which the
+ *     name came goes on with them in its later turns. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -60,23 +58,8 @@ struct wf_name {
 #define ALL_TOLD WEFT_SEC(60)
 #define BUCKETS_AT_ONCE WF_LIMIT("names: buckets in a part", 4096, 1)
 
-enum { WAITS = 64, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
-enum {
-    SEEN_AT_ONCE = 1024,                   /* waits of other names are passed over quickly */
-    NOTIFIED_AT_ONCE = WF_TURN_BUDGET / 2, /* fewer than the tasks that a turn runs */
-};
-/* What may still be done in this turn, with all waits together. */
-struct part {
-    uint32_t see, notify;
-};
-static const struct part one_part = {SEEN_AT_ONCE, NOTIFIED_AT_ONCE}, everything = {UINT32_MAX, UINT32_MAX};
-
-/* The waits for the names with these hashes. The first `unseen` of them, or all if there are fewer, have not been looked
- * at since a name came that may be theirs: note (7). */
-struct waits {
-    struct wf_list list; /* wf_name_wait.on_names */
-    size_t count, unseen;
-};
+enum { DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
+enum { NOTIFIED_AT_ONCE = WF_TURN_BUDGET / 2 }; /* fewer than the tasks that a turn runs */
 
 struct wf_names {
     pf_mutex *lock;
@@ -86,9 +69,9 @@ struct wf_names {
     _Atomic uint32_t losses; /* how many names were lost: release after wf_name.lost, acquire by chains' users */
     void (*gone)(weft_text name, weft_pid pid, void *arg); /* may be NULL */
     void *gone_arg;
-    struct waits waits[WAITS]; /* by hash */
-    struct wf_call notify;     /* goes on with them in a later turn of a worker */
-    bool is_posted;            /* `notify` is in an inbox */
+    struct wf_name_waits waits;
+    struct wf_call notify; /* goes on with those that are due in a later turn of a worker */
+    bool is_posted;        /* `notify` is in an inbox */
 };
 
 static void notify_more(struct wf_worker *w, struct wf_call *c);
@@ -97,7 +80,7 @@ int wf_names_create(struct wf_names **out, uint64_t secret)
 {
     struct wf_names *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
-    for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i].list);
+    wf_name_waits_init(&n->waits);
     n->notify = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = notify_more};
     n->secret = secret;
     int rc = pf_mutex_create(&n->lock);
@@ -122,6 +105,7 @@ void wf_names_destroy(struct wf_names *n)
         }
     }
     wf_hash_table_finish(&n->table);
+    wf_name_waits_finish(&n->waits);
     pf_mutex_destroy(n->lock);
     free(n);
 }
@@ -192,56 +176,8 @@ static struct wf_name *find_copy(struct wf_names *n, weft_text name, uint32_t ha
     return NULL;
 }
 
-/* Under the lock. */
-static void add_wait(struct waits *at, struct wf_name_wait *wait)
-{
-    wf_list_push(&at->list, &wait->on_names);
-    at->count++;
-}
-
-/* Under the lock. */
-static void drop_wait(struct waits *at, struct wf_name_wait *wait)
-{
-    if (!wf_linked(&wait->on_names)) return;
-    wf_unlink(&wait->on_names);
-    at->count--;
-}
-
-/* Under the lock: looks at one wait. Returns whether its name has come. */
-static bool see_wait(struct wf_names *n, struct waits *at)
-{
-    struct wf_name_wait *wait = WF_CONTAINER(wf_list_first(&at->list), struct wf_name_wait, on_names);
-    const struct wf_name *e = find_any(n, weft_str(wait->text, wait->size), wait->hash);
-    at->unseen--;
-    drop_wait(at, wait);
-    if (e == NULL) {
-        add_wait(at, wait);
-        return false;
-    }
-    WF_SOMETIMES("names: a waiting actor is notified of a name of this node", !e->copy);
-    WF_SOMETIMES("names: a waiting actor is notified of a name of another node", e->copy);
-    wait->found = e->pid;
-    wait->wake(wait);
-    return true;
-}
-
-/* Under the lock. Returns whether some are left that have not been looked at. */
-static bool see_waits(struct wf_names *n, struct waits *at, struct part *left)
-{
-    at->unseen = WF_MIN(at->unseen, at->count);
-    for (; at->unseen > 0 && left->notify > 0 && left->see > 0; left->see--) left->notify -= see_wait(n, at);
-    return at->unseen > 0;
-}
-
-/* Under the lock. */
-static void see_all(struct wf_names *n, struct waits *at)
-{
-    struct part left = everything;
-    (void)see_waits(n, at, &left);
-}
-
 /* Under the lock: goes on in the next turn of this worker. */
-static void see_later(struct wf_names *n)
+static void notify_later(struct wf_names *n)
 {
     if (n->is_posted) return;
     n->is_posted = true;
@@ -251,24 +187,22 @@ static void see_later(struct wf_names *n)
 static void notify_more(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_names *n = WF_CONTAINER(c, struct wf_names, notify);
-    struct part left = one_part;
-    bool more = false;
     pf_mutex_lock(n->lock);
     n->is_posted = false;
-    for (int i = 0; i < WAITS; i++) more |= see_waits(n, &n->waits[i], &left);
-    if (more) see_later(n);
+    uint32_t notified = wf_name_waits_notify(&n->waits, NOTIFIED_AT_ONCE);
+    if (wf_name_waits_are_due(&n->waits)) notify_later(n);
     pf_mutex_unlock(n->lock);
-    wf_worker_charge(w, (one_part.see - left.see) + (one_part.notify - left.notify) * WF_ENTRY_WORK);
+    wf_worker_charge(w, notified * WF_ENTRY_WORK);
 }
 
 /* Under the lock: a name has come. */
-static void tell_waits(struct wf_names *n, const struct wf_name *e)
+static void notify_waits(struct wf_names *n, const struct wf_name *e)
 {
-    struct waits *at = &n->waits[e->in_table.hash % WAITS];
-    struct part left = one_part;
-    at->unseen = at->count;
-    if (wf_here == NULL) see_all(n, at); /* outside of workers, only tests add names */
-    else if (see_waits(n, at, &left)) see_later(n);
+    wf_name_waits_came(&n->waits, weft_str(e->text, e->size), e->in_table.hash, e->pid, e->copy);
+    if (n->is_posted) return; /* those that are due before come first */
+    /* Outside of workers, only tests add names. */
+    (void)wf_name_waits_notify(&n->waits, wf_here == NULL ? UINT32_MAX : NOTIFIED_AT_ONCE);
+    if (wf_name_waits_are_due(&n->waits)) notify_later(n);
 }
 
 static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, bool copy)
@@ -297,15 +231,13 @@ static bool put_in(struct wf_names *n, struct wf_name *e)
 {
     if (!wf_hash_table_add(&n->table, &e->in_table, e->in_table.hash)) return false;
     n->count += !e->copy;
-    tell_waits(n, e);
+    notify_waits(n, e);
     return true;
 }
 
 /* Under the lock. */
 static void take_out(struct wf_names *n, struct wf_name *e)
 {
-    struct waits *at = &n->waits[e->in_table.hash % WAITS];
-    if (WF_UNLIKELY(at->unseen > 0)) see_all(n, at); /* they may be waiting for this name */
     wf_hash_table_remove(&n->table, &e->in_table);
     n->count -= !e->copy;
     if (e->copy) wf_unlink(&e->in_copies);
@@ -406,27 +338,21 @@ int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out)
 
 int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out)
 {
-    WF_ASSERT(name.size <= sizeof wait->text);
-    wait->hash = hash_of(n, name);
-    wait->size = (uint32_t)name.size;
+    const uint32_t hash = hash_of(n, name);
     wait->found = weft_nobody();
-    wait->on_names = (struct wf_list_node){NULL, NULL};
-    memcpy(wait->text, name.data, name.size);
+    wait->group = NULL;
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find_any(n, name, wait->hash);
+    const struct wf_name *e = find_any(n, name, hash);
     if (e != NULL) *out = e->pid;
-    else add_wait(&n->waits[wait->hash % WAITS], wait);
+    int rc = e != NULL ? WEFT_OK : wf_name_waits_add(&n->waits, name, hash, wait);
     pf_mutex_unlock(n->lock);
-    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+    return e == NULL && rc == WEFT_OK ? WEFT_ENOACTOR : rc;
 }
 
 void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
 {
     pf_mutex_lock(n->lock);
-    const struct wf_name *e = NULL; /* its name may have come, and it was not notified yet */
-    if (wf_linked(&wait->on_names)) e = find_any(n, weft_str(wait->text, wait->size), wait->hash);
-    if (e != NULL) wait->found = e->pid;
-    drop_wait(&n->waits[wait->hash % WAITS], wait);
+    wf_name_waits_drop(&n->waits, wait);
     pf_mutex_unlock(n->lock);
 }
 
@@ -701,9 +627,8 @@ size_t wf_names_count(struct wf_names *n)
 
 size_t wf_names_waits(struct wf_names *n)
 {
-    size_t count = 0;
     pf_mutex_lock(n->lock);
-    for (int i = 0; i < WAITS; i++) count += n->waits[i].count;
+    size_t count = n->waits.count;
     pf_mutex_unlock(n->lock);
     return count;
 }

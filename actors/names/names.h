@@ -13,6 +13,7 @@
 #include "base.h"
 #include "copies.h"
 #include "list.h"
+#include "name_waits.h"
 #include "node.h"
 #include "text.h"
 
@@ -62,20 +63,10 @@ int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64
 int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out);
 /* The same; if this node has no such name, the actor of another node with that global name. */
 int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out);
-/* An actor that waits for a name. The caller provides the memory, which the table uses from wf_names_await to
- * wf_names_forget. */
-struct wf_name_wait {
-    struct wf_list_node on_names;
-    weft_pid found; /* nobody: not yet */
-    /* Called once, when `found` is set, by the registering worker, with the lock held; perhaps in a later turn. Must not
-     * call functions of names. */
-    void (*wake)(struct wf_name_wait *wait);
-    uint32_t hash, size;
-    char text[WF_NAME_MAX];
-};
-/* As wf_names_find_any, but on WEFT_ENOACTOR it adds `wait`, whose `wake` the caller has set, to the table. */
+/* As wf_names_find_any, but on WEFT_ENOACTOR `wait`, whose `wake` the caller has set, waits for the name, until
+ * wf_names_forget. WEFT_ENOMEM. */
 int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out);
-/* May be called if `wait` is no longer on the table. Sets `found` if the name has come. */
+/* May be called if `wait` was notified. Sets `found` if the name has come. */
 void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait);
 /* Removes a name of `chain`. WEFT_ENOACTOR: the chain has no such name. */
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain);

@@ -2,6 +2,7 @@
 #include "inbound_topics.h"
 
 #include "actor.h"
+#include "lost_topics.h"
 #include "publish_report.h"
 #include "subscription.h"
 #include "topic.h"
@@ -22,6 +23,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         weft_msg *m = wf_msg_share(in->here, body->tag, body);
         if (m == NULL) {
             weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));
+            wf_lost_topics_note(node->workers.at[i], wf_body_topic_text(body));
             continue;
         }
         m->post.flags = WF_MSG_PUBLISH;

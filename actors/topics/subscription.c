@@ -112,7 +112,7 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 }
 
 /* Without memory the losses are reported with the next one. */
-static void tell(struct wf_subscription *s, weft_subscription_kind kind)
+static void notify(struct wf_subscription *s, weft_subscription_kind kind)
 {
     struct wf_subscription_more *more = s->more;
     char pattern[WF_TOPIC_MAX + 1];
@@ -127,7 +127,7 @@ static void tell(struct wf_subscription *s, weft_subscription_kind kind)
     wf_signal_put(s->actor, more->news, WEFT_TAG_SUBSCRIPTION);
 }
 
-void wf_subscription_told(struct wf_actors *wa, const weft_msg *m)
+void wf_subscription_notified(struct wf_actors *wa, const weft_msg *m)
 {
     struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, m->ref);
     if (s == NULL || s->more->news != m) return;
@@ -152,27 +152,29 @@ void wf_subscription_lost(struct wf_subscription *s)
     struct wf_subscription_more *more = s->more;
     if (more == NULL) return;
     more->lost++;
-    if (more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
+    if (more->slow != WEFT_SLOW_DISCONNECT) notify(s, WEFT_SUBSCRIPTION_LOST);
     else if (!wf_linked(&more->on_cut)) wf_list_push(&actors_of(s)->cut, &more->on_cut);
 }
 
-/* A loss between nodes is not the reader's fault: it does not end a subscription with WEFT_SLOW_DISCONNECT, whose
- * last notification includes it. */
-void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count_missed)
+void wf_subscription_missed(struct wf_subscription *s, uint64_t count_missed)
 {
-    for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
-        struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
-        if (s->more == NULL) continue;
-        WF_SOMETIMES("topics: a subscriber is notified of messages lost on the way", true);
-        s->more->lost = sum_of(s->more->lost, count_missed); /* a number that another node has sent */
-        if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
-    }
+    if (s->more == NULL || is_queued(s)) return;
+    WF_SOMETIMES("topics: a subscriber is notified of messages lost on the way", true);
+    s->more->lost = sum_of(s->more->lost, count_missed); /* a number that another node may have sent */
+    if (s->more->slow != WEFT_SLOW_DISCONNECT) notify(s, WEFT_SUBSCRIPTION_LOST);
 }
 
-void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
+void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count_missed)
+{
+    for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at))
+        wf_subscription_missed(WF_CONTAINER(at, struct wf_subscription, subscriber), count_missed);
+}
+
+void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m, bool dropped)
 {
     struct wf_subscription *s = m->ref == 0 ? NULL : wf_slab_find(&wa->subscription_slab, m->ref);
     if (s != NULL) s->more->waiting--;
+    if (s != NULL && dropped) wf_subscription_missed(s, 1);
     m->ref = 0;
     if (m->post.flags == WF_MSG_COUNTED) m->post.flags = m->came != 0 ? WF_MSG_TIMED : WF_MSG_SEND;
 }
@@ -192,7 +194,6 @@ static bool make_place(struct wf_subscription *s)
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
     WF_SOMETIMES("topics: the oldest message of a slow subscriber is dropped", true);
     wf_mailbox_evict(a, id_of(s), &more->oldest);
-    wf_subscription_lost(s);
     return !wf_mailbox_full(a);
 }
 
@@ -237,6 +238,7 @@ bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body)
 struct remembered {
     struct wf_worker *w;
     weft_msg *first, **end;
+    uint64_t lost; /* for lack of memory */
 };
 
 static bool remember(const struct wf_retained *r, void *arg)
@@ -245,6 +247,7 @@ static bool remember(const struct wf_retained *r, void *arg)
     weft_msg *m = wf_msg_share(all->w, r->body->tag, r->body);
     if (m == NULL) {
         wf_count_drop(all->w, WF_DROP_MEMORY);
+        all->lost++;
         return true;
     }
     m->post.flags = WF_MSG_RETAINED;
@@ -297,6 +300,13 @@ static void give(struct wf_actors *wa, struct wf_subscription *s)
     wf_slab_give(&wa->subscription_slab, s);
 }
 
+/* A publisher can wait only for an actor whose mailbox lets senders wait; else the policy of the mailbox decides. */
+static weft_slow_policy slow_policy_of(const struct wf_actor *self, const weft_subscribe_options *o)
+{
+    const bool can_wait = wf_actor_policy(self) == WEFT_FULL_SUSPEND;
+    return o->slow == WEFT_SLOW_SUSPEND && !can_wait ? WEFT_SLOW_DROP : o->slow;
+}
+
 static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, const weft_subscribe_options *o)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
@@ -305,21 +315,23 @@ static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, co
     memset((char *)s + sizeof s->slot, 0, sizeof *s - sizeof s->slot);
     s->actor = self;
     if (o == NULL) return s;
+    const weft_slow_policy slow = slow_policy_of(self, o);
     s->more = calloc(1, sizeof *s->more);
     if (s->more != NULL) {
         s->more->max = o->max;
-        s->more->slow = (uint8_t)o->slow;
-        s->more->counts = o->max > 0 || o->slow == WEFT_SLOW_DROP_OLDEST;
+        s->more->slow = (uint8_t)slow;
+        s->more->counts = o->max > 0 || slow == WEFT_SLOW_DROP_OLDEST ||
+                          wf_actor_policy(self) == WEFT_FULL_DROP_OLDEST;
         s->more->member.actor = self->id;
         s->more->member.subscription = id_of(s);
     }
-    if (s->more != NULL && o->slow == WEFT_SLOW_DISCONNECT) s->more->news = news_new(s, pattern);
-    if (s->more != NULL && (o->slow != WEFT_SLOW_DISCONNECT || s->more->news != NULL)) return s;
+    if (s->more != NULL && slow == WEFT_SLOW_DISCONNECT) s->more->news = news_new(s, pattern);
+    if (s->more != NULL && (slow != WEFT_SLOW_DISCONNECT || s->more->news != NULL)) return s;
     give(wa, s);
     return NULL;
 }
 
-static void tell_of_queue(weft_node *node, enum wf_table_op op, weft_text pattern, weft_text queue)
+static void announce_queue(weft_node *node, enum wf_table_op op, weft_text pattern, weft_text queue)
 {
     struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = pattern, .queue = queue};
     wf_tables_tell(node, op, &e);
@@ -331,7 +343,7 @@ static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pat
     wf_tables_begin(node);
     int rc = wf_tables_check_space(node);
     if (rc == WEFT_OK) rc = wf_queue_groups_add(wf_topics_of(node), pattern, queue, 0, &s->more->member);
-    if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
+    if (rc == 1) announce_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
     wf_tables_end(node);
     return rc < 0 ? rc : 1;
 }
@@ -341,7 +353,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
     char queue[WF_QUEUE_MAX + 1];
     wf_tables_begin(node);
     if (wf_queue_groups_remove(wf_topics_of(node), &s->more->member, pattern, queue))
-        tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
+        announce_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
     wf_tables_end(node);
 }
 
@@ -382,8 +394,8 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
     return wf_trie_remove(&wa->topics, &s->subscriber);
 }
 
-/* It is the first one of its pattern here, so other nodes have to be told. Without memory, undoes `enter`. */
-static int tell_others(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
+/* It is the first one of its pattern here, so it is announced to other nodes. Without memory, undoes `enter`. */
+static int announce_pattern(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
 {
     const struct wf_route *route = wa->node->route;
     char unused[WF_TOPIC_MAX + 1];
@@ -408,9 +420,9 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
     struct wf_subscription *s = make(self, text, options);
     if (s == NULL) return WEFT_ENOMEM;
     wf_task_charge_entry(&self->task);
-    struct remembered all = {w, NULL, &all.first};
+    struct remembered all = {.w = w, .end = &all.first};
     int rc = enter(wa, s, text, options, &(struct wf_recall){remember, &all});
-    if (rc == 1) rc = tell_others(wa, s, pattern);
+    if (rc == 1) rc = announce_pattern(wa, s, pattern);
     if (rc < 0) {
         forget_remembered(&all);
         give(wa, s);
@@ -418,6 +430,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
     }
     put_on_actor(s);
     if (out != NULL) *out = (weft_subscription){id_of(s)};
+    if (WF_UNLIKELY(all.lost > 0)) wf_subscription_missed(s, all.lost);
     if (WF_UNLIKELY(all.first != NULL)) {
         give_remembered(s, all.first);
         wf_subscriptions_cut(wa);
@@ -451,7 +464,7 @@ void wf_subscriptions_cut(struct wf_actors *wa)
         struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->member.subscription);
         WF_ASSERT(s != NULL);
         WF_SOMETIMES("topics: a slow subscriber is disconnected", true);
-        tell(s, WEFT_SUBSCRIPTION_ENDED);
+        notify(s, WEFT_SUBSCRIPTION_ENDED);
         end_subscription(wa, s);
     }
 }

@@ -4,9 +4,9 @@
  * Design notes.
  * (1) A subscription without options is 80 bytes. Only one made with options has `more`.
  * (2) It does not contain its pattern; the trie has it.
- * (3) Messages of a subscription with a bound of its own, or that drops its oldest ones, are counted while they are
- *     in the mailbox: their `ref` is the id of the subscription (msg.h). That costs other messages one comparison
- *     when they leave.
+ * (3) Messages of a subscription with a bound of its own, or that drops its oldest ones, or of an actor whose mailbox
+ *     does, are counted while they are in the mailbox: their `ref` is the id of the subscription (msg.h). That costs
+ *     other messages one comparison when they leave.
  * (4) If it must end while a trie is matched (WEFT_SLOW_DISCONNECT), it is put on wf_actors.cut and ends after the
  *     match.
  * (5) At most one notification waits in the system lane; later losses are added to it. The last notification of a
@@ -55,7 +55,11 @@ bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body);
 bool wf_subscription_refuse(struct wf_subscription *s);
 /* The same, if the drop was counted already. */
 void wf_subscription_lost(struct wf_subscription *s);
-/* For subscriptions of that pattern: another node has not sent `count` messages. */
+/* It has missed `count` messages for another reason than that it is slow, which does not end a subscription with
+ * WEFT_SLOW_DISCONNECT: its last notification includes them. A subscription without options, or with a queue, is not
+ * notified. */
+void wf_subscription_missed(struct wf_subscription *s, uint64_t count);
+/* The same for all subscriptions of that pattern. */
 void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count);
 /* After a match: ends the subscriptions on wf_actors.cut. */
 void wf_subscriptions_cut(struct wf_actors *wa);
@@ -64,9 +68,9 @@ void wf_subscriptions_cut(struct wf_actors *wa);
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_subscriptions_finish(struct wf_actors *wa);
 void wf_topics_leave(struct wf_actor *a);
-/* A message that its subscription counts, or a retained one, leaves the mailbox. */
-void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m);
+/* A message that its subscription counts, or a retained one, leaves the mailbox: it was received, or dropped. */
+void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m, bool dropped);
 /* A notification of a subscription leaves the system lane. */
-void wf_subscription_told(struct wf_actors *wa, const weft_msg *m);
+void wf_subscription_notified(struct wf_actors *wa, const weft_msg *m);
 
 #endif

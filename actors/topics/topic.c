@@ -11,6 +11,7 @@
 #include "topic.h"
 
 #include "deliver.h"
+#include "lost_topics.h"
 #include "mailbox.h"
 #include "publish_report.h"
 #include "published_block.h"
@@ -61,11 +62,8 @@ static bool put_by_policy(struct wf_subscription *s, const struct delivery *d)
 /* For a full subscriber whose publishers wait. */
 static bool put_full(struct wf_subscription *s, struct delivery *d)
 {
-    weft_full_policy policy = wf_actor_policy(s->actor);
     if (d->in_vain) return wf_subscription_refuse(s);
     if (d->awaiting == NULL) return put_by_policy(s, d); /* it was under way when the mailbox filled up */
-    if (policy == WEFT_FULL_FAIL) return wf_subscription_refuse(s);
-    if (policy != WEFT_FULL_SUSPEND) return put_by_policy(s, d);
     return wf_awaiting_add(d->awaiting, s, d->most) ? false : wf_subscription_refuse(s);
 }
 
@@ -192,6 +190,7 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         weft_msg *m = wf_worker_is_congested(other) ? NULL : wf_msg_share(w, body->tag, body);
         if (m == NULL) {
             wf_count_drop(w, wf_worker_is_congested(other) ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
+            wf_lost_topics_note(other, wf_body_topic_text(body));
             continue;
         }
         m->post.flags = WF_MSG_PUBLISH;

@@ -1,6 +1,7 @@
 /* actors/topics/topics_feature.c -- the topics feature: what it adds to each node, worker and actor. */
 #include "actor.h"
 #include "deliver.h"
+#include "lost_topics.h"
 #include "publish_report.h"
 #include "queue_groups.h"
 #include "subscription.h"
@@ -29,14 +30,15 @@ static void drop_lost(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     wf_msg_free(w, m);
 }
 
-static void leave_mailbox(struct wf_actor *a, weft_msg *m)
+static void leave_mailbox(struct wf_actor *a, weft_msg *m, bool dropped)
 {
-    wf_subscription_uncount(wf_actors_of(a->task.worker), m);
+    wf_subscription_uncount(wf_actors_of(a->task.worker), m, dropped);
 }
 
-static void leave_signals(struct wf_actor *a, weft_msg *m)
+static void leave_signals(struct wf_actor *a, weft_msg *m, bool dropped)
 {
-    wf_subscription_told(wf_actors_of(a->task.worker), m);
+    (void)dropped;
+    wf_subscription_notified(wf_actors_of(a->task.worker), m);
 }
 
 static bool some(weft_node *n, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
@@ -76,8 +78,15 @@ static void node_finish(weft_node *n)
     wf_topics_destroy(wf_topics_of(n));
 }
 
+static int worker_init(struct wf_actors *wa)
+{
+    int rc = wf_subscriptions_init(wa);
+    return rc < 0 ? rc : wf_lost_topics_init(wa);
+}
+
 static void worker_finish(struct wf_worker *w)
 {
+    wf_lost_topics_finish(wf_actors_of(w));
     wf_subscriptions_finish(wf_actors_of(w));
 }
 
@@ -91,7 +100,8 @@ const struct wf_feature wf_topics_feature = {.name = "topics",
                                              .slot = WF_TOPICS_SLOT,
                                              .node_init = node_init,
                                              .node_finish = node_finish,
-                                             .worker_init = wf_subscriptions_init,
+                                             .worker_bytes = sizeof(struct wf_lost_topics),
+                                             .worker_init = worker_init,
                                              .worker_finish = worker_finish,
                                              .actor_leave = wf_topics_leave,
                                              .messages = messages,

@@ -244,7 +244,7 @@ static void put(struct wf_tap *tap, const struct passage *p, const struct wf_tra
     tap->bytes += all;
 }
 
-static void tell_taps(weft_node *node, const struct passage *p, struct wf_body *b)
+static void copy_to_taps(weft_node *node, const struct passage *p, struct wf_body *b)
 {
     struct pf_env *env = node->workers.env;
     if (!wf_is_tapped(node)) return;
@@ -312,7 +312,7 @@ weft_msg *wf_trace_out(struct wf_worker *w, struct wf_actor *self, weft_pid to, 
     if (!may_have_one(m) || (self != NULL && self->service) || is_service(node, to)) return m;
     if (name != NULL && name[0] == '$') return m;
     if (!wf_is_traced(m) && choose(node, self, &p, &t)) m = with_id(w, m, &t);
-    if (wf_is_traced(m)) tell_taps(node, &p, m->shared);
+    if (wf_is_traced(m)) copy_to_taps(node, &p, m->shared);
     return m;
 }
 
@@ -325,7 +325,7 @@ static void failed(struct wf_worker *w, const struct wf_actor *self, weft_pid to
                         .other = to,
                         .tag = m->post.word,
                         .name = weft_cstr(name)};
-    if (may_have_one(m) && !self->service) tell_taps(wf_node_of(w), &p, m->shared);
+    if (may_have_one(m) && !self->service) copy_to_taps(wf_node_of(w), &p, m->shared);
 }
 
 weft_msg *wf_trace_carry(struct wf_actor *self, weft_msg *m)
@@ -344,7 +344,7 @@ struct wf_body *wf_trace_publish(struct wf_actor *self, weft_text name, bool top
     if (topic) p.topic = name;
     if (!choose(node, self, &p, &t)) return NULL;
     struct wf_body *b = wf_trace_body_new(w, name.data, topic ? name.size : 0, data, size, &t);
-    if (b != NULL) tell_taps(node, &p, b);
+    if (b != NULL) copy_to_taps(node, &p, b);
     return b;
 }
 
@@ -352,7 +352,7 @@ void wf_trace_arrived(struct wf_actor *a, const weft_msg *m)
 {
     struct passage p = {.what = WF_PASSED_RECEIVED, .actor = wf_actor_pid(a), .other = m->from, .tag = m->post.word};
     p.name = p.topic = wf_body_topic_text(m->shared);
-    if (!a->service) tell_taps(wf_node_of(a->task.worker), &p, m->shared);
+    if (!a->service) copy_to_taps(wf_node_of(a->task.worker), &p, m->shared);
 }
 
 static void took(struct wf_actor *a, const weft_msg *m)
@@ -374,7 +374,7 @@ static void dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)
                         .other = m->from,
                         .tag = m->post.word};
     p.name = p.topic = wf_body_topic_text(m->shared);
-    if (may_have_one(m)) tell_taps(node, &p, m->shared);
+    if (may_have_one(m)) copy_to_taps(node, &p, m->shared);
 }
 
 /* ---- From other nodes ------------------------------------------------------------------------------------------ */

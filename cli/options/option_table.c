@@ -111,6 +111,13 @@ static bool check_log(const char *value, char why[CLI_WHY])
     return weft_log_check(value, NULL) == WEFT_OK;
 }
 
+/* A node that is asked more often has work for nothing. */
+static bool check_interval(const char *value, char why[CLI_WHY])
+{
+    (void)why;
+    return strtod(value, NULL) >= 0.1;
+}
+
 /* "9464", "127.0.0.1:9464", "[::1]:0" */
 static bool check_address(const char *value, char why[CLI_WHY])
 {
@@ -365,7 +372,8 @@ static const struct cli_option options[] = {
     [CLI_FILTER] = {"filter", 0, CLI_WORD, "TEXT", "only actors with this text in kind, name, pid or node", NULL,
                     FIELD(filter), 0, 0, CLI_FILTER_MAX, .preset = NULL},
     [CLI_INTERVAL] = {"interval", 0, CLI_SECONDS, "SECONDS", "how often the node is asked", "WEFT_TOP_INTERVAL",
-                      FIELD(interval), 0, 0, 3600, .preset = "1"},
+                      FIELD(interval), 0, 0, 3600, .preset = "1", .check = check_interval,
+                      .wanted = "a number of seconds from 0.1 to 3600, such as 2.5"},
     [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print one report, and end", NULL, FIELD(once), 0, 0, 0, .preset = NULL},
     [CLI_STORE] = {"store", 0, CLI_WORD, "URL", "where stored topics are: sqlite:FILE or postgres:URL", "WEFT_STORE",
                    FIELD(store), 0, 0, 0, .check = check_store, .preset = NULL},

@@ -184,8 +184,10 @@ static int set_seconds(struct cli *c, const struct cli_option *o, const char *wh
     char *end;
     double seconds = strtod(value, &end);
     bool read = (isdigit((unsigned char)value[0]) || value[0] == '.') && *end == '\0' && isfinite(seconds);
-    if (!read || seconds < (double)o->min || seconds > (double)o->max) {
-        char wanted[96];
+    char wanted[96], why[CLI_WHY] = "";
+    if (!read || seconds < (double)o->min || seconds > (double)o->max ||
+        (o->check != NULL && !o->check(value, why))) {
+        if (o->wanted != NULL) return bad_value(c, where, value, o->wanted);
         snprintf(wanted, sizeof wanted, "a number of seconds from %lld to %lld, such as 2.5", (long long)o->min,
                  (long long)o->max);
         return bad_value(c, where, value, wanted);
@@ -330,6 +332,9 @@ static int parse_option(struct cli *c, struct words *w)
     if (o->kind != CLI_FLAG && equals == NULL && w->next == w->count)
         return cli_fail(c, CLI_USAGE, "%s needs a value: %s %s", where, where, o->value);
     const char *value = equals != NULL ? equals + 1 : o->kind == CLI_FLAG ? "" : w->word[w->next++];
+    /* Which of two values is meant is not known. A file does not take a key twice either. */
+    if (o->kind != CLI_FLAG && o->kind != CLI_LIST && c->origin[id].from == CLI_BY_FLAG)
+        return cli_fail(c, CLI_USAGE, "%s is given twice; leave one of them out", where);
     c->origin[id] = (struct cli_origin){CLI_BY_FLAG, 0};
     return set_value(c, o, where, value);
 }

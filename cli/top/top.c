@@ -107,8 +107,6 @@ static int print_once(struct cli_client *k)
 
 int cli_top(const struct cli *c)
 {
-    if (c->interval != 0 && c->interval < WEFT_MS(100))
-        return cli_fail(c, CLI_USAGE, "--interval: less than 0.1 s, which would be work for nothing");
     if (c->json) return cli_ask_node(c, print_each);
     if (c->once) return cli_ask_node(c, print_once);
     return top_show(c);

@@ -72,7 +72,7 @@ typedef struct {
  * stream while the other writes it. */
 enum { WEFT_SPREAD = -1, WEFT_BESIDE = -2 };
 
-/* [A] Starts an actor and returns at once. The actor first runs after the caller suspends. Copies `size` bytes of
+/* [A, Y] Starts an actor and returns at once. The actor first runs after the caller suspends. Copies `size` bytes of
  * `arg` (at most 64 KiB); the copy belongs to the new actor and stays valid until its clean-ups have run. `out` (may
  * be NULL) receives the pid.
  * Errors: WEFT_EINVAL, WEFT_ENOMEM, WEFT_EFULL (the node's limit of actors is reached), WEFT_ECANCELED (the node is

@@ -16,7 +16,7 @@ typedef struct {
     weft_pid by; /* weft's own: use it only to wait for */
 } weft_connecting;
 
-/* [A] Starts to connect, as weft_connect does: with the same addresses, names and Unix sockets, until the same
+/* [A, Y] Starts to connect, as weft_connect does: with the same addresses, names and Unix sockets, until the same
  * `deadline`. Does not wait. The calling actor must take or drop `*out`; it is dropped when the actor ends.
  * Errors: WEFT_EADDRESS (longer than any address), WEFT_EINVAL, WEFT_ENOMEM, WEFT_ECANCELED (the node is
  * stopping). */

@@ -55,7 +55,7 @@ struct weft_exclusive_lost {
 /* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API int weft_exclusive_lost_read(const weft_msg *m, struct weft_exclusive_lost *out);
 
-/* [A] Runs `body` on one node at a time, of all nodes that call this with the same name. The call spawns a keeper on
+/* [A, W] Runs `body` on one node at a time, of all nodes that call this with the same name. The call spawns a keeper on
  * this node. The keeper waits for the exclusive name and then spawns an actor with the body. `out` (may be NULL)
  * receives the keeper's pid. The body finds its token by weft_exclusive_find(name, ...).
  *     The name is lost                   the body is killed

@@ -17,11 +17,11 @@
 #include <weft/pid.h>
 WEFT_BEGIN
 
-/* [A] Makes the calling actor a member until it leaves or ends. It may be in many groups, in each one once.
+/* [A, Y] Makes the calling actor a member until it leaves or ends. It may be in many groups, in each one once.
  * Errors: WEFT_EEXIST (it is a member already), WEFT_ENOMEM, WEFT_EFULL (this node has over a million global names
  * and members of groups). */
 WEFT_API WEFT_CHECKED int weft_group_join(const char *group);
-/* [A] Leaves the group. Errors: WEFT_ENOACTOR (the caller is not a member), WEFT_ENOMEM (the caller is still a
+/* [A, Y] Leaves the group. Errors: WEFT_ENOACTOR (the caller is not a member), WEFT_ENOMEM (the caller is still a
  * member). */
 WEFT_API int weft_group_leave(const char *group);
 
@@ -30,7 +30,7 @@ WEFT_API int weft_group_leave(const char *group);
  * node learned of them. */
 WEFT_API int weft_group_members(const char *group, weft_pid *pids, size_t max);
 
-/* [A] Sends `size` bytes to every member, also to the caller if it is one; all share one copy. Never waits: if a
+/* [A, Y] Sends `size` bytes to every member, also to the caller if it is one; all share one copy. Never waits: if a
  * member's mailbox is full, its policy decides what is dropped (with WEFT_FULL_SUSPEND and _FAIL: this message), and
  * the drop is counted. The order per sender and member is kept, also relative to weft_send. An actor that joins or
  * leaves meanwhile may get the message or not. A member on another node gets it like any message that does not wait
@@ -39,7 +39,7 @@ WEFT_API int weft_group_members(const char *group, weft_pid *pids, size_t max);
  * Errors: WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_group_send(const char *group, uint32_t tag, const void *data, size_t size);
 
-/* [A] Watches the group: the calling actor gets notifications in its system queue. First comes one
+/* [A, Y] Watches the group: the calling actor gets notifications in its system queue. First comes one
  * WEFT_TAG_GROUP_JOIN for each present member, then exactly one message for each actor that joins
  * (WEFT_TAG_GROUP_JOIN), leaves or ends (WEFT_TAG_GROUP_LEAVE), the caller included. The notifications about one
  * member come in the order of the events, and so do those about one worker. Errors: WEFT_EEXIST (it is watching

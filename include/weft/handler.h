@@ -17,7 +17,7 @@ WEFT_BEGIN
  * The caller of a request that is freed without a reply gets WEFT_ENOREPLY. */
 typedef void weft_handler(void *state, weft_msg *m);
 
-/* [A] Starts an actor that calls `handle` for each message; otherwise as weft_spawn. Copies `size` bytes of `state`
+/* [A, Y] Starts an actor that calls `handle` for each message; otherwise as weft_spawn. Copies `size` bytes of `state`
  * (at most 64 KiB). `options->stack_bytes` is the size of the stack on which `handle` runs. The actor ends:
  *     by weft_exit or weft_fail;
  *     when it is killed;

@@ -16,14 +16,14 @@ typedef struct {
     uint64_t id;
 } weft_later;
 
-/* [A] Sends a copy of `size` bytes to `to` (which may be the caller) at `when`, a point in time; in the next
+/* [A, Y] Sends a copy of `size` bytes to `to` (which may be the caller) at `when`, a point in time; in the next
  * iteration of the worker's loop if that has passed; never at WEFT_FOREVER. `out` may be NULL. Whether the receiver
  * exists is checked only when the message is sent; if it does not exist, the message is dropped and counted.
  * Errors: WEFT_EINVAL, WEFT_ENOBODY, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, size_t size,
                                           weft_later *out);
 
-/* [A] As weft_send_after, at `first` and then every `period` nanoseconds (> 0): at first + n * period, each time
+/* [A, Y] As weft_send_after, at `first` and then every `period` nanoseconds (> 0): at first + n * period, each time
  * computed from `first`, so it does not drift. A slow receiver gets no backlog: a firing is skipped while the
  * receiver has not freed the previous message (for another node: while the link is full). The repetition ends when
  * the receiver no longer exists. */

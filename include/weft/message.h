@@ -63,11 +63,11 @@ WEFT_API bool weft_wants_reply(const weft_msg *m);
  * Errors: WEFT_EFULL, WEFT_ENOACTOR (the receiver is known to have ended; 0 does not prove that the receiver exists),
  * WEFT_ENONODE, WEFT_ENOBODY (`to` is weft_nobody()), WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* [A] As weft_send, but never waits: returns WEFT_EFULL at once. To an actor on another node, 256 units can be sent
+/* [A, Y] As weft_send, but never waits: returns WEFT_EFULL at once. To an actor on another node, 256 units can be sent
  * before more is granted (a message costs 1 unit, plus 1 for each KiB of its body). A grant is received only when an
  * actor on the caller's worker waits. */
 WEFT_API WEFT_CHECKED int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* weft_send_msg: [A, W]. weft_try_send_msg: [A]. As weft_send and weft_try_send, without the copy. Both consume `m`,
+/* weft_send_msg: [A, W]. weft_try_send_msg: [A, Y]. As weft_send and weft_try_send, without the copy. Both consume `m`,
  * also on an error. A received message may be forwarded. A plain message then comes from the actor that forwards it.
  * A request still comes from its original caller, who gets the reply, or the error if the request cannot be sent.
  * Errors: as weft_send and weft_try_send; also WEFT_EINVAL: a request from another node cannot be forwarded to

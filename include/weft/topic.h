@@ -72,11 +72,12 @@ typedef enum {
 
 /* The content of a WEFT_TAG_SUBSCRIPTION message. At most one such message for each subscription waits to be
  * received; further losses are added to it. Together the messages count every message that was dropped for this
- * subscription: on its worker; by its publishers, after they had waited; for lack of memory; or by another node,
- * because the link was full. (With WEFT_SLOW_DISCONNECT the last report includes what the other node has lost. The
- * other node does not know when an actor subscribed, so what it lost shortly before also counts for a new
- * subscription of the same pattern.)
- * These messages do not count what a full queue between two workers, or the mailbox's own policy, has dropped. */
+ * subscription: because the mailbox or `max` was full; by the mailbox's own policy; by its publishers, after they had
+ * waited; because the queue between two workers, or the link with another node, was full; or for lack of memory. What
+ * was lost shortly before an actor subscribed may also count for its new subscription; and after more than a
+ * thousand topics were lost between two workers, what was lost of the others counts for each subscription. So the
+ * number may be too high, but it is not too low.
+ * With WEFT_SLOW_DISCONNECT there is only one report, the last one, which includes all losses. */
 struct weft_subscription_news {
     weft_subscription subscription;
     weft_subscription_kind kind;

@@ -54,15 +54,15 @@
  *                                                 the same tag
  *
  *     [A, W]  int say_send(weft_pid to, const struct say *v)
- *     [A]     int say_try_send(weft_pid to, const struct say *v)
+ *     [A, Y]  int say_try_send(weft_pid to, const struct say *v)
  *     [A, W]  int say_send_name(const char *name, const struct say *v)
  *     [A, W]  int say_call(weft_pid to, const struct say *v, weft_msg **answer, int64_t deadline)
  *     [A, W]  int say_call_name(const char *name, const struct say *v, weft_msg **answer, int64_t deadline)
  *     [A]     int say_reply(const weft_msg *ask, const struct say *v)
  *     [A, W]  int say_publish(const char *topic, const struct say *v)
  *     [A, W]  int say_publish_retained(const char *topic, const struct say *v)
- *     [A]     int say_group_send(const char *group, const struct say *v)
- *     [A]     int say_send_after(int64_t when, weft_pid to, const struct say *v, weft_later *out)
+ *     [A, Y]  int say_group_send(const char *group, const struct say *v)
+ *     [A, Y]  int say_send_after(int64_t when, weft_pid to, const struct say *v, weft_later *out)
  *     [A, W]  int say_gather(struct weft_answer *answers, size_t count, size_t need, const struct say *v,
  *                            int64_t deadline)
  *                 As weft_send, weft_try_send and so on. Each may also fail before anything is sent: WEFT_ETOOBIG

@@ -26,8 +26,8 @@ _Static_assert(sizeof(struct known) % 16 == 0, "what is below it on the stack is
 
 static _Thread_local struct {
     struct known *running; /* NULL: the thread's own stack, before the first switch */
-    struct known *left;    /* the coroutine that has just left this thread; NULL: it has ended, */
-    struct known dead;     /* and this is its last data */
+    struct known *left;    /* the coroutine that has just left this thread; NULL: it has ended */
+    struct known dead;     /* the last data of the coroutine that has ended */
     struct known own;      /* of the thread's own stack */
 } here;
 

@@ -7,8 +7,8 @@
 #include "base.h"
 
 enum {
-    WF_SPAN_BITS_MIN = 8,  /* the first bucket is below 2^8 ns, */
-    WF_SPAN_BITS_MAX = 36, /* the last one from 2^36 ns on */
+    WF_SPAN_BITS_MIN = 8,  /* the first bucket is below 2^8 ns */
+    WF_SPAN_BITS_MAX = 36, /* the last bucket is from 2^36 ns on */
     WF_SPAN_BUCKETS = 4 * (WF_SPAN_BITS_MAX - WF_SPAN_BITS_MIN) + 2,
 };
 

@@ -32,10 +32,10 @@ struct pf_mutex;
 struct pf_env {
     /* Monotonic nanoseconds, >= WF_CLOCK_BEGIN. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
-    int64_t
-        sleep_min; /* ns between two wakes of a worker for timers: a sleep costs microseconds, and a million timers
-                        * of one second would be a million sleeps. While timers follow each other so closely, posts do
-                        * not wake the worker. 0: each timer fires when it is due, and each post wakes */
+    /* ns between two wakes of a worker for timers: a sleep costs microseconds, and a million timers of one second would
+     * be a million sleeps. While timers follow each other so closely, posts do not wake the worker. 0: each timer fires
+     * when it is due, and each post wakes */
+    int64_t sleep_min;
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes from the system; in a simulation, from its seed. */

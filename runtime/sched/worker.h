@@ -50,14 +50,15 @@ struct wf_worker {
     uint32_t budget;
     uint32_t ready_before;        /* tasks that were ready again at the beginning of this turn */
     uint32_t begun, begun_before; /* fresh tasks that have been run: in all, and before this turn */
-    const struct wf_task *oldest; /* fresh_last, */
+    const struct wf_task *oldest; /* the oldest fresh task when it was last looked at */
     uint32_t oldest_since;        /* `begun` when it became the oldest */
     /* tasks that were ready before the last turn; how many of them have run since the last fresh task */
     uint32_t due, due_run;
-    uint8_t preferred;         /* wf_task_prefer: from which of the two lists */
-    bool lends;                /* actors/run/placement.c: the last child was; */
-    uint64_t lent_in;          /* in this run of a task; */
-    struct wf_worker *lent_to; /* to that worker; NULL: none */
+    uint8_t preferred; /* wf_task_prefer: from which of the two lists */
+    /* actors/run/placement.c: children of the present run of a task that go to another worker */
+    bool lends;                /* the last child did */
+    uint64_t lent_in;          /* the number of the run for which `lent_to` holds */
+    struct wf_worker *lent_to; /* the worker that gets them; NULL: none of them goes to another worker */
     struct wf_post *undrained; /* posts that the last drain has left, the oldest first */
     uint32_t work;             /* of this turn */
     uint32_t unmerged;         /* work since the last wf_merge_freed */
@@ -86,9 +87,8 @@ struct wf_worker {
     struct wf_list space[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
     /* calls under way to these workers while tasks wait; NULL before the first use */
     struct wf_space_call *space_call[WF_WORKERS_MAX];
-    int64_t
-        /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
-        idle_gap;
+    /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
+    int64_t idle_gap;
     int64_t idle; /* for how long it has slept since the last post */
     struct {
         uint64_t turns, sleeps, posts_in, timers_fired, parked, unparked, merges;

@@ -37,7 +37,7 @@ struct wf_workers {
     _Atomic int64_t look_at;          /* relaxed: when the next look for such turns is; 0: no look is planned */
     struct wf_watch *watch;           /* NULL: nothing looks for such turns */
     struct wf_offload *offload;       /* threads for blocking functions, see offload.h */
-    _Atomic uint32_t files_under_way; /* overlapped operations, see file.h; */
+    _Atomic uint32_t files_under_way; /* overlapped operations, see file.h */
     _Atomic bool files_draining;      /* a worker that has ended waits for these operations */
     struct wf_worker *at[WF_WORKERS_MAX];
 };

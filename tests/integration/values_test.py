@@ -36,15 +36,15 @@ BAD = {
     "heartbeat": ["", "-1", "3601", "x"],
     "heartbeats-lost": ["", "0", "1001"],
     "hunt": ["", "0", "10081"],
-    "interval": ["", "-1", "3601"],
+    "interval": ["", "-1", "3601", "0", "0.09"],
     "jobs": ["", "0", "65"],
     "join": ["", "127.0.0.1:4001", "foo://127.0.0.1:1", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:0",
              "tcp://127.0.0.1:99999", "tcp://127.0.0.1:x", "tcp://[::1]:99999", "ws://127.0.0.1:99999/weft",
-             "inherited://weft", "ipc://", "tcp://" + LONG + ":1"],
+             "inherited://weft", "ipc://", "ipc:///" + "x" * 120, "tcp://" + LONG + ":1"],
     "limit": ["", "0", "x"],
     "listen": ["", "127.0.0.1:4001", "foo://127.0.0.1:1", "tcp://127.0.0.1", "tcp://127.0.0.1:99999",
                "tcp://127.0.0.1:-1", "tls+tcp://[::1]:99999", "ws://127.0.0.1:99999/weft", "tcp://a@127.0.0.1:1",
-               "inherited://", "ipc://", "tcp://" + LONG + ":1"],
+               "inherited://", "ipc://", "ipc:///" + "x" * 120, "tcp://" + LONG + ":1"],
     "log": ["", "loud", "transport=loud"],
     "log-file": [""],
     "max-patterns": ["", "0", "4294967295"],
@@ -82,6 +82,56 @@ BAD = {
     "wire": ["", "0", "3"],
     "workers": ["", "0", "64"],
     "ws-origin": ["", "null", "board.example", "https://", "https://a.example/path", "https://a,https://b"],
+}
+# The values at the limits of each option that a file may have: what `weft config check` takes, the verb takes, and what it
+# refuses, the verb refuses with the same words. The first ones are right, those after None are wrong.
+AT_LIMITS = {
+    "carrier": ["nng", "tcp", None, "NNG", " tcp", "tcp "],
+    "cluster": ["a", "a" * 64, ".a", "-a", None, "a" * 65, "a b", "\u00e4"],
+    "dial-only": ["0.0.0.0/0", "10.0.0.0/32", "::/0", "::1/128", ".example", None, "::/129", "10.0.0.0/-1", "\u00e4"],
+    "dir": ["x", "a b", "\u00e4", None],
+    "discover": ["dns:a:1", "dns:a:65535", None, "dns:a:0", "dns:a:65536", "dns:\u00e4:1"],
+    "drain": ["0", "0.5", "86400", None, "86400.1", "-0.1", " 1", "1 "],
+    "heartbeat": ["0", "3600", None, "3600.1", "-0.1"],
+    "heartbeats-lost": ["1", "1000", None, "0", "1001", "-1", "1.5"],
+    "interval": ["0.1", "3600", None, "0.0999", "3600.1", "0"],
+    "join": ["tcp://127.0.0.1:1", "tcp://127.0.0.1:65535", "ipc:///tmp/" + "x" * 80, None, "tcp://127.0.0.1:0",
+             "tcp://127.0.0.1:65536", "ipc:///tmp/" + "x" * 120],
+    "listen": ["none", "tcp://127.0.0.1:0", "ipc:///tmp/" + "x" * 80, None, "tcp://127.0.0.1:65536",
+               "ipc:///tmp/" + "x" * 120],
+    "log": ["silent", "error,app=debug", None, "Error", "error,", "error app=debug"],
+    "log-file": ["x.log", "a b.log", "\u00e4.log", None],
+    "max-patterns": ["1", "4294967294", None, "0", "4294967295", "-1", "1e3"],
+    "max-subscriptions": ["1", "4294967294", None, "0", "4294967295", "-1"],
+    "meta": ["k=", "k" * 32 + "=v", "k=" + "v" * 128, "k=\u00e4", "\u00e4=v", None, "k" * 33 + "=v",
+             "k=" + "v" * 129],
+    "metrics": ["0", "127.0.0.1:0", None, "65536", "127.0.0.1:65536", "-1"],
+    "minority": ["refuse", "end", None, "End"],
+    "name": ["a", "a" * 64, "-a", None, "a" * 65, ".a", "\u00e4"],
+    "partition": ["none", "majority", "1", "4096", None, "0", "4097", "-1"],
+    "peer-limit": ["frames=1", "frames=0", "bytes=999999999999", None, "bytes=1000000000000", "frames=-1"],
+    "probe": ["0", "3600", None, "3600.1", "-0.1"],
+    "queues": ["q", "q:attempts=4294967295", "q:jobs=1000000", "q:lease=9223372036", None, "q:attempts=4294967296",
+               "q:jobs=1000001", "q:lease=9223372037", "\u00e4"],
+    "resume-window": ["0", "86400", None, "86400.1"],
+    "socket-mode": ["1", "777", "0600", None, "1000", "0", "800"],
+    "sort": ["name", None, "Name"],
+    "states": [".".join("abcdefghijklmnop"), "a" * 255, None, ".".join("abcdefghijklmnopq"), "a" * 256, "\u00e4"],
+    "stored": ["a", "a:age=9223372036", "a:count=999999999999", None, "a:age=9223372037", "a:count=1000000000000",
+               "a:count=-1"],
+    "stuck-after": ["0", "86400", None, "86400.1", "-0.1"],
+    "suspicion": ["1", "1000", None, "0", "1001"],
+    "timeout": ["0", "86400", None, "86400.1", "-0.1"],
+    "wire": ["1", "2", None, "0", "3"],
+    "workers": ["1", "63", None, "0", "64", "1.0"],
+    "ws-origin": ["https://a.example", "http://a:1", None, "https://\u00e4", "https://a:x"],
+}
+# Options of a file without values at limits, and why.
+NO_LIMITS = {
+    "as": "its rule is that of name",
+    "node": "its rules are those of name and join",
+    "store": "what is right depends on the engine and its server",
+    "tls": "it is the name of any folder",
 }
 LISTS = ["dial-only", "discover", "join", "listen", "meta", "queues", "states", "stored", "ws-origin"]
 # Options that refuse no value, and why.
@@ -162,6 +212,55 @@ class Values(unittest.TestCase):
                 if has_value and name in BAD:  # All values at the first verb: the table is the same for the others.
                     self.refused_by_both(verb, name, in_file, BAD[name][:1] if name in seen else BAD[name])
                     seen.add(name)
+
+    def tried(self, verb, name, value):
+        """What `weft config check` and the verb say of a file with this value: each a code and a text."""
+        path = os.path.join(self.folder, "limits.conf")
+        rest = "partition = majority\n" if name == "minority" else ""
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"[{verb}]\n{name} = \"{value}\"\n{rest}")
+        checked = self.weft("config", "check", path)
+        more = {"run": [MODULE, "--", "done"], "top": ["--once"], "certs init": ["--force"]}.get(verb, WORDS.get(verb, []))
+        if verb == "certs init" and name != "dir":
+            more = more + ["--dir", "certs"]
+        done = self.weft(*verb.split(), "--config", path, *more)
+        return checked, done
+
+    def test_config_check_and_the_verb_agree_at_the_limits_of_each_value(self):
+        settings = {}  # {option: the verbs that can be tried without a node}
+        for verb, options in self.options.items():
+            for name, has_value, in_file in options:
+                if has_value and in_file:
+                    settings.setdefault(name, [])
+                    if verb in ("run", "top", "ps", "certs init"):
+                        settings[name].append(verb)
+        self.assertEqual(set(settings), set(AT_LIMITS) | set(NO_LIMITS))
+        for name, values in AT_LIMITS.items():
+            for verb in settings[name]:
+                for value in values:
+                    if value is None:
+                        continue
+                    right = values.index(value) < values.index(None)
+                    if name in LISTS and not right and set(value) & set(" ,"):
+                        continue
+                    with self.subTest(verb=verb, option=name, value=value):
+                        checked, done = self.tried(verb, name, value)
+                        self.assertEqual(checked.returncode, 0 if right else 1, checked.stderr)
+                        if right and name in ("queues", "states", "stored"):
+                            self.assertIn("need --store", done.stderr)  # With a store the node would not end.
+                        elif right:
+                            self.assertNotEqual(done.returncode, 2, done.stderr)
+                        else:
+                            self.assertEqual((done.returncode, done.stderr.splitlines()[0]),
+                                             (2, f"weft {verb}: {checked.stderr.splitlines()[0]}"))
+
+    def test_an_option_is_given_once(self):
+        twice = self.weft("ps", "--node", "a", "-N", "b")
+        self.assertEqual((twice.returncode, twice.stderr), (2, "weft ps: --node is given twice; leave one of them out\n"))
+        path = os.path.join(self.folder, "once.conf")  # The command line overrules a file and the environment.
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("node = a\n")
+        self.assertIn("node b", self.weft("ps", "--config", path, "--node", "b").stderr.replace("'", ""))
 
     def test_the_items_of_a_list_are_counted_in_a_file_too(self):
         for name, item, most in (("listen", "tcp://127.0.0.1:0", 8), ("join", "tcp://127.0.0.1:1", 16)):

@@ -679,10 +679,10 @@ static void start_phase(struct wf_etcd *e)
     if (!wf_mutant("group_unwatch_leaves_news"))
         (void)wf_signals_drop(self, WEFT_TAG_GROUP_JOIN, WEFT_TAG_GROUP_LEAVE, number, weft_nobody());
 '''),
-    ("actors/names/names.c", '''\
-    wait->wake(wait);
+    ("actors/names/name_waits.c", '''\
+        wait->wake(wait);
 ''', '''\
-    if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
+        if (!wf_mutant("name_wakes_nobody")) wait->wake(wait);
 '''),
     ("runtime/wait/event.c", '''\
     return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;

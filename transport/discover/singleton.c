@@ -4,6 +4,7 @@
 
 #include <weft/cluster.h>
 #include <weft/exclusive.h>
+#include <weft/local.h>
 #include <weft/monitor.h>
 
 #include <stdio.h>
@@ -94,8 +95,8 @@ int weft_singleton(weft_pid *out, const char *name, weft_actor *body, const void
     int rc = weft_exclusive_find(name, &held); /* checks the name, and that there is an etcd */
     if (rc < 0 && rc != WEFT_ENOACTOR) return rc;
     if (body == NULL || (arg == NULL && size > 0)) return WEFT_EINVAL;
-    if (size > 60 * 1024) return WEFT_ETOOBIG; /* an actor's argument holds a little more */
-    struct keeper *k = calloc(1, sizeof *k + size);
+    if (size > 60 * 1024) return WEFT_ETOOBIG;       /* an actor's argument holds a little more */
+    struct keeper *k = weft_alloc(sizeof *k + size); /* it is freed also if the caller is killed during the spawn */
     if (k == NULL) return WEFT_ENOMEM;
     snprintf(k->name, sizeof k->name, "%s", name);
     k->body = body;
@@ -104,6 +105,6 @@ int weft_singleton(weft_pid *out, const char *name, weft_actor *body, const void
     if (size > 0) memcpy(k->arg, arg, size);
     weft_spawn_options own = {.kind = "singleton keeper"};
     rc = weft_spawn(out, keeper_main, k, sizeof *k + size, &own);
-    free(k);
+    (void)weft_release(k);
     return rc;
 }

@@ -89,17 +89,20 @@ static void end_taker(void *arg)
 int weft_queue_subscribe(const char *queue, weft_queue_subscription *out, int64_t deadline)
 {
     struct taker t = {.subscriber = weft_self()};
+    weft_pid taker;
     if (!wf_store_topic_ok(queue) || wf_shared_is(queue)) return WEFT_EINVAL;
     memcpy(t.queue, queue, strlen(queue) + 1);
     int rc = try_queue(queue, deadline);
-    weft_pid *pid = rc < 0 ? NULL : malloc(sizeof *pid);
-    if (pid == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
-    rc = weft_spawn(pid, take_jobs, &t, sizeof t, &(weft_spawn_options){.kind = "job subscription"});
-    if (rc < 0) {
-        free(pid);
-        return rc;
+    if (rc == WEFT_OK)
+        rc = weft_spawn(&taker, take_jobs, &t, sizeof t, &(weft_spawn_options){.kind = "job subscription"});
+    if (rc < 0) return rc;
+    weft_pid *pid = malloc(sizeof *pid); /* after the spawn, during which the caller may be killed */
+    if (pid == NULL) {
+        (void)weft_kill(taker);
+        return WEFT_ENOMEM;
     }
-    if (out != NULL) out->taker = *pid;
+    *pid = taker;
+    if (out != NULL) out->taker = taker;
     rc = weft_defer(end_taker, pid);
     if (rc < 0) end_taker(pid);
     return rc;

@@ -221,10 +221,39 @@ START_TEST(a_connection_that_is_never_taken_is_closed)
 }
 END_TEST
 
+static bool is_starting;
+
+static void is_killed_as_it_starts(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_connecting c;
+    wf_task_self()->ops = 1; /* so the spawn of the second actor yields */
+    is_starting = true;
+    weft_ignore(weft_connect_start(&c, "127.0.0.1:1", WEFT_FOREVER));
+    ck_abort_msg("it was killed while it yielded");
+}
+
+/* node_finish finds nothing left. */
+static void kills_it(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid kid = kid_on(1, is_killed_as_it_starts, 0);
+    until(is_starting);
+    want_int(weft_kill(kid), 0);
+    await_end(kid);
+}
+
+START_TEST(an_actor_that_is_killed_as_it_starts_to_connect_leaves_nothing)
+{
+    run_on(1, kills_it);
+}
+END_TEST
+
 #ifdef __linux__
 TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, failures_say_why,
-          an_actor_that_gives_up_leaves_nothing_behind, a_connection_that_is_never_taken_is_closed)
+          an_actor_that_gives_up_leaves_nothing_behind, a_connection_that_is_never_taken_is_closed,
+          an_actor_that_is_killed_as_it_starts_to_connect_leaves_nothing)
 #else
 TEST_MAIN("connecting", a_connection_is_waited_for_beside_the_mailbox, failures_say_why,
-          a_connection_that_is_never_taken_is_closed)
+          a_connection_that_is_never_taken_is_closed, an_actor_that_is_killed_as_it_starts_to_connect_leaves_nothing)
 #endif

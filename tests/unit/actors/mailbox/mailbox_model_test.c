@@ -65,18 +65,21 @@ static bool is_full(const struct spec *s)
     return count_mail(s, 0) >= s->max;
 }
 
-/* Whether there is space, or was made by dropping the oldest. */
-static bool make_space(struct spec *s)
-{
-    while (is_full(s) && s->policy == WEFT_FULL_DROP_OLDEST) (void)take(s, first_mail(s, 0, 0));
-    return !is_full(s);
-}
-
-static void tell_lost(struct spec *s, int counted)
+static void notify_lost(struct spec *s, int counted)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->at[i].tag == WEFT_TAG_SUBSCRIPTION && s->at[i].id == -counted) return;
     add(s, (struct item){.id = -counted, .tag = WEFT_TAG_SUBSCRIPTION});
+}
+
+/* Whether there is space, or was made by dropping the oldest. */
+static bool make_space(struct spec *s)
+{
+    while (is_full(s) && s->policy == WEFT_FULL_DROP_OLDEST) {
+        const struct item oldest = take(s, first_mail(s, 0, 0));
+        if (oldest.counted != 0) notify_lost(s, oldest.counted);
+    }
+    return !is_full(s);
 }
 
 /* Publishes to a subscription that drops its oldest message. */
@@ -85,10 +88,10 @@ static void add_counted(struct spec *s, struct item i)
     if (is_full(s) || count_mail(s, i.counted) >= SUBSCRIBED_MAX) {
         if (count_mail(s, i.counted) > 0) {
             (void)take(s, first_mail(s, 0, i.counted));
-            tell_lost(s, i.counted);
+            notify_lost(s, i.counted);
         }
         if (is_full(s) || count_mail(s, i.counted) >= SUBSCRIBED_MAX) {
-            tell_lost(s, i.counted);
+            notify_lost(s, i.counted);
             return;
         }
     }

@@ -527,6 +527,156 @@ START_TEST(large_publications_that_wait_for_slow_readers_are_bounded)
 }
 END_TEST
 
+/* ---- Publications that are lost before they are in the mailbox, or are taken out of it ------------------------- */
+
+enum { TOPICS_KEPT = 1024 }; /* LOST_TOPICS_MAX of lost_topics.c */
+
+static _Atomic bool is_held_up;
+
+/* Waits until the reports of that subscription say together that it lost so many messages; passes over others. */
+static void await_lost(weft_subscription s, uint64_t wanted)
+{
+    weft_msg *m;
+    struct weft_subscription_news news;
+    for (uint64_t lost = 0; lost < wanted;) {
+        want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_FOREVER), 0);
+        want_int(weft_subscription_news_read(m, &news), 0);
+        want_int(news.kind, WEFT_SUBSCRIPTION_LOST);
+        if (news.subscription.id == s.id) lost += news.lost;
+        want(lost <= wanted);
+        weft_msg_free(m);
+    }
+}
+
+static void misses_some(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription cut = subscribe(WEFT_SLOW_DISCONNECT, 1), s = subscribe(WEFT_SLOW_DROP, 0);
+    want_int(weft_subscribe_with("other.*", &(weft_subscribe_options){0}, NULL), 0);
+    want_int(weft_subscribe_with("room.*", &(weft_subscribe_options){.queue = "q"}, NULL), 0);
+    want_int(weft_subscribe("room.*", NULL), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    await_lost(s, 3);
+    want_int(say(k.parent, READY, 0), 0);
+    for (int i = 0; i < 4; i++) want_int(hear_only(NEWS), 7); /* of each of its subscriptions */
+    want_int(weft_unsubscribe(cut), 0);                       /* that loss has not ended it */
+}
+
+/* The queue between two workers is full. */
+static void congested_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct wf_worker *there = wf_node_of(wf_here)->workers.at[1];
+    weft_pid kid = kid_on(2, misses_some, 0);
+    hear(READY);
+    weft_subscription own = subscribe(WEFT_SLOW_DROP, 0);
+    wf_worker_weigh(there, WF_INBOX_MAX);
+    for (int64_t n = 0; n < 3; n++) want_int(publish_value(n), 1); /* the subscriber here */
+    wf_worker_unweigh(there, WF_INBOX_MAX);
+    want_int(hear_only(READY), 0);
+    want_int(publish_value(7), 3);
+    await_end(kid);
+    for (int64_t n = 0; n < 3; n++) expect(NEWS, n);
+    expect(NEWS, 7);
+    expect_nothing();
+    want_int(weft_unsubscribe(own), 0);
+}
+
+START_TEST(subscribers_learn_what_a_full_queue_between_workers_lost)
+{
+    run_on(2, congested_body);
+}
+END_TEST
+
+static void misses_many(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s[2];
+    for (int i = 0; i < 2; i++)
+        want_int(weft_subscribe_with(i == 0 ? "room.*" : "other.*", &(weft_subscribe_options){0}, &s[i]), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    await_lost(s[k.n], k.n == 0 ? TOPICS_KEPT - 1 + 10 : 2 + 10);
+}
+
+static void holds_up(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_pid parent = k.parent;
+    want_int(weft_try_send(parent, READY, &k.n, sizeof k.n), 0);
+    wf_post_batch_flush(wf_here, 0);
+    while (atomic_load(&is_held_up)) pf_cpu_relax();
+}
+
+/* A worker is held up, and publications under more topics than are kept for it get lost: of the last ten it is not known
+ * for which subscriptions they were, so each subscription counts them. */
+static void many_lost_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct wf_worker *there = wf_node_of(wf_here)->workers.at[1];
+    for (int64_t which = 0; which < 2; which++) {
+        weft_pid kid = kid_on(2, misses_many, which);
+        hear(READY);
+        atomic_store(&is_held_up, true);
+        weft_pid holder = kid_on(2, holds_up, 0);
+        hear(READY);
+        wf_worker_weigh(there, WF_INBOX_MAX);
+        for (int i = 0; i < 2; i++) want_int(weft_publish("other.a", NEWS, NULL, 0), 0);
+        for (int i = 0; i < TOPICS_KEPT + 9; i++) {
+            char topic[32];
+            snprintf(topic, sizeof topic, "room.%d", i);
+            want_int(weft_publish(topic, NEWS, NULL, 0), 0);
+        }
+        wf_worker_unweigh(there, WF_INBOX_MAX);
+        atomic_store(&is_held_up, false);
+        await_end(holder);
+        await_end(kid);
+    }
+}
+
+START_TEST(what_a_worker_remembers_of_lost_publications_is_bounded)
+{
+    run_on(2, many_lost_body);
+}
+END_TEST
+
+/* Other messages push its publications out of the mailbox. */
+static void pushed_out(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s = subscribe((weft_slow_policy)k.n, 0);
+    for (int64_t n = 0; n < 2; n++) want_int(publish_value(n), 1);
+    for (int64_t n = 0; n < 3; n++) want_int(try_say(weft_self(), GO, n), 0);
+    if (k.n == WEFT_SLOW_DISCONNECT) {
+        expect(GO, 0), expect(GO, 1), expect(GO, 2);
+        for (int64_t n = 0; n < 3; n++) want_int(try_say(weft_self(), GO, n), 0);
+        want_int(publish_value(2), 0); /* full: now it ends, and learns of the others, too */
+        expect_news(s, WEFT_SUBSCRIPTION_ENDED, 3);
+    } else {
+        expect_news(s, WEFT_SUBSCRIPTION_LOST, 2);
+    }
+    for (int64_t n = 0; n < 3; n++) expect(GO, n);
+    expect_nothing();
+}
+
+static void pushed_out_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int64_t slow = WEFT_SLOW_DROP; slow <= WEFT_SLOW_DISCONNECT; slow++) {
+        weft_spawn_options o = {.worker = 1, .mailbox_max = 3, .policy = WEFT_FULL_DROP_OLDEST};
+        await_end(kid_with(pushed_out, (struct kid){.n = slow}, &o));
+    }
+}
+
+START_TEST(subscribers_learn_what_the_policy_of_their_mailbox_drops)
+{
+    run_on(1, pushed_out_body);
+}
+END_TEST
+
 TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_space_and_signals_keep_their_place,
           order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
           the_oldest_goes_in_the_middle_of_a_selective_receive,
@@ -534,4 +684,7 @@ TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_
           a_full_mailbox_is_dealt_with_by_the_subscription,
           a_subscriber_that_its_publisher_waited_for_in_vain_is_told,
           a_subscriber_that_ends_one_of_two_subscriptions_is_still_waited_for,
-          large_publications_that_wait_for_slow_readers_are_bounded)
+          large_publications_that_wait_for_slow_readers_are_bounded,
+          subscribers_learn_what_a_full_queue_between_workers_lost,
+          what_a_worker_remembers_of_lost_publications_is_bounded,
+          subscribers_learn_what_the_policy_of_their_mailbox_drops)

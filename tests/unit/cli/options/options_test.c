@@ -62,7 +62,7 @@ static void finish(void)
 START_TEST(options_in_all_their_forms)
 {
     ck_assert_int_eq(PARSE(plain, "--name", "a", "one", "-l", "tcp://x:1", "--listen=tcp://y:2", "--workers=3",
-                           "--json", "-", "--heartbeat", ".5", "--drain", "2.5"),
+                           "--json", "--json", "-", "--heartbeat", ".5", "--drain", "2.5"),
                      CLI_OK);
     ck_assert_str_eq(said, "");
     ck_assert_str_eq(c.name, "a");
@@ -106,6 +106,9 @@ static const struct {
     {{"w", "--heartbeat=1e999", NULL}, "'1e999' is not"},
     {{"w", "--heartbeat=3601", NULL}, "'3601' is not"},
     {{"w", "--json=1", NULL}, "--json takes no value"},
+    {{"w", "--name=a", "--name=b"}, "--name is given twice; leave one of them out"},
+    {{"w", "--workers=1", "--workers=1"}, "--workers is given twice"},
+    {{"w", "--drain=1", "--drain=2"}, "--drain is given twice"},
     {{"w", "--name", NULL}, "--name needs a value: --name NAME"},
     {{"w", "--name", ".a"},
      "--name: '.a' is not a node's name: 1 to 64 letters, digits, '_', '-' and '.', no leading dot"},

@@ -91,6 +91,58 @@ START_TEST(a_sender_that_waits_for_a_link_is_woken)
 }
 END_TEST
 
+enum { SENDERS = 5 * WF_SPACE_PART, OTHERS = 4 /* of the node's own actors */ };
+static unsigned went_on; /* senders whose wait has ended */
+static unsigned woken_before, most_in_turn;
+
+static void waits_with_others(const void *arg, size_t size)
+{
+    const int *expected = arg;
+    (void)size;
+    ck_assert_int_eq(weft_send(there, 2, "x", 1), *expected);
+    went_on++;
+}
+
+static void fills_it(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    fill();
+}
+
+/* Those that were woken have gone on, or are ready. */
+static void counts_woken(struct wf_sim_world *w)
+{
+    const unsigned woken = went_on + w->host[NODE].worker->ready_count;
+    if (woken > woken_before) most_in_turn = WF_MAX(most_in_turn, woken - woken_before);
+    woken_before = woken;
+}
+
+/* When there is space, and when the link ends. */
+START_TEST(senders_that_wait_for_a_link_are_woken_in_parts)
+{
+    const int expected = _i == 0 ? WEFT_OK : WEFT_ENONODE;
+    went_on = woken_before = most_in_turn = 0;
+    open_with(WF_CAN_CREDIT, false);
+    (void)run_on_node(fills_it);
+    for (int i = 0; i < SENDERS; i++)
+        ck_assert_int_eq(weft_node_spawn(node, NULL, waits_with_others, &expected, sizeof expected, NULL), WEFT_OK);
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(went_on, 0);
+    world.after_turn = counts_woken;
+    if (_i == 1) {
+        wf_put_bye(&out, "left");
+        speak(peer);
+    }
+    for (int i = 0; _i == 0 && went_on < SENDERS && i < 100; i++) acknowledge(peer);
+    pass(WEFT_MS(100));
+    ck_assert_uint_eq(went_on, SENDERS);
+    ck_assert_uint_ge(most_in_turn, WF_SPACE_PART);
+    ck_assert_uint_le(most_in_turn, WF_SPACE_PART + OTHERS);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
 static void retains_when_full(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -595,6 +647,7 @@ int main(void)
     TCase *t = tcase_create("what goes out");
     tcase_add_loop_test(t, each_call_reports_a_full_link, 0, 2);
     tcase_add_loop_test(t, a_sender_that_waits_for_a_link_is_woken, 0, 3);
+    tcase_add_loop_test(t, senders_that_wait_for_a_link_are_woken_in_parts, 0, 2);
     tcase_add_loop_test(t, retained_messages_wait_for_space, 0, 2);
     tcase_add_loop_test(t, a_peer_that_takes_no_replies_is_cut_off, 0, 4);
     tcase_add_loop_test(t, frames_acknowledged_while_being_sent_are_not_lost, 0, 2);
