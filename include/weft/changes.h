@@ -18,7 +18,8 @@ typedef enum {
     WEFT_CHANGE_MODIFIED, /* its contents changed; a writer that is not done may cause many such changes */
     WEFT_CHANGE_OVERFLOW, /* changes came faster than they were taken, and some are lost: look at all entries */
     /* the watched directory or file has itself been removed or moved away, or the system no longer watches it; no
-     * more changes follow */
+     * more changes follow. On Linux a file counts as removed when no process has it open and it has no other name: to
+     * follow a file that its writer keeps open, watch the directory */
     WEFT_CHANGE_GONE,
 } weft_change_kind;
 
@@ -32,8 +33,9 @@ typedef struct {
 
 /* [A] Watches `path`: a directory and its direct entries, or one file. Changes are reported from this call on, so
  * look at the present contents after it. The watch stays open until weft_changes_close. Like a stream it belongs to
- * one actor at a time (weft/stream.h). On BSD and macOS each file of a directory takes a descriptor, and changes that
- * follow each other closely become one: docs/platforms.md.
+ * one actor at a time (weft/stream.h). Opening and closing a watch do not suspend, and Linux may need tens of
+ * milliseconds for them, in which no other actor of the worker runs. On BSD and macOS each file of a directory takes a
+ * descriptor, and changes that follow each other closely become one: docs/platforms.md.
  * Errors: WEFT_ENOTFOUND, WEFT_EACCESS, WEFT_EFULL (the system's limit of watches or descriptors), WEFT_ENOTSUP (not
  * on this system). */
 WEFT_API WEFT_CHECKED int weft_changes_open(weft_changes *out, const char *path);

@@ -42,13 +42,15 @@ WEFT_API WEFT_CHECKED int weft_file_open(weft_file *out, const char *path, unsig
 /* [A, W] Reads `size` bytes from `offset` on and returns the number read: fewer only at the end of the file, and 0 at
  * or beyond the end. With WEFT_NOW it reads only data that is in memory, else returns WEFT_ETIMEDOUT. After an error
  * the buffer may hold a part.
- * Errors: WEFT_EACCESS (the file is not open for reading), WEFT_ECLOSED, WEFT_ETIMEDOUT, WEFT_ECANCELED. */
+ * Errors: WEFT_EACCESS (the file is not open for reading), WEFT_EINVAL (the offset is negative), WEFT_ECLOSED,
+ * WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int64_t weft_file_read(weft_file f, void *buffer, size_t size, int64_t offset,
                                              int64_t deadline);
 /* [A, W] Writes all of it and returns `size`. After an error (also WEFT_ETIMEDOUT) an unknown part has been written.
  * The data is then in the system's memory, not yet on the disk: see weft_file_sync.
  * Errors: WEFT_ENOSPC, WEFT_ETOOBIG (beyond the largest file allowed, or more than WEFT_FILE_OP_MAX to append),
- * WEFT_EACCESS, WEFT_ETIMEDOUT, WEFT_ECANCELED. */
+ * WEFT_EACCESS, WEFT_EINVAL (the offset is negative, or not WEFT_FILE_END in a file that is appended to), WEFT_ECLOSED,
+ * WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offset,
                                               int64_t deadline);
 /* [A, W] Returns the size of the file in bytes. Errors of this call and of the next two: WEFT_ECLOSED,

@@ -2,7 +2,8 @@
  *
  * A child process belongs to the actor that has started it. When that actor ends, for whatever reason, the child is
  * killed and reaped, unless it was started `detached`. No handler for SIGCHLD is installed: a program may have its
- * own, but must not wait for children that it has not started. */
+ * own, but must not wait for children that it has not started. If SIGCHLD is ignored (SIG_IGN, which a program may also
+ * inherit from its parent), the system keeps no exit codes: set it to SIG_DFL to learn them. */
 #ifndef WEFT_PROCESS_H
 #define WEFT_PROCESS_H
 
@@ -65,7 +66,8 @@ WEFT_API int64_t weft_process_id(weft_process p);
 /* Ready once the process has ended. Its last output may still be in the streams. */
 WEFT_API weft_wait weft_on_process(weft_process p);
 /* [A, W] Waits for the end of the process; may be called again afterwards. `status` may be NULL.
- * Errors: WEFT_ESYSTEM (its status is unknown, because other code in this process has waited for it), WEFT_ECLOSED
+ * Errors: WEFT_ESYSTEM (its status is unknown, because other code in this process has waited for it, or
+ * because this process ignores SIGCHLD), WEFT_ECLOSED
  * (the handle was closed, or belongs to another actor), WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API int weft_process_wait(weft_process p, weft_process_status *status, int64_t deadline);
 /* [A] Sends the process a signal of <signal.h>: SIGTERM, SIGKILL, ... On a system without signals, those two end the

@@ -32,7 +32,9 @@ typedef struct {
 } weft_listen_options;
 
 /* [A] Listens on an address. The file of a Unix socket is replaced if no process listens on it (else WEFT_EINUSE),
- * and removed on close. Errors: WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, WEFT_ESYSTEM. */
+ * and removed on close, unless another socket listens there by then.
+ * Errors: WEFT_EADDRESS (also if the folder of a Unix socket does not exist), WEFT_EINUSE, WEFT_EACCESS, WEFT_EFULL
+ * (out of descriptors), WEFT_EINVAL, WEFT_ENOMEM, WEFT_ESYSTEM. */
 WEFT_API WEFT_CHECKED int weft_listen(weft_listener *out, const char *address,
                                       const weft_listen_options *options /* NULL: defaults */);
 /* [A] Takes a listener that the service manager has opened and handed to this process, as systemd does for a .socket
@@ -67,7 +69,8 @@ WEFT_API int weft_listener_defer_close(weft_listener l);
  * weft_resolve; its addresses are tried in that order, each for an equal share of the time that is left. The first
  * one that answers wins; if none does, the error is that of the last one. To wait for a connection together with
  * other sources see weft/connect.h. TCP_NODELAY is set.
- * Errors: WEFT_EADDRESS, WEFT_ENOHOST, WEFT_EREFUSED, WEFT_ENONODE (no route to it), WEFT_EFULL (out of descriptors),
+ * Errors: WEFT_EADDRESS, WEFT_ENOHOST, WEFT_EREFUSED (also if there is no such Unix socket), WEFT_EACCESS (to a Unix
+ * socket), WEFT_ENONODE (no route to it), WEFT_EFULL (out of descriptors, or of places in the queue for look-ups),
  * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ESYSTEM. */
 WEFT_API WEFT_CHECKED int weft_connect(weft_stream *out, const char *address, int64_t deadline);
 /* [A] Makes a stream from a connected stream socket that other code has made. From then on `fd` belongs to the stream

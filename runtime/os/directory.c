@@ -51,7 +51,7 @@ static void run_batch(struct wf_work *work)
 
 static void close_directory(struct directory *d)
 {
-    wf_unlink(&d->handle.owned.on_task);
+    wf_owned_leave(&d->handle);
     if (d->batch != NULL) free_batch(&d->batch->work);
     free(d);
 }
@@ -75,7 +75,7 @@ static int fetch(struct directory *d, int64_t deadline)
     return rc;
 }
 
-static int make_directory(struct directory **out, const char *path)
+static int make_directory(struct wf_task *t, struct directory **out, const char *path)
 {
     static _Atomic uint64_t serial; /* relaxed: the numbers only have to differ */
     struct directory *d = malloc(sizeof *d);
@@ -90,11 +90,12 @@ static int make_directory(struct directory **out, const char *path)
     b->listing = NULL;
     memcpy(b->path, path, size);
     b->count = b->at = b->end = 0;
-    *d = (struct directory){.handle.owned.close = close_owned,
-                            .handle.id = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1,
-                            .batch = b};
-    *out = d;
-    return WEFT_OK;
+    *d = (struct directory){.handle.owned.close = close_owned, .batch = b};
+    wf_list_push_front(&t->owned, &d->handle.owned.on_task);
+    int rc = wf_owned_name(t, &d->handle, atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1);
+    if (rc < 0) close_directory(d);
+    else *out = d;
+    return rc;
 }
 
 int weft_dir_open(weft_dir *out, const char *path, int64_t deadline)
@@ -104,9 +105,8 @@ int weft_dir_open(weft_dir *out, const char *path, int64_t deadline)
     if (out == NULL || path == NULL) return WEFT_EINVAL;
     if (t->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     struct directory *d;
-    int rc = make_directory(&d, path);
+    int rc = make_directory(t, &d, path);
     if (rc < 0) return rc;
-    wf_list_push_front(&t->owned, &d->handle.owned.on_task);
     rc = fetch(d, deadline);
     if (rc == WEFT_OK && d->batch->end < 0 && d->batch->count == 0) rc = d->batch->end;
     if (rc == WEFT_OK) {

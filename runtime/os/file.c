@@ -260,13 +260,25 @@ struct transfer {
     bool write;
 };
 
+static size_t bytes_up_to_the_limit(int64_t offset)
+{
+    return (size_t)WF_MIN((uint64_t)(INT64_MAX - offset), (uint64_t)SIZE_MAX);
+}
+
 static int check(const struct transfer *x, const struct wf_open_file *f)
 {
     if (x->write && f->appends) {
         if (x->offset != WEFT_FILE_END) return WEFT_EINVAL;
         return x->size > WEFT_FILE_OP_MAX ? WEFT_ETOOBIG : WEFT_OK;
     }
-    return x->offset < 0 || (uint64_t)x->size > (uint64_t)(INT64_MAX - x->offset) ? WEFT_EINVAL : WEFT_OK;
+    if (x->offset < 0) return WEFT_EINVAL;
+    return x->size > bytes_up_to_the_limit(x->offset) ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+/* No file has bytes beyond the largest offset, so a read that would go beyond it ends there, as at the end. */
+static void end_at_the_limit(struct transfer *x)
+{
+    if (!x->write && x->offset >= 0) x->size = WF_MIN(x->size, bytes_up_to_the_limit(x->offset));
 }
 
 static int64_t offset_of(const struct transfer *x)
@@ -341,6 +353,7 @@ static int64_t start_transfer(struct transfer x, int64_t deadline)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (x.data == NULL && x.size > 0) return WEFT_EINVAL;
+    end_at_the_limit(&x);
     int64_t n = transfer(t, &x, deadline);
     if (n >= 0) wf_task_tick(t);
     return wf_task_finish_wait(n);
@@ -361,12 +374,13 @@ int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offs
                           deadline);
 }
 
-static int start_op(weft_file_op *out, const struct transfer *x, int64_t deadline)
+static int start_op(weft_file_op *out, struct transfer *x, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || (x->write && x->data == NULL && x->size > 0)) return WEFT_EINVAL;
     if (x->size > WEFT_FILE_OP_MAX) return WEFT_ETOOBIG;
+    end_at_the_limit(x);
     struct file_slot *s;
     int rc = enter(t, x->file, &s);
     if (rc < 0) return rc;

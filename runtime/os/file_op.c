@@ -190,7 +190,7 @@ static void give_up_overlapped(struct wf_worker *w, struct wf_file_operation *o)
 /* Removes the record from its task, and frees what it still owns. */
 static void close_wait(struct wf_file_wait *wait)
 {
-    wf_unlink(&wait->handle.owned.on_task);
+    wf_owned_leave(&wait->handle);
     if (wait->how == OVERLAPPED) give_up_overlapped(wf_here, wait->op);
     else if (wait->how == AT_ONCE) free_operation(wait->op);
     free(wait);
@@ -209,17 +209,19 @@ void wf_file_give_up(struct wf_file_wait *wait)
     close_wait(wait);
 }
 
-static void set_event(struct wf_file_wait *wait, weft_event done)
+static int set_event(struct wf_task *t, struct wf_file_wait *wait, weft_event done)
 {
     wait->done = done;
-    wait->handle.id = done.id;
+    return wf_owned_name(t, &wait->handle, done.id);
 }
 
-static int begin_on_thread(struct wf_file_wait *wait, int64_t deadline)
+static int begin_on_thread(struct wf_task *t, struct wf_file_wait *wait, int64_t deadline)
 {
     weft_job job;
     int rc = wf_work_start(&job, &wait->op->work, deadline);
-    if (rc == WEFT_OK) set_event(wait, job.done);
+    if (rc < 0) return rc;
+    rc = set_event(t, wait, job.done);
+    WF_ASSERT(rc == WEFT_OK); /* begin_here has given it an id before */
     return rc;
 }
 
@@ -230,7 +232,11 @@ static int begin_here(struct wf_task *t, struct wf_file_wait *wait, bool tried)
     struct wf_workers *set = t->worker->set;
     int rc = weft_event_open(&o->done);
     if (rc < 0) return rc;
-    set_event(wait, o->done);
+    rc = set_event(t, wait, o->done);
+    if (rc < 0) {
+        (void)weft_event_close(o->done);
+        return rc;
+    }
     o->set = set;
     rc = tried ? PF_BLOCKING : submit(t->worker, o, true);
     if (rc == PF_BLOCKING) {
@@ -258,7 +264,7 @@ int wf_file_begin(struct wf_task *t, struct wf_file_operation *op, bool tried, i
     int rc = begin_here(t, wait, tried);
     if (rc == PF_BLOCKING) {
         wait->how = ON_THREAD;
-        rc = begin_on_thread(wait, deadline);
+        rc = begin_on_thread(t, wait, deadline);
     }
     if (rc < 0) close_wait(wait);
     else *out = wait;

@@ -213,7 +213,7 @@ static void on_end(void *arg, const struct pf_ready *ready)
 /* The actor no longer owns the child. */
 static void abandon(struct child *c)
 {
-    wf_unlink(&c->handle.owned.on_task);
+    wf_owned_leave(&c->handle);
     for (int i = 0; i < 3; i++) (void)wf_socket_close(wf_here, WF_STREAM, c->stream[i].id);
     if (c->watch == NULL) {
         free_child(c);
@@ -249,15 +249,16 @@ static int adopt(struct wf_task *t, struct request *r, struct child **out)
     if (c == NULL) return WEFT_ENOMEM;
     *c = (struct child){.handle.owned.close = close_owned, .process = r->process, .lives_on = r->options.detached};
     int rc = weft_event_open(&c->ended);
+    if (rc == WEFT_OK) rc = wf_owned_name(t, &c->handle, c->ended.id);
     if (rc == WEFT_OK) rc = open_streams(w, c, r);
     if (rc == WEFT_OK) rc = wf_fd_add_process(w, &c->process, &c->watch);
     if (rc < 0) {
         for (int i = 0; i < 3; i++) (void)wf_socket_close(w, WF_STREAM, c->stream[i].id);
         (void)weft_event_close(c->ended);
+        wf_owned_leave(&c->handle);
         free(c);
         return rc;
     }
-    c->handle.id = c->ended.id;
     c->watch->watch = on_end;
     c->watch->watch_arg = c;
     r->result = WEFT_ECLOSED; /* the request does not own the child any more */

@@ -124,7 +124,7 @@ void wf_signals_unwatch(void)
 
 static void free_source(struct source *s)
 {
-    wf_unlink(&s->handle.owned.on_task);
+    wf_owned_leave(&s->handle);
     pf_mutex_lock(table.lock);
     wf_unlink(&s->in_table);
     pf_mutex_unlock(table.lock);
@@ -149,11 +149,15 @@ int weft_signal_open(weft_signal *out, int number)
     }
     *s = (struct source){.handle.owned.close = close_owned, .number = number};
     int rc = weft_event_open(&s->came);
-    if (rc == WEFT_OK) {
-        rc = add_user(number);
-        if (rc < 0) (void)weft_event_close(s->came);
-    }
     if (rc < 0) {
+        free(s);
+        return rc;
+    }
+    rc = wf_owned_name(t, &s->handle, s->came.id);
+    if (rc == WEFT_OK) rc = add_user(number);
+    if (rc < 0) {
+        (void)weft_event_close(s->came);
+        wf_owned_leave(&s->handle);
         free(s);
         return rc;
     }
@@ -162,7 +166,6 @@ int weft_signal_open(weft_signal *out, int number)
     pf_mutex_unlock(table.lock);
     wf_list_push_front(&t->owned, &s->handle.owned.on_task);
     out->came = s->came;
-    s->handle.id = s->came.id;
     return WEFT_OK;
 }
 

@@ -278,7 +278,7 @@ size_t pf_address_bytes(const struct pf_address *a, uint8_t out[16]);
 int pf_resolve(const char *host, const char *service, struct pf_address *out, int max);
 
 int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reuse_port);
-/* Removes the socket file of a listening Unix socket, then closes the handle. */
+/* Closes the handle, and removes the file of a Unix socket unless another socket listens there by now. */
 void pf_listen_close(pf_handle h, const struct pf_address *at);
 int pf_local_address(pf_handle h, struct pf_address *out);
 int pf_peer_address(pf_handle h, struct pf_address *out);

@@ -2,13 +2,15 @@
  * configured to use. */
 #include "socket.h"
 
+#include <errno.h>
+
 static int error_of(int rc)
 {
     switch (rc) {
     case EAI_SERVICE:
     case EAI_SOCKTYPE: return WEFT_EADDRESS;
     case EAI_MEMORY: return WEFT_ENOMEM;
-    case PF_EAI_SYSTEM: return WEFT_ESYSTEM;
+    case PF_EAI_SYSTEM: return errno == EMFILE || errno == ENFILE ? WEFT_EFULL : WEFT_ESYSTEM;
     default: return WEFT_ENOHOST;
     }
 }
@@ -17,6 +19,7 @@ int pf_resolve(const char *host, const char *service, struct pf_address *out, in
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *found;
     pf_sockets_load();
+    errno = 0;
     int rc = getaddrinfo(host, service, &hints, &found), count = 0;
     if (rc != 0) return error_of(rc);
     for (const struct addrinfo *a = found; a != NULL && count < max; a = a->ai_next) {

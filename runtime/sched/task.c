@@ -2,6 +2,7 @@
  * task.h. */
 #include "task.h"
 
+#include "hash.h"
 #include "park.h"
 #include "probe.h"
 
@@ -579,15 +580,33 @@ bool wf_task_close_owned(struct wf_task *t)
     return true;
 }
 
+int wf_owned_name(struct wf_task *t, struct wf_owned_handle *h, uint64_t id)
+{
+    struct wf_hash_table *table = &t->worker->handles;
+    uint32_t hash = (uint32_t)wf_mix(id);
+    WF_ASSERT(id != 0);
+    if (h->id != 0) wf_hash_table_move(table, &h->by_id, hash);
+    else if (!wf_hash_table_add(table, &h->by_id, hash)) return WEFT_ENOMEM;
+    h->task = t;
+    h->id = id;
+    return WEFT_OK;
+}
+
+void wf_owned_leave(struct wf_owned_handle *h)
+{
+    wf_unlink(&h->owned.on_task);
+    if (h->id != 0) wf_hash_table_remove(&h->task->worker->handles, &h->by_id);
+    h->id = 0;
+}
+
 struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id)
 {
     const struct wf_task *t = wf_task_self();
     if (t == NULL) return NULL;
-    WF_LIST_EACH(k, &t->owned) {
-        struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
-        if (o->close != close) continue;
-        struct wf_owned_handle *h = WF_CONTAINER(o, struct wf_owned_handle, owned);
-        if (h->id == id) return h;
+    WF_HASHED_WITH(e, &t->worker->handles, (uint32_t)wf_mix(id))
+    {
+        struct wf_owned_handle *h = WF_CONTAINER(e, struct wf_owned_handle, by_id);
+        if (h->id == id && h->owned.close == close && h->task == t) return h;
     }
     return NULL;
 }

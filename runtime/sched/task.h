@@ -86,10 +86,12 @@ struct wf_owned {
     void (*close)(struct wf_owned *o);
 };
 
-/* A resource that its users name by a handle. */
+/* A resource that its users name by a handle: one task may have very many of them, so they are in a table. */
 struct wf_owned_handle {
     struct wf_owned owned;
-    uint64_t id;
+    struct wf_hashed by_id; /* in wf_worker.handles, if it has an id */
+    struct wf_task *task;   /* that has given it the id */
+    uint64_t id;            /* 0: none */
 };
 
 extern const char wf_waits_for_mail[]; /* wf_task.waits_for, also of a STACKLESS task */
@@ -221,8 +223,12 @@ int64_t wf_task_end_grace(struct wf_task *t);
 __attribute__((noreturn)) void wf_task_exit(void);
 /* Closes one of the resources that the task still has. False: it has none. */
 bool wf_task_close_owned(struct wf_task *t);
-/* The resource of the running task with this id. `close` tells its kind, all of which are wf_owned_handle. NULL: the
- * task has no such resource, or the caller is outside of tasks. */
+/* Gives a resource of the task its id, or another one. Returns 0, or WEFT_ENOMEM, which only the first id can get. */
+int wf_owned_name(struct wf_task *t, struct wf_owned_handle *h, uint64_t id);
+/* Takes it from its task: it has no id any more. */
+void wf_owned_leave(struct wf_owned_handle *h);
+/* The resource of the running task with this id. `close` tells its kind, all of which are wf_owned_handle; two of
+ * different kinds may have the same id. NULL: the task has no such resource, or the caller is outside of tasks. */
 struct wf_owned_handle *wf_owned_find(void (*close)(struct wf_owned *o), uint64_t id);
 
 /* For the loop: the next task to run in this turn, with its stack; NULL: back to the loop. */

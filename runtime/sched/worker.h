@@ -15,6 +15,7 @@
 
 #include "base.h"
 #include "coro.h"
+#include "hash_table.h"
 #include "heap.h"
 #include "list.h"
 #include "pace.h"
@@ -81,8 +82,9 @@ struct wf_worker {
     void (*before_batches)(struct wf_worker *w);
     /* sources of waits: a part makes each slab (part.h) */
     struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
-    struct wf_list children; /* os/process.c: child processes that run */
-    struct wf_coro leaving;  /* the stack of a task, between the task's end and the switch away from this stack */
+    struct wf_list children;      /* os/process.c: child processes that run */
+    struct wf_hash_table handles; /* wf_owned_handle.by_id, of all tasks here */
+    struct wf_coro leaving; /* the stack of a task, between the task's end and the switch away from this stack */
     bool stop;
     struct wf_list space[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
     /* calls under way to these workers while tasks wait; NULL before the first use */

@@ -88,6 +88,7 @@ static void worker_destroy(struct wf_worker *w)
     wf_stack_arena_destroy(w->stacks);
     wf_pool_finish(&w->pool);
     wf_heap_finish(&w->timers);
+    wf_hash_table_finish(&w->handles);
     wf_recorder_finish(&w->recorder);
     pf_aligned_free(w);
 }

@@ -215,7 +215,7 @@ static void abandon(struct job *j)
     struct wf_offload *o = j->set;
     struct wf_task *t = wf_task_self();
     char who[WHO] = "";
-    wf_unlink(&j->handle.owned.on_task);
+    wf_owned_leave(&j->handle);
     if (state_of(j) != DONE) t->worker->set->hooks->task_describe(t, who, sizeof who); /* for the log */
     pf_mutex_lock(o->lock);
     enum state state = j->state;
@@ -252,11 +252,14 @@ static int make_job(struct job **out, weft_blocking *run, const void *block, siz
     if (j == NULL) return WEFT_ENOMEM;
     *j = (struct job){.handle.owned.close = close_owned, .run = run, .size = size, .set = t->worker->set->offload};
     int rc = weft_event_open(&j->done);
+    if (rc == WEFT_OK) {
+        rc = wf_owned_name(t, &j->handle, j->done.id);
+        if (rc < 0) (void)weft_event_close(j->done);
+    }
     if (rc < 0) {
         free(j);
         return rc;
     }
-    j->handle.id = j->done.id;
     if (size > 0) memcpy(j->block, block, size);
     wf_list_push_front(&t->owned, &j->handle.owned.on_task);
     *out = j;

@@ -95,16 +95,18 @@ static int add_actions(posix_spawn_file_actions_t *a, const struct pf_process_op
     return rc;
 }
 
-/* Our threads block signals, and this process may ignore SIGPIPE; a child must start with neither. */
+/* Our threads block signals, and this process may ignore some: SIGPIPE, or those that its own parent ignored, such as
+ * SIGINT in the background of a shell. A child must start with neither. */
 static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process_options *o)
 {
-    sigset_t none, pipe_only;
+    sigset_t none, all;
     sigemptyset(&none);
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL); /* some systems refuse to set these two */
+    sigdelset(&all, SIGSTOP);
     int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (o->detached ? POSIX_SPAWN_SETSID : 0);
     int rc = posix_spawnattr_setsigmask(attributes, &none);
-    if (rc == 0) rc = posix_spawnattr_setsigdefault(attributes, &pipe_only);
+    if (rc == 0) rc = posix_spawnattr_setsigdefault(attributes, &all);
 #if defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
     flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
 #endif

@@ -71,8 +71,8 @@ void pf_listen_close(pf_handle h, const struct pf_address *at)
 {
     union pf_any_address a;
     pf_load(&a, at);
-    if (a.head.sa_family == AF_UNIX) unlink(a.unix_path.sun_path);
     pf_close(h);
+    (void)remove_stale(&a, at->size); /* another process may have put a socket of its own there meanwhile */
 }
 
 static int address_of(int (*ask)(int, struct sockaddr *, socklen_t *), pf_handle h, struct pf_address *out)

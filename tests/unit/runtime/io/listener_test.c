@@ -63,6 +63,14 @@ static void unix_files(void *arg)
     want_int(weft_listen(&second, address, NULL), WEFT_EINUSE);
     want_int(weft_listener_close(l), 0);
     want_int(stat(address + 5, &s), -1);
+    want_int(weft_listen(&l, address, NULL), 0);
+    want_int(unlink(address + 5), 0); /* as for the next version of a program, which is to listen there */
+    want_int(weft_listen(&second, address, NULL), 0);
+    want_int(weft_listener_close(l), 0);
+    want_int(weft_connect(&stream, address, WEFT_FOREVER), 0);
+    want_int(weft_close(stream), 0);
+    want_int(weft_listener_close(second), 0);
+    want_int(stat(address + 5, &s), -1);
     forget_address(address);
 }
 

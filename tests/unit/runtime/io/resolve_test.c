@@ -2,6 +2,7 @@
  * is asked. Connections are real. */
 #include "../../actors/node_harness.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -52,10 +53,12 @@ int __wrap_getaddrinfo(const char *host, const char *service, const struct addri
     else if (strcmp(host, "away") == 0) rc = EAI_AGAIN;
     else if (strcmp(host, "port") == 0) rc = EAI_SERVICE;
     else if (strcmp(host, "memory") == 0) rc = EAI_MEMORY;
+    else if (strcmp(host, "descriptors") == 0) rc = EAI_SYSTEM;
     else rc = EAI_NONAME;
     server.ended++;
     pf_cond_broadcast(server.changed);
     pf_mutex_unlock(server.lock);
+    if (rc == EAI_SYSTEM) errno = EMFILE;
     return rc;
 }
 
@@ -142,6 +145,7 @@ static void fails(const void *arg, size_t size)
     want_int(weft_resolve("away", "80", &a, 1, WEFT_FOREVER), WEFT_ENOHOST);
     want_int(weft_resolve("port", "80", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);
     want_int(weft_resolve("memory", "80", &a, 1, WEFT_FOREVER), WEFT_ENOMEM);
+    want_int(weft_resolve("descriptors", "80", &a, 1, WEFT_FOREVER), WEFT_EFULL);
     want_int(weft_connect(&s, "nobody:80", WEFT_FOREVER), WEFT_ENOHOST);
     int before = begun();
     want_int(weft_resolve(long_name, "80", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);

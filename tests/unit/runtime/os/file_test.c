@@ -45,6 +45,15 @@ static void read_to_the_end(void *arg)
     want_int(reads, 3);
     want_int(weft_file_read(f, text, sizeof text, 0, WEFT_FOREVER), 5); /* fewer than asked for, only at the end */
     want_int(weft_file_read(f, text, sizeof text, 1000, WEFT_FOREVER), 0);
+    want_int(weft_file_read(f, text, sizeof text, INT64_MAX - 1, WEFT_FOREVER),
+             0); /* it would go beyond all offsets */
+    want_int(weft_file_read(f, text, sizeof text, INT64_MAX, WEFT_FOREVER), 0);
+    weft_file_op op;
+    want_int(weft_file_read_start(&op, f, sizeof text, INT64_MAX - 1, WEFT_FOREVER), 0);
+    want_int(weft_file_take(op, text, sizeof text, WEFT_FOREVER), 0);
+    want_int(weft_file_write(f, text, 2, INT64_MAX - 1, WEFT_FOREVER), WEFT_ETOOBIG);
+    want_int(weft_file_write_start(&op, f, text, 2, INT64_MAX - 1, WEFT_FOREVER), WEFT_ETOOBIG);
+    want_int(weft_file_size(f, WEFT_FOREVER), 5);
     want_int(weft_file_close(f), 0);
 }
 

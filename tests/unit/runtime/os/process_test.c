@@ -104,16 +104,21 @@ START_TEST(a_child_is_ended_by_a_signal)
 }
 END_TEST
 
-/* Our threads block all signals. */
+/* Our threads block all signals, and a program ignores those that its parent ignored, as nohup does. */
 static void look_at_signals(void *arg)
 {
+    static const int ignored[] = {SIGPIPE, SIGHUP, SIGINT, SIGUSR1};
     (void)arg;
-    signal(SIGPIPE, SIG_IGN);
     weft_process p = start(&(weft_process_options){.argv = SHELL("kill -TERM $$; exit 0")});
     want_int(wait_for(p).signal, SIGTERM);
-    p = start(&(weft_process_options){.argv = SHELL("kill -PIPE $$; exit 0")});
-    want_int(wait_for(p).signal, SIGPIPE);
-    signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        char script[64];
+        snprintf(script, sizeof script, "kill -%d $$; exit 0", ignored[i]);
+        signal(ignored[i], SIG_IGN);
+        p = start(&(weft_process_options){.argv = SHELL(script)});
+        want_int(wait_for(p).signal, ignored[i]);
+        signal(ignored[i], SIG_DFL);
+    }
 }
 
 START_TEST(signals_are_to_a_child_as_a_program_expects)

@@ -538,6 +538,32 @@ START_TEST(virtual_time_stands_still_while_a_function_runs)
 }
 END_TEST
 
+/* If each take looked through all jobs of the actor, this would take minutes. */
+static void has_very_many(const void *arg, size_t size)
+{
+    enum { VERY_MANY = 80000, STEP = 7919 /* they are taken in another order than started */ };
+    weft_job *job = malloc(VERY_MANY * sizeof *job);
+    (void)arg, (void)size;
+    want(job != NULL);
+    for (int64_t i = 0; i < VERY_MANY; i++) {
+        struct block b = {.in = i};
+        want_int(weft_offload_start(&job[i], doubles, NULL, &b, sizeof b, WEFT_FOREVER), 0);
+    }
+    for (int64_t n = 0; n < VERY_MANY; n++) {
+        struct block b;
+        int64_t i = n * STEP % VERY_MANY;
+        want_int(weft_offload_take(job[i], &b, sizeof b, WEFT_FOREVER), 0);
+        want_int(b.out, 2 * i);
+    }
+    free(job);
+}
+
+START_TEST(an_actor_may_have_very_many_jobs)
+{
+    run_on(1, has_very_many);
+}
+END_TEST
+
 /* ---- All of it at random --------------------------------------------------------------------------------------- */
 
 enum { ACTORS = 40, JOBS = 50 };
@@ -595,4 +621,5 @@ TEST_MAIN("offload", a_function_runs_elsewhere_and_its_result_comes_back, bad_ar
           beyond_the_queue_actors_wait_until_their_deadlines, a_place_in_the_queue_is_not_the_end_of_the_job,
           a_listing_outlasts_a_full_queue, a_result_nobody_takes_is_dropped, a_killed_actor_leaves_its_job_safe,
           a_node_waits_for_its_functions_until_the_deadline, a_node_ends_in_order_when_its_functions_return,
-          virtual_time_stands_still_while_a_function_runs, a_job_is_taken_or_dropped_once)
+          virtual_time_stands_still_while_a_function_runs, an_actor_may_have_very_many_jobs,
+          a_job_is_taken_or_dropped_once)
