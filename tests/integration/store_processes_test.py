@@ -3,6 +3,7 @@
 
 STORE_KILLS=N: the number of kills of readers (default 6)."""
 import base64
+import contextlib
 import json
 import os
 import sqlite3
@@ -167,6 +168,30 @@ class Store(StoreCase):
                 self.assertIn(text, said)
             self.assertEqual("weft store import" in said, code == 1 or "line" in texts[0], said)
             self.assertEqual(len(self.export(url).splitlines()), stored)
+
+    def test_a_disk_that_fails_is_in_the_log(self):
+        self.inside = lambda _name: ("sh", "-c", 'ulimit -f 1400; exec "$@"', "sh")  # 700 KiB
+        node = self.node("idle")
+        publish = (WEFT, "publish", "room.tea", "--text", "x" * 100000, "--stored", "--node", "a")
+        said = ["", ""]
+        while "see the log" not in said[-2]:
+            done = subprocess.run(publish, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                                  env=patient(self.env))
+            said.append(done.stderr)
+        self.assertIn("see the log", said[-1])  # Also for the one after it.
+        self.assertIn("nothing more is stored until", node.log("the disk failed [(]File too large[)]: ").string)
+        node.stop()
+        self.assertEqual(sum("the disk failed" in line for line in node.err.seen), 1)
+
+    def test_a_node_says_which_tables_it_cannot_read(self):
+        self.node("idle").stop()
+        with contextlib.closing(sqlite3.connect(self.file)) as db:
+            db.execute("ALTER TABLE job_workers RENAME COLUMN node TO other")
+        node = Program(WEFT, "run", MODULE, "--name", "b", "--store", self.url, "--stored", "room.>", "--", "idle", env=self.env)
+        self.addCleanup(node.kill)
+        node.log("malformed data: its tables are damaged, or cannot be read: 'weft store check' says more")
+        node.end(1)
+        self.assertIn("the table of workers is damaged", self.weft("store", "check", "--store", self.url, code=1)[0])
 
     def test_an_import_says_that_its_input_cannot_be_read(self):
         folder = os.open(self.cluster.folder.name, os.O_RDONLY)

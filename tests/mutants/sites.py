@@ -395,9 +395,9 @@ static void start_phase(struct wf_etcd *e)
     if (wf_mutant("store_believes_commit")) error = sql_error(rc);
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
-    if (c->disk_failed) s->broken = true;
+    if (c->disk_failed) give_up(s);
 ''', '''\
-    if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) s->broken = true;
+    if (c->disk_failed && !wf_mutant("store_forgets_failed_sync")) give_up(s);
 '''),
     ("transport/store/sqlite/sqlite_connection.c", '''\
     if (sq_is_lasting(code)) {

@@ -9,6 +9,7 @@
  * (5) If other nodes stand by, a store that cannot store any more ends at once, and gives up its name: then one that can
  *     takes over. What was accepted and not stored gets no answer, so its callers ask again where that is safe. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,8 @@ static void open_blocking(void *block)
     struct opening *o = *(struct opening **)block;
     o->rc = wf_store_file_open_as(&o->file, o->url, &(struct wf_store_opening){.commits = o->commits}, &o->why);
     if (o->rc < 0) return;
+    snprintf(o->why.text, sizeof o->why.text,
+             "its tables are damaged, or cannot be read: 'weft store check' says more");
     int rc = o->file->store->engine->list(o->file->store, NULL, trim_log, o);
     if (o->rc == WEFT_OK) o->rc = rc;
     const struct wf_store_engine *engine = o->file->store->engine;

@@ -6,6 +6,7 @@
 
 #include "sql_statements.h"
 #include "sqlite_connection.h"
+#include "sqlite_name.h"
 
 int sq_error(int rc)
 {
@@ -193,6 +194,18 @@ void sq_make_checkpoints(struct sq_connection *c)
     (void)sqlite3_wal_hook(c->db, note_commit, c);
 }
 
+/* Callers get WEFT_ESYSTEM from now on, whose text says that the log knows more. */
+static void give_up(struct sql_store *s)
+{
+    sqlite3 *db = connection_of(s->writer)->db;
+    const int number = sqlite3_system_errno(db);
+    if (s->broken) return;
+    s->broken = true;
+    weft_log(WEFT_ERROR,
+             "store sqlite:%s: the disk failed (%s): nothing more is stored until the store is opened again", s->name,
+             number != 0 ? sq_system_text(number) : sqlite3_errmsg(db));
+}
+
 /* Makes one if it is due. If a reader or a full disk hinders it, the next one does the rest: what was committed stays in
  * the log until all of that was copied and synced. */
 static void checkpoint(struct sql_store *s)
@@ -202,7 +215,8 @@ static void checkpoint(struct sql_store *s)
     if (wal->large < SQ_LARGE_PAGES && wal->pages - wal->copied_at < SQ_WAL_PAGES) return;
     int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     if (sq_is_lasting(code)) {
-        c->disk_failed = s->broken = true;
+        c->disk_failed = true;
+        give_up(s);
         /* At once: this process may be killed, and another one make a checkpoint. */
         sq_forget_what_was_copied(c);
     }
@@ -253,7 +267,7 @@ static int finish(struct sql_store *s, int rc)
     struct sq_connection *c = connection_of(s->writer);
     if (rc == WEFT_OK) rc = check_name(s);
     if (rc == WEFT_OK) rc = control(c, SQ_COMMIT);
-    if (c->disk_failed) s->broken = true;
+    if (c->disk_failed) give_up(s);
     if (rc != WEFT_OK && sqlite3_get_autocommit(c->db) == 0) (void)control(c, SQ_ROLLBACK);
     if (sqlite3_get_autocommit(c->db) == 0) s->broken = true; /* it cannot even be rolled back */
     return rc;
