@@ -212,9 +212,18 @@ static int refuse_other_kinds(const struct sq_store *s, struct wf_store_why *why
     return error;
 }
 
+/* Two owners that open the file by two names would not know of each other: what SQLite has beside a file, and our lock, begin
+ * with its name. */
+static int refuse_several_names(const struct sq_store *s, const char *file, struct wf_store_why *why)
+{
+    if (s->vfs != NULL || s->base.read_only || !sq_has_several_names(file)) return WEFT_OK;
+    return failed(why, WEFT_EFORMAT, file, "has several names (hard links), and a store has one: remove the others");
+}
+
 static int open_file(struct sq_store *s, const char *where, struct wf_store_why *why)
 {
     int error = refuse_other_kind(s, where, why);
+    if (error == WEFT_OK) error = refuse_several_names(s, where, why);
     if (error < 0) return error;
     /* A file system of our own has one name for each file. */
     char *name = s->vfs == NULL ? sq_name(where) : sqlite3_mprintf("%s", where);

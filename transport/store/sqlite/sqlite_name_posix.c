@@ -20,6 +20,12 @@ const char *sq_other_kind(const char *file)
                                   : "a device";
 }
 
+bool sq_has_several_names(const char *file)
+{
+    struct stat is;
+    return stat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_nlink > 1;
+}
+
 const char *sq_system_text(int number)
 {
     /* For errors of the system the text is constant, or of this thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */

@@ -1,6 +1,5 @@
 /* transport/store/sqlite/sqlite_name_windows.c -- see sqlite_name.h. SQLite follows no symbolic links here, and a short
  * name (STORE~1.DB) or one through a junction is another name for it. The system knows the name of an open file. */
-#include <stdbool.h>
 #include <string.h>
 #include <windows.h>
 /* after windows.h */
@@ -74,6 +73,24 @@ const char *sq_other_kind(const char *file)
     const char *kind = wide != NULL && to_wide(file, wide) ? kind_of(wide) : NULL;
     sqlite3_free(wide);
     return kind;
+}
+
+static bool is_linked_twice(const wchar_t *wide)
+{
+    BY_HANDLE_FILE_INFORMATION is;
+    HANDLE h = open_to_ask(wide);
+    const bool several = h != INVALID_HANDLE_VALUE && GetFileInformationByHandle(h, &is) != 0 &&
+                         is.nNumberOfLinks > 1;
+    if (h != INVALID_HANDLE_VALUE) CloseHandle(h);
+    return several;
+}
+
+bool sq_has_several_names(const char *file)
+{
+    wchar_t *wide = sqlite3_malloc(LONGEST * (int)sizeof *wide);
+    const bool several = wide != NULL && to_wide(file, wide) && is_linked_twice(wide);
+    sqlite3_free(wide);
+    return several;
 }
 
 const char *sq_system_text(int number)

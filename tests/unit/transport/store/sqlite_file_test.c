@@ -42,6 +42,37 @@ START_TEST(another_name_of_the_file_has_the_same_owner)
 }
 END_TEST
 
+/* Each name would have a lock and a log of its own. A tool may read it: it may be that the other name is nobody's. */
+START_TEST(a_file_with_several_names_is_refused)
+{
+    char name[100], other[100];
+    int rc;
+    snprintf(name, sizeof name, "%s/s.db", folder);
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    append_ok("a", "one");
+    close_it();
+#ifdef _WIN32
+    ck_assert(CreateHardLinkA(other, name, NULL));
+#else
+    ck_assert_int_eq(link(name, other), 0);
+#endif
+    const char *const both[] = {name, other};
+    for (int i = 0; i < 2; i++) {
+        fixture.where = both[i];
+        ck_assert_ptr_null(open_as(false, &rc));
+        ck_assert_int_eq(rc, WEFT_EFORMAT);
+        ck_assert_msg(strstr(why.text, "hard links") != NULL, "%s", why.text);
+    }
+    fixture.where = name;
+    store = open_as(true, &rc);
+    ck_assert_int_eq(rc, WEFT_OK);
+    close_it();
+    ck_assert_int_eq(remove(other), 0);
+    open_it();
+    ck_assert_str_eq(read_text("a", 1, 9, 99), "1=one ");
+}
+END_TEST
+
 /* New records are in a log beside the file, which has to be found under each name. */
 START_TEST(another_name_of_the_file_has_the_same_records)
 {
@@ -555,6 +586,7 @@ int main(void)
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, another_name_of_the_file_has_the_same_owner);
     tcase_add_test(files, another_name_of_the_file_has_the_same_records);
+    tcase_add_test(files, a_file_with_several_names_is_refused);
     tcase_add_test(files, the_name_of_a_file_is_in_utf_8);
     tcase_add_test(files, a_folder_that_is_missing);
     tcase_add_test(files, what_is_no_file_is_refused_at_once);
