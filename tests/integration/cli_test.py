@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built, eventually, patient
+from harness import Cluster, PATIENCE, Program, built, eventually, has, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -116,8 +116,8 @@ class Verbs(Cli):
         node, url = self.listening()
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
         for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"],
-                     ["stop"], ["log", "transport=debug"], ["drain"], ["reload", MODULE], ["certs", "reload"],
-                     ["subscribe", "x"], ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
+                     ["stop"], ["log", "transport=debug"], ["drain"], ["reload", MODULE],
+                     *([["certs", "reload"]] if has("tls") else []), ["subscribe", "x"], ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
             said = self.weft(*verb, "--node", url, code=1)[1]
             self.assertRegex(said, "not by this address|permission denied", verb)
         node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")

@@ -155,6 +155,7 @@ class Dnsmasq(Discovery):
             a.log("empty.test has no (A or AAAA|SRV) records")
 
 
+@unittest.skipUnless(has("dns"), "this build has no c-ares")
 class Fakes(Discovery):
     def test_the_reason_of_a_failed_look_up_is_logged_once(self):
         """A server that refuses is asked again and again, but the log has one line."""

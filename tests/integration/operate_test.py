@@ -302,7 +302,7 @@ class Metrics(Operate):
         self.assertGreater(self.value("process_cpu_seconds_total"), 0)
         self.assertGreater(self.value("process_resident_memory_bytes"), 1 << 20)
         self.assertGreater(self.value('weft_worker_response_seconds_bucket{le="+Inf"}'), 1)
-        self.assertGreaterEqual(self.value('weft_mailbox_seconds_count{kind="main"}'), 3)
+        self.assertGreater(self.value('weft_mailbox_seconds_count{kind="main"}'), 0)  # An estimate: of a sample.
         self.assertGreater(self.value('weft_mailbox_seconds_sum{kind="main"}'), 0)
         text = self.get("/metrics")[1]
         buckets = re.findall(r'^weft_mailbox_seconds_bucket{kind="main",le="(\S+)"} (\d+)$', text, re.M)

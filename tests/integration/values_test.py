@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from harness import PATIENCE, Cluster, built
+from harness import PATIENCE, Cluster, built, has
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -147,6 +147,8 @@ WORDS = {"run": ["x.so"], "certs issue": ["a"], "subscribe": ["a"], "publish": [
          "store retry": ["a"], "certs show": ["a"], "reload": ["x.so"], "new": ["x"]}
 
 
+@unittest.skipUnless(all(map(has, ["tls", "dns", "etcd", "store", "postgres"])),
+                     "the tables are those of a build with all features")
 class Values(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
