@@ -117,7 +117,8 @@ class Verbs(Cli):
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
         for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"],
                      ["stop"], ["log", "transport=debug"], ["drain"], ["reload", MODULE],
-                     *([["certs", "reload"]] if has("tls") else []), ["subscribe", "x"], ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
+                     *([["certs", "reload"]] if has("tls") else []), ["subscribe", "x"],
+                     ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
             said = self.weft(*verb, "--node", url, code=1)[1]
             self.assertRegex(said, "not by this address|permission denied", verb)
         node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")
