@@ -9,43 +9,61 @@
 #include "control.h"
 #include "compat.h"
 
-/* Whether that actor runs the new code. */
-static bool print_actor(const struct cli *c, weft_reader *r)
+/* A row of the answer; texts are views. */
+struct actor {
+    weft_text pid, kind, name, why;
+    bool moved; /* it runs the new code */
+};
+
+/* False: it cannot be decoded. */
+static bool read_actor(weft_reader *r, struct actor *a)
 {
-    (void)weft_get_array(r);
-    weft_text pid = weft_get_str(r), kind = weft_get_str(r), name = weft_get_str(r);
-    bool moved = weft_get_bool(r);
-    weft_text why = weft_get_str(r);
+    uint32_t count = weft_get_array(r);
+    a->pid = weft_get_str(r);
+    a->kind = weft_get_str(r);
+    a->name = weft_get_str(r);
+    a->moved = weft_get_bool(r);
+    a->why = weft_get_str(r);
+    for (; count > 5 && r->error == 0; count--) weft_skip(r); /* a newer node says more */
+    return r->error == 0 && count >= 5;
+}
+
+static void print_actor(const struct cli *c, const struct actor *a)
+{
     if (c->json) {
         putchar('{');
-        cli_print_text("pid", pid);
+        cli_print_text("pid", a->pid);
         fputs(", ", stdout);
-        cli_print_text("kind", kind);
+        cli_print_text("kind", a->kind);
         fputs(", ", stdout);
-        cli_print_text("name", name);
-        printf(", \"moved\": %s, ", moved ? "true" : "false");
-        cli_print_text("why", why);
+        cli_print_text("name", a->name);
+        printf(", \"moved\": %s, ", a->moved ? "true" : "false");
+        cli_print_text("why", a->why);
         puts("}");
     } else {
-        const weft_text called = name.size > 0 ? name : kind;
-        const char *at = memchr(pid.data, '@', pid.size); /* its node is the one that was asked */
-        printf("%.*s %.*s: %s%.*s\n", at == NULL ? (int)pid.size : (int)(at - pid.data), pid.data, (int)called.size,
-               called.data, moved ? "runs the new code" : "runs the old code: ", (int)why.size, why.data);
+        const weft_text called = a->name.size > 0 ? a->name : a->kind;
+        /* its node is the one that was asked */
+        const char *at = a->pid.size == 0 ? NULL : memchr(a->pid.data, '@', a->pid.size);
+        printf("%.*s %.*s: %s%.*s\n", at == NULL ? (int)a->pid.size : (int)(at - a->pid.data), a->pid.data,
+               WEFT_STR(called), a->moved ? "runs the new code" : "runs the old code: ", WEFT_STR(a->why));
     }
-    return moved;
 }
 
 static int reload(struct cli_client *k)
 {
     weft_msg *m;
+    struct actor a;
     uint32_t stays = 0;
     int rc = cli_control(k, WF_CONTROL_RELOAD, k->body.data, k->body.size, &m);
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    uint32_t count = weft_get_array(&r);
-    for (uint32_t i = 0; i < count && r.error == 0; i++) stays += !print_actor(k->c, &r);
-    rc = r.error < 0  ? cli_cannot_decode(k)
-         : stays == 0 ? CLI_OK
+    uint32_t count = weft_get_array(&r), read = 0;
+    for (; read < count && read_actor(&r, &a); read++) {
+        print_actor(k->c, &a);
+        stays += !a.moved;
+    }
+    rc = r.error < 0 || read < count ? cli_cannot_decode(k)
+         : stays == 0                ? CLI_OK
                       : cli_fail(k->c, CLI_FAILED, "%u of %u actors of %s still run the old code", (unsigned)stays,
                                  (unsigned)count, k->node);
     weft_msg_free(m);

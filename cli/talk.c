@@ -89,7 +89,7 @@ int cli_publish(const struct cli *c)
 
 /* ---- subscribe ------------------------------------------------------------------------------------------------- */
 
-/* Reads NEWS of docs/wire.md. False: the message is something else. */
+/* Prints NEWS of docs/wire.md. False: it cannot be decoded. */
 static bool print_news(const struct cli *c, const weft_msg *m)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
@@ -114,15 +114,42 @@ static bool print_news(const struct cli *c, const weft_msg *m)
     return true;
 }
 
-static void print_missed(const struct cli_client *k, const weft_msg *m)
+/* False: as above. */
+static bool print_missed(const struct cli_client *k, const weft_msg *m)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     uint64_t missed = weft_get_uint(&r);
-    if (r.error == 0)
-        fprintf(stderr,
-                "weft %s: %" PRIu64 " messages came faster than they could be printed, and were dropped; "
-                "'weft why-dropped --node %s' shows why\n",
-                k->c->verb->name, missed, k->node);
+    if (r.error != 0) return false;
+    fprintf(stderr,
+            "weft %s: %" PRIu64 " messages came faster than they could be printed, and were dropped; "
+            "'weft why-dropped --node %s' shows why\n",
+            k->c->verb->name, missed, k->node);
+    return true;
+}
+
+/* Prints what a node says while it is listened to, at most `most` messages, and counts them. False: it cannot be
+ * decoded. */
+static bool print_heard(struct cli_client *k, const weft_msg *m, const char *what, int64_t most, int64_t *seen)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    int64_t shown = 0;
+    switch (weft_tag(m)) {
+    case WF_CONTROL_NEWS: shown = print_news(k->c, m) ? 1 : -1; break;
+    case WF_CONTROL_MISSED: return print_missed(k, m);
+    case WF_CONTROL_TRACED: shown = cli_print_traced(k->c, &r, most); break;
+    case WF_CONTROL_TRACE: return cli_print_tracing(what, &r);
+    case WF_CONTROL_SUBSCRIBE: fprintf(stderr, "weft %s: %s on node %s\n", k->c->verb->name, what, k->node); break;
+    default: break;
+    }
+    *seen += shown > 0 ? shown : 0;
+    return shown >= 0;
+}
+
+/* Whether the node has accepted the request: its answer is nil. */
+static bool is_accepted(const weft_msg *answer)
+{
+    weft_reader r = weft_reader_on(weft_data(answer), weft_size(answer));
+    return weft_get_nil(&r);
 }
 
 int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what)
@@ -133,7 +160,9 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
     if (rc < 0) return cli_fail_with(c, rc, what);
     rc = cli_control(k, verb, request, size, &m);
     if (rc != CLI_OK) return rc;
+    bool fine = is_accepted(m);
     weft_msg_free(m);
+    if (!fine) return cli_cannot_decode(k);
     int64_t deadline = c->has_timeout ? k->deadline : WEFT_FOREVER;
     for (int64_t seen = 0; !c->has_count || seen < c->count;) {
         rc = weft_recv(&m, deadline);
@@ -142,13 +171,9 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         uint32_t tag = weft_tag(m);
         if (tag != WEFT_TAG_NODE_DOWN) cli_plain_answer(c, m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
-        if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
-        if (tag == WF_CONTROL_MISSED) print_missed(k, m);
-        weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-        if (tag == WF_CONTROL_TRACED) seen += cli_print_traced(c, &r, c->has_count ? c->count - seen : INT64_MAX);
-        if (tag == WF_CONTROL_TRACE) cli_print_tracing(what, &r);
-        if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
+        fine = print_heard(k, m, what, c->has_count ? c->count - seen : INT64_MAX, &seen);
         weft_msg_free(m);
+        if (!fine) return cli_cannot_decode(k);
         if (cli_output_failed()) return CLI_OK;
         if (tag == WEFT_TAG_NODE_DOWN) return cli_node_gone(k);
     }

@@ -242,10 +242,12 @@ static uint32_t read_node(weft_reader *r, char node[65])
     return r->error == 0 ? count : 0;
 }
 
-void cli_print_tracing(const char *what, weft_reader *r)
+bool cli_print_tracing(const char *what, weft_reader *r)
 {
     char node[65];
-    if (read_node(r, node) > 0) fprintf(stderr, "weft trace: %s on node %s\n", what, node);
+    if (read_node(r, node) < 2) return false;
+    fprintf(stderr, "weft trace: %s on node %s\n", what, node);
+    return true;
 }
 
 int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most)
@@ -255,12 +257,12 @@ int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most)
     int64_t shown = 0;
     uint32_t count = read_node(r, node);
     uint64_t missed = weft_get_uint(r);
-    if (r->error != 0 || count < 3) return 0;
+    if (r->error != 0 || count < 3) return -1;
     if (missed > 0)
         fprintf(stderr, "weft trace: %" PRIu64 " messages on node %s came too fast and were missed\n", missed, node);
     for (; count > 3 && shown < most; count--) {
         const uint8_t *row = r->at;
-        if (!read_row(r, &p)) break;
+        if (!read_row(r, &p)) return -1;
         shown += take(c, node, &p, row, (size_t)(r->at - row));
     }
     if (seen.fresh) shown += show_waiting(c, most - shown);

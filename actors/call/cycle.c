@@ -34,6 +34,7 @@
 #include "actor.h"
 #include "call.h"
 #include "deliver.h"
+#include "utf8.h"
 
 #include <weft/pack.h>
 
@@ -264,7 +265,8 @@ static bool read_path(const weft_msg *m, struct path *p)
         k->since = weft_get_uint(&r);
         weft_text label = weft_get_str(&r);
         if (r.error < 0) return false;
-        snprintf(k->label, sizeof k->label, "%.*s", (int)WF_MIN(label.size, sizeof k->label - 1), label.data);
+        snprintf(k->label, sizeof k->label, "%.*s",
+                 (int)wf_utf8_whole(label.data, WF_MIN(label.size, sizeof k->label - 1)), label.data);
     }
     return true;
 }

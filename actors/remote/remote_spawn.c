@@ -18,6 +18,7 @@
 #include "export.h"
 #include "monitors.h"
 #include "stopping.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,7 +119,7 @@ static const struct weft_export *check(weft_node *node, weft_text actor, const v
     const struct weft_export *e = wf_export_find(actor);
     if (e == NULL) {
         fault(why, WEFT_ENOACTOR, "node %.40s exports no actor %.*s", node->name,
-              (int)WF_MIN(actor.size, (size_t)WEFT_REMOTE_NAME_MAX), actor.data);
+              (int)wf_utf8_whole(actor.data, WF_MIN(actor.size, (size_t)WEFT_REMOTE_NAME_MAX)), actor.data);
         return NULL;
     }
     if (e->type != NULL && weft_typed_read(e->type(), args, size, NULL, why) < 0) return NULL;
@@ -260,7 +261,9 @@ static int take_answer(weft_msg *m, uint64_t peer, weft_pid *out, struct weft_wh
     int rc = m->post.word > INT16_MAX ? WEFT_EFORMAT : -(int)m->post.word;
     if (!born || (rc == WEFT_OK && m->from.node != peer)) rc = WEFT_EFORMAT;
     if (rc == WEFT_OK) *out = m->from;
-    else if (born) fault(why, rc, "%.*s", (int)WF_MIN(m->size, sizeof why->text), (const char *)weft_data(m));
+    else if (born)
+        fault(why, rc, "%.*s", (int)wf_utf8_whole(weft_data(m), WF_MIN(m->size, sizeof why->text - 1)),
+              (const char *)weft_data(m));
     weft_msg_free(m);
     return rc;
 }

@@ -17,6 +17,11 @@ static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *
     bool stays = next.size > 0 && next.size == p->next_size && memcmp(next.data, p->next, next.size) == 0;
     if (stays)
         return cli_fail(k->c, CLI_FAILED, "%s: its list does not end: a page names itself as the next one", k->node);
+    p->rows_seen += p->count;
+    p->bytes_seen += weft_size(m);
+    if (p->rows_seen > CLI_ROWS_MAX || p->bytes_seen > CLI_ROWS_BYTES_MAX)
+        return cli_fail(k->c, CLI_FAILED, "%s: its list does not end: it has more than %d rows, or more than %d GiB",
+                        k->node, CLI_ROWS_MAX, (int)(CLI_ROWS_BYTES_MAX >> 30));
     if (next.size > 0) memcpy(p->next, next.data, next.size);
     p->next_size = next.size;
     p->last = next.size == 0;

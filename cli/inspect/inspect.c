@@ -38,6 +38,37 @@ static void skip_rest(weft_reader *r, uint32_t left)
     while (left-- > 0 && r->error == 0) weft_skip(r);
 }
 
+static void read_typed(weft_reader *r, char type)
+{
+    switch (type) {
+    case 't': (void)weft_get_str(r); break;
+    case 'u': (void)weft_get_uint(r); break;
+    case 'i': (void)weft_get_int(r); break;
+    case 'b': (void)weft_get_bool(r); break;
+    case 'a':
+        for (uint32_t left = weft_get_array(r); left > 0 && r->error == 0; left--) (void)weft_get_str(r);
+        break;
+    case 'm':
+        for (uint64_t left = 2 * (uint64_t)weft_get_map(r); left > 0 && r->error == 0; left--) (void)weft_get_str(r);
+        break;
+    default: weft_skip(r); break;
+    }
+}
+
+/* Whether a row has the values that `types` lists: text, uint, int, bool, array of texts, map of texts, or any value (.). An
+ * older node does not say those behind the bar. */
+static bool has_types(weft_reader r, const char *types)
+{
+    uint32_t left = weft_get_array(&r);
+    for (; *types != '\0' && *types != '|' && r.error == 0; types++) {
+        if (left-- == 0) return false;
+        read_typed(&r, *types);
+    }
+    for (types += *types == '|'; *types != '\0' && left > 0 && r.error == 0; types++, left--) read_typed(&r, *types);
+    skip_rest(&r, left); /* a newer node says more */
+    return r.error == 0;
+}
+
 static void print_actor(weft_reader *r)
 {
     uint32_t count = weft_get_array(r);
@@ -114,6 +145,7 @@ struct list {
     const char *const *keys;
     uint32_t key_count;
     uint32_t text_column; /* which --prefix is about */
+    const char *types;    /* of has_types */
 };
 
 static bool has_text(const uint8_t *row, size_t size, uint32_t column, const char *wanted, bool whole)
@@ -161,7 +193,8 @@ static int by_first_text(const void *x, const void *y)
     return order != 0 ? order : one->at < other->at ? -1 : 1;
 }
 
-/* The rows of a page that are wanted, names and groups in order. NULL: no memory; else to be freed. */
+/* The rows of a page that are wanted, names and groups in order. NULL: no memory; else to be freed. Those behind a row
+ * that cannot be decoded are left out, and p->rows has an error then. */
 static struct page_row *rows_of(const struct cli *c, const struct list *l, struct cli_pages *p, size_t *count)
 {
     struct page_row *rows = malloc((p->count + (size_t)1) * sizeof *rows);
@@ -170,6 +203,7 @@ static struct page_row *rows_of(const struct cli *c, const struct list *l, struc
         const uint8_t *at = p->rows.at;
         weft_skip(&p->rows);
         size_t size = (size_t)(p->rows.at - at);
+        if (p->rows.error == 0 && !has_types(weft_reader_on(at, size), l->types)) p->rows.error = WEFT_EFORMAT;
         if (p->rows.error == 0 && is_wanted(c, l, at, size)) rows[(*count)++] = (struct page_row){at, size};
     }
     if (l->verb != WF_CONTROL_PS && *count > 1) qsort(rows, *count, sizeof *rows, by_first_text);
@@ -250,21 +284,56 @@ struct row {
     uint8_t *data;
 };
 
+enum { KEPT_MIB = 256 }; /* of all rows; with --limit only the first ones stay */
+static const char TOO_MANY[] = "its rows take more than 256 MiB: choose with --kind KIND or a small --limit N";
+
 struct rows {
     struct row *at;
-    size_t count, capacity;
+    size_t count, capacity, bytes;
     size_t order; /* in `orders` */
-    bool failed;
+    uint64_t seen;
+    const char *failed;
 };
+
+static int by_order(const void *x, const void *y)
+{
+    const struct row *a = x, *b = y;
+    if (a->number != b->number) return a->number > b->number ? -1 : 1;
+    int texts = strcmp(a->text, b->text);
+    return texts != 0 ? texts : a->place < b->place ? -1 : 1;
+}
+
+static void sort_rows(struct rows *all)
+{
+    if (all->count > 1) qsort(all->at, all->count, sizeof *all->at, by_order);
+}
+
+static size_t bytes_of(const struct row *r)
+{
+    return sizeof *r + r->size + strlen(r->text) + 1;
+}
+
+/* Leaves only the first rows, which are shown. False: these take more than half of the space; with less than half of it
+ * free, rows would soon be sorted again for each that comes. */
+static bool keep_first(const struct cli *c, struct rows *all)
+{
+    sort_rows(all);
+    while (c->limit > 0 && all->count > (uint64_t)c->limit) {
+        const struct row *last = &all->at[--all->count];
+        all->bytes -= bytes_of(last);
+        free(last->data);
+    }
+    return all->bytes <= (size_t)KEPT_MIB << 19;
+}
 
 static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *row, size_t size, void *arg)
 {
     struct rows *all = arg;
-    (void)c, (void)l;
+    (void)l;
     if (all->count == all->capacity) {
         size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
         struct row *more = realloc(all->at, capacity * sizeof *more);
-        if (more == NULL) return !(all->failed = true);
+        if (more == NULL) return (all->failed = "out of memory") == NULL;
         all->at = more;
         all->capacity = capacity;
     }
@@ -276,21 +345,14 @@ static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *r
     uint64_t n = number && column < columns ? weft_get_uint(&r) : 0;
     weft_text text = number ? weft_str("", 0) : weft_get_str(&r);
     uint8_t *data = malloc(size + text.size + 1);
-    if (data == NULL) return !(all->failed = true);
+    if (data == NULL) return (all->failed = "out of memory") == NULL;
     memcpy(data, row, size);
     memcpy(data + size, text.data, text.size);
     data[size + text.size] = '\0';
-    all->at[all->count] = (struct row){n, (char *)data + size, all->count, size, data};
-    all->count++;
-    return true;
-}
-
-static int by_order(const void *x, const void *y)
-{
-    const struct row *a = x, *b = y;
-    if (a->number != b->number) return a->number > b->number ? -1 : 1;
-    int texts = strcmp(a->text, b->text);
-    return texts != 0 ? texts : a->place < b->place ? -1 : 1;
+    all->at[all->count] = (struct row){n, (char *)data + size, all->seen++, size, data};
+    all->bytes += bytes_of(&all->at[all->count++]);
+    if (all->bytes <= (size_t)KEPT_MIB << 20 || keep_first(c, all)) return true;
+    return (all->failed = TOO_MANY) == NULL;
 }
 
 static int show_sorted(struct cli_client *k, const struct list *l, const char *order)
@@ -298,8 +360,8 @@ static int show_sorted(struct cli_client *k, const struct list *l, const char *o
     struct rows all = {.at = NULL};
     while (strcmp(orders[all.order].name, order) != 0) all.order++;
     int rc = each_row(k, l, keep_row, &all);
-    if (all.failed) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
-    if (rc == CLI_OK && all.count > 1) qsort(all.at, all.count, sizeof *all.at, by_order);
+    if (all.failed != NULL) rc = cli_fail(k->c, CLI_FAILED, "%s", all.failed);
+    if (rc == CLI_OK) sort_rows(&all);
     int64_t printed = 0;
     bool more = rc == CLI_OK;
     if (more) print_head(k->c, l);
@@ -329,7 +391,8 @@ static int show_actors(struct cli_client *k)
                                      print_actor,
                                      keys,
                                      15,
-                                     2};
+                                     2,
+                                     "tttttuuuu|uu"};
     if (k->c->by_kind) return cli_actors_by_kind(k);
     return show(k, &list);
 }
@@ -349,7 +412,8 @@ static int show_nodes(struct cli_client *k)
              "RESUMES UNACKED "
              "URL, REASON, METADATA");
     for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
-        if (k->c->json) print_object(&r, keys, 18);
+        if (!has_types(r, "tuttaiuu|....iuuumt")) r.error = WEFT_EFORMAT;
+        else if (k->c->json) print_object(&r, keys, 18);
         else print_node(&r);
     }
     rc = r.error == 0 ? CLI_OK : cli_cannot_decode(k);
@@ -382,15 +446,21 @@ static int show_names(struct cli_client *k)
 {
     static const char *const keys[] = {"name", "pid", "node", "global", "holds"};
     static const struct list list = {
-        WF_CONTROL_NAMES, "NAME                             SCOPE    NODE             PID", print_name, keys, 5, 0};
+        WF_CONTROL_NAMES, "NAME                             SCOPE    NODE             PID", print_name, keys, 5, 0,
+        "tttbb"};
     return show(k, &list);
 }
 
 static int show_groups(struct cli_client *k)
 {
     static const char *const keys[] = {"group", "pid", "node"};
-    static const struct list list = {
-        WF_CONTROL_GROUPS, "GROUP                            NODE             MEMBER", print_member, keys, 3, 0};
+    static const struct list list = {WF_CONTROL_GROUPS,
+                                     "GROUP                            NODE             MEMBER",
+                                     print_member,
+                                     keys,
+                                     3,
+                                     0,
+                                     "ttt"};
     return show(k, &list);
 }
 

@@ -41,6 +41,9 @@ int64_t top_interval_of(const struct cli *c)
 
 static int print_objects(const struct cli_client *k, const weft_msg *answer)
 {
+    struct top_snapshot *s = top_read(weft_data(answer), weft_size(answer));
+    if (s == NULL) return cli_cannot_decode(k); /* a value is of another type than its key says */
+    top_free(s);
     weft_reader r = weft_reader_on(weft_data(answer), weft_size(answer));
     for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
         const uint8_t *start = r.at;

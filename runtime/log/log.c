@@ -9,6 +9,7 @@
 #include "log_output.h"
 #include "log_repeats.h"
 #include "platform.h"
+#include "utf8.h"
 
 #undef weft_log /* here it is the function */
 
@@ -51,9 +52,7 @@ static void put_whole(struct line *l, const char *text, size_t size)
 {
     size_t space = sizeof l->text - TAIL - l->size;
     if (size > space) {
-        size = space;
-        while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80) size--; /* no half of a character */
-        put(l, text, size);
+        put(l, text, wf_utf8_whole(text, space));
         l->truncated = true;
     } else {
         put(l, text, size);

@@ -5,6 +5,7 @@
 #include "log.h"
 #include "log_file.h"
 #include "once.h"
+#include "system_errors.h"
 
 static _Atomic(pf_mutex *) lock;
 /* Under lock: */
@@ -84,6 +85,7 @@ int weft_log_reopen(void)
     pf_mutex *m = atomic_load_explicit(&lock, memory_order_acquire); /* pairs with wf_mutex_once */
     if (m == NULL) return WEFT_OK;
     pf_handle opened;
+    bool before = wf_system_errors_hide(true);
     pf_mutex_lock(m);
     int rc = path == NULL ? WEFT_OK : open_file(&opened, path);
     if (path != NULL && rc == WEFT_OK) {
@@ -91,5 +93,6 @@ int weft_log_reopen(void)
         use_file(opened);
     }
     pf_mutex_unlock(m);
+    (void)wf_system_errors_hide(before);
     return rc;
 }

@@ -17,6 +17,7 @@
 #include "log_file.h"
 #include "log_output.h"
 #include "once.h"
+#include "system_errors.h"
 
 enum {
     CHUNK = 4096,    /* bytes of one write: whole lines, which the lines of other processes do not interrupt */
@@ -143,6 +144,7 @@ static bool await_lines(pf_mutex *m)
 static void write_all(void *arg)
 {
     pf_mutex *m = arg;
+    (void)wf_system_errors_hide(true);
     pf_mutex_lock(m);
     pf_thread_detach(thread);
     do {
@@ -187,6 +189,7 @@ void wf_log_put(const char *line, size_t size)
 {
     pf_mutex *m = wf_mutex_once(&lock);
     if (m == NULL) return; /* no memory */
+    bool before = wf_system_errors_hide(true);
     pf_mutex_lock(m);
     if (writes || used > 0 || lost > 0 || !is_ready()) {
         enqueue(line, size);
@@ -196,6 +199,7 @@ void wf_log_put(const char *line, size_t size)
     }
     write_queued(m);
     pf_mutex_unlock(m);
+    (void)wf_system_errors_hide(before);
 }
 
 static bool is_busy(void)

@@ -1,4 +1,4 @@
-/* runtime/memory/utf8.h -- one character of UTF-8. */
+/* runtime/memory/utf8.h -- characters of UTF-8. */
 #ifndef WF_UTF8_H
 #define WF_UTF8_H
 
@@ -20,6 +20,17 @@ static inline size_t wf_utf8_size(const uint8_t *at, size_t left)
         if (at[i] < 0x80 || at[i] > 0xBF) return 0;
     }
     return size;
+}
+
+/* For a text that has been cut to `size` bytes: without the character at its end of which bytes are missing. Text that
+ * is not UTF-8 has no more than a last byte too few. */
+static inline size_t wf_utf8_whole(const char *text, size_t size)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    size_t first = size;
+    while (first > 0 && size - first < 3 && (bytes[first - 1] & 0xC0) == 0x80) first--;
+    if (first == 0 || bytes[first - 1] < 0xC0) return size;
+    return wf_utf8_size(bytes + first - 1, size - first + 1) == 0 ? first - 1 : size;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/log.h>
 #include <weft/wait.h>
 
 enum state { UNDER_WAY, DONE, GIVEN_UP };
@@ -79,14 +80,17 @@ static void next_part(struct wf_file_operation *o)
 /* A part is done with this result. Returns whether there is more to do. */
 static bool advance(struct wf_file_operation *o, int64_t n)
 {
-    if (n == 0 && o->op.write && o->op.size > 0) n = WEFT_ESYSTEM;
+    if (n == 0 && o->op.write && o->op.size > 0) {
+        weft_log(WEFT_WARN, "a write to a file failed: the system took none of %zu bytes, and gave no error",
+                 o->op.size);
+        n = WEFT_ESYSTEM;
+    }
     if (n > 0) {
         o->have += (size_t)n;
         if (o->op.offset != PF_FILE_END) o->op.offset += n;
         if (o->have < o->size) return true;
     }
-    bool failed = n < 0 && (o->op.write || o->have == 0); /* a later read returns the error again */
-    o->result = failed ? n : (int64_t)o->have;
+    o->result = n < 0 ? n : (int64_t)o->have;
     return false;
 }
 

@@ -5,10 +5,15 @@
 
 #include "platform.h"
 
-/* The WEFT_E* code for this errno; WEFT_ESYSTEM if no code fits. */
-int pf_error(int system_error);
+/* The WEFT_E* code for this errno. If no code fits it is WEFT_ESYSTEM, and pf_on_unknown_error is told: `where` is the
+ * call that failed. */
+int pf_error_of(const char *where, int system_error);
 /* The same for calls on files and paths. */
-int pf_file_error(int system_error);
+int pf_file_error_of(const char *where, int system_error);
+#define pf_error(system_error) pf_error_of(__func__, system_error)
+#define pf_file_error(system_error) pf_file_error_of(__func__, system_error)
+/* Tells of an error that no code fits. Returns WEFT_ESYSTEM. The system's last error stays as it is. */
+int pf_unknown_error(const char *where, int system_error);
 
 int64_t pf_native_now(struct pf_env *env);
 int64_t pf_native_wall(struct pf_env *env);

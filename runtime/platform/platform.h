@@ -16,6 +16,12 @@ enum {
     PF_BLOCKING = -1001, /* this needs a thread that may block. Never leaves the runtime. */
 };
 
+/* Called with each error of the system that is returned as WEFT_ESYSTEM, because no other code fits: `where` is the call
+ * that failed, `text` what the system calls the error. It is called by any thread, but by no signal handler, and may
+ * be NULL. The thread that registers it stores it with release, the thread that calls it loads it with acquire. */
+typedef void pf_unknown_error_fn(const char *where, int system_error, const char *text);
+extern _Atomic(pf_unknown_error_fn *) pf_on_unknown_error;
+
 /* A descriptor, socket or HANDLE. */
 typedef intptr_t pf_handle;
 #define PF_NO_HANDLE ((pf_handle)-1)

@@ -4,6 +4,7 @@
 #include "fault.h"
 #include "here.h"
 #include "stuck.h"
+#include "system_errors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ int wf_workers_init(struct wf_workers *set)
     set->may_look = set->users > 1 && (int)set->users <= pf_cpu_count();
     if (set->turn_budget == 0) set->turn_budget = WF_TURN_BUDGET;
     wf_fault_report_begin();
+    wf_system_errors_tell();
     int rc = wf_depot_create(&set->depot);
     if (rc == WEFT_OK) rc = begin_parts_of_set(set);
     if (rc == WEFT_OK) rc = wf_stuck_init(set);

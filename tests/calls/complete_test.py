@@ -18,7 +18,7 @@ CANNOT_FAIL = {
         __errno_location __tls_get_addr _GLOBAL_OFFSET_TABLE_ __sched_cpualloc __sched_cpucount __sched_cpufree
         environ
         getpid memcpy memset memmove pthread_self sched_yield sigaddset sigdelset sigemptyset sigfillset
-        sigismember
+        sigismember strerror_r
         snprintf strchr strcmp strcspn strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton
         stdout ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
         memchr memcmp getenv malloc_trim strtoull strtoul dladdr getauxval gettid __libc_current_sigrtmax

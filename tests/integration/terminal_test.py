@@ -2,6 +2,7 @@
 """Texts that peers and actors choose reach no terminal unescaped: verbs of the command line, log lines, the chat."""
 import json
 import os
+import struct
 import subprocess
 import threading
 import unittest
@@ -47,7 +48,8 @@ WEFT_MODULE(first)
 """
 
 # These are the numbers of verbs of $node.
-INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, DRAIN, PAGE, WHO = 12, 13, 14, 16, 19, 20, 21, 22, 24, 26
+PS, NODES, SUBSCRIBE, NEWS, NAMES, GROUPS, INSPECT, WAITS, DROPS, TRACE, TRACED = 1, 2, 6, 8, 9, 10, 12, 13, 14, 15, 16
+RELOAD, TOP, BODIES, LOG, CERTS, DRAIN, MISSED, PAGE, WHO = 17, 18, 19, 20, 21, 22, 23, 24, 26
 LIE = 'x", "y": \x1b[2J\u009b2J\n\\'
 
 
@@ -86,7 +88,7 @@ class Liar:
         if verb == WHO:
             return verb, [[asked, *who] for asked in wire.unpack(body)[0][1]]
         known = {DROPS: [[[LIE, 2]], [[5, LIE, LIE, LIE, 9, LIE, LIE, LIE]]], WAITS: [[LIE, LIE + "2", 5]],
-                 INSPECT: {"pid": "0.1.1", "kind": LIE, "asks": [LIE], LIE: LIE}, BODIES: [LIE, 7], LOG: LIE,
+                 INSPECT: {"pid": "0.1.1", "kind": LIE, "asks": [LIE], LIE: LIE}, BODIES: None, LOG: LIE,
                  CERTS: [LIE, LIE], DRAIN: True, PAGE: [b"this one again", []]}
         return (verb, known[verb]) if verb in known else (0, LIE)
 
@@ -96,6 +98,49 @@ class Breaker(Liar):
 
     def answer(self, call):
         self.peer.send([wire.FAILED, call[2]])
+
+
+class Stranger(Liar):
+    """A node whose answers have values of other types than weft's."""
+
+    @staticmethod
+    def says(verb, body):
+        return verb, {PAGE: [b"", [[1] * 20]], TOP: [{"node": 5}], RELOAD: [[1] * 9], NODES: [[1] * 20]}.get(verb, 7)
+
+
+class Mumbler(Liar):
+    """A node that accepts each request, and then sends what has another type than weft's."""
+
+    def __init__(self, tag):
+        self.tag = tag
+        super().__init__()
+
+    def answer(self, call):
+        super().answer(call)
+        self.peer.send([wire.SEND, call[2], 7, self.tag, 0, wire.pack([LIE])])
+
+    @staticmethod
+    def says(verb, body):
+        return verb, None
+
+
+class Endless(Liar):
+    """A node whose lists have pages without an end, or so many, with large rows or with many."""
+    MANY = wire.pack(["", "", "", False, False]) * 170_000
+    pages = None
+    LARGE = wire.pack(["k" * 1_000_000, "k" * 1_000_000, "", "", "", 1, 1, 1, 1]) * 7
+
+    def answer(self, call):
+        sender, asked, ref, body = call[2:6]
+        if asked != PAGE:
+            self.peer.send([wire.REPLY, sender, 7, 0, ref, b"no"])
+            return
+        verb, at = wire.unpack(body)[0][:2]
+        many = verb == NAMES
+        rows = struct.pack(">BI", 0xDD, 170_000 if many else 7) + (self.MANY if many else self.LARGE)
+        at = 1 + int.from_bytes(at, "big")
+        page = b"\x92" + wire.pack(b"" if at == self.pages else struct.pack(">Q", at)) + rows
+        self.peer.send([wire.REPLY, sender, 7, PAGE, ref, page])
 
 
 class Terminal(unittest.TestCase):
@@ -161,6 +206,45 @@ class Terminal(unittest.TestCase):
                                       timeout=PATIENCE)
                 self.assertEqual(done.returncode, 1, done)
                 self.assertIn("liar: its list does not end", self.is_plain(done.stderr))
+
+    def fails(self, liar, *words):
+        """What a verb says that fails."""
+        done = subprocess.run([WEFT, *words, "--node", liar.url], capture_output=True, env=self.env, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1, done)
+        return done.stdout, self.is_plain(done.stderr)
+
+    def test_answers_of_other_types_are_not_taken_for_answers(self):
+        liar = Stranger()
+        for words in (["subscribe", "t"], ["trace"], ["trace", "--no-body"], ["top", "--once"],
+                      ["top", "--once", "--json"], ["reload", "a.so"], ["ps"], ["ps", "--json"],
+                      ["ps", "--sort", "name"], ["names"], ["groups"], ["nodes"], ["nodes", "--json"]):
+            with self.subTest(words=words):
+                out, said = self.fails(liar, *words)
+                self.assertIn("liar: cannot decode the answer", said)
+                table = words[0] in ("ps", "names", "groups", "nodes") and "--json" not in words
+                self.assertLessEqual(out.count(b"\n"), int(table), out)  # The head of a table at most.
+
+    def test_a_verb_that_listens_ends_when_it_hears_what_it_cannot_decode(self):
+        for words, tag in ((["subscribe", "t"], NEWS), (["subscribe", "t"], MISSED), (["trace", "--no-body"], TRACE),
+                           (["trace", "--no-body"], TRACED)):
+            with self.subTest(words=words, tag=tag):
+                out, said = self.fails(Mumbler(tag), *words)
+                self.assertIn("liar: cannot decode the answer", said)
+                self.assertEqual(out, b"")
+
+    def test_lists_have_a_bound(self):
+        liar = Endless()
+        for words, why in ((["names", "--prefix", "none"], "liar: its list does not end: it has more than 16777215 rows"),
+                           (["ps", "--sort", "kind"],
+                            "its rows take more than 256 MiB: choose with --kind KIND or a small --limit N")):
+            with self.subTest(words=words):
+                out, said = self.fails(liar, *words)
+                self.assertIn(why, said)
+                self.assertEqual([line for line in out.splitlines() if not line.startswith(b"NAME ")], [])
+        liar.pages = 20  # They have more than can be kept, of which few are shown.
+        done = subprocess.run([WEFT, "ps", "--sort", "kind", "--limit", "2", "--node", liar.url], capture_output=True,
+                              env=self.env, timeout=PATIENCE)
+        self.assertEqual(len(done.stdout.splitlines()), 3, done.stderr)
 
     def test_verbs_say_why_the_link_has_ended(self):
         breaker = Breaker()

@@ -14,6 +14,7 @@
 #include "requests.h"
 #include "peer_link.h"
 #include "transport.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,8 +326,8 @@ static void check_fatal(struct wf_cluster *c, struct wf_dialer *d, const char *r
 static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
     char why[WF_REASON_TEXT];
-    snprintf(why, sizeof why, "refused by node %.40s: %.*s", ch->name, (int)WF_MIN(f->name.size, (size_t)100),
-             f->name.data);
+    snprintf(why, sizeof why, "refused by node %.40s: %.*s", ch->name,
+             (int)wf_utf8_whole(f->name.data, WF_MIN(f->name.size, (size_t)100)), f->name.data);
     struct wf_dialer *d = ch->dialer;
     if (d != NULL && f->number == WF_REFUSED_SELF) d->self = true;
     if (d != NULL && f->number == WF_REFUSED_NAME_TAKEN) check_fatal(c, d, why);

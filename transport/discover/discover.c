@@ -5,6 +5,7 @@
 #include "source.h"
 #include "transport.h"
 #include "url.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,8 +49,8 @@ static int check_options(const struct wf_source *s, char *why)
         for (const char *const *o = s->kind->options; *o != NULL; o++)
             known |= strlen(*o) == n && strncmp(*o, at, n) == 0;
         if (!known) {
-            snprintf(why, WF_REASON_TEXT, "'%.*s' is no option of %s", (int)WF_MIN(n, (size_t)30), at,
-                     s->kind->prefix);
+            snprintf(why, WF_REASON_TEXT, "'%.*s' is no option of %s", (int)wf_utf8_whole(at, WF_MIN(n, (size_t)30)),
+                     at, s->kind->prefix);
             return WEFT_EADDRESS;
         }
         if (at[n] != '=' || strcspn(at + n + 1, "&") == 0 || strcspn(at + n + 1, "&") >= WF_URL_TEXT) {

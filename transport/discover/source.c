@@ -2,6 +2,7 @@
  * they report, and the log lines about it. */
 #include "source.h"
 #include "cluster_event.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ int wf_check_host(const char *text, size_t size, char *why)
     if (good) return WEFT_OK;
     snprintf(why, WF_REASON_TEXT,
              "'%.*s' is no host name: labels of 1 to 63 letters, digits, '-' and '_', with dots between",
-             (int)WF_MIN(size, (size_t)48), text);
+             (int)wf_utf8_whole(text, WF_MIN(size, (size_t)48)), text);
     return WEFT_EADDRESS;
 }
 
@@ -61,7 +62,7 @@ int wf_check_host_port(const char *text, size_t size, char *why)
         port = digits > 5 || text[i] < '0' || text[i] > '9' ? -1 : port < 0 ? port : port * 10 + (text[i] - '0');
     if (host == 0 || digits == 0 || port < 1 || port > 65535) {
         snprintf(why, WF_REASON_TEXT, "'%.*s' is not HOST:PORT with a port from 1 to 65535",
-                 (int)WF_MIN(size, (size_t)60), text);
+                 (int)wf_utf8_whole(text, WF_MIN(size, (size_t)60)), text);
         return WEFT_EADDRESS;
     }
     if (host > 3 && text[0] == '[' && text[host - 2] == ']') return WEFT_OK;

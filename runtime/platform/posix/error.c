@@ -1,9 +1,29 @@
 /* runtime/platform/posix/error.c -- converts errno to WEFT_E*. */
 #include <errno.h>
+#include <string.h>
 
 #include "native.h"
 
-int pf_error(int system_error)
+_Atomic(pf_unknown_error_fn *) pf_on_unknown_error;
+
+int pf_unknown_error(const char *where, int system_error)
+{
+    /* Pairs with the store of the thread that registers. */
+    pf_unknown_error_fn *tell = atomic_load_explicit(&pf_on_unknown_error, memory_order_acquire);
+    if (tell == NULL) return WEFT_ESYSTEM;
+    int before = errno;
+    char space[128];
+#if defined(__GLIBC__)
+    const char *text = strerror_r(system_error, space, sizeof space);
+#else
+    const char *text = strerror_r(system_error, space, sizeof space) == 0 ? space : "unknown error";
+#endif
+    tell(where, system_error, text);
+    errno = before;
+    return WEFT_ESYSTEM;
+}
+
+int pf_error_of(const char *where, int system_error)
 {
     switch (system_error) {
     case 0: return WEFT_OK;
@@ -37,6 +57,6 @@ int pf_error(int system_error)
     case EHOSTUNREACH:
     case ENETDOWN: return WEFT_ENONODE;
     case EMSGSIZE: return WEFT_ETOOBIG;
-    default: return WEFT_ESYSTEM;
+    default: return pf_unknown_error(where, system_error);
     }
 }

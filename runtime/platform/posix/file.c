@@ -6,7 +6,7 @@
 
 #include "native.h"
 
-int pf_file_error(int system_error)
+int pf_file_error_of(const char *where, int system_error)
 {
     switch (system_error) {
     case ENOENT:
@@ -24,8 +24,8 @@ int pf_file_error(int system_error)
     case ENODEV:
     case ESPIPE:
     case ENAMETOOLONG: return WEFT_EINVAL;
-    case EAGAIN: return WEFT_ESYSTEM; /* a file is always ready */
-    default: return pf_error(system_error);
+    case EAGAIN: return pf_unknown_error(where, system_error); /* a file is always ready */
+    default: return pf_error_of(where, system_error);
     }
 }
 

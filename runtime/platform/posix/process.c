@@ -35,7 +35,7 @@ static int spawn_error(int system_error)
     case E2BIG: return WEFT_ETOOBIG;
     case EAGAIN: return WEFT_EFULL; /* too many processes */
     case EBADF: return WEFT_ECLOSED;
-    default: return pf_file_error(system_error);
+    default: return pf_file_error_of("posix_spawn", system_error);
     }
 }
 
@@ -189,7 +189,7 @@ static int reap(struct pf_process *c, struct pf_exit *out, int options)
     if (pid == 0) return PF_AGAIN;
     *out = (struct pf_exit){.code = -1};
     c->id = 0; /* from here on the number may belong to another process */
-    if (pid < 0) return WEFT_ESYSTEM;
+    if (pid < 0) return pf_unknown_error("waitpid", errno);
     if (WIFEXITED(status)) out->code = WEXITSTATUS(status);
     else out->signal = WTERMSIG(status);
     return WEFT_OK;

@@ -2,6 +2,27 @@
  * to UTF-16. */
 #include "system.h"
 
+#include <stdio.h>
+#include <string.h>
+
+_Atomic(pf_unknown_error_fn *) pf_on_unknown_error;
+
+int pf_unknown_error(const char *where, int system_error)
+{
+    /* Pairs with the store of the thread that registers. */
+    pf_unknown_error_fn *tell = atomic_load_explicit(&pf_on_unknown_error, memory_order_acquire);
+    if (tell == NULL) return WEFT_ESYSTEM;
+    DWORD before = GetLastError();
+    char text[256];
+    DWORD n = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, (DWORD)system_error, 0,
+                             text, sizeof text, NULL);
+    if (n == 0) snprintf(text, sizeof text, "unknown error");
+    text[strcspn(text, "\r\n")] = '\0';
+    tell(where, system_error, text);
+    SetLastError(before);
+    return WEFT_ESYSTEM;
+}
+
 int pf_wide(const char *text, wchar_t *out, size_t space)
 {
     int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, out,
@@ -9,7 +30,7 @@ int pf_wide(const char *text, wchar_t *out, size_t space)
     return size > 0 ? size : GetLastError() == ERROR_INSUFFICIENT_BUFFER ? WEFT_ETOOBIG : WEFT_EINVAL;
 }
 
-int pf_error(int system_error)
+int pf_error_of(const char *where, int system_error)
 {
     switch (system_error) {
     case ERROR_SUCCESS: return WEFT_OK;
@@ -60,6 +81,6 @@ int pf_error(int system_error)
     case WSAEHOSTUNREACH:
     case WSAENETDOWN: return WEFT_ENONODE;
     case WSAEMSGSIZE: return WEFT_ETOOBIG;
-    default: return WEFT_ESYSTEM;
+    default: return pf_unknown_error(where, system_error);
     }
 }

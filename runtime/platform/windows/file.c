@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(OVERLAPPED) <= sizeof(((struct pf_file_op *)0)->platform), "it fits");
 
-int pf_file_error(int system_error)
+int pf_file_error_of(const char *where, int system_error)
 {
     switch (system_error) {
     case ERROR_FILE_NOT_FOUND:
@@ -32,14 +32,12 @@ int pf_file_error(int system_error)
     case ERROR_LOCK_VIOLATION: return WEFT_EBUSY;
     case ERROR_NEGATIVE_SEEK:
     case ERROR_FILENAME_EXCED_RANGE: return WEFT_EINVAL;
-    default: return pf_error(system_error);
+    default: return pf_error_of(where, system_error);
     }
 }
 
-static int last_error(void)
-{
-    return pf_file_error((int)GetLastError());
-}
+/* It is a macro, as the error is told with the name of the function that met it. */
+#define last_error() pf_file_error((int)GetLastError())
 
 static int check_kind(HANDLE file, unsigned flags)
 {

@@ -90,14 +90,14 @@ static int open_driver(struct pf_poller *p)
     IO_STATUS_BLOCK status;
     RtlInitUnicodeString(&name, L"\\Device\\Afd\\weft");
     InitializeObjectAttributes(&attributes, &name, 0, NULL, NULL);
-    if (NtCreateFile(&p->driver, SYNCHRONIZE, &attributes, &status, NULL, 0, FILE_SHARE_READ | FILE_SHARE_WRITE,
-                     FILE_OPEN, 0, NULL, 0) < 0)
-        return WEFT_ESYSTEM;
+    NTSTATUS rc = NtCreateFile(&p->driver, SYNCHRONIZE, &attributes, &status, NULL, 0,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_OPEN, 0, NULL, 0);
+    if (rc < 0) return pf_unknown_error("NtCreateFile of the driver of sockets", (int)RtlNtStatusToDosError(rc));
     if (CreateIoCompletionPort(p->driver, p->port, PF_KEY_POLL, 0) == NULL ||
         !SetFileCompletionNotificationModes(p->driver, FILE_SKIP_SET_EVENT_ON_HANDLE)) {
-        int rc = pf_error((int)GetLastError());
+        int error = pf_error((int)GetLastError());
         CloseHandle(p->driver);
-        return rc;
+        return error;
     }
     return WEFT_OK;
 }

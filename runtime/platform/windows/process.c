@@ -36,7 +36,7 @@ static int start_error(DWORD error)
     case ERROR_EXE_MACHINE_TYPE_MISMATCH: return WEFT_EFORMAT;
     case NEEDS_ELEVATION: return WEFT_EACCESS;
     case ERROR_FILENAME_EXCED_RANGE: return WEFT_ETOOBIG;
-    default: return pf_file_error((int)error);
+    default: return pf_file_error_of("CreateProcess", (int)error);
     }
 }
 
@@ -98,12 +98,15 @@ static int create_with(struct pf_process *out, const struct pf_command *c, bool 
     if (count == 0) return create(out, c, detached, &start);
     (void)InitializeProcThreadAttributeList(NULL, 1, 0, &size); /* finds out its size */
     if ((start.lpAttributeList = malloc(size)) == NULL) return WEFT_ENOMEM;
-    int rc = WEFT_ESYSTEM;
+    int rc;
     if (InitializeProcThreadAttributeList(start.lpAttributeList, 1, 0, &size)) {
         if (UpdateProcThreadAttribute(start.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, given,
                                       count * sizeof *given, NULL, NULL))
             rc = create(out, c, detached, &start);
+        else rc = pf_unknown_error("UpdateProcThreadAttribute", (int)GetLastError());
         DeleteProcThreadAttributeList(start.lpAttributeList);
+    } else {
+        rc = pf_unknown_error("InitializeProcThreadAttributeList", (int)GetLastError());
     }
     free(start.lpAttributeList);
     return rc;
@@ -151,7 +154,7 @@ static int reap(struct pf_process *p, struct pf_exit *out, DWORD milliseconds)
     if (WaitForSingleObject(c->process, milliseconds) == WAIT_TIMEOUT) return PF_AGAIN;
     *out = (struct pf_exit){.code = -1};
     p->id = 0; /* from here on the number may belong to another process */
-    if (!GetExitCodeProcess(c->process, &code)) return WEFT_ESYSTEM;
+    if (!GetExitCodeProcess(c->process, &code)) return pf_unknown_error("GetExitCodeProcess", (int)GetLastError());
     out->signal = atomic_load_explicit(&c->ended_by, memory_order_relaxed);
     if (out->signal == 0) out->signal = signal_of(code);
     if (out->signal == 0) out->code = (int)code;

@@ -5,10 +5,7 @@
 #include "socket_shared.h"
 
 /* WSAENOTSOCK means that the socket was closed, because pf_adopt and others refuse handles that are not sockets. */
-static inline int pf_socket_error(void)
-{
-    return WSAGetLastError() == WSAENOTSOCK ? WEFT_ECLOSED : pf_error(WSAGetLastError());
-}
+#define pf_socket_error() (WSAGetLastError() == WSAENOTSOCK ? WEFT_ECLOSED : pf_error(WSAGetLastError()))
 
 /* Whether a handle with this number is open. */
 static inline bool pf_is_open(pf_handle h)

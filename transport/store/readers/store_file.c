@@ -10,6 +10,7 @@
 #include "postgres.h"
 #include "sqlite.h"
 #include "store_file.h"
+#include "utf8.h"
 
 static const struct wf_store_engine *const engines[] = {&wf_store_sqlite, &wf_store_postgres};
 
@@ -34,6 +35,7 @@ void wf_store_url_show(const char *url, char *out, size_t size)
     if (engine == NULL) snprintf(out, size, "%.*s", (int)strcspn(url, ":=@ "), url);
     else if (engine->show == NULL) snprintf(out, size, "%s", url);
     else engine->show(where, out, size);
+    out[wf_utf8_whole(out, strlen(out))] = '\0';
 }
 
 static int no_engine(const char *url, struct wf_store_why *why)

@@ -2,6 +2,14 @@
  * once, many in parallel. */
 #include "file_gate.h"
 
+#include "../../../capture.h"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 /* ---- What calls do --------------------------------------------------------------------------------------------- */
 
 static void use_positions(void *arg)
@@ -61,6 +69,74 @@ START_TEST(the_end_of_a_file_is_a_plain_0)
 {
     run_alone(read_to_the_end, NULL);
     run_slowly(read_to_the_end, NULL);
+}
+END_TEST
+
+#ifdef __linux__
+/* The memory of this process is a file in which a part can be read and the next part cannot: a mapping that is longer
+ * than the file behind it. */
+static void read_what_breaks(void *arg)
+{
+    (void)arg;
+    char log[4096];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 2 * page;
+    char *in = malloc(size);
+    int fd = open(file_path(1), O_RDWR | O_CREAT, 0600);
+    want(in != NULL && fd >= 0 && ftruncate(fd, (off_t)page) == 0);
+    void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    want(at != MAP_FAILED);
+    weft_file f = open_file("/proc/self/mem", WEFT_FILE_READ);
+    weft_file_op op;
+    want_int(weft_file_read(f, in, page, (intptr_t)at, WEFT_FOREVER), (int64_t)page);
+    capture_state c = capture_start();
+    int64_t at_once = weft_file_read(f, in, size, (intptr_t)at, WEFT_FOREVER);
+    int rc = weft_file_read_start(&op, f, size, (intptr_t)at, WEFT_FOREVER);
+    int64_t taken = rc < 0 ? rc : weft_file_take(op, in, size, WEFT_FOREVER);
+    (void)capture_end(&c, log, sizeof log);
+    want_int(at_once, WEFT_ESYSTEM);
+    want_int(taken, WEFT_ESYSTEM);
+    want(strstr(log, "pf_file_read failed: Input/output error (system error 5)") != NULL);
+    want_int(weft_file_close(f), 0);
+    want(munmap(at, size) == 0 && close(fd) == 0);
+    free(in);
+}
+
+START_TEST(an_error_after_a_part_is_returned_and_not_a_short_count)
+{
+    run_alone(read_what_breaks, NULL);
+    run_slowly(read_what_breaks, NULL);
+}
+END_TEST
+#endif
+
+static int submit_nothing(struct pf_poller *p, struct pf_file_op *op)
+{
+    (void)p;
+    op->result = 0;
+    return WEFT_OK;
+}
+
+static void write_nothing(void *arg)
+{
+    (void)arg;
+    char log[4096];
+    weft_file f = open_file(file_path(0), BOTH);
+    weft_file_op op;
+    capture_state c = capture_start();
+    int64_t at_once = weft_file_write(f, "abc", 3, 0, WEFT_FOREVER);
+    int rc = weft_file_write_start(&op, f, "abc", 3, 0, WEFT_FOREVER);
+    int64_t taken = rc < 0 ? rc : weft_file_take(op, NULL, 0, WEFT_FOREVER);
+    (void)capture_end(&c, log, sizeof log);
+    want_int(at_once, WEFT_ESYSTEM);
+    want_int(taken, WEFT_ESYSTEM);
+    want(strstr(log, "a write to a file failed: the system took none of 3 bytes, and gave no error") != NULL);
+    want_int(weft_file_close(f), 0);
+}
+
+START_TEST(a_write_that_takes_nothing_is_an_error)
+{
+    slow_env.file_submit = submit_nothing;
+    run_slowly(write_nothing, NULL);
 }
 END_TEST
 
@@ -356,6 +432,10 @@ int main(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, reads_and_writes_are_positioned);
     tcase_add_test(t, the_end_of_a_file_is_a_plain_0);
+    tcase_add_test(t, a_write_that_takes_nothing_is_an_error);
+#ifdef __linux__
+    tcase_add_test(t, an_error_after_a_part_is_returned_and_not_a_short_count);
+#endif
     tcase_add_test(t, large_reads_and_writes_go_in_pieces);
     tcase_add_test(t, appended_bytes_go_to_the_end);
     tcase_add_test(t, cached_bytes_are_read_without_suspending);

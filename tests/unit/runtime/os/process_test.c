@@ -12,6 +12,7 @@
 
 #include "children.h"
 #include "../folder.h"
+#include "../../../capture.h"
 
 /* The linker puts this in between: a child may be one that this process has no right to signal, as under sudo. */
 static bool may_signal = true;
@@ -407,7 +408,13 @@ static void reap_elsewhere(void *arg)
     pid_t pid = (pid_t)weft_process_id(p);
     want_int(kill(pid, SIGKILL), 0);
     want_int(waitpid(pid, NULL, 0), pid); /* what a program must not do */
-    want_int(weft_process_wait(p, NULL, WEFT_FOREVER), WEFT_ESYSTEM);
+    char log[1024];
+    capture_state c = capture_start();
+    int rc = weft_process_wait(p, NULL, WEFT_FOREVER);
+    (void)capture_end(&c, log, sizeof log);
+    want_int(rc, WEFT_ESYSTEM);
+    want(strstr(log, "level=warn module=runtime msg=\"waitpid failed: No child process") != NULL);
+    want(strstr(log, "(system error 10)\"") != NULL);
 }
 
 START_TEST(a_child_that_the_program_reaped_itself_has_an_unknown_result)

@@ -99,6 +99,23 @@ START_TEST(bad_specifications_are_refused)
 }
 END_TEST
 
+/* Each place of the cut is tried, also those inside a letter. */
+START_TEST(a_part_of_a_specification_that_is_cut_ends_with_a_whole_letter)
+{
+    static const char *const forms[] = {"dns:a:1?%s", "dns:a:1?%s=1", "dns-srv:%s", "dns:%s"};
+    for (size_t before = 0; before < 3; before++) {
+        char text[WF_SPEC_TEXT] = "", spec[WF_SPEC_TEXT];
+        for (size_t i = 0; i < before; i++) strcat(text, "x");
+        for (size_t i = 0; i < 40; i++) strcat(text, "\xE2\x82\xAC");
+        for (size_t i = 0; i < WF_COUNT(forms); i++) {
+            snprintf(spec, sizeof spec, forms[i], text);
+            ck_assert_int_eq(create_one(spec), WEFT_EADDRESS);
+            ck_assert_msg(strstr(said, "\\ufffd") == NULL, "%s", said); /* as which the log writes it */
+        }
+    }
+}
+END_TEST
+
 START_TEST(the_number_of_sources_is_bounded)
 {
     const char *specs[WF_SOURCES_MAX + 1];
@@ -290,6 +307,7 @@ int main(void)
     Suite *s = suite_create("discover_sources");
     TCase *t = tcase_create("sources");
     tcase_add_test(t, bad_specifications_are_refused);
+    tcase_add_test(t, a_part_of_a_specification_that_is_cut_ends_with_a_whole_letter);
     tcase_add_test(t, the_number_of_sources_is_bounded);
     tcase_add_test(t, a_url_is_listed_at_once);
     tcase_add_test(t, changes_of_the_list_are_logged);

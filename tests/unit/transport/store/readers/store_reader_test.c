@@ -101,6 +101,23 @@ START_TEST(a_page_that_many_ask_for_is_read_once)
 }
 END_TEST
 
+/* Each place of the cut is tried, also those inside a letter. */
+START_TEST(a_url_that_is_cut_for_a_message_ends_with_a_whole_letter)
+{
+    for (size_t before = 0; before < 4; before++) {
+        char url[512] = "", shown[64], open[600];
+        for (size_t i = 0; i < before; i++) strcat(url, "x");
+        while (strlen(url) < 300) strcat(url, "\xE2\x82\xAC");
+        snprintf(open, sizeof open, "sqlite:%s", url);
+        ck_assert_int_eq(wf_store_url_check(url, &why), WEFT_EINVAL);
+        ck_assert_uint_eq(weft_printable(why.text, strlen(why.text), NULL), strlen(why.text));
+        wf_store_url_show(open, shown, sizeof shown);
+        ck_assert_uint_eq(weft_printable(shown, strlen(shown), NULL), strlen(shown));
+        ck_assert_uint_ge(strlen(shown), sizeof shown - 3);
+    }
+}
+END_TEST
+
 int main(void)
 {
     use_a_folder();
@@ -109,5 +126,6 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_page_that_many_ask_for_is_read_once);
+    tcase_add_test(c, a_url_that_is_cut_for_a_message_ends_with_a_whole_letter);
     return run_suite(suite);
 }
