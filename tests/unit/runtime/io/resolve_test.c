@@ -151,10 +151,12 @@ static void fails(const void *arg, size_t size)
     want_int(weft_resolve(long_name, "80", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);
     want_int(weft_resolve("", "80", &a, 1, WEFT_FOREVER), WEFT_EINVAL);
     want_int(weft_resolve("one", NULL, &a, 1, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_resolve("one", "65536", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);
+    want_int(weft_resolve("one", "18446744073709551696", &a, 1, WEFT_FOREVER), WEFT_EADDRESS); /* 2^64 + 80 */
     want_int(weft_resolve("one", "80", &a, 0, WEFT_FOREVER), WEFT_EINVAL);
     want_int(weft_resolve("one", "80", &a, 1, WEFT_NOW), WEFT_ETIMEDOUT);
-    const char *const wrong[] = {"127.0.0.300:80", "1.2.3:80",     "one",        "one:",      ":80", "::1:80",
-                                 "[::1:80",        "tcp://one:80", "one two:80", "one:80:80", ""};
+    const char *const wrong[] = {"127.0.0.300:80", "1.2.3:80",     "one",        "one:",      ":80",       "::1:80",
+                                 "[::1:80",        "tcp://one:80", "one two:80", "one:80:80", "one:65536", ""};
     for (size_t i = 0; i < WF_COUNT(wrong); i++) want_int(weft_connect(&s, wrong[i], WEFT_FOREVER), WEFT_EADDRESS);
     want_int(begun(), before); /* nobody was asked */
 }
