@@ -37,7 +37,8 @@ WEFT_API int weft_node_fd(weft_node *node);
  *
  *     while (running) (void)weft_node_turn(node, WEFT_FOREVER);
  *
- * WEFT_EINVAL: the node is not embedded, or one of its own actors makes the call. */
+ * WEFT_EINVAL: the node is not embedded, one of its own actors makes the call, or another thread is running the node,
+ * which the log says once. */
 WEFT_API int64_t weft_node_turn(weft_node *node, int64_t deadline);
 
 WEFT_END

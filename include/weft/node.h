@@ -132,7 +132,9 @@ typedef struct {
      * docs/security.md */
     const char *const *ws_origins;
     size_t ws_origin_count;
-    const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
+    /* path of a 0600 ipc socket for the command line; removed when the node stops, unless another process has replaced
+     * it; NULL: none */
+    const char *control;
     /* true: any program that reaches a plain listener on this machine may control this node as the command line does:
      * list its actors, stop it, load code. Default: only a peer that comes through `control`, through another socket
      * of mode 0600, or with a certificate that grants it. `insecure` allows the same to other machines, too.

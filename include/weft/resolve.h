@@ -29,12 +29,11 @@ WEFT_API bool weft_address_equal(const weft_address *a, const weft_address *b);
 /* [A, W] Looks up the addresses of `host` as this system does (its hosts file, DNS) and writes at most `max` of them
  * (of up to 16), the one to try first in front. `service` is the number or name of a port. Returns the number
  * written. The look-up runs on a thread for blocking functions (weft/offload.h), and only the caller waits for it; if
- * the caller gives up, the look-up runs to its end there. While look-ups that get no answer use all of these threads,
- * other jobs for them wait: see docs/streams.md.
- * Errors: WEFT_ENOHOST, WEFT_EADDRESS (there is no such service, or the name is malformed), WEFT_ETIMEDOUT,
- * WEFT_ECANCELED, WEFT_EFULL (there was no place in the queue for such functions until the deadline, or the process
- * is out of descriptors), WEFT_EINVAL,
- * WEFT_ENOMEM, WEFT_ESYSTEM. */
+ * the caller gives up, the look-up runs to its end there. Look-ups leave one of these threads to other jobs (if
+ * there are several threads); further look-ups wait in a queue of their own: see docs/streams.md.
+ * Errors: WEFT_ENOHOST, WEFT_EADDRESS (there is no such service or port, or the name is malformed), WEFT_ETIMEDOUT,
+ * WEFT_ECANCELED, WEFT_EFULL (there was no place in the queue of look-ups until the deadline, or the process is out of
+ * descriptors), WEFT_EINVAL, WEFT_ENOMEM, WEFT_ESYSTEM. */
 WEFT_API WEFT_CHECKED int weft_resolve(const char *host, const char *service, weft_address *out, size_t max,
                                        int64_t deadline);
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weft/offload.h>
 #include <weft/resolve.h>
 
+#include "offload.h"
 #include "resolve.h"
 #include "task.h"
 
@@ -55,7 +55,7 @@ int wf_resolve_host(const char *host, const char *service, struct pf_address *ou
     if (strlen(host) >= sizeof l.host || strlen(service) >= sizeof l.service) return WEFT_EADDRESS;
     snprintf(l.host, sizeof l.host, "%s", host);
     snprintf(l.service, sizeof l.service, "%s", service);
-    int rc = weft_offload(look_up, &l, sizeof l, deadline);
+    int rc = wf_offload_look_up(look_up, &l, sizeof l, deadline);
     if (rc < 0 || l.result < 0) return rc < 0 ? rc : l.result;
     int count = WF_MIN(l.result, max);
     memcpy(out, l.found, (size_t)count * sizeof *out);

@@ -34,9 +34,11 @@ void pf_native_file_cancel(struct pf_poller *p, struct pf_file_op *op);
 int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag);
 void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c);
 /* For posix/process.c. The first returns WEFT_OK if this kernel can report the end of a child. The second fills in
- * `handle` of a started child. */
+ * `handle` of a started child. The third returns 0, or -1 and errno; if the child has been reaped by other code, the
+ * signal must not reach another process that has got its number, where the system offers a way. */
 int pf_native_process_possible(void);
 int pf_native_process_open(struct pf_process *c);
+int pf_native_process_signal(struct pf_process *c, int number);
 
 /* posix/fault.c: the program counter and stack pointer of a thread when a handler with this ucontext_t began; 0 on
  * systems that are not supported. */

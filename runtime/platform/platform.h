@@ -487,6 +487,12 @@ int pf_file_truncate(pf_handle h, int64_t size);
 int pf_private_directory_of(const char *path);
 /* Whether something is there that is no socket. Where sockets are no files: false. */
 bool pf_is_other_file(const char *path);
+/* Which socket's file is at `path`, to learn later whether it has been replaced. While the socket is open, no other file
+ * gets the same identity. All zeroes: there is none, or sockets are no files on this system. */
+struct pf_socket_file {
+    uint64_t device, file;
+};
+struct pf_socket_file pf_socket_file_at(const char *path);
 /* Whether users other than its owner may read the file. */
 bool pf_file_is_shared(const char *path);
 

@@ -3,6 +3,8 @@
 #include "socket.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int error_of(int rc)
 {
@@ -15,9 +17,18 @@ static int error_of(int rc)
     }
 }
 
+/* Whether it is a number, but not of a port. Systems take it for that number modulo 65536. */
+static bool is_no_port(const char *service)
+{
+    size_t digits = strspn(service, "0123456789");
+    if (digits == 0 || service[digits] != '\0') return false;
+    return strtoull(service, NULL, 10) > 65535; /* a number that is too large for the type yields its largest one */
+}
+
 int pf_resolve(const char *host, const char *service, struct pf_address *out, int max)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *found;
+    if (is_no_port(service)) return WEFT_EADDRESS;
     pf_sockets_load();
     errno = 0;
     int rc = getaddrinfo(host, service, &hints, &found), count = 0;

@@ -16,6 +16,8 @@
 struct wf_embed {
     struct pf_env env; /* first */
     struct wf_workers *set;
+    _Atomic bool turning; /* acquire and release hand the worker to the next thread that runs a turn */
+    _Atomic bool said;    /* relaxed: the log has the line about two threads */
 };
 
 /* Gives the set an environment in `e`, which must live as long as the set. */
@@ -24,7 +26,7 @@ void wf_embed_init(struct wf_embed *e, struct wf_workers *set);
  * WEFT_EFULL. */
 int wf_embed_start(struct wf_workers *set);
 /* Runs a turn; waits for work until `deadline`. Returns when the next turn is due: WEFT_NOW, a time, or
- * WEFT_FOREVER. */
+ * WEFT_FOREVER. WEFT_EINVAL: another thread is running one, which is a mistake of the program that the log names once. */
 int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline);
 
 #endif

@@ -11,14 +11,25 @@ enum { WHO = 96 }; /* bytes of an actor's description */
 
 enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: it waits for a place in the queue */
 
+/* Look-ups of names have a line of their own: a name server that does not answer holds up no other job. */
+enum which_line { ORDINARY, LOOK_UPS, LINES };
+
+struct line {
+    struct wf_list queue, overflow;
+    uint32_t queued, waiting;
+    uint32_t running, running_max; /* threads that run its jobs */
+};
+
 struct job {
     struct wf_owned_handle handle; /* of the task that started it */
     weft_event done;
     weft_blocking *run, *drop;
     size_t size;
     struct wf_offload *set;
+    struct line *line;
     /* Under set->lock: */
-    struct wf_list_node in_line; /* wf_offload.queue or .overflow */
+    struct wf_list_node in_line; /* line->queue or ->overflow */
+    uint64_t number;             /* of all jobs that got into a queue */
     enum state state;
     bool abandoned;                 /* the task has abandoned it while it ran: the thread frees it */
     struct blocking_thread *thread; /* that runs it */
@@ -39,8 +50,11 @@ struct blocking_thread {
 struct wf_offload {
     pf_mutex *lock; /* of everything below */
     pf_cond *quiet; /* `running` has become 0 */
-    struct wf_list queue, overflow, idle;
-    uint32_t queued, queue_max, waiting, running;
+    struct line lines[LINES];
+    struct wf_list idle;
+    uint64_t numbers;
+    uint32_t queue_max; /* of each line */
+    uint32_t running;   /* of all lines */
     uint32_t started, threads_max;
     uint32_t holders; /* the node and each thread left behind: the last frees it */
     bool closed;
@@ -84,7 +98,11 @@ static void let_go(struct wf_offload *o)
 struct wf_offload_counts wf_offload_count(struct wf_offload *o)
 {
     pf_mutex_lock(o->lock);
-    struct wf_offload_counts counts = {o->running, o->queued, o->waiting, o->started};
+    struct wf_offload_counts counts = {.running = o->running, .threads = o->started};
+    for (size_t i = 0; i < LINES; i++) {
+        counts.queued += o->lines[i].queued;
+        counts.waiting += o->lines[i].waiting;
+    }
     pf_mutex_unlock(o->lock);
     return counts;
 }
@@ -92,7 +110,8 @@ struct wf_offload_counts wf_offload_count(struct wf_offload *o)
 bool wf_offload_is_awaited(struct wf_offload *o)
 {
     pf_mutex_lock(o->lock);
-    bool awaited = o->queued > 0;
+    bool awaited = false;
+    for (size_t i = 0; i < LINES; i++) awaited |= o->lines[i].queued > 0;
     for (uint32_t i = 0; i < o->started && !awaited; i++) {
         const struct blocking_thread *t = &o->threads[i];
         awaited = t->job != NULL && !t->dropping && !t->job->abandoned && t->job->state == RUNNING;
@@ -105,34 +124,55 @@ bool wf_offload_is_awaited(struct wf_offload *o)
 
 static void push_job(struct wf_offload *o, struct job *j)
 {
-    WF_ASSERT(j->state == WAITING && o->queued < o->queue_max);
+    WF_ASSERT(j->state == WAITING && j->line->queued < o->queue_max);
     j->state = QUEUED;
-    o->queued++;
-    wf_list_push(&o->queue, &j->in_line);
+    j->number = o->numbers++;
+    j->line->queued++;
+    wf_list_push(&j->line->queue, &j->in_line);
 }
 
 /* A place in the queue has become free. */
-static void admit(struct wf_offload *o)
+static void admit(struct wf_offload *o, struct line *line)
 {
-    struct wf_list_node *k = wf_list_pop(&o->overflow);
+    struct wf_list_node *k = wf_list_pop(&line->overflow);
     if (k == NULL) return;
     struct job *j = WF_CONTAINER(k, struct job, in_line);
-    WF_ASSERT(o->waiting > 0 && j->state == WAITING);
-    o->waiting--;
+    WF_ASSERT(line->waiting > 0 && j->state == WAITING);
+    line->waiting--;
     push_job(o, j);
     (void)weft_event_set(j->done);
 }
 
-/* The next job for a thread, with the lock held; NULL: the node ends. */
+static bool may_run(const struct line *line)
+{
+    return line->running < line->running_max;
+}
+
+/* The job that has been in a queue for longest, of the lines that may run one more; NULL: there is none. */
+static struct job *first_job(struct wf_offload *o)
+{
+    struct job *first = NULL;
+    for (size_t i = 0; i < LINES; i++) {
+        struct wf_list_node *k = wf_list_first(&o->lines[i].queue);
+        if (k == NULL || !may_run(&o->lines[i])) continue;
+        struct job *j = WF_CONTAINER(k, struct job, in_line);
+        if (first == NULL || j->number < first->number) first = j;
+    }
+    return first;
+}
+
+/* The next job for a thread, with the lock held; NULL: the node ends. A thread that has run a look-up comes here, so no
+ * thread has to be woken for the next look-up. */
 static struct job *next_job(struct wf_offload *o, struct blocking_thread *t)
 {
     for (;;) {
-        struct wf_list_node *k = wf_list_pop(&o->queue);
-        if (k != NULL) {
-            WF_ASSERT(o->queued > 0);
-            o->queued--;
-            admit(o);
-            return WF_CONTAINER(k, struct job, in_line);
+        struct job *j = first_job(o);
+        if (j != NULL) {
+            WF_ASSERT(j->line->queued > 0);
+            wf_unlink(&j->in_line);
+            j->line->queued--;
+            admit(o, j->line);
+            return j;
         }
         if (o->closed) return NULL;
         wf_list_push_front(&o->idle, &t->idle);
@@ -150,7 +190,8 @@ static void free_job(struct job *j)
 /* The caller has the lock; it is released while the function runs. */
 static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job *j)
 {
-    WF_ASSERT(j->state == RUNNING && t->job == j && o->running > 0);
+    struct line *line = j->line; /* the task may have freed the job by the end */
+    WF_ASSERT(j->state == RUNNING && t->job == j && o->running > 0 && line->running > 0);
     pf_mutex_unlock(o->lock);
     j->run(j->block);
     pf_mutex_lock(o->lock);
@@ -166,6 +207,7 @@ static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job 
         (void)weft_event_set(j->done);
     }
     t->job = NULL;
+    line->running--;
     if (--o->running == 0) pf_cond_broadcast(o->quiet);
 }
 
@@ -180,6 +222,7 @@ static void thread_main(void *arg)
         j->thread = t;
         t->who[0] = '\0';
         o->running++;
+        j->line->running++;
         run_job(o, t, j);
     }
     bool left_behind = t->left_behind;
@@ -224,10 +267,10 @@ static void abandon(struct job *j)
         memcpy(j->thread->who, who, sizeof who);
     }
     wf_unlink(&j->in_line);
-    if (state == WAITING) o->waiting--;
+    if (state == WAITING) j->line->waiting--;
     if (state == QUEUED) {
-        o->queued--;
-        admit(o);
+        j->line->queued--;
+        admit(o, j->line);
     }
     pf_mutex_unlock(o->lock);
     if (state != RUNNING) free_job(j);
@@ -245,12 +288,13 @@ static int check(weft_blocking *run, const void *block, size_t size)
     return size > WEFT_OFFLOAD_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
-static int make_job(struct job **out, weft_blocking *run, const void *block, size_t size)
+static int make_job(struct job **out, enum which_line line, weft_blocking *run, const void *block, size_t size)
 {
     struct wf_task *t = wf_task_self();
     struct job *j = malloc(sizeof *j + size);
     if (j == NULL) return WEFT_ENOMEM;
-    *j = (struct job){.handle.owned.close = close_owned, .run = run, .size = size, .set = t->worker->set->offload};
+    struct wf_offload *o = t->worker->set->offload;
+    *j = (struct job){.handle.owned.close = close_owned, .run = run, .size = size, .set = o, .line = &o->lines[line]};
     int rc = weft_event_open(&j->done);
     if (rc == WEFT_OK) {
         rc = wf_owned_name(t, &j->handle, j->done.id);
@@ -279,14 +323,15 @@ static int submit(struct job *j)
     struct wf_offload *o = j->set;
     int rc = WEFT_OK;
     pf_mutex_lock(o->lock);
-    if (o->queued < o->queue_max) {
+    if (j->line->queued < o->queue_max) {
         push_job(o, j);
-        struct wf_list_node *idle = wf_list_pop(&o->idle);
+        struct wf_list_node *idle = may_run(j->line) ? wf_list_pop(&o->idle) : NULL;
         if (idle != NULL) pf_cond_broadcast(WF_CONTAINER(idle, struct blocking_thread, idle)->wake);
-        else if (o->started < o->threads_max && start_thread(o) < 0 && o->started == 0) rc = WEFT_ENOMEM;
+        else if (may_run(j->line) && o->started < o->threads_max && start_thread(o) < 0 && o->started == 0)
+            rc = WEFT_ENOMEM;
     } else {
-        o->waiting++;
-        wf_list_push(&o->overflow, &j->in_line);
+        j->line->waiting++;
+        wf_list_push(&j->line->overflow, &j->in_line);
     }
     pf_mutex_unlock(o->lock);
     return rc;
@@ -303,14 +348,14 @@ static int await(struct job *j, enum state wanted, int64_t deadline)
     return rc == WEFT_ETIMEDOUT && state == WAITING ? WEFT_EFULL : rc;
 }
 
-int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
+static int run_in(enum which_line line, weft_blocking *run, void *block, size_t size, int64_t deadline)
 {
     struct job *j;
     int rc = check(run, block, size);
     if (rc < 0) return rc;
     if (wf_task_self()->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     if (deadline == WEFT_NOW) return (int)wf_task_finish_wait(WEFT_ETIMEDOUT);
-    rc = make_job(&j, run, block, size);
+    rc = make_job(&j, line, run, block, size);
     if (rc < 0) return rc;
     rc = submit(j);
     if (rc == WEFT_OK) rc = await(j, DONE, deadline);
@@ -319,12 +364,22 @@ int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
     return rc;
 }
 
+int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
+{
+    return run_in(ORDINARY, run, block, size, deadline);
+}
+
+int wf_offload_look_up(weft_blocking *run, void *block, size_t size, int64_t deadline)
+{
+    return run_in(LOOK_UPS, run, block, size, deadline);
+}
+
 /* `own`: the job owns the block from here on; otherwise only if this succeeds. */
 static int start_job(weft_job *out, weft_blocking *run, weft_blocking *drop, bool own, const void *block, size_t size,
                      int64_t deadline)
 {
     struct job *j;
-    int rc = make_job(&j, run, block, size);
+    int rc = make_job(&j, ORDINARY, run, block, size);
     if (rc < 0) {
         if (own) drop((void *)(uintptr_t)block);
         return rc;
@@ -410,7 +465,7 @@ int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline)
 int wf_work_submit(weft_job *out, struct wf_work *work)
 {
     struct job *j;
-    int rc = make_job(&j, run_work, &work, sizeof work);
+    int rc = make_job(&j, ORDINARY, run_work, &work, sizeof work);
     if (rc < 0) return rc;
     j->drop = drop_work;
     rc = submit(j);
@@ -454,8 +509,12 @@ static int part_begin(struct wf_workers *set)
     o->holders = 1;
     o->threads_max = threads_max;
     o->queue_max = set->blocking_queue == 0 ? WF_OFFLOAD_QUEUE : set->blocking_queue;
-    wf_list_init(&o->queue);
-    wf_list_init(&o->overflow);
+    for (size_t i = 0; i < LINES; i++) {
+        wf_list_init(&o->lines[i].queue);
+        wf_list_init(&o->lines[i].overflow);
+    }
+    o->lines[ORDINARY].running_max = threads_max;
+    o->lines[LOOK_UPS].running_max = WF_MAX(threads_max - 1, 1u);
     wf_list_init(&o->idle);
     int rc = pf_mutex_create(&o->lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&o->quiet);
@@ -471,7 +530,8 @@ static void part_end(struct wf_workers *set)
     set->offload = NULL;
     if (o == NULL) return;
     pf_mutex_lock(o->lock);
-    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow)); /* tasks owned these jobs */
+    for (size_t i = 0; i < LINES; i++) /* tasks owned these jobs */
+        WF_ASSERT(wf_list_empty(&o->lines[i].queue) && wf_list_empty(&o->lines[i].overflow));
     o->closed = true;
     for (uint32_t i = 0; i < o->started; i++) {
         struct blocking_thread *t = &o->threads[i];

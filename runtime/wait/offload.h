@@ -9,6 +9,8 @@
  *     touches the node's slabs once it is closed.
  * (3) The queue has a bound. A job beyond it is in `overflow` and its task waits; the job that has waited longest
  *     gets the next place.
+ *     Look-ups of names have a line of their own, with the same bounds, and leave one thread to the other jobs (if
+ *     there are several threads). A free thread takes the job that has been in a queue for longest, of both lines.
  * (4) Threads are started when a job finds none idle, up to a bound, and then stay. An idle one sleeps on a condition
  *     of its own, so that a job wakes one thread, the last to fall asleep.
  * (5) A function that does not return cannot be ended. The node then leaves its thread behind: the thread frees its
@@ -34,6 +36,9 @@ struct wf_offload_counts {
     uint32_t running, queued, waiting, threads;
 };
 struct wf_offload_counts wf_offload_count(struct wf_offload *o);
+
+/* As weft_offload, for a look-up of a name: see note (3). */
+int wf_offload_look_up(weft_blocking *run, void *block, size_t size, int64_t deadline);
 
 /* A blocking call of the runtime itself: embed this, fill it in, and run it. */
 struct wf_work {

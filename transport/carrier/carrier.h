@@ -120,7 +120,8 @@ struct wf_carrier_ops {
     /* Only the reason of the first call counts. It may call on_down before it returns. */
     void (*close)(struct wf_conn *c, const char *reason);
     void (*release)(struct wf_conn *c);
-    /* Stops the listeners and removes the files of their sockets; connections stay. */
+    /* Stops the listeners and removes the files of their sockets, unless another process has replaced them; connections
+     * stay. */
     void (*unlisten)(struct wf_carrier *k);
     /* Closes all remaining connections and waits until all callbacks have returned. No callback may call it. */
     void (*destroy)(struct wf_carrier *k);

@@ -86,7 +86,13 @@ struct stream_end {
     nng_aio *aio;
     void *tag; /* the tag of a dial */
     bool local, tls, pausing, same_user, control, plain_ws, dialled_ws;
-    char ws[WF_URL_TEXT]; /* the URL if its scheme is ws:// or wss://, else "" */
+    /* Of a listener. The last two change while other threads read the flags above, so they are not beside those:
+     * compilers read neighbours with one instruction, which TSan reports. */
+    struct pf_socket_file file; /* that it has made; all zeroes: none */
+    struct stream_end *left;    /* the next one that was left open */
+    bool replaced;              /* when it ended, there was another socket at its path */
+    _Atomic bool over;          /* it accepts no more; seq_cst, see accept_next */
+    char ws[WF_URL_TEXT];       /* the URL if its scheme is ws:// or wss://, else "" */
 };
 
 static inline struct nng_carrier *carrier_of(struct stream_conn *c)

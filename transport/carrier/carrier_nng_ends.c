@@ -29,10 +29,42 @@ static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *
     return e;
 }
 
+/* The file that is now at the path of a listener on a Unix socket. */
+static struct pf_socket_file file_of(const struct stream_end *l)
+{
+    nng_sockaddr a;
+    if (nng_stream_listener_get_addr(l->listener, NNG_OPT_LOCADDR, &a) != 0 || a.s_family != NNG_AF_IPC)
+        return (struct pf_socket_file){0};
+    return pf_socket_file_at(a.s_ipc.sa_path);
+}
+
+static bool is_replaced(const struct stream_end *l)
+{
+    static const struct pf_socket_file none;
+    struct pf_socket_file now = file_of(l);
+    if (memcmp(&l->file, &none, sizeof none) == 0 || memcmp(&now, &none, sizeof none) == 0) return false;
+    return memcmp(&now, &l->file, sizeof now) != 0;
+}
+
+/* NNG removes a file by the path of the listener that it closes, even if another process listens there by then. So a
+ * listener whose file was replaced stays open, where nobody finds it, until the process ends. The list shows to tools
+ * that look for leaks that it is not lost. */
+static void leave_open(struct stream_end *l)
+{
+    static _Atomic(struct stream_end *) left; /* release and relaxed: it is never read */
+    l->left = atomic_load_explicit(&left, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&left, &l->left, l, memory_order_release, memory_order_relaxed)) {}
+}
+
 /* Waits until its callback has returned, so the callback must not call it. */
 static void end_free(struct stream_end *e)
 {
     if (e->aio != NULL) nng_aio_free(e->aio);
+    e->aio = NULL;
+    if (e->replaced) {
+        leave_open(e);
+        return;
+    }
     if (e->listener != NULL) nng_stream_listener_free(e->listener);
     if (e->dialer != NULL) nng_stream_dialer_free(e->dialer);
     free(e);
@@ -85,11 +117,13 @@ static void pause_for_a_while(struct stream_end *l)
     nng_sleep_aio(ACCEPT_PAUSE_MS, l->aio);
 }
 
-/* The last descriptors are reserved for local sockets, as operators use one of them. */
+/* The last descriptors are reserved for local sockets, as operators use one of them. The thread that ends the listener
+ * sets `over` and then cancels, and this one asks for `over` afterwards: at least one of them sees the other. */
 static void accept_next(struct stream_end *l)
 {
     if (!l->local && pf_handles_scarce()) pause_for_a_while(l);
     else nng_stream_listener_accept(l->listener, l->aio);
+    if (atomic_load_explicit(&l->over, memory_order_seq_cst)) nng_aio_cancel(l->aio);
 }
 
 static void on_accept(void *arg)
@@ -101,7 +135,8 @@ static void on_accept(void *arg)
     l->pausing = false;
     if (error == 0 && !slept) wf_nng_conn_start(k, nng_aio_get_output(l->aio, 0), l);
     pf_mutex_lock(k->lock);
-    bool over = k->closing || error == NNG_ECLOSED || error == NNG_ECANCELED;
+    bool over = k->closing || atomic_load_explicit(&l->over, memory_order_relaxed) || error == NNG_ECLOSED ||
+                error == NNG_ECANCELED;
     if (over && --k->accepting == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
     if (over) return;
@@ -150,6 +185,7 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     if (error == 0) error = nng_aio_alloc(&l->aio, on_accept, l);
     if (error == 0) error = nng_stream_listener_listen(l->listener);
     if (error != 0) goto failed;
+    l->file = file_of(l);
     int port = 0;
     if (!l->local) error = nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port);
     if (error != 0 && error != NNG_ENOTSUP) goto failed; /* otherwise peers would dial port 0 */
@@ -228,7 +264,9 @@ void wf_nng_unlisten(struct wf_carrier *base)
     struct nng_carrier *k = (struct nng_carrier *)base;
     WF_LIST_EACH(at, &k->listeners) {
         struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
-        nng_stream_listener_close(l->listener);
+        l->replaced = is_replaced(l);
+        atomic_store_explicit(&l->over, true, memory_order_seq_cst);
+        if (!l->replaced) nng_stream_listener_close(l->listener);
         nng_aio_cancel(l->aio);
     }
     pf_mutex_lock(k->lock);

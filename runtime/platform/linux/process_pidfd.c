@@ -32,6 +32,11 @@ int pf_native_process_open(struct pf_process *c)
     return fd >= 0 ? WEFT_OK : pf_error(errno);
 }
 
+int pf_native_process_signal(struct pf_process *c, int number)
+{
+    return (int)syscall(SYS_pidfd_send_signal, c->handle, number, NULL, 0); /* it is older than pidfd_open */
+}
+
 int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag)
 {
     return pf_native_poller_add(p, c->handle, tag);

@@ -24,6 +24,13 @@ bool pf_file_is_shared(const char *path)
     return stat(path, &info) == 0 && (info.st_mode & 077) != 0;
 }
 
+struct pf_socket_file pf_socket_file_at(const char *path)
+{
+    struct stat s;
+    if (lstat(path, &s) != 0 || !S_ISSOCK(s.st_mode)) return (struct pf_socket_file){0};
+    return (struct pf_socket_file){(uint64_t)s.st_dev, (uint64_t)s.st_ino};
+}
+
 bool pf_is_other_file(const char *path)
 {
     struct stat s;

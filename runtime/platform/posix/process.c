@@ -208,7 +208,7 @@ int pf_process_wait(struct pf_process *c, struct pf_exit *out)
 int pf_process_signal(struct pf_process *c, int number)
 {
     if (c->id == 0) return WEFT_ECLOSED;
-    if (number <= 0 || kill((pid_t)c->id, number) == 0) return number <= 0 ? WEFT_EINVAL : WEFT_OK;
+    if (number <= 0 || pf_native_process_signal(c, number) == 0) return number <= 0 ? WEFT_EINVAL : WEFT_OK;
     return errno == ESRCH ? WEFT_ECLOSED : pf_error(errno);
 }
 

@@ -46,6 +46,12 @@ bool pf_file_is_shared(const char *path)
     return shared;
 }
 
+struct pf_socket_file pf_socket_file_at(const char *path)
+{
+    (void)path;
+    return (struct pf_socket_file){0};
+}
+
 bool pf_is_other_file(const char *path)
 {
     (void)path;

@@ -400,9 +400,70 @@ START_TEST(callers_that_are_no_actors_learn_it_from_the_result)
 }
 END_TEST
 
+/* ---- A node in another loop ------------------------------------------------------------------------------------- */
+
+static struct {
+    pf_mutex *lock;
+    pf_cond *changed;
+    weft_node *node;
+    bool inside, over;
+} loop;
+
+/* It holds its thread within a turn. */
+static void stays_inside(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    pf_mutex_lock(loop.lock);
+    loop.inside = true;
+    pf_cond_broadcast(loop.changed);
+    while (!loop.over) (void)pf_cond_wait(loop.changed, loop.lock, WEFT_FOREVER);
+    pf_mutex_unlock(loop.lock);
+}
+
+static void turns(void *arg)
+{
+    int64_t next;
+    do next = weft_node_turn(loop.node, WEFT_NOW);
+    while (next >= 0 && !loop.inside);
+    *(int64_t *)arg = next;
+}
+
+START_TEST(a_second_thread_that_runs_an_embedded_node_is_refused)
+{
+    pf_thread *other;
+    int64_t next = 0;
+    if (THROUGH_LIBKQUEUE) return; /* it has no descriptor for other loops */
+    log_begin();
+    want_int(pf_mutex_create(&loop.lock), 0);
+    want_int(pf_cond_create(&loop.changed), 0);
+    loop.node = node_start(RUN_OPTIONS(.embedded = true));
+    node_spawn(loop.node, 1, stays_inside);
+    want_int(pf_thread_start(&other, "other", turns, &next), 0);
+    pf_mutex_lock(loop.lock);
+    while (!loop.inside) (void)pf_cond_wait(loop.changed, loop.lock, WEFT_FOREVER);
+    pf_mutex_unlock(loop.lock);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(weft_node_turn(loop.node, WEFT_NOW), WEFT_EINVAL);
+    pf_mutex_lock(loop.lock);
+    loop.over = true;
+    pf_cond_broadcast(loop.changed);
+    pf_mutex_unlock(loop.lock);
+    pf_thread_join(other);
+    ck_assert_int_ge(next, 0);
+    ck_assert_int_ge(weft_node_turn(loop.node, WEFT_NOW), 0); /* the node goes on */
+    node_end(loop.node);
+    log_end();
+    pf_cond_destroy(loop.changed);
+    pf_mutex_destroy(loop.lock);
+    EXPECT_LINES(
+        "two threads run this embedded node at the same time: call weft_node_start, weft_node_turn, "
+        "weft_node_wait and weft_node_stop in one thread, and only functions such as weft_node_send in others",
+        1);
+}
+END_TEST
+
 TEST_MAIN("misuse", two_messages_with_one_tag_are_named_when_a_node_starts, an_actor_knows_how_many_messages_it_holds,
           an_actor_that_never_frees_is_named_once_for_its_kind,
           an_actor_with_many_requests_that_wait_for_a_reply_has_forgotten_none,
           the_most_frequent_tag_is_found_among_many, warnings_about_messages_with_one_tag_are_bounded,
           a_call_with_wrong_arguments_says_which, a_second_answer_is_logged,
-          callers_that_are_no_actors_learn_it_from_the_result)
+          callers_that_are_no_actors_learn_it_from_the_result, a_second_thread_that_runs_an_embedded_node_is_refused)

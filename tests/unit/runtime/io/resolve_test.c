@@ -1,12 +1,14 @@
 /* Names: the test determines the result of the look-up (the linker puts its function in between), so no name server
  * is asked. Connections are real. */
 #include "../../actors/node_harness.h"
+#include "offload.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <weft/offload.h>
 #include <weft/resolve.h>
 #include <weft/stream.h>
 
@@ -151,10 +153,12 @@ static void fails(const void *arg, size_t size)
     want_int(weft_resolve(long_name, "80", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);
     want_int(weft_resolve("", "80", &a, 1, WEFT_FOREVER), WEFT_EINVAL);
     want_int(weft_resolve("one", NULL, &a, 1, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_resolve("one", "65536", &a, 1, WEFT_FOREVER), WEFT_EADDRESS);
+    want_int(weft_resolve("one", "18446744073709551696", &a, 1, WEFT_FOREVER), WEFT_EADDRESS); /* 2^64 + 80 */
     want_int(weft_resolve("one", "80", &a, 0, WEFT_FOREVER), WEFT_EINVAL);
     want_int(weft_resolve("one", "80", &a, 1, WEFT_NOW), WEFT_ETIMEDOUT);
-    const char *const wrong[] = {"127.0.0.300:80", "1.2.3:80",     "one",        "one:",      ":80", "::1:80",
-                                 "[::1:80",        "tcp://one:80", "one two:80", "one:80:80", ""};
+    const char *const wrong[] = {"127.0.0.300:80", "1.2.3:80",     "one",        "one:",      ":80",       "::1:80",
+                                 "[::1:80",        "tcp://one:80", "one two:80", "one:80:80", "one:65536", ""};
     for (size_t i = 0; i < WF_COUNT(wrong); i++) want_int(weft_connect(&s, wrong[i], WEFT_FOREVER), WEFT_EADDRESS);
     want_int(begun(), before); /* nobody was asked */
 }
@@ -194,6 +198,9 @@ static void gives_up(const void *arg, size_t size)
     int64_t deadline = weft_after(WEFT_MS(2));
     want_int(weft_resolve("one", "80", &a, 1, deadline), WEFT_ETIMEDOUT);
     want_int(weft_connect(&s, "one:80", weft_after(WEFT_MS(2))), WEFT_ETIMEDOUT);
+    hold(false);
+    while (!all_ended()) weft_yield(); /* their threads are free again */
+    hold(true);
     int before = begun();
     weft_pid stopped = kid_on(1, connects_to_held, 0), killed = kid_on(1, is_killed, 0);
     await_begun(before + 2);
@@ -240,6 +247,56 @@ static void goes_on(const void *arg, size_t size)
 START_TEST(the_loop_goes_on_while_a_name_is_looked_up)
 {
     run(1, goes_on);
+}
+END_TEST
+
+static void does_nothing(void *block)
+{
+    *(int *)block += 1;
+}
+
+static void waits_in_line(const void *arg, size_t size)
+{
+    weft_address a;
+    (void)arg, (void)size;
+    (void)weft_resolve("one", "80", &a, 1, WEFT_FOREVER);
+    want(false);
+}
+
+enum { SLOW = WF_OFFLOAD_THREADS + 1 }; /* look-ups that are asked for before the others */
+
+static struct wf_offload_counts counts(void)
+{
+    return wf_offload_count(wf_here->set->offload);
+}
+
+/* No name server answers. Other jobs run, and the look-ups that have to wait can give up. */
+static void leaves_a_thread(const void *arg, size_t size)
+{
+    weft_address a;
+    int n = 0;
+    (void)arg, (void)size;
+    hold(true);
+    for (int i = 0; i < SLOW; i++) kid_on(1, looks_up_slowly, 0);
+    await_begun(WF_OFFLOAD_THREADS - 1);
+    want_int(weft_offload(does_nothing, &n, sizeof n, weft_after(WEFT_SEC(10))), 0);
+    want_int(n, 1);
+    while (counts().queued < 2) weft_yield();
+    weft_pid killed = kid_on(1, waits_in_line, 0);
+    while (counts().queued < 3) weft_yield();
+    want_int(weft_resolve("one", "80", &a, 1, weft_after(WEFT_MS(2))), WEFT_ETIMEDOUT);
+    want_int(weft_kill(killed), 0);
+    while (counts().queued > 2) weft_yield();
+    want_int(weft_offload(does_nothing, &n, sizeof n, weft_after(WEFT_SEC(10))), 0);
+    want_int(begun(), WF_OFFLOAD_THREADS - 1);
+    hold(false);
+    for (int i = 0; i < SLOW; i++) hear(2);
+    want_int(begun(), SLOW); /* those that gave up were never begun */
+}
+
+START_TEST(look_ups_that_get_no_answer_leave_a_thread_to_other_jobs)
+{
+    run(1, leaves_a_thread);
 }
 END_TEST
 
@@ -332,4 +389,5 @@ END_TEST
 TEST_MAIN("resolve", a_name_has_addresses_in_their_order,
           each_failure_of_a_look_up_has_its_error_and_malformed_names_are_not_looked_up,
           a_look_up_ends_at_its_deadline_when_stopped_and_when_killed, the_loop_goes_on_while_a_name_is_looked_up,
-          connecting_tries_each_address_in_turn, an_address_that_swallows_everything_leaves_time_for_the_next)
+          look_ups_that_get_no_answer_leave_a_thread_to_other_jobs, connecting_tries_each_address_in_turn,
+          an_address_that_swallows_everything_leaves_time_for_the_next)

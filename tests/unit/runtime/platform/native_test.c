@@ -360,6 +360,34 @@ START_TEST(functions_of_a_library_are_found_and_what_is_missing_is_named)
 }
 END_TEST
 
+/* Other code of the program has reaped the child, and the system has given its number to another one. */
+START_TEST(a_signal_for_a_child_that_is_gone_reaches_no_other)
+{
+    const char *const ends[] = {"true", NULL}, *const stays[] = {"cat", NULL};
+    struct pf_process gone, other;
+    struct pf_process_options o = {.argv = ends, .stdio = {PF_STDIO_NULL, PF_STDIO_NULL, PF_STDIO_NULL}};
+    struct pf_exit how;
+    pf_handle its_in, in;
+    if (RUNNING_ON_VALGRIND) return; /* it knows no pidfd */
+    ck_assert_int_eq(pf_process_start(&gone, &o), WEFT_OK);
+    ck_assert_int_eq(waitpid((pid_t)gone.id, NULL, 0), gone.id);
+    ck_assert_int_eq(pf_pipe(&its_in, &in, false, true), WEFT_OK);
+    o.argv = stays;
+    o.stdio[0] = PF_STDIO_HANDLE;
+    o.handle[0] = its_in;
+    ck_assert_int_eq(pf_process_start(&other, &o), WEFT_OK);
+    gone.id = other.id;
+    /* A kqueue has no handle for it, so there only its number is known. */
+    if (gone.handle != PF_NO_HANDLE) ck_assert_int_eq(pf_process_signal(&gone, PF_SIGKILL), WEFT_ECLOSED);
+    pf_close(in);
+    pf_close(its_in);
+    ck_assert_int_eq(pf_process_wait(&other, &how), WEFT_OK);
+    ck_assert_int_eq(how.signal, 0);
+    pf_process_free(&gone);
+    pf_process_free(&other);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("platform");
@@ -369,6 +397,7 @@ int main(void)
     tcase_add_loop_test(c, other_faults_reach_the_handler_that_was_there, 0, 2);
     tcase_add_test(c, errors_are_translated);
     tcase_add_test(c, functions_of_a_library_are_found_and_what_is_missing_is_named);
+    tcase_add_test(c, a_signal_for_a_child_that_is_gone_reaches_no_other);
     tcase_add_loop_test(c, a_flag_is_readable_while_it_is_up, 0, 2);
     suite_add_tcase(suite, c);
     c = tcase_create("sockets");

@@ -579,6 +579,29 @@ START_TEST(the_end_of_a_carrier_ends_its_connections)
 END_TEST
 
 #ifndef _WIN32
+/* The next version of a program removes the file and listens there, and then the old version ends. */
+START_TEST(a_carrier_that_ends_leaves_the_file_of_its_successor)
+{
+    char old[WF_URL_TEXT], why[WF_REASON_TEXT];
+    start(_i, 0);
+    snprintf(old, sizeof old, "%s", url);
+    ck_assert_int_eq(unlink(url + strlen("ipc://")), 0);
+    struct wf_carrier *successor = wf_carrier_nng(
+        &(struct wf_carrier_options){.env = set.env, .workers = &set, .user = &user});
+    ck_assert_int_eq(successor->ops->listen(successor, old, 0, url, why), 0);
+    successor->ops->accept(successor);
+    carrier->ops->unlisten(carrier);
+    int fd = greeted();
+    close(fd);
+    AWAIT(seen.downs == 1);
+    carrier->ops->destroy(carrier);
+    carrier = successor;
+    ck_assert_int_eq(access(url + strlen("ipc://"), F_OK), 0);
+    stop();
+    ck_assert_int_ne(access(url + strlen("ipc://"), F_OK), 0);
+}
+END_TEST
+
 /* A program of another's making. */
 START_TEST(nngcat_is_understood)
 {
@@ -619,6 +642,7 @@ int main(void)
     tcase_add_test(t, a_websocket_that_has_ended_while_it_was_paused_says_so);
     ON_UNIX(tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);)
     tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, FORMS);
+    ON_UNIX(tcase_add_loop_test(t, a_carrier_that_ends_leaves_the_file_of_its_successor, IPC, FORMS);)
     ON_UNIX(tcase_add_loop_test(t, nngcat_is_understood, 0, FORMS);)
     suite_add_tcase(s, t);
     int failed = run_suite_unforked(s);

@@ -103,7 +103,8 @@ END_TEST
 
 START_TEST(an_origin_is_a_scheme_a_host_and_a_port)
 {
-    static const char *const good[] = {"https://a.example", "http://127.0.0.1:8000", "http://[::1]:1", "app://x"};
+    static const char *const good[] = {"https://a.example", "http://127.0.0.1:8000", "http://[::1]:1",
+                                       "app://x",           "https://a:65535",       "https://a:00080"};
     static const char *const bad[] = {"",
                                       "null",
                                       "a.example",
@@ -111,6 +112,8 @@ START_TEST(an_origin_is_a_scheme_a_host_and_a_port)
                                       "https://a/",
                                       "https://a/b",
                                       "https://a:x",
+                                      "https://a:65536",
+                                      "https://[::1]:99999",
                                       "https://a b",
                                       "https://u@a",
                                       "https://a,https://b",
