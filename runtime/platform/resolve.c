@@ -12,7 +12,8 @@ static int error_of(int rc)
     case EAI_SERVICE:
     case EAI_SOCKTYPE: return WEFT_EADDRESS;
     case EAI_MEMORY: return WEFT_ENOMEM;
-    case PF_EAI_SYSTEM: return errno == EMFILE || errno == ENFILE ? WEFT_EFULL : WEFT_ESYSTEM;
+    case PF_EAI_SYSTEM:
+        return errno == EMFILE || errno == ENFILE ? WEFT_EFULL : pf_unknown_error("getaddrinfo", errno);
     default: return WEFT_ENOHOST;
     }
 }
