@@ -95,7 +95,7 @@ int weft_queue_subscribe(const char *queue, weft_queue_subscription *out, int64_
     int rc = try_queue(queue, deadline);
     if (rc == WEFT_OK)
         rc = weft_spawn(&taker, take_jobs, &t, sizeof t, &(weft_spawn_options){.kind = "job subscription"});
-    if (rc < 0) return rc;
+    if (rc != WEFT_OK) return rc;
     weft_pid *pid = malloc(sizeof *pid); /* after the spawn, during which the caller may be killed */
     if (pid == NULL) {
         (void)weft_kill(taker);
