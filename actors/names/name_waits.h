@@ -39,9 +39,9 @@ void wf_name_waits_finish(struct wf_name_waits *w); /* there are no more waits *
 int wf_name_waits_add(struct wf_name_waits *w, weft_text name, uint32_t hash, struct wf_name_wait *wait);
 /* Sets `found` if the name has come. */
 void wf_name_waits_drop(struct wf_name_waits *w, struct wf_name_wait *wait);
-/* A name has come, of this node or (`copy`) of another one: who waits for it is due. */
+/* A name has come, of this node or (`copy`) of another one: the waits for it are due. */
 void wf_name_waits_came(struct wf_name_waits *w, weft_text name, uint32_t hash, weft_pid pid, bool copy);
-/* Notifies at most `most` of the waits that are due. Returns how many. */
+/* Notifies at most `most` of the waits that are due. Returns their number. */
 uint32_t wf_name_waits_notify(struct wf_name_waits *w, uint32_t most);
 static inline bool wf_name_waits_are_due(const struct wf_name_waits *w)
 {

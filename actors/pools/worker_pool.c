@@ -4,10 +4,10 @@
  * (1) The pool is an actor with an array of places. A member in a place is an actor that is linked to the pool, which
  *     traps exits: so it is notified of each end, and if the pool itself fails or is killed, the links stop its
  *     members.
- * (2) With a policy by key, a message waits for its member if that is full. Meanwhile the pool takes messages for other
- *     members, which came later, from its mailbox: a selective receive. Two messages for one place never pass each other: a
- *     receive that has passed one for a place takes no other one for it (`passed_in`). It passes at most PASSED_MAX;
- *     beyond, and while the pool stops in order, all messages wait.
+ * (2) With a policy by key, a message waits for its member if that is full. Meanwhile the pool takes later messages, for
+ *     other members, from its mailbox by selective receives. Two messages for one place never pass each other: a receive
+ *     that has passed one for a place takes no other one for it (`passed_in`). A receive passes at most PASSED_MAX
+ *     messages. If more wait, and while the pool stops in order, all messages wait.
  * (3) Requests to the pool itself (resize, inspect, stop) come to its system lane and pass the mail, which the pool
  *     does not read while no member has space. */
 #include "worker_pool.h"

@@ -2,8 +2,8 @@
  * workers was full or there was no memory: their subscribers on that worker are notified of them.
  *
  * Design notes.
- * (1) The worker that loses a publication does not know the patterns of the other worker. So it notes the topic, and the
- *     other worker finds the subscriptions when it has taken what is in its inbox.
+ * (1) The worker that loses a publication does not know the patterns of the other worker. So it notes the topic, and
+ *     the other worker finds the subscriptions when it has taken what is in its inbox.
  * (2) The notes are bounded. The publications that cannot be noted by their topic are counted together, and every
  *     subscription of the worker counts all of them, as each may have been for it. So a subscription may learn a number
  *     that is too high, but never one that is too low.

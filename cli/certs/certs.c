@@ -96,8 +96,8 @@ int cli_certs_init(const struct cli *c)
     int rc = cli_certs_folder(c, folder);
     if (rc != CLI_OK) return rc;
     pair_of(folder, "ca", &p);
-    const char *cluster = c->cluster != NULL ? c->cluster
-                                             : "weft"; /* any name of a cluster fits into a certificate */
+    /* Every name of a cluster fits into a certificate. */
+    const char *cluster = c->cluster != NULL ? c->cluster : "weft";
     rc = refuse_existing(c, p.key, "then no certificate issued before is valid");
     if (rc == CLI_OK) rc = refuse_existing(c, p.crt, "then no certificate issued before is valid");
     if (rc == CLI_OK) rc = make_folder(c, folder);

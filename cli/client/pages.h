@@ -22,8 +22,8 @@ enum { CLI_ROWS_MAX = (1 << 24) - 1 }; /* as many actors as one worker can have 
 #define CLI_ROWS_BYTES_MAX ((uint64_t)4 << 30)
 /* [A] The next page; `p` is zero but for what is wanted at first. CLI_OK and `*m`, to be freed; else an exit code
  * after a message. A node that is broken or that lies cannot keep a verb waiting: without --timeout each page has 5 s,
- * and all pages in a row from which nothing is printed have a minute. All pages together have at most CLI_ROWS_MAX rows and
- * CLI_ROWS_BYTES_MAX bytes. */
+ * and all pages in a row from which nothing is printed have a minute. All pages together have at most CLI_ROWS_MAX rows
+ * and CLI_ROWS_BYTES_MAX bytes. */
 int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m);
 
 #endif

@@ -55,8 +55,8 @@ static void read_typed(weft_reader *r, char type)
     }
 }
 
-/* Whether a row has the values that `types` lists: text, uint, int, bool, array of texts, map of texts, or any value (.). An
- * older node does not say those behind the bar. */
+/* Whether a row has the values that `types` lists: text, uint, int, bool, array of texts, map of texts, or any value (.).
+ * An older node does not say those behind the bar. */
 static bool has_types(weft_reader r, const char *types)
 {
     uint32_t left = weft_get_array(&r);
@@ -284,7 +284,7 @@ struct row {
     uint8_t *data;
 };
 
-enum { KEPT_MIB = 256 }; /* of all rows; with --limit only the first ones stay */
+#define KEPT_BYTES ((size_t)256 << 20) /* of all rows; with --limit only the first ones stay */
 static const char TOO_MANY[] = "its rows take more than 256 MiB: choose with --kind KIND or a small --limit N";
 
 struct rows {
@@ -294,6 +294,12 @@ struct rows {
     uint64_t seen;
     const char *failed;
 };
+
+static bool fail_rows(struct rows *all, const char *why)
+{
+    all->failed = why;
+    return false;
+}
 
 static int by_order(const void *x, const void *y)
 {
@@ -313,8 +319,8 @@ static size_t bytes_of(const struct row *r)
     return sizeof *r + r->size + strlen(r->text) + 1;
 }
 
-/* Leaves only the first rows, which are shown. False: these take more than half of the space; with less than half of it
- * free, rows would soon be sorted again for each that comes. */
+/* Leaves only the first rows, which are shown. False: they take more than half of the space. Then all rows would be sorted
+ * again after few new ones. */
 static bool keep_first(const struct cli *c, struct rows *all)
 {
     sort_rows(all);
@@ -323,7 +329,7 @@ static bool keep_first(const struct cli *c, struct rows *all)
         all->bytes -= bytes_of(last);
         free(last->data);
     }
-    return all->bytes <= (size_t)KEPT_MIB << 19;
+    return all->bytes <= KEPT_BYTES / 2;
 }
 
 static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *row, size_t size, void *arg)
@@ -333,7 +339,7 @@ static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *r
     if (all->count == all->capacity) {
         size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
         struct row *more = realloc(all->at, capacity * sizeof *more);
-        if (more == NULL) return (all->failed = "out of memory") == NULL;
+        if (more == NULL) return fail_rows(all, "out of memory");
         all->at = more;
         all->capacity = capacity;
     }
@@ -345,14 +351,14 @@ static bool keep_row(const struct cli *c, const struct list *l, const uint8_t *r
     uint64_t n = number && column < columns ? weft_get_uint(&r) : 0;
     weft_text text = number ? weft_str("", 0) : weft_get_str(&r);
     uint8_t *data = malloc(size + text.size + 1);
-    if (data == NULL) return (all->failed = "out of memory") == NULL;
+    if (data == NULL) return fail_rows(all, "out of memory");
     memcpy(data, row, size);
     memcpy(data + size, text.data, text.size);
     data[size + text.size] = '\0';
     all->at[all->count] = (struct row){n, (char *)data + size, all->seen++, size, data};
     all->bytes += bytes_of(&all->at[all->count++]);
-    if (all->bytes <= (size_t)KEPT_MIB << 20 || keep_first(c, all)) return true;
-    return (all->failed = TOO_MANY) == NULL;
+    if (all->bytes <= KEPT_BYTES || keep_first(c, all)) return true;
+    return fail_rows(all, TOO_MANY);
 }
 
 static int show_sorted(struct cli_client *k, const struct list *l, const char *order)

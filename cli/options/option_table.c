@@ -13,8 +13,8 @@
 
 /* ---- What a value may be --------------------------------------------------------------------------------------- */
 
-/* Nothing else judges a value: `weft config check` says of a file what the verb says. What the verb finds out later depends on
- * files, on the network or on other options. */
+/* Nothing else judges a value: `weft config check` says of a file what the verb says. What the verb finds out later
+ * depends on files, on the network or on other options. */
 
 /* False, and why: "'VALUE': REASON". */
 static bool wrong(const char *value, const char *reason, char why[CLI_WHY])

@@ -20,16 +20,16 @@ struct cli_option {
     int64_t min, max;     /* of a number; max of a word: its bytes, of a list: its items; 0: any, CLI_LIST_MAX */
     const char *preset;   /* the default, as help shows it */
     const char *choices;  /* words that it may be, separated by blanks */
-    /* Whether it may be another one; NULL: no if there are choices. If not, `why` gets the value and what is wrong with it,
-     * or stays empty, and the value is not `wanted`. */
+    /* Whether it may be another one; NULL: no if there are choices. If not, `why` gets the value and what is wrong with
+     * it, or stays empty, and the value is not `wanted`. */
     bool (*check)(const char *value, char why[CLI_WHY]);
     const char *wanted;
 };
 extern const size_t cli_option_count; /* ids are smaller */
 const struct cli_option *cli_option(enum cli_option_id id);
 
-/* What the option --store may be, and what is shown of it. The files of the verbs that use stores know it; main sets it.
- * NULL: any value is right, and is shown as it is. */
+/* What the option --store may be, and what is shown of it. The files of the verbs that use stores know it; main sets
+ * it. NULL: any value is right, and is shown as it is. */
 struct cli_store_rules {
     bool (*check)(const char *url, char why[CLI_WHY]); /* as cli_option.check */
     const char *(*show)(const char *url);              /* without its password */

@@ -196,9 +196,14 @@ static int set_seconds(struct cli *c, const struct cli_option *o, const char *wh
     return CLI_OK;
 }
 
+static struct cli_list *list_at(struct cli *c, const struct cli_option *o)
+{
+    return (struct cli_list *)((char *)c + o->field);
+}
+
 static int set_item(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
-    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+    struct cli_list *list = list_at(c, o);
     char why[CLI_WHY] = "";
     size_t most = o->max == 0 ? CLI_LIST_MAX : (size_t)o->max;
     if (list->count == most) return cli_fail(c, CLI_USAGE, "%s: more than %zu of them; leave some out", where, most);
@@ -250,7 +255,7 @@ int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin,
 struct cli_list *cli_list_of(struct cli *c, enum cli_option_id id)
 {
     const struct cli_option *o = cli_option(id);
-    return o->kind == CLI_LIST ? (struct cli_list *)((char *)c + o->field) : NULL;
+    return o->kind == CLI_LIST ? list_at(c, o) : NULL;
 }
 
 /* Options that no flag gave. */

@@ -15,9 +15,9 @@ void cli_merge_memory(void);
 /* Makes a file to write and read, which is removed when it is closed. NULL: it could not be created. */
 FILE *cli_scratch(void);
 
-/* Reads a line with the newline at its end, if it has one, and ends it with a 0. `*size` is without that 0; a damaged file
- * may have others before it. `*line` is malloc'ed and grows with `*capacity`; both begin as 0, and the caller frees it.
- * False: the end of the file (then feof says so), an error, or there is no memory. */
+/* Reads a line with the newline at its end, if it has one, and ends it with a 0. `*size` is without that 0; a damaged
+ * file may have others before it. `*line` is malloc'ed and grows with `*capacity`; both begin as 0, and the caller
+ * frees it. False: the end of the file (then feof says so), an error, or there is no memory. */
 bool cli_read_line(FILE *from, char **line, size_t *capacity, size_t *size);
 
 /* The characters that may separate the parts of a path. */

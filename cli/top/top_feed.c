@@ -16,7 +16,7 @@
 
 struct top_feed {
     struct cli_client client; /* first: what the actor gets */
-    struct cli mine;          /* its messages go to `said` */
+    struct cli mine;          /* its messages go to `error_text` */
     char error_text[512];
     int result;
     int ends[2]; /* the ends of the pipe */
@@ -29,7 +29,7 @@ struct top_feed {
     bool open, quit, over;
 };
 
-/* ---- Its actor --------------------------------------------------------------------------------------- */
+/* ---- Its actor ------------------------------------------------------------------------------------------------- */
 
 static void wake_screen(struct top_feed *f)
 {
@@ -154,7 +154,7 @@ static void *feed_thread(void *arg)
     return NULL;
 }
 
-/* ---- The screen's side ------------------------------------------------------------------------------- */
+/* ---- The screen's side ----------------------------------------------------------------------------------------- */
 
 static void change(struct top_feed *f, const struct top_wish *wish, bool quit)
 {

@@ -66,9 +66,9 @@ WEFT_API int64_t weft_process_id(weft_process p);
 /* Ready once the process has ended. Its last output may still be in the streams. */
 WEFT_API weft_wait weft_on_process(weft_process p);
 /* [A, W] Waits for the end of the process; may be called again afterwards. `status` may be NULL.
- * Errors: WEFT_ESYSTEM (its status is unknown, because other code in this process has waited for it, or
- * because this process ignores SIGCHLD), WEFT_ECLOSED
- * (the handle was closed, or belongs to another actor), WEFT_ETIMEDOUT, WEFT_ECANCELED. */
+ * Errors: WEFT_ESYSTEM (its status is unknown, because other code in this process has waited for it, or because this
+ * process ignores SIGCHLD), WEFT_ECLOSED (the handle was closed, or belongs to another actor), WEFT_ETIMEDOUT,
+ * WEFT_ECANCELED. */
 WEFT_API int weft_process_wait(weft_process p, weft_process_status *status, int64_t deadline);
 /* [A] Sends the process a signal of <signal.h>: SIGTERM, SIGKILL, ... On a system without signals, those two end the
  * process and others are WEFT_ENOTSUP. Errors: WEFT_ECLOSED (it has ended), WEFT_EINVAL. */

@@ -22,7 +22,8 @@ typedef struct {
  * an actor.)
  *
  * WEFT_EINVAL: there is no such signal, or it reports a fault of the program (SIGSEGV and the like), or it cannot be
- * caught (SIGKILL). WEFT_EFULL (out of descriptors), WEFT_ENOMEM. Windows has SIGINT (Ctrl-C), SIGBREAK and SIGTERM (the window is closed). */
+ * caught (SIGKILL). WEFT_EFULL (out of descriptors), WEFT_ENOMEM. Windows has SIGINT (Ctrl-C), SIGBREAK and SIGTERM
+ * (the window is closed). */
 WEFT_API WEFT_CHECKED int weft_signal_open(weft_signal *out, int number);
 /* Ready when the signal has come since the last take. */
 WEFT_API weft_wait weft_on_signal(weft_signal s);

@@ -295,8 +295,8 @@ static int try_now(struct transfer *x, struct file_slot *s)
     while (x->have < end) {
         int64_t n = wf_file_try(wf_here, s->file, x->data + x->have, end - x->have, offset_of(x), x->write);
         if (n < 0) return (int)n;
-        if (n == 0)
-            return x->write ? PF_BLOCKING : 1; /* a write that takes nothing has failed: this way it is told */
+        /* A write of which the system takes nothing has failed: file_op.c tries it again, and reports that. */
+        if (n == 0) return x->write ? PF_BLOCKING : 1;
         x->have += (size_t)n;
     }
     return x->have == x->size ? 1 : PF_AGAIN;

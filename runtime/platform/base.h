@@ -86,12 +86,11 @@ enum {
                               /* ones evicts that of the first ones from the cache */
     WF_POLL_GAP = 20 * 1000,  /* ns for which a busy worker does not ask the poller */
     WF_LOOK = 40 * 1000,      /* ns for which an idle worker polls its inbox before it sleeps, if that paid lately */
-    WF_LOOK_POLL = WF_LOOK / 8, /* ns between two questions to its poller meanwhile */
-    WF_LOOK_TRIAL = 8 *
-                    WF_LOOK, /* ns; a worker that is idle for shorter times tests now and then whether polling pays */
-    WF_LOOK_TRIALS = 16,     /* it tests that once in this number of sleeps */
-    WF_INBOX_MAX = 65536,    /* posts and KiB under way to one worker; with more, its senders wait */
-    WF_STACK_BYTES = 64 * 1024, /* default of an actor's stack */
+    WF_LOOK_POLL = WF_LOOK / 8,  /* ns between two questions to its poller meanwhile */
+    WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; a worker that is idle for shorter times tests whether polling pays */
+    WF_LOOK_TRIALS = 16,         /* it tests that once in this number of sleeps */
+    WF_INBOX_MAX = 65536,        /* posts and KiB under way to one worker; with more, its senders wait */
+    WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
 };
 /* Operations of one task per turn before it yields. */

@@ -16,8 +16,8 @@ enum {
     PF_BLOCKING = -1001, /* this needs a thread that may block. Never leaves the runtime. */
 };
 
-/* Called with each error of the system that is returned as WEFT_ESYSTEM, because no other code fits: `where` is the call
- * that failed, `text` what the system calls the error. It is called by any thread, but by no signal handler, and may
+/* Called with each error of the system that is returned as WEFT_ESYSTEM, because no other code fits: `where` is the
+ * call that failed, `text` what the system calls the error. It is called by any thread, but by no signal handler, and may
  * be NULL. The thread that registers it stores it with release, the thread that calls it loads it with acquire. */
 typedef void pf_unknown_error_fn(const char *where, int system_error, const char *text);
 extern _Atomic(pf_unknown_error_fn *) pf_on_unknown_error;
@@ -487,8 +487,8 @@ int pf_file_truncate(pf_handle h, int64_t size);
 int pf_private_directory_of(const char *path);
 /* Whether something is there that is no socket. Where sockets are no files: false. */
 bool pf_is_other_file(const char *path);
-/* Which socket's file is at `path`, to learn later whether it has been replaced. While the socket is open, no other file
- * gets the same identity. All zeroes: there is none, or sockets are no files on this system. */
+/* Which socket's file is at `path`, to learn later whether it has been replaced. While the socket is open, no other
+ * file gets the same identity. All zeroes: there is none, or sockets are no files on this system. */
 struct pf_socket_file {
     uint64_t device, file;
 };

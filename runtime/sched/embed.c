@@ -5,7 +5,7 @@
 
 #include <weft/log.h>
 
-/* While another thread runs turns by mistake, a wait looks again so often. */
+/* A wait that finds another thread in a turn, which is a mistake of the program, tries again after this time. */
 #define LOOK_AGAIN WEFT_MS(10)
 
 static int embedded_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)

@@ -26,7 +26,7 @@ void wf_embed_init(struct wf_embed *e, struct wf_workers *set);
  * WEFT_EFULL. */
 int wf_embed_start(struct wf_workers *set);
 /* Runs a turn; waits for work until `deadline`. Returns when the next turn is due: WEFT_NOW, a time, or
- * WEFT_FOREVER. WEFT_EINVAL: another thread is running one, which is a mistake of the program that the log names once. */
+ * WEFT_FOREVER. WEFT_EINVAL: another thread is running one. The log names this mistake once. */
 int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline);
 
 #endif

@@ -196,7 +196,8 @@ static void take_again(const void *arg, size_t size)
     say("done");
 }
 
-/* The lease would last for ten minutes. When the second job is put, the store has looked for a job for the taker that waits. */
+/* The lease would last for ten minutes. When the second job is put, the store has looked for a job for the taker that
+ * waits. */
 static void extends_for_less(const void *arg, size_t size)
 {
     weft_pid pid;

@@ -182,7 +182,8 @@ START_TEST(a_lease_that_ends_by_time_makes_space)
 }
 END_TEST
 
-/* The lease would last for ten minutes. When the third record is stored, the store has looked for one for this member. */
+/* The lease would last for ten minutes. When the third record is stored, the store has looked for one for this
+ * member. */
 static void extends_for_less(const void *arg, size_t size)
 {
     (void)arg, (void)size;

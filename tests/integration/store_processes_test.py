@@ -187,7 +187,8 @@ class Store(StoreCase):
         self.node("idle").stop()
         with contextlib.closing(sqlite3.connect(self.file)) as db:
             db.execute("ALTER TABLE job_workers RENAME COLUMN node TO other")
-        node = Program(WEFT, "run", MODULE, "--name", "b", "--store", self.url, "--stored", "room.>", "--", "idle", env=self.env)
+        node = Program(WEFT, "run", MODULE, "--name", "b", "--store", self.url, "--stored", "room.>", "--", "idle",
+                       env=self.env)
         self.addCleanup(node.kill)
         node.log("malformed data: its tables are damaged, or cannot be read: 'weft store check' says more")
         node.end(1)

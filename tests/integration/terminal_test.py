@@ -185,7 +185,8 @@ class Terminal(unittest.TestCase):
     def test_the_answers_of_a_lying_node_are_harmless_text_and_proper_json(self):
         """As text the answers are harmless; as JSON they are proper, and have what the node sent."""
         liar = Liar()
-        for words in (["why-dropped"], ["inspect"], ["inspect", "0.1.1"], ["log"], *([["certs", "reload"]] if has("tls") else []),
+        for words in (["why-dropped"], ["inspect"], ["inspect", "0.1.1"], ["log"],
+                      *([["certs", "reload"]] if has("tls") else []),
                       ["trace", "--count", "1"]):
             for form in ([], ["--json"]):
                 with self.subTest(words=words, form=form):

@@ -222,7 +222,8 @@ class Values(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"[{verb}]\n{name} = \"{value}\"\n{rest}")
         checked = self.weft("config", "check", path)
-        more = {"run": [MODULE, "--", "done"], "top": ["--once"], "certs init": ["--force"]}.get(verb, WORDS.get(verb, []))
+        more = {"run": [MODULE, "--", "done"], "top": ["--once"],
+                "certs init": ["--force"]}.get(verb, WORDS.get(verb, []))
         if verb == "certs init" and name != "dir":
             more = more + ["--dir", "certs"]
         done = self.weft(*verb.split(), "--config", path, *more)
@@ -258,7 +259,8 @@ class Values(unittest.TestCase):
 
     def test_an_option_is_given_once(self):
         twice = self.weft("ps", "--node", "a", "-N", "b")
-        self.assertEqual((twice.returncode, twice.stderr), (2, "weft ps: --node is given twice; leave one of them out\n"))
+        self.assertEqual((twice.returncode, twice.stderr),
+                         (2, "weft ps: --node is given twice; leave one of them out\n"))
         path = os.path.join(self.folder, "once.conf")  # The command line overrules a file and the environment.
         with open(path, "w", encoding="utf-8") as f:
             f.write("node = a\n")

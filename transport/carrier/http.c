@@ -1,5 +1,6 @@
 /* transport/carrier/http.c -- reads the head of an HTTP request, and judges its Origin and Host. */
 #include "http.h"
+#include "url.h"
 
 #include "text.h"
 
@@ -46,15 +47,6 @@ static size_t digits_of(const char *at, size_t size)
     return n;
 }
 
-/* At most five digits, of a number up to 65535. */
-static bool is_port(const char *at, size_t size)
-{
-    int port = 0;
-    if (size == 0 || size > 5 || digits_of(at, size) != size) return false;
-    for (size_t i = 0; i < size; i++) port = port * 10 + (at[i] - '0');
-    return port <= 65535;
-}
-
 static bool is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (wf_lower(c) >= 'a' && wf_lower(c) <= 'f');
@@ -67,7 +59,7 @@ struct wf_http_text wf_http_host(struct wf_http_text s)
     const char *end = memchr(s.at, s.size > 0 && s.at[0] == '[' ? ']' : ':', s.size);
     size_t n = end == NULL ? s.size : (size_t)(end - s.at) + (s.at[0] == '[');
     size_t rest = s.size - n;
-    bool port = rest > 0 && s.at[n] == ':' && is_port(s.at + n + 1, rest - 1);
+    bool port = rest > 0 && s.at[n] == ':' && wf_port_of(s.at + n + 1, rest - 1) >= 0;
     return (struct wf_http_text){rest == 0 || port ? s.at : NULL, n};
 }
 

@@ -71,14 +71,22 @@ static int refuse(char *why, const char *text)
     return WEFT_EADDRESS;
 }
 
+int wf_port_of(const char *at, size_t size)
+{
+    int port = 0;
+    if (size == 0 || size > 5) return -1;
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] < '0' || at[i] > '9') return -1;
+        port = port * 10 + (at[i] - '0');
+    }
+    return port <= 65535 ? port : -1;
+}
+
 /* `after`: what stands behind the host. Web sockets have a port of their own. */
 static bool has_port(const char *url, const char *after, bool listens)
 {
     if (after[0] != ':') return strncmp(url, "ws", 2) == 0 && (after[0] == '\0' || after[0] == '/');
-    size_t digits = strspn(after + 1, "0123456789");
-    long port = strtol(after + 1, NULL, 10);
-    bool ends = after[1 + digits] == '\0' || after[1 + digits] == '/';
-    return digits > 0 && digits <= 5 && ends && port <= 65535 && (listens || port > 0);
+    return wf_port_of(after + 1, strcspn(after + 1, "/")) >= (listens ? 0 : 1);
 }
 
 static int check_network(const char *url, bool listens, char *why)

@@ -28,7 +28,9 @@ bool wf_url_is_loopback(const char *url); /* its host is a loopback address */
 const char *wf_url_host(const char *url, size_t *size);
 /* The path of a URL whose socket is a file; NULL: it has another scheme. */
 const char *wf_url_path(const char *url);
-bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
+bool wf_url_is_local(const char *url); /* a socket of this machine's file system or kernel */
+/* The port that these bytes name: up to five digits, 0 to 65535; -1: they name none. */
+int wf_port_of(const char *at, size_t size);
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
 /* A URL to listen on, so that all nodes that reach `seed` can reach it: any port of `local`, the address from which the
  * seed was dialled, with the seed's scheme and path; if the seed is a local socket, a socket `name` beside it. `out`:

@@ -2,6 +2,7 @@
  * they report, and the log lines about it. */
 #include "source.h"
 #include "cluster_event.h"
+#include "url.h"
 #include "utf8.h"
 
 #include <stdarg.h>
@@ -56,11 +57,7 @@ int wf_check_host_port(const char *text, size_t size, char *why)
 {
     size_t host = size;
     while (host > 0 && text[host - 1] != ':') host--;
-    long port = 0;
-    size_t digits = size - host;
-    for (size_t i = host; i < size; i++)
-        port = digits > 5 || text[i] < '0' || text[i] > '9' ? -1 : port < 0 ? port : port * 10 + (text[i] - '0');
-    if (host == 0 || digits == 0 || port < 1 || port > 65535) {
+    if (host == 0 || wf_port_of(text + host, size - host) < 1) {
         snprintf(why, WF_REASON_TEXT, "'%.*s' is not HOST:PORT with a port from 1 to 65535",
                  (int)wf_utf8_whole(text, WF_MIN(size, (size_t)60)), text);
         return WEFT_EADDRESS;

@@ -96,7 +96,7 @@ static int add_actions(posix_spawn_file_actions_t *a, const struct pf_process_op
 }
 
 /* Our threads block signals, and this process may ignore some: SIGPIPE, or those that its own parent ignored, such as
- * SIGINT in the background of a shell. A child must start with neither. */
+ * SIGINT in the background of a shell. A child must block and ignore none. */
 static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process_options *o)
 {
     sigset_t none, all;

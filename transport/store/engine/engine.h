@@ -316,8 +316,8 @@ struct wf_store_engine {
     /* Removes what is over the limits at the time `now`. Returns 0. Errors: WEFT_ENOTFOUND. */
     int (*trim)(struct wf_store *s, const char *topic, const struct wf_store_limits *limits, int64_t now);
     int (*find)(struct wf_store *s, const char *topic, struct wf_store_log *out); /* WEFT_ENOTFOUND */
-    /* Gives the logs in the order of their topics, those after `after` (NULL: all). Errors: WEFT_ESYSTEM (what was given
-     * may be old: another store is the owner, or the server cannot be reached). */
+    /* Gives the logs in the order of their topics, those after `after` (NULL: all). Errors: WEFT_ESYSTEM (what was
+     * given may be old: another store is the owner, or the server cannot be reached). */
     int (*list)(struct wf_store *s, const char *after, wf_store_each_log *each, void *arg);
 
     /* A cursor is the position up to which the reader `name` has read a log. It never goes back: advancing it to an
@@ -384,9 +384,8 @@ struct wf_store_engine {
 
 struct wf_store {
     const struct wf_store_engine *engine;
-    atomic_bool
-        is_doubted;  /* a reader could not reach the server, or saw another owner. Who asks confirm clears it */
-    uint64_t secret; /* drawn when the store was opened: the key of hashes of texts that users choose, such as
+    atomic_bool is_doubted; /* a reader could not reach the server, or saw another owner; cleared before confirm */
+    uint64_t secret;        /* drawn when the store was opened: the key of hashes of texts that users choose, such as
                       * topics */
 };
 

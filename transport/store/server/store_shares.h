@@ -70,8 +70,8 @@ void wf_shares_init(struct wf_store_shares *s, struct wf_store_file *file);
 int wf_shares_join(struct wf_store_shares *s, struct wf_work_queue *w, const char *pattern, uint64_t node);
 /* The queue is freed. Returns the work, in units of effort.h. */
 size_t wf_shares_leave(struct wf_store_shares *s, struct wf_work_queue *w);
-/* A record was stored under the topic, or a cursor of the topic was removed. Returns the work, in units of effort.h: the topic is compared with the patterns
- * that begin with the same words, or with a wildcard. */
+/* A record was stored under the topic, or a cursor of the topic was removed. Returns the work, in units of effort.h: the
+ * topic is compared with the patterns that begin with the same words, or with a wildcard. */
 size_t wf_shares_appended(struct wf_store_shares *s, const char *topic);
 /* Call it when a member has come to wait, or `hungry` or `full` has changed. With NULL it does nothing. */
 void wf_share_changed(struct wf_store_shares *s, struct wf_share *share);

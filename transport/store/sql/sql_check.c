@@ -116,8 +116,8 @@ static void count_fault(void *arg, const char *topic, uint64_t offset, const cha
     say(arg, topic, offset, text);
 }
 
-/* A part whose tables cannot be read is damaged: the database may have found no fault, as it does not know which columns they
- * should have. */
+/* A part whose tables cannot be read is damaged. The check of the database may have found no fault, as it does not know
+ * which columns they should have. */
 static const struct {
     int (*check)(struct wf_store *s, wf_store_each_fault *each, void *arg);
     const char *damaged;

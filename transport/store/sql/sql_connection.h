@@ -8,8 +8,8 @@
 struct sql_connection *sql_borrow(struct sql_store *s, int *rc);
 void sql_give_back(struct sql_store *s, struct sql_connection *c);
 /* What a store knows from memory is true only while it is the owner: after the loss of its session another one may have
- * stored more. Asks the database on the connection `c`, or on one that is borrowed (NULL). 0: it was the owner just now, or
- * is open for a tool. Errors: WEFT_ESYSTEM, and then the owner is doubted; those of sql_borrow. */
+ * stored more. Asks the database on the connection `c`, or on one that is borrowed (NULL). 0: it was the owner just now,
+ * or is open for a tool. Errors: WEFT_ESYSTEM, and then the owner is doubted; those of sql_borrow. */
 int sql_confirm(struct sql_store *s, struct sql_connection *c);
 /* Borrows a connection for one statement, and prepares that. NULL: `*code` is the error. */
 struct sql_row *sql_query(struct sql_store *s, enum sql_statement which, struct sql_connection **c, int *code);

@@ -212,8 +212,8 @@ static int refuse_other_kinds(const struct sq_store *s, struct wf_store_why *why
     return error;
 }
 
-/* Two owners that open the file by two names would not know of each other: what SQLite has beside a file, and our lock, begin
- * with its name. */
+/* Two owners that open the file by two names would not know of each other: our lock, and what SQLite has beside a file,
+ * have names that begin with that of the file. */
 static int refuse_several_names(const struct sq_store *s, const char *file, struct wf_store_why *why)
 {
     if (s->vfs != NULL || s->base.read_only || !sq_has_several_names(file)) return WEFT_OK;

@@ -12,7 +12,7 @@ char *sq_name(const char *file);
 /* Says what has this name if it is no regular file, such as "a folder". NULL: it is one, or there is none. To open, or to read,
  * something else may wait without end. */
 const char *sq_other_kind(const char *file);
-/* Whether the file has several names in its file system (hard links), none of which is the first one. */
+/* Whether the file has several names in its file system (hard links). */
 bool sq_has_several_names(const char *file);
 /* What an error number of sqlite3_system_errno means. */
 const char *sq_system_text(int number);

@@ -1,5 +1,5 @@
-/* An actor that makes one call after the other, none of which has to wait: calls marked [W] or [Y] in the headers let other
- * actors of the worker run after WF_TASK_BUDGET of them, and other calls never do. */
+/* An actor that makes one call after the other, none of which has to wait: calls marked [W] or [Y] in the headers let
+ * other actors of the worker run after WF_TASK_BUDGET of them, and other calls never do. */
 #include "../node_harness.h"
 
 enum { DATA = 1, CALLS = 4 * WF_TASK_BUDGET };

@@ -610,8 +610,8 @@ static void holds_up(const void *arg, size_t size)
     while (atomic_load(&is_held_up)) pf_cpu_relax();
 }
 
-/* A worker is held up, and publications under more topics than are kept for it get lost: of the last ten it is not known
- * for which subscriptions they were, so each subscription counts them. */
+/* A worker is held up, and publications under more topics than are kept for it get lost: of the last ten it is not
+ * known for which subscriptions they were, so each subscription counts them. */
 static void many_lost_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;

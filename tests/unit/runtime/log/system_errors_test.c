@@ -1,5 +1,5 @@
-/* tests/unit/runtime/log/system_errors_test.c -- an error of the system that becomes WEFT_ESYSTEM is in the log, with the
- * call that failed and what the system says. */
+/* tests/unit/runtime/log/system_errors_test.c -- an error of the system that becomes WEFT_ESYSTEM is in the log, with
+ * the call that failed and what the system says. */
 #include <check.h>
 #include <errno.h>
 #include <string.h>
